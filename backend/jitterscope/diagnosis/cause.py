@@ -1,0 +1,29 @@
+"""What a cause module exports: one `CAUSE` with a detector and the texts around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from jitterscope.diagnosis.finding import Fix, Found, NotEnoughData, NotFound
+from jitterscope.diagnosis.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A rule. `id` is "<area>/<file name>", never reused; it names the fault, not the fix.
+
+    `needs` are metric names without which `detect` must return NotEnoughData; `rivals` are ids of causes that
+    can look the same; each must be judged in every Found.
+    """
+
+    id: str
+    title: str
+    summary: str
+    mechanism: str
+    needs: tuple[str, ...]
+    rivals: tuple[str, ...]
+    detect: Callable[[Snapshot], Found | NotFound | NotEnoughData]
+    propose: Callable[[Snapshot, Found], list[Fix]]
+    false_positives: tuple[str, ...]
+    references: tuple[str, ...]
