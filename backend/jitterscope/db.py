@@ -1,0 +1,128 @@
+"""The only way to the database: one transaction per block, bound to one organization by row-level security."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import structlog
+from sqlalchemy import Engine, MetaData, create_engine, make_url, text
+from sqlalchemy.orm import DeclarativeBase, Session
+
+from jitterscope.settings import settings
+
+log = structlog.get_logger(__name__)
+
+# The GUC that every policy compares organization_id with.
+ORGANIZATION_GUC = "jitterscope.organization_id"
+_HOOKS = "jitterscope.after_commit"
+
+
+class Base(DeclarativeBase):
+    """Base of every model. Constraint names are fixed so that migrations can drop them."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+
+
+_engine: Engine | None = None
+_engine_lock = threading.Lock()
+
+
+def engine() -> Engine:
+    """The process-wide engine, connected as the application role."""
+    global _engine
+    with _engine_lock:
+        if _engine is None:
+            _engine = make_engine(settings().database_url.get_secret_value(), settings().database_pool_size)
+        return _engine
+
+
+def make_engine(url: str, pool_size: int = 5) -> Engine:
+    """An engine for a postgresql:// URL. Connections are checked before use, so a restarted server is no error."""
+    if not url:
+        raise RuntimeError("JITTERSCOPE_DATABASE_URL is not set: give the URL of the PostgreSQL database")
+    timeout_ms = int(settings().database_statement_timeout_s * 1000)
+    return create_engine(
+        make_url(url).set(drivername="postgresql+psycopg"),
+        pool_size=pool_size,
+        max_overflow=pool_size,
+        pool_pre_ping=True,
+        pool_recycle=1800,
+        connect_args={
+            "connect_timeout": 10,
+            "application_name": "jitterscope",
+            "options": f"-c timezone=UTC -c statement_timeout={timeout_ms}"
+            " -c idle_in_transaction_session_timeout=120000",
+        },
+    )
+
+
+def dispose() -> None:
+    """Close all connections; the next use connects anew (after a fork, or with other settings)."""
+    global _engine
+    with _engine_lock:
+        if _engine is not None:
+            _engine.dispose()
+        _engine = None
+
+
+def forget_after_fork() -> None:
+    """In a forked child: drop the parent's connections without closing the parent's sockets."""
+    global _engine
+    if _engine is not None:
+        _engine.dispose(close=False)
+    _engine = None
+
+
+@contextmanager
+def organization_session(organization_id: int) -> Iterator[Session]:
+    """One transaction that sees and writes rows of this organization only. Commits at the end of the block."""
+    with _transaction() as session:
+        session.info["organization_id"] = organization_id
+        session.execute(
+            text("SELECT set_config(:name, :value, true)"), {"name": ORGANIZATION_GUC, "value": str(organization_id)}
+        )
+        yield session
+
+
+@contextmanager
+def system_session() -> Iterator[Session]:
+    """One transaction that belongs to no organization: tenant tables look empty, SECURITY DEFINER lookups work."""
+    with _transaction() as session:
+        yield session
+
+
+def organization_ids() -> list[int]:
+    """Every organization, for periodic work that visits each with its own scoped session."""
+    with system_session() as session:
+        return list(session.execute(text("SELECT organization_id FROM system_organization_ids()")).scalars())
+
+
+def after_commit(session: Session, hook: Callable[[], object]) -> None:
+    """Call `hook` once the surrounding transaction is committed; never if it rolls back.
+
+    A hook that fails is logged, not raised: the data are committed and the caller must not undo or repeat them.
+    """
+    session.info.setdefault(_HOOKS, []).append(hook)
+
+
+@contextmanager
+def _transaction() -> Iterator[Session]:
+    with Session(engine(), expire_on_commit=False) as session:
+        with session.begin():
+            yield session
+        hooks: list[Callable[[], object]] = session.info.pop(_HOOKS, [])
+    for hook in hooks:
+        try:
+            hook()
+        except Exception:
+            log.exception("after_commit_hook_failed", hook=getattr(hook, "__qualname__", repr(hook)))

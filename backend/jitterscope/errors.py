@@ -1,0 +1,138 @@
+"""RFC 9457 problem documents: the one shape of every error that leaves the API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+import redis.exceptions
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+log = structlog.get_logger(__name__)
+MEDIA_TYPE = "application/problem+json"
+
+
+class ProblemDocument(BaseModel):
+    """What clients get for every error."""
+
+    type: str = Field(description="urn:jitterscope:problem:SLUG, stable")
+    title: str
+    status: int
+    detail: str
+    what_to_do: str | None = None
+    request_id: str | None = None
+    errors: list[dict[str, Any]] | None = Field(default=None, description="One entry per invalid field")
+
+
+class Problem(Exception):
+    """Raise anywhere below an endpoint. `detail` says what and why, `what_to_do` how to get on."""
+
+    def __init__(
+        self,
+        status: int,
+        type: str,
+        title: str,
+        detail: str,
+        what_to_do: str | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        errors: list[dict[str, Any]] | None = None,
+    ) -> None:
+        super().__init__(f"{title}: {detail}")
+        self.status, self.type, self.title, self.detail, self.what_to_do = status, type, title, detail, what_to_do
+        self.headers = dict(headers or {})
+        self.errors = errors
+
+
+def not_found(what: str, identifier: object) -> Problem:
+    """404 for a thing that does not exist or belongs to another organization: the two look the same."""
+    return Problem(
+        404, "not-found", f"{what} not found", f"There is no {what} {identifier} in this organization.",
+        "Check the id; it may have been removed, or belong to another organization.",
+    )
+
+
+def problem_response(problem: Problem, request_id: str | None) -> JSONResponse:
+    """The HTTP response for a problem."""
+    document = ProblemDocument(
+        type=f"urn:jitterscope:problem:{problem.type}",
+        title=problem.title,
+        status=problem.status,
+        detail=problem.detail,
+        what_to_do=problem.what_to_do,
+        request_id=request_id,
+        errors=problem.errors,
+    )
+    return JSONResponse(
+        document.model_dump(mode="json", exclude_none=True),
+        status_code=problem.status,
+        headers=problem.headers,
+        media_type=MEDIA_TYPE,
+    )
+
+
+def problem_for(error: Exception) -> Problem:
+    """The problem that an exception means to a client. Unexpected ones are logged in full and told as a bare 500."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, RequestValidationError):
+        return _validation(error)
+    if isinstance(error, HTTPException):
+        return _http(error)
+    if isinstance(error, OperationalError | PoolTimeout) or (isinstance(error, DBAPIError) and error.connection_invalidated):
+        log.warning("database_unavailable", error=str(getattr(error, "orig", None) or error)[:300])
+        return _unavailable("database")
+    if isinstance(error, redis.exceptions.ConnectionError | redis.exceptions.TimeoutError):
+        log.warning("valkey_unavailable", error=str(error)[:300])
+        return _unavailable("message broker")
+    log.error("unexpected_error", exc_info=error)
+    return Problem(
+        500, "internal", "Internal error", "The service met an error it did not expect; it is logged there.",
+        "Try again. If it stays, report it with the request_id.",
+    )
+
+
+def install(app: FastAPI) -> None:
+    """Register the handlers. Everything else reaches `problem_for` through the request middleware."""
+
+    async def handle(request: Request, error: Exception) -> JSONResponse:
+        return problem_response(problem_for(error), getattr(request.state, "request_id", None))
+
+    for kind in (Problem, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, handle)
+
+
+def _unavailable(what: str) -> Problem:
+    return Problem(
+        503, "unavailable", "Temporarily unavailable", f"The {what} does not answer at the moment.",
+        "Try again in a few seconds.", headers={"Retry-After": "2"},
+    )
+
+
+def _http(error: HTTPException) -> Problem:
+    phrase = HTTPStatus(error.status_code).phrase
+    return Problem(
+        error.status_code, phrase.lower().replace(" ", "-"), phrase, str(error.detail),
+        headers=error.headers,
+    )
+
+
+def _validation(error: RequestValidationError) -> Problem:
+    # The input itself is not echoed: it may hold a password.
+    fields = [
+        {"location": ".".join(str(part) for part in item["loc"]), "message": item["msg"], "kind": item["type"]}
+        for item in error.errors()
+    ]
+    summary = "; ".join(f"{field['location']}: {field['message']}" for field in fields[:3])
+    return Problem(
+        422, "invalid-request", "Invalid request", summary or "The request does not fit its schema.",
+        "Correct the named fields; /api/v1/openapi.json describes them.", errors=fields,
+    )

@@ -1,0 +1,88 @@
+"""What surrounds every request: an id, security headers, metrics, a log line, and no leak from unexpected errors."""
+
+from __future__ import annotations
+
+import secrets
+import time
+
+import structlog
+from prometheus_client import Counter, Histogram
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from jitterscope.errors import problem_for, problem_response
+
+log = structlog.get_logger("jitterscope.http")
+
+REQUESTS = Counter("jitterscope_http_requests_total", "Requests answered", ["method", "route", "status"])
+SECONDS = Histogram(
+    "jitterscope_http_request_seconds", "Time to the last byte", ["method", "route"],
+    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+)
+
+_HEADERS: tuple[tuple[bytes, bytes], ...] = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), microphone=(), geolocation=()"),
+    (
+        b"content-security-policy",
+        # uPlot and React set inline styles; scripts come from our own files only.
+        b"default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+        b"font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'self'; form-action 'self'",
+    ),
+)
+
+
+class RequestMiddleware:
+    """Pure ASGI, so that streaming bodies and server-sent events pass through unbuffered."""
+
+    def __init__(self, app: ASGIApp, hsts: bool = False) -> None:
+        self._app = app
+        self._headers = _HEADERS + (((b"strict-transport-security", b"max-age=31536000"),) if hsts else ())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = secrets.token_hex(8)
+        scope.setdefault("state", {})["request_id"] = request_id
+        status = 0
+        started = time.perf_counter()
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                present = {name.lower() for name, _ in message["headers"]}
+                message["headers"] = [
+                    *message["headers"],
+                    *((name, value) for name, value in self._headers if name not in present),
+                    (b"x-request-id", request_id.encode()),
+                ]
+                if scope["path"].startswith("/api/") and b"cache-control" not in present:
+                    message["headers"].append((b"cache-control", b"no-store"))
+            await send(message)
+
+        structlog.contextvars.bind_contextvars(request_id=request_id)
+        try:
+            await self._app(scope, receive, send_with_headers)
+        except Exception as error:
+            problem = problem_for(error)
+            if status:  # the response has begun: all that is left is to cut it off
+                log.error("response_aborted", path=scope["path"])
+                raise
+            response = problem_response(problem, request_id)
+            await response(Request(scope).scope, receive, send_with_headers)
+        finally:
+            self._record(scope, status, time.perf_counter() - started)
+            structlog.contextvars.unbind_contextvars("request_id")
+
+    @staticmethod
+    def _record(scope: Scope, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", "unmatched")
+        REQUESTS.labels(scope["method"], route, str(status)).inc()
+        SECONDS.labels(scope["method"], route).observe(seconds)
+        level = log.warning if status >= 500 else log.debug
+        level("request", method=scope["method"], path=scope["path"], status=status, ms=round(seconds * 1000, 1))

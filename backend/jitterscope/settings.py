@@ -1,0 +1,70 @@
+"""Configuration from the environment (JITTERSCOPE_*). Read once; tests override with `override_settings`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+class Settings(BaseSettings):
+    """All settings. A missing database URL fails at first use, with the variable's name."""
+
+    model_config = SettingsConfigDict(env_prefix="JITTERSCOPE_", extra="ignore")
+
+    # Connects as jitterscope_app, the role that row-level security binds.
+    database_url: SecretStr = Field(default=SecretStr(""), description="postgresql://jitterscope_app:…@host/database")
+    # Connects as the owner of the schema; only migrations and bootstrap use it.
+    owner_database_url: SecretStr = Field(default=SecretStr(""), description="postgresql://jitterscope_owner:…")
+    database_pool_size: int = Field(default=12, ge=1, le=200)
+    database_statement_timeout_s: float = Field(default=60.0, gt=0)
+    valkey_url: str = "redis://127.0.0.1:6379/0"
+    # Encrypts channel secrets at rest: 32 random bytes as URL-safe base64 (cryptography's Fernet key).
+    secret_key: SecretStr = SecretStr("")
+    # What browsers and notifications use to reach this service.
+    public_url: str = "http://127.0.0.1:8000"
+    frontend_dist: Path = REPOSITORY / "frontend" / "dist"
+    state_dir: Path = REPOSITORY / ".run"
+    session_ttl_s: int = Field(default=7 * 24 * 3600, ge=60)
+    login_attempts_per_minute: int = Field(default=10, ge=1)
+    ingest_max_body_bytes: int = Field(default=8 * 1024 * 1024, ge=1024)
+    ingest_max_batch_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    log_format: Literal["json", "text"] = "json"
+
+    @property
+    def cookie_secure(self) -> bool:
+        """Session cookies travel over TLS only where the service is reached by TLS."""
+        return self.public_url.startswith("https://")
+
+
+_current: Settings | None = None
+
+
+def settings() -> Settings:
+    """The process-wide settings."""
+    global _current
+    if _current is None:
+        _current = Settings()
+    return _current
+
+
+@contextmanager
+def override_settings(replacement: Settings) -> Iterator[Settings]:
+    """Use other settings inside the block (tests, embedded stacks). Resets the database engine around it."""
+    global _current
+    from jitterscope import db
+
+    before, _current = _current, replacement
+    db.dispose()
+    try:
+        yield replacement
+    finally:
+        _current = before
+        db.dispose()

@@ -1,0 +1,36 @@
+"""What a principal may do. A scope is "domain:action"; "*" matches any of either part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+Role = Literal["viewer", "editor", "admin"]
+
+# Reading or changing these is administration: who may enter, and what they did.
+ADMINISTRATION = ("organizations", "members", "tokens", "audit")
+INGEST = frozenset({"ingest:write"})
+
+
+def role_allows(role: Role, scope: str) -> bool:
+    """Whether a member with this role holds a scope. Viewers read, editors change, admins administer."""
+    domain, _, action = scope.partition(":")
+    if role == "admin":
+        return domain != "ingest"  # data come from collectors only
+    if domain in ADMINISTRATION or domain == "ingest":
+        return scope in ("organizations:read", "members:read")
+    return action == "read" or role == "editor"
+
+
+def scopes_allow(granted: Iterable[str], scope: str) -> bool:
+    """Whether a token's scopes cover one. "*" alone covers everything but ingest."""
+    domain, _, action = scope.partition(":")
+    for one in granted:
+        if one == scope:
+            return True
+        if domain == "ingest":
+            continue
+        their_domain, _, their_action = one.partition(":")
+        if one == "*" or (their_domain in ("*", domain) and their_action in ("*", action)):
+            return True
+    return False

@@ -1,0 +1,32 @@
+"""Serves the built UI: hashed assets forever, index.html for every page of the single-page application."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.responses import FileResponse, HTMLResponse, Response
+
+_NOT_BUILT = "<!doctype html><title>Jitterscope</title><p>The UI is not built yet: run <code>make build</code>.</p>"
+
+
+def mount(app: FastAPI, dist: Path) -> None:
+    """Add the catch-all route. It must come last: it answers what no other route did."""
+
+    @app.get("/{path:path}", include_in_schema=False)
+    def page(path: str) -> Response:
+        if path.startswith("api/"):
+            raise HTTPException(404, "There is no such API route.")
+        root = dist.resolve()
+        file = (root / path).resolve()
+        if path and file.is_relative_to(root) and file.is_file():
+            forever = path.startswith("assets/")
+            caching = "public, max-age=31536000, immutable" if forever else "no-cache"
+            return FileResponse(file, headers={"Cache-Control": caching})
+        if path.startswith("assets/"):
+            raise HTTPException(404, "There is no such file.")
+        index = root / "index.html"
+        if not index.is_file():
+            return HTMLResponse(_NOT_BUILT, status_code=503)
+        return FileResponse(index, headers={"Cache-Control": "no-cache"})

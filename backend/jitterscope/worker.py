@@ -1,0 +1,83 @@
+"""The Celery application. Tasks live in `<domain>/tasks.py` and are found there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from celery import Celery
+from celery.signals import setup_logging, worker_process_init
+
+from jitterscope import db
+from jitterscope.kit.discovery import modules_named
+from jitterscope.logs import configure_logging
+from jitterscope.settings import settings
+
+
+def make_app() -> Celery:
+    """Late acknowledgement everywhere: a killed worker's task runs again, so every task must be safe to repeat."""
+    celery = Celery("jitterscope", broker=settings().valkey_url)
+    celery.conf.update(
+        imports=modules_named("jitterscope", "tasks"),
+        task_ignore_result=True,
+        task_acks_late=True,
+        task_reject_on_worker_lost=True,
+        task_default_queue="jitterscope",
+        worker_prefetch_multiplier=1,
+        worker_hijack_root_logger=False,
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        worker_cancel_long_running_tasks_on_connection_loss=False,
+        # How long a message of a worker that was killed stays invisible before another one gets it.
+        broker_transport_options={"visibility_timeout": 60, "socket_timeout": 10, "socket_connect_timeout": 5},
+        enable_utc=True,
+        timezone="UTC",
+        beat_schedule={},
+        beat_max_loop_interval=1,
+    )
+    return celery
+
+
+app: Celery = make_app()
+
+Function = Callable[..., Any]
+
+
+def periodic(*, seconds: float, name: str | None = None) -> Callable[[Function], Any]:
+    """Make a function without arguments a task that beat runs every `seconds`. Named "<domain>.<function>".
+
+    A run that could not start before the next one is due is dropped, so that a slow worker does not pile them up.
+    """
+
+    def register(function: Function) -> Any:
+        task_name = name or task_name_of(function)
+        task = app.task(name=task_name)(function)
+        app.conf.beat_schedule[task_name] = {
+            "task": task_name,
+            "schedule": seconds,
+            "options": {"expires": max(seconds, 1.0)},
+        }
+        return task
+
+    return register
+
+
+def task_name_of(function: Function) -> str:
+    """ "jitterscope.series.tasks" and compact → "series.compact"."""
+    parts = function.__module__.split(".")
+    return f"{parts[1] if len(parts) > 2 else parts[0]}.{function.__name__}"
+
+
+def send(task_name: str, *, countdown_s: float = 0.0, **kwargs: Any) -> None:
+    """Queue a task by name. Call it from `db.after_commit`, so that the task finds what it was sent for."""
+    app.send_task(task_name, kwargs=kwargs, countdown=countdown_s or None, retry=False)
+
+
+@worker_process_init.connect  # type: ignore[untyped-decorator]
+def _fresh_connections(**_: object) -> None:
+    db.forget_after_fork()
+
+
+@setup_logging.connect  # type: ignore[untyped-decorator]
+def _logging(**_: object) -> None:
+    configure_logging()
