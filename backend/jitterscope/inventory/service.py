@@ -1,0 +1,62 @@
+"""Resources, facts and collectors. Other domains use these functions and nothing else of this package.
+
+Every function takes a session of `db.organization_session`: rows of other organizations do not exist in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy.orm import Session
+
+from jitterscope.inventory.types import FactRow, ResourceKind, ResourceRow, SourceRow, SubjectTree
+
+
+def resource(session: Session, resource_id: int) -> ResourceRow | None:
+    """One resource, or None where the organization has none of that id."""
+    raise NotImplementedError
+
+
+def resources(session: Session, resource_ids: Sequence[int]) -> dict[int, ResourceRow]:
+    """Those of the given resources that exist, by id."""
+    raise NotImplementedError
+
+
+def children(session: Session, resource_id: int, kind: ResourceKind | None = None) -> list[ResourceRow]:
+    """Direct children, by kind and name."""
+    raise NotImplementedError
+
+
+def ancestors(session: Session, resource_id: int) -> list[ResourceRow]:
+    """From the parent up to and including the node."""
+    raise NotImplementedError
+
+
+def owning_cgroup(session: Session, resource_id: int) -> ResourceRow | None:
+    """The resource itself where it is a cgroup, else its nearest cgroup ancestor: what a trigger is diagnosed on."""
+    raise NotImplementedError
+
+
+def subject_tree(
+    session: Session, cgroup_id: int, from_us: int | None = None, to_us: int | None = None
+) -> SubjectTree | None:
+    """A cgroup and its neighbours: ancestor cgroups, processes and DNS servers below it, probes of those servers.
+
+    With a window, processes and servers that were not seen in it are left out. None where there is no such cgroup.
+    """
+    raise NotImplementedError
+
+
+def facts(
+    session: Session, resource_ids: Sequence[int], from_us: int, to_us: int | None = None
+) -> dict[int, tuple[FactRow, ...]]:
+    """Facts in effect at `from_us`, and their changes up to `to_us`, oldest first; every given id is a key.
+
+    A fact first observed after `from_us` (the collector had just started) is among the changes.
+    """
+    raise NotImplementedError
+
+
+def sources(session: Session, node_id: int) -> list[SourceRow]:
+    """What the collector of a node can and cannot measure, as it last said."""
+    raise NotImplementedError

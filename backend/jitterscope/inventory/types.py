@@ -1,0 +1,60 @@
+"""Resources and facts as other domains see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+ResourceKind = Literal["node", "cgroup", "process", "dns_server", "dns_path", "probe", "external"]
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceRow:
+    """One resource. `name` is what people call it; `node_id` is its node's resource id (its own for a node).
+
+    `parent_id` is None for a node. Times are µs since the epoch, UTC.
+    """
+
+    id: int
+    kind: ResourceKind
+    key: str
+    name: str
+    parent_id: int | None
+    node_id: int
+    first_seen_us: int
+    last_seen_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class FactRow:
+    """A fact in effect from `since_us` until the next row of the same name."""
+
+    name: str
+    value: str
+    since_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectTree:
+    """A cgroup with everything that a diagnosis of it looks at. `ancestors` runs from its parent cgroup upwards."""
+
+    subject: ResourceRow
+    node: ResourceRow
+    ancestors: tuple[ResourceRow, ...] = ()
+    processes: tuple[ResourceRow, ...] = ()
+    dns_servers: tuple[ResourceRow, ...] = ()
+    probes: tuple[ResourceRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """State of one collector source on a node: active, degraded or unavailable."""
+
+    name: str
+    state: Literal["active", "degraded", "unavailable"]
+    detail: str
+    needs: str
+
+
+
+
