@@ -1,0 +1,44 @@
+"""GET /audit."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query
+
+from jitterscope import db
+from jitterscope.audit import service
+from jitterscope.errors import Problem
+from jitterscope.kit import cursor as cursors
+from jitterscope.kit.schema import Page, Schema
+from jitterscope.tenancy.auth import Principal, require
+
+router = APIRouter(prefix="/audit", tags=["audit"])
+
+
+class AuditItem(Schema):
+    id: int
+    at: datetime
+    actor: str
+    actor_kind: str
+    action: str
+    target: str
+    detail: dict[str, Any]
+
+
+@router.get("")
+def list_audit(
+    principal: Annotated[Principal, Depends(require("audit:read"))],
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    cursor: str | None = None,
+) -> Page[AuditItem]:
+    """What was changed in the organization, and by whom; newest first."""
+    try:
+        before = cursors.decode(cursor, 1)[0] if cursor else None
+    except cursors.BadCursor as error:
+        raise Problem(400, "invalid-cursor", "Invalid cursor", str(error), "Start again without a cursor.") from error
+    with db.organization_session(principal.organization_id) as session:
+        found = service.entries(session, principal.organization_id, before, limit + 1)
+        items = [AuditItem.model_validate(entry) for entry in found[:limit]]
+    return Page(items=items, next_cursor=cursors.encode(items[-1].id) if len(found) > limit else None)

@@ -1,0 +1,39 @@
+"""Writes and reads the audit trail."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from jitterscope.audit.models import AuditEntry
+from jitterscope.tenancy.auth import Principal
+
+
+def record(session: Session, principal: Principal, action: str, target: str, detail: dict[str, Any] | None = None) -> None:
+    """Add an entry in the caller's transaction: it is kept exactly if the change is.
+
+    `action` is "domain.verb" ("incident.acknowledge"), `target` names the thing ("incident 17"). Never put a
+    secret in `detail`.
+    """
+    session.add(
+        AuditEntry(
+            organization_id=principal.organization_id,
+            actor=principal.actor,
+            actor_kind=principal.kind,
+            user_id=principal.user_id,
+            token_id=principal.token_id,
+            action=action,
+            target=target,
+            detail=detail or {},
+        )
+    )
+
+
+def entries(session: Session, organization_id: int, before_id: int | None, limit: int) -> list[AuditEntry]:
+    """The newest entries first, older than `before_id` where given."""
+    query = select(AuditEntry).where(AuditEntry.organization_id == organization_id)
+    if before_id is not None:
+        query = query.where(AuditEntry.id < before_id)
+    return list(session.scalars(query.order_by(AuditEntry.id.desc()).limit(limit)))

@@ -1,0 +1,73 @@
+"""Makes roles, database and extension, as a superuser, once per server. Safe to repeat."""
+
+from __future__ import annotations
+
+from sqlalchemy import URL, Connection, create_engine, make_url, text
+from sqlalchemy.pool import NullPool
+
+OWNER = "jitterscope_owner"
+APP = "jitterscope_app"
+
+# What the two roles may do. The application role must never own a table, nor bypass row-level security.
+_ROLES = {
+    OWNER: "LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOBYPASSRLS",
+    APP: "LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOBYPASSRLS",
+}
+
+
+def bootstrap(superuser_url: str, database: str, owner_password: str, app_password: str) -> tuple[str, str]:
+    """Create or correct everything; returns the URLs of the owner and of the application role."""
+    server = make_url(superuser_url).set(drivername="postgresql+psycopg")
+    with _connect(server) as connection:
+        for role, password in ((OWNER, owner_password), (APP, app_password)):
+            _role(connection, role, password)
+        exists = connection.execute(
+            text("SELECT 1 FROM pg_database WHERE datname = :name"), {"name": database}
+        ).scalar()
+        if not exists:
+            connection.execute(text(f"CREATE DATABASE {_identifier(database)} OWNER {OWNER} TEMPLATE template0"))
+        connection.execute(text(f"REVOKE ALL ON DATABASE {_identifier(database)} FROM PUBLIC"))
+        connection.execute(text(f"GRANT CONNECT ON DATABASE {_identifier(database)} TO {APP}"))
+    with _connect(server.set(database=database)) as connection:
+        connection.execute(text(f"ALTER SCHEMA public OWNER TO {OWNER}"))
+        connection.execute(text("REVOKE CREATE ON SCHEMA public FROM PUBLIC"))
+        _timescaledb(connection)
+    return tuple(  # type: ignore[return-value]
+        server.set(database=database, username=role, password=password, drivername="postgresql").render_as_string(
+            hide_password=False
+        )
+        for role, password in ((OWNER, owner_password), (APP, app_password))
+    )
+
+
+def _role(connection: Connection, role: str, password: str) -> None:
+    exists = connection.execute(text("SELECT 1 FROM pg_roles WHERE rolname = :role"), {"role": role}).scalar()
+    verb = "ALTER" if exists else "CREATE"
+    # Utility statements take no parameters; quote_literal makes the password one.
+    quoted = connection.execute(text("SELECT quote_literal(:password)"), {"password": password}).scalar_one()
+    connection.exec_driver_sql(f"{verb} ROLE {role} {_ROLES[role]} PASSWORD {quoted}")
+
+
+def _timescaledb(connection: Connection) -> None:
+    """Install the extension where the server offers it, and close the door to chunks.
+
+    Chunks carry copies of their hypertable's grants but not its policies: without USAGE on their schema the
+    application role reaches them through the hypertable only, where the policies hold.
+    """
+    offered = connection.execute(text("SELECT 1 FROM pg_available_extensions WHERE name = 'timescaledb'")).scalar()
+    if not offered:
+        return
+    connection.execute(text("CREATE EXTENSION IF NOT EXISTS timescaledb"))
+    for schema in ("_timescaledb_internal", "_timescaledb_catalog", "_timescaledb_config", "_timescaledb_cache"):
+        found = connection.execute(text("SELECT to_regnamespace(:schema)"), {"schema": schema}).scalar()
+        if found is not None and schema == "_timescaledb_internal":
+            connection.execute(text(f"REVOKE ALL ON SCHEMA {schema} FROM PUBLIC"))
+            connection.execute(text(f"GRANT ALL ON SCHEMA {schema} TO {OWNER}"))
+
+
+def _connect(url: URL) -> Connection:
+    return create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT").connect()
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
