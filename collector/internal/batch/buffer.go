@@ -1,0 +1,77 @@
+package batch
+
+import (
+	"fmt"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// buffer is one memory-mapped open-batch file.
+type buffer struct {
+	path string
+	data []byte
+}
+
+// openBuffer maps path, making it if it does not exist or has another layout. leftover is true where the file holds a
+// batch that a former run did not get to seal.
+func openBuffer(path string) (b *buffer, leftover bool, err error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, false, fmt.Errorf("open batch: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, false, fmt.Errorf("open batch: %w", err)
+	}
+	if info.Size() != fileBytes {
+		if err := file.Truncate(0); err != nil {
+			return nil, false, fmt.Errorf("open batch: %w", err)
+		}
+		if err := file.Truncate(fileBytes); err != nil {
+			return nil, false, fmt.Errorf("open batch: %w", err)
+		}
+	}
+	data, err := unix.Mmap(int(file.Fd()), 0, fileBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, false, fmt.Errorf("map %s: %w", path, err)
+	}
+	b = &buffer{path: path, data: data}
+	if b.header().magic != layoutMagic {
+		*b.header() = header{magic: layoutMagic}
+	}
+	return b, b.state() != stateEmpty && b.plausible(), nil
+}
+
+// plausible guards recovery against a file damaged by a power failure.
+func (b *buffer) plausible() bool {
+	h := b.header()
+	return h.columns <= Columns && h.resources <= MaxResources && h.slots <= MaxSlots && h.journal <= JournalBytes &&
+		h.sequence > 0 && h.state <= stateSealing
+}
+
+// start makes the buffer the open one. The directory must have been written into it before.
+func (b *buffer) start(spoolID [16]byte, sequence uint64, baseTick int64) {
+	h := b.header()
+	h.spoolID, h.sequence, h.baseTick = spoolID, sequence, baseTick
+	h.journal = 0
+	b.setColumns(0)
+	b.setState(stateOpen)
+}
+
+// clear empties the buffer and gives the memory of a large journal back.
+func (b *buffer) clear() {
+	if b.journalLen() > 256<<10 {
+		_ = unix.Madvise(b.data[journalAt:], unix.MADV_REMOVE)
+	}
+	b.setState(stateEmpty)
+}
+
+// sync writes the mapped file to disk.
+func (b *buffer) sync() error { return unix.Msync(b.data, unix.MS_SYNC) }
+
+func (b *buffer) close() error { return unix.Munmap(b.data) }
+
+var _ = [1]struct{}{}[unsafe.Sizeof(slotEntry{})-slotBytes] // the slot table is read as an array of slotEntry

@@ -1,0 +1,48 @@
+package batch
+
+import "math"
+
+// Histogram is the sparse log-bucket histogram of ingest.v1 DistributionBlock: bucket b counts values v in microseconds
+// with Gamma^(b-1) < v <= Gamma^b; v <= 1 is bucket 0. Relative error at most 2 %
+// (DDSketch: Masson, Rim, Lee, VLDB 2019). The zero value is ready; it is meant to be kept and Reset for each tick.
+type Histogram struct {
+	counts  [maxBuckets]uint32
+	touched []uint16
+	total   uint64
+}
+
+// Gamma is the ratio of neighbouring buckets.
+const Gamma = 1.04
+
+const maxBuckets = 600 // Gamma^599 us is 4.5 hours
+
+var inverseLogGamma = 1 / math.Log(Gamma)
+
+// Observe counts a value in microseconds. It allocates only until the histogram has met its widest spread of values.
+func (h *Histogram) Observe(us int64) {
+	bucket := 0
+	if us > 1 {
+		// The small step down keeps exact powers in their own bucket in spite of rounding.
+		bucket = min(int(math.Ceil(math.Log(float64(us))*inverseLogGamma-1e-9)), maxBuckets-1)
+	}
+	if h.counts[bucket] == 0 {
+		if h.touched == nil {
+			h.touched = make([]uint16, 0, 64)
+		}
+		h.touched = append(h.touched, uint16(bucket))
+	}
+	h.counts[bucket]++
+	h.total++
+}
+
+// Total is the number of values counted since the last Reset.
+func (h *Histogram) Total() uint64 { return h.total }
+
+// Reset empties the histogram and keeps its memory.
+func (h *Histogram) Reset() {
+	for _, bucket := range h.touched {
+		h.counts[bucket] = 0
+	}
+	h.touched = h.touched[:0]
+	h.total = 0
+}

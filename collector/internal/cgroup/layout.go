@@ -1,0 +1,68 @@
+// Package cgroup knows the cgroup file systems: where the controllers are mounted (v1 and v2), which cgroups exist, and
+// how their files are written. Parsers take bytes and never allocate; reading is up to the caller.
+package cgroup
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Layout is where the controllers of one machine are. A controller that is not mounted is the empty string.
+type Layout struct {
+	Version int // 1 or 2
+	CPU     string
+	CPUAcct string
+	Memory  string
+	Pids    string
+}
+
+// Detect finds the controllers below root, usually /sys/fs/cgroup. A hybrid machine (v1 controllers and an empty v2
+// hierarchy beside them) counts as version 1, because there the controllers are.
+func Detect(root string) (Layout, error) {
+	if _, err := os.Stat(filepath.Join(root, "cgroup.controllers")); err == nil {
+		return Layout{Version: 2, CPU: root, CPUAcct: root, Memory: root, Pids: root}, nil
+	}
+	layout := Layout{Version: 1}
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return Layout{}, fmt.Errorf("cgroup root: %w", err)
+	}
+	for _, entry := range entries {
+		directory := filepath.Join(root, entry.Name())
+		// "cpu,cpuacct" is the mount, "cpu" and "cpuacct" are links to it on most v1 machines.
+		for _, controller := range strings.Split(entry.Name(), ",") {
+			layout.set(controller, directory)
+		}
+	}
+	if layout.CPU == "" && layout.CPUAcct == "" && layout.Memory == "" && layout.Pids == "" {
+		return Layout{}, fmt.Errorf("cgroup root: neither cgroup v2 nor a v1 cpu, cpuacct, memory or pids controller is mounted below %s", root)
+	}
+	return layout, nil
+}
+
+func (l *Layout) set(controller, directory string) {
+	target := map[string]*string{"cpu": &l.CPU, "cpuacct": &l.CPUAcct, "memory": &l.Memory, "pids": &l.Pids}[controller]
+	if target == nil || *target != "" {
+		return
+	}
+	if _, err := os.Stat(filepath.Join(directory, "cgroup.procs")); err == nil {
+		*target = directory
+	}
+}
+
+// hierarchies lists the distinct mounts, the one with the CPU limits first.
+func (l Layout) hierarchies() []string {
+	var distinct []string
+	seen := map[string]bool{"": true}
+	for _, directory := range []string{l.CPU, l.CPUAcct, l.Memory, l.Pids} {
+		resolved, err := filepath.EvalSymlinks(directory)
+		if err != nil || seen[resolved] || directory == "" {
+			continue
+		}
+		seen[resolved] = true
+		distinct = append(distinct, resolved)
+	}
+	return distinct
+}

@@ -1,0 +1,110 @@
+package cgroup
+
+// CPUStat is cpu.stat. Times are microseconds. V1 has no usage here (cpuacct.usage) and writes nanoseconds, which are
+// cut to microseconds so that differences add up.
+//
+// Formats: Documentation/scheduler/sched-bwc.rst (v1), Documentation/admin-guide/cgroup-v2.rst (v2).
+type CPUStat struct {
+	UsageUS, UserUS, SystemUS uint64
+	HasUsage                  bool
+	Periods, ThrottledPeriods uint64
+	ThrottledUS               uint64
+	HasBandwidth              bool
+	Bursts, BurstUS           uint64
+	HasBurst                  bool
+}
+
+// ParseCPUStat reads cpu.stat of either version into stat; fields that the kernel does not have stay as they are.
+func ParseCPUStat(text []byte, stat *CPUStat) {
+	for len(text) > 0 {
+		var key []byte
+		var value uint64
+		var ok bool
+		key, value, ok, text = nextField(text)
+		if !ok {
+			continue
+		}
+		switch string(key) { // the compiler compares without allocating
+		case "usage_usec":
+			stat.UsageUS, stat.HasUsage = value, true
+		case "user_usec":
+			stat.UserUS = value
+		case "system_usec":
+			stat.SystemUS = value
+		case "nr_periods":
+			stat.Periods, stat.HasBandwidth = value, true
+		case "nr_throttled":
+			stat.ThrottledPeriods = value
+		case "throttled_usec":
+			stat.ThrottledUS = value
+		case "throttled_time": // v1, ns
+			stat.ThrottledUS = value / 1000
+		case "nr_bursts":
+			stat.Bursts, stat.HasBurst = value, true
+		case "burst_usec":
+			stat.BurstUS = value
+		case "burst_time": // v1, ns
+			stat.BurstUS = value / 1000
+		}
+	}
+}
+
+// ParseThrottledLocal reads cpu.stat.local: throttled time including that caused by ancestors' limits, microseconds.
+func ParseThrottledLocal(text []byte) (us uint64, ok bool) {
+	for len(text) > 0 {
+		key, value, good, rest := nextField(text)
+		text = rest
+		if !good {
+			continue
+		}
+		switch string(key) {
+		case "throttled_usec":
+			return value, true
+		case "throttled_time": // v1, ns
+			return value / 1000, true
+		}
+	}
+	return 0, false
+}
+
+// ParseUint reads a file that holds one number: cpuacct.usage, memory.current, pids.current. "max" is not a number.
+func ParseUint(text []byte) (value uint64, ok bool) {
+	value, rest, ok := number(text)
+	return value, ok && (len(rest) == 0 || rest[0] == '\n' || rest[0] == ' ')
+}
+
+// nextField splits the first line, "key value", off text. ok is false where the line is not of that form.
+func nextField(text []byte) (key []byte, value uint64, ok bool, rest []byte) {
+	at := 0
+	for at < len(text) && text[at] != ' ' && text[at] != '\n' {
+		at++
+	}
+	key = text[:at]
+	if at < len(text) && text[at] == ' ' {
+		value, rest, ok = number(text[at+1:])
+		ok = ok && (len(rest) == 0 || rest[0] == '\n')
+	} else {
+		rest = text[at:]
+	}
+	for len(rest) > 0 && rest[0] != '\n' {
+		rest = rest[1:]
+	}
+	if len(rest) > 0 {
+		rest = rest[1:]
+	}
+	return key, value, ok, rest
+}
+
+// number reads decimal digits; a value past 64 bits is not a number.
+func number(text []byte) (value uint64, rest []byte, ok bool) {
+	at := 0
+	for at < len(text) && text[at] >= '0' && text[at] <= '9' {
+		digit := uint64(text[at] - '0')
+		if value > (^uint64(0)-digit)/10 {
+			return 0, text[at:], false
+		}
+		value = value*10 + digit
+		at++
+	}
+	return value, text[at:], at > 0
+}

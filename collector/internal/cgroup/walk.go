@@ -1,0 +1,152 @@
+package cgroup
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Location is one cgroup: its path below the hierarchy root and its directory in each controller that has it. On v1 the
+// same relative path in several hierarchies is one cgroup.
+type Location struct {
+	Path    string // "/kubepods/burstable/pod…", never "/"
+	Version int
+	CPU     string // directories; empty where the controller does not have this cgroup
+	CPUAcct string
+	Memory  string
+	Pids    string
+	inodes  [4]uint64
+}
+
+// Parent is the path of the cgroup above, "/" at the top.
+func (l Location) Parent() string { return path.Dir(l.Path) }
+
+// Same tells whether other is this very cgroup and not a later one of the same path.
+func (l Location) Same(other Location) bool { return l.Path == other.Path && l.inodes == other.inodes }
+
+// Walker lists the cgroups of a layout.
+type Walker struct {
+	Layout Layout
+	Limit  int // at most so many cgroups; 0: no limit
+	Shed   int // how many the last Walk left out
+	// Visit is called with every directory below a hierarchy, before its children are read. May be nil.
+	Visit func(directory string)
+}
+
+// Walk lists the cgroups, parents first. Past the limit it keeps what has a CPU quota, then what is nearest to the root.
+func (w *Walker) Walk(ctx context.Context) ([]Location, error) {
+	found := make(map[string]*Location)
+	walked := make(map[string]map[string]uint64) // resolved hierarchy -> path -> inode
+	for index, directory := range []string{w.Layout.CPU, w.Layout.CPUAcct, w.Layout.Memory, w.Layout.Pids} {
+		if directory == "" {
+			continue
+		}
+		resolved, err := filepath.EvalSymlinks(directory)
+		if err != nil {
+			return nil, err
+		}
+		inodes, done := walked[resolved]
+		if !done {
+			inodes = make(map[string]uint64)
+			if err := w.descend(ctx, resolved, "", inodes); err != nil {
+				return nil, err
+			}
+			walked[resolved] = inodes
+		}
+		for relative, inode := range inodes {
+			location := found[relative]
+			if location == nil {
+				location = &Location{Path: relative, Version: w.Layout.Version}
+				found[relative] = location
+			}
+			*location.directory(index) = resolved + relative
+			location.inodes[index] = inode
+		}
+	}
+	locations := make([]Location, 0, len(found))
+	for _, location := range found {
+		locations = append(locations, *location)
+	}
+	return w.limit(locations), nil
+}
+
+func (l *Location) directory(index int) *string {
+	return [...]*string{&l.CPU, &l.CPUAcct, &l.Memory, &l.Pids}[index]
+}
+
+func (w *Walker) descend(ctx context.Context, root, relative string, inodes map[string]uint64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if w.Visit != nil {
+		w.Visit(root + relative)
+	}
+	entries, err := os.ReadDir(root + relative)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
+		delete(inodes, relative) // vanished meanwhile
+		return nil
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if !entry.IsDir() || len(relative)+len(entry.Name()) >= 511 {
+			continue
+		}
+		child := relative + "/" + entry.Name()
+		var status unix.Stat_t
+		if unix.Lstat(root+child, &status) != nil {
+			continue
+		}
+		inodes[child] = status.Ino
+		if err := w.descend(ctx, root, child, inodes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *Walker) limit(locations []Location) []Location {
+	w.Shed = 0
+	if w.Limit > 0 && len(locations) > w.Limit {
+		keep := make(map[string]bool, w.Limit)
+		limited := make(map[string]bool)
+		for _, location := range locations {
+			if limits, err := ReadCPULimits(location); err == nil && limits.QuotaUS > 0 {
+				limited[location.Path] = true
+			}
+		}
+		slices.SortFunc(locations, func(a, b Location) int {
+			if limited[a.Path] != limited[b.Path] {
+				if limited[a.Path] {
+					return -1
+				}
+				return 1
+			}
+			if depth := strings.Count(a.Path, "/") - strings.Count(b.Path, "/"); depth != 0 {
+				return depth
+			}
+			return strings.Compare(a.Path, b.Path)
+		})
+		w.Shed = len(locations) - w.Limit
+		for _, location := range locations[:w.Limit] {
+			keep[location.Path] = true
+		}
+		locations = slices.DeleteFunc(locations, func(l Location) bool { return !keep[l.Path] })
+	}
+	slices.SortFunc(locations, func(a, b Location) int { return strings.Compare(a.Path, b.Path) })
+	return locations
+}
+
+// errNoDevice is what reading an open file of a removed cgroup gives.
+var errNoDevice error = unix.ENODEV

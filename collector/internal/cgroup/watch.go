@@ -1,0 +1,90 @@
+package cgroup
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Watcher tells by inotify that cgroups came or went or that a limit was written, so that the tree need not be walked
+// every second. The kernel reports what user space does to the files; that is how limits change.
+type Watcher struct {
+	file       *os.File
+	fd         int
+	changed    chan struct{}
+	incomplete atomic.Bool
+}
+
+// NewWatcher starts a Watcher.
+func NewWatcher() (*Watcher, error) {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("inotify: %w", err)
+	}
+	w := &Watcher{file: os.NewFile(uintptr(fd), "inotify"), fd: fd, changed: make(chan struct{}, 1)}
+	go w.read()
+	return w, nil
+}
+
+// Add watches a directory. Adding one again is harmless.
+func (w *Watcher) Add(directory string) {
+	const mask = unix.IN_CREATE | unix.IN_DELETE | unix.IN_MODIFY | unix.IN_ONLYDIR
+	if _, err := unix.InotifyAddWatch(w.fd, directory, mask); err != nil && err != unix.ENOENT {
+		w.incomplete.Store(true) // out of watches (fs.inotify.max_user_watches): the caller polls
+	}
+}
+
+// Complete is false where some directory could not be watched.
+func (w *Watcher) Complete() bool { return !w.incomplete.Load() }
+
+// Changed receives after cgroups or limits changed; changes in quick succession are told once.
+func (w *Watcher) Changed() <-chan struct{} { return w.changed }
+
+// Close stops the Watcher.
+func (w *Watcher) Close() { _ = w.file.Close() }
+
+func (w *Watcher) read() {
+	buffer := make([]byte, 16<<10)
+	for {
+		n, err := w.file.Read(buffer)
+		if err != nil {
+			return
+		}
+		if relevant(buffer[:n]) {
+			select {
+			case w.changed <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+// relevant skips writes that change neither the tree nor a limit, such as those to cgroup.procs.
+func relevant(events []byte) bool {
+	for len(events) >= unix.SizeofInotifyEvent {
+		event := (*unix.InotifyEvent)(unsafe.Pointer(&events[0]))
+		length := unix.SizeofInotifyEvent + int(event.Len)
+		if length > len(events) {
+			return true
+		}
+		name := strings.TrimRight(string(events[unix.SizeofInotifyEvent:length]), "\x00")
+		if event.Mask&unix.IN_MODIFY == 0 || event.Mask&unix.IN_Q_OVERFLOW != 0 || IsLimit(name) {
+			return true
+		}
+		events = events[length:]
+	}
+	return false
+}
+
+// IsLimit tells whether a file of a cgroup holds a limit that becomes a fact.
+func IsLimit(name string) bool {
+	switch name {
+	case "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.cfs_burst_us", "cpu.max", "cpu.max.burst", "memory.limit_in_bytes", "memory.max":
+		return true
+	}
+	return false
+}

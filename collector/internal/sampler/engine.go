@@ -1,0 +1,157 @@
+package sampler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/batch"
+	"github.com/jitterscope/jitterscope/collector/internal/cgroup"
+	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
+)
+
+// Config is what an Engine needs.
+type Config struct {
+	Roots      Roots
+	Store      *batch.Store
+	Sources    []Source
+	Options    func(source string, target any) error // may be nil
+	MaxCgroups int
+	Budget     Budget
+	Log        *slog.Logger
+	// Sealed takes each finished batch; it must not block.
+	Sealed func(*batch.Sealed)
+}
+
+// Engine runs the sources.
+type Engine struct {
+	config  Config
+	store   *batch.Store
+	log     *slog.Logger
+	options func(string, any) error
+	facts   *facts
+	status  *status
+	groups  *groups
+	watcher *cgroup.Watcher // nil where inotify does not work or there is no cgroup file system
+	budget  *budget
+
+	sampling sync.Mutex // held while a tick is sampled
+	running  []*running
+	stats    Stats
+}
+
+// running is a source that Start accepted.
+type running struct {
+	Source
+	registry *Registry
+	failed   bool // Sample panicked: it is not called again
+}
+
+// Stats are the engine's own counters; read them with atomic loads.
+type Stats struct {
+	Ticks, MissedTicks, LateTicks atomic.Uint64 // late: more than 10 ms after the deadline
+	LatenessMaxUS                 atomic.Int64
+	SampleUS                      atomic.Uint64 // time spent in sources
+	Cgroups, Shed                 atomic.Int64
+}
+
+// New makes an Engine.
+func New(config Config) *Engine {
+	e := &Engine{config: config, store: config.Store, log: config.Log, options: config.Options}
+	e.facts, e.status = newFacts(e.store), newStatus(e.store)
+	e.budget = newBudget(config.Budget)
+	e.groups = newGroups(e.store, nil, func(id batch.ResourceID) {
+		e.facts.forget(id)
+		e.store.Remove(id)
+	})
+	return e
+}
+
+// Stats returns the counters.
+func (e *Engine) Stats() *Stats { return &e.stats }
+
+// Status returns the state of every source, sorted by name.
+func (e *Engine) Status() []*ingestpb.SourceStatus { return e.status.list() }
+
+// ResendFacts sends all known facts again; call it after batches were lost.
+func (e *Engine) ResendFacts() { e.facts.resend() }
+
+// EachCounter visits the counters of the sources.
+func (e *Engine) EachCounter(yield func(source, name string, value float64)) {
+	for _, r := range e.running {
+		if counters, ok := r.Source.(Counters); ok {
+			counters.EachCounter(func(name string, value float64) { yield(r.Name(), name, value) })
+		}
+	}
+}
+
+// Run samples until ctx ends, then closes the sources. It returns early only where nothing can be sampled at all.
+func (e *Engine) Run(ctx context.Context) error {
+	e.openGroups()
+	e.startSources(ctx)
+	if len(e.running) == 0 {
+		return errors.New("no source works here; see the warnings above")
+	}
+	e.refreshGroups(ctx)
+	e.discover(ctx)
+
+	var wait sync.WaitGroup
+	wait.Go(func() { e.discoverLoop(ctx) })
+	e.loop(ctx)
+	wait.Wait()
+	for _, r := range e.running {
+		if finisher, ok := r.Source.(Finisher); ok {
+			finisher.Finish()
+		}
+		if err := r.Close(); err != nil {
+			e.log.Warn("closing a source failed", "source", r.Name(), "error", err)
+		}
+	}
+	if sealed, err := e.store.Rotate(e.nextTick()); err == nil {
+		e.config.Sealed(sealed)
+	}
+	return nil
+}
+
+func (e *Engine) startSources(ctx context.Context) {
+	for _, source := range e.config.Sources {
+		name := source.Name()
+		registry := &Registry{Roots: e.config.Roots, Log: e.log.With("source", name), source: name, engine: e}
+		err := source.Start(ctx, registry)
+		var unavailable *Unavailable
+		switch {
+		case err == nil:
+			e.running = append(e.running, &running{Source: source, registry: registry})
+			e.status.activate(name)
+		case errors.As(err, &unavailable):
+			e.log.Warn("source is not available here", "source", name, "detail", unavailable.Detail, "needs", unavailable.Needs)
+			e.status.set(name, ingestpb.SourceState_SOURCE_STATE_UNAVAILABLE, unavailable.Detail, unavailable.Needs)
+		default:
+			e.log.Error("source failed to start", "source", name, "error", err)
+			e.status.set(name, ingestpb.SourceState_SOURCE_STATE_UNAVAILABLE, err.Error(), "")
+		}
+	}
+}
+
+// sample runs one source; a panic costs that source and not the collector.
+func (e *Engine) sample(r *running, tick Tick, recorder *Recorder) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			r.failed = true
+			go e.failed(r, cause)
+		}
+	}()
+	r.Sample(tick, recorder)
+}
+
+func (e *Engine) failed(r *running, cause any) {
+	e.log.Error("source stopped: it panicked", "source", r.Name(), "panic", fmt.Sprint(cause))
+	e.status.set(r.Name(), ingestpb.SourceState_SOURCE_STATE_UNAVAILABLE, fmt.Sprintf("stopped after an internal error: %v", cause),
+		"a restart of the collector; please report it")
+}
+
+func (e *Engine) nextTick() int64 { return time.Now().UnixMicro()/batch.StepUS + 1 }

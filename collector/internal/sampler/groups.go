@@ -1,0 +1,124 @@
+package sampler
+
+import (
+	"context"
+	"sync"
+
+	"github.com/jitterscope/jitterscope/collector/internal/batch"
+	"github.com/jitterscope/jitterscope/collector/internal/cgroup"
+	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
+)
+
+// Group is a watched cgroup.
+type Group struct {
+	cgroup.Location
+	Resource batch.ResourceID
+}
+
+// groups follows the cgroup tree and tells the sources of changes.
+type groups struct {
+	store    *batch.Store
+	walker   *cgroup.Walker
+	released func(batch.ResourceID)
+
+	mu          sync.Mutex
+	byPath      map[string]*Group
+	subscribers []func(added, removed []*Group)
+	waiting     []func(added, removed []*Group) // subscribed, not told of the existing groups yet
+}
+
+func newGroups(store *batch.Store, walker *cgroup.Walker, released func(batch.ResourceID)) *groups {
+	return &groups{store: store, walker: walker, released: released, byPath: make(map[string]*Group)}
+}
+
+func (g *groups) get(path string) (*Group, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	group, ok := g.byPath[path]
+	return group, ok
+}
+
+func (g *groups) subscribe(change func(added, removed []*Group)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting = append(g.waiting, change)
+}
+
+// refresh walks the tree once and tells the subscribers.
+func (g *groups) refresh(ctx context.Context) error {
+	locations, err := g.walker.Walk(ctx)
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	var added, removed []*Group
+	present := make(map[string]struct{}, len(locations))
+	for _, location := range locations { // parents come first
+		present[location.Path] = struct{}{}
+		if old, ok := g.byPath[location.Path]; ok {
+			if old.Location.Same(location) {
+				continue
+			}
+			removed = append(removed, old) // the same path, made anew
+			delete(g.byPath, location.Path)
+		}
+		parent := batch.Node
+		if above, ok := g.byPath[location.Parent()]; ok {
+			parent = above.Resource
+		}
+		resource := g.store.Resource(ingestpb.ResourceKind_RESOURCE_KIND_CGROUP, location.Path, parent)
+		if resource == batch.NoResource {
+			continue
+		}
+		group := &Group{Location: location, Resource: resource}
+		g.byPath[location.Path] = group
+		added = append(added, group)
+	}
+	for path, group := range g.byPath {
+		if _, ok := present[path]; !ok {
+			removed = append(removed, group)
+			delete(g.byPath, path)
+		}
+	}
+	existing := make([]*Group, 0, len(g.byPath))
+	for _, location := range locations {
+		if group, ok := g.byPath[location.Path]; ok {
+			existing = append(existing, group)
+		}
+	}
+	subscribers, waiting := g.subscribers, g.waiting
+	g.subscribers, g.waiting = append(g.subscribers[:len(g.subscribers):len(g.subscribers)], waiting...), nil
+	g.mu.Unlock()
+
+	if len(added)+len(removed) > 0 {
+		for _, change := range subscribers {
+			change(added, removed)
+		}
+	}
+	for _, change := range waiting {
+		change(existing, nil)
+	}
+	for _, group := range removed {
+		if current, ok := g.get(group.Path); !ok || current.Resource != group.Resource {
+			g.released(group.Resource)
+		}
+	}
+	return nil
+}
+
+// tell calls those who wait where there is no cgroup file system: they learn that there are no groups.
+func (g *groups) tell() {
+	g.mu.Lock()
+	waiting := g.waiting
+	g.waiting = nil
+	g.mu.Unlock()
+	for _, change := range waiting {
+		change(nil, nil)
+	}
+}
+
+func (g *groups) count() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.byPath)
+}

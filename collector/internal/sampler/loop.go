@@ -1,0 +1,130 @@
+package sampler
+
+import (
+	"context"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/jitterscope/jitterscope/collector/internal/batch"
+)
+
+const (
+	ticksPerBatch   = 20                     // 2 s
+	earlySealEvery  = 500 * time.Millisecond // how often triggers may seal a batch early
+	journalHighMark = 0.6                    // seal early when the journal is fuller than this
+	lateUS          = 10_000
+	stalledUS       = 50_000 // so late that the node itself deserves a diagnosis
+	stalledEvery    = 10 * time.Second
+)
+
+// loop is the sampling thread. It sleeps to absolute deadlines on the real-time clock, so that ticks neither drift nor
+// pile up: after a stall it goes on with the latest tick that has ended, and the ones between stay missing.
+func (e *Engine) loop(ctx context.Context) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	// Being late is what we measure in others. Best effort: it takes CAP_SYS_NICE.
+	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -15)
+
+	var state loopState
+	recorder := &Recorder{store: e.store}
+	for {
+		deadline := (nowUS()/batch.StepUS + 1) * batch.StepUS
+		sleepUntil(deadline)
+		if ctx.Err() != nil {
+			return
+		}
+		now := nowUS()
+		if now < deadline-batch.StepUS {
+			e.log.Warn("the clock was set back; ticks may repeat", "seconds", float64(deadline-now)/1e6)
+			state.last = 0
+		}
+		number := now/batch.StepUS - 1
+		if state.last != 0 && number <= state.last {
+			continue // the clock went back a little: wait until it is past what is recorded
+		}
+		e.tick(&state, number, now, recorder)
+	}
+}
+
+// loopState is what the sampling thread remembers between ticks.
+type loopState struct {
+	last      int64 // number of the last sampled tick, 0: none
+	sequence  uint64
+	sealed    time.Time
+	stalled   time.Time
+	triggered bool
+}
+
+func (e *Engine) tick(state *loopState, number, now int64, recorder *Recorder) {
+	tick := Tick{StartUS: number * batch.StepUS, Shed: e.budget.level()}
+	tick.LatenessUS = now - tick.EndUS()
+	if state.last != 0 {
+		tick.Missed = int(number - state.last - 1)
+	}
+	if !e.store.Fits(number) || (state.last == 0 && state.sequence > 0) {
+		e.rotate(state, number) // after a long stall or a step of the clock
+	}
+	state.sequence++
+	tick.Sequence = state.sequence
+	state.last = number
+	e.count(tick)
+	if !e.store.Begin(number) {
+		return
+	}
+	recorder.tick = tick
+	e.sampling.Lock()
+	for _, r := range e.running {
+		if !r.failed {
+			e.sample(r, tick, recorder)
+		}
+	}
+	e.sampling.Unlock()
+	e.stats.SampleUS.Add(uint64(nowUS() - now))
+	if (tick.Missed > 0 || tick.LatenessUS > stalledUS) && time.Since(state.stalled) > stalledEvery {
+		state.stalled = time.Now()
+		recorder.Trigger(batch.Node, "late_tick", tick.StartUS)
+	}
+	e.store.Commit()
+	state.triggered = e.store.TakeTriggered() || state.triggered
+	ticks, journal := e.store.Fill()
+	early := state.triggered && time.Since(state.sealed) >= earlySealEvery
+	if early || journal > journalHighMark || ticks >= ticksPerBatch || (number+1)%ticksPerBatch == 0 {
+		e.rotate(state, number+1)
+	}
+}
+
+func (e *Engine) rotate(state *loopState, first int64) {
+	sealed, err := e.store.Rotate(first)
+	if err != nil {
+		return // the sealer is behind; the next tick tries again
+	}
+	state.sealed, state.triggered = time.Now(), false
+	e.config.Sealed(sealed)
+}
+
+func (e *Engine) count(tick Tick) {
+	e.stats.Ticks.Add(1)
+	e.stats.MissedTicks.Add(uint64(tick.Missed))
+	if tick.LatenessUS > lateUS {
+		e.stats.LateTicks.Add(1)
+	}
+	storeMax(&e.stats.LatenessMaxUS, tick.LatenessUS)
+}
+
+func storeMax(target *atomic.Int64, value int64) {
+	if value > target.Load() { // one writer
+		target.Store(value)
+	}
+}
+
+func nowUS() int64 { return time.Now().UnixMicro() }
+
+// sleepUntil sleeps to a point of the real-time clock, also where the clock is set meanwhile.
+func sleepUntil(us int64) {
+	deadline := unix.NsecToTimespec(us * 1000)
+	for unix.ClockNanosleep(unix.CLOCK_REALTIME, unix.TIMER_ABSTIME, &deadline, nil) == unix.EINTR {
+	}
+}

@@ -1,0 +1,33 @@
+package sampler
+
+import "github.com/jitterscope/jitterscope/collector/internal/batch"
+
+// Recorder writes the values of the current tick. It is valid inside Source.Sample only and none of its methods
+// allocates.
+type Recorder struct {
+	store *batch.Store
+	tick  Tick
+}
+
+// Set writes a value of the current tick.
+func (r *Recorder) Set(slot batch.Slot, value float64) { r.store.Set(slot, value) }
+
+// SetAt writes a value of an earlier tick, 0 <= back <= batch.Lag, for sources that see things late. Write each tick
+// of a series once.
+func (r *Recorder) SetAt(back int, slot batch.Slot, value float64) { r.store.SetAt(back, slot, value) }
+
+// Delta writes by how much a counter grew since it was last read; see batch.Store.Delta for resets and missed ticks.
+func (r *Recorder) Delta(slot batch.Slot, counter uint64) { r.store.Delta(slot, counter) }
+
+// Value returns what the current tick holds for slot so far, NaN where nothing was written.
+func (r *Recorder) Value(slot batch.Slot) float64 { return r.store.Value(slot) }
+
+// Distribution records the histogram of an earlier tick (back as in SetAt). The caller resets it. Record each tick once.
+func (r *Recorder) Distribution(back int, resource batch.ResourceID, metric uint32, histogram *batch.Histogram) {
+	r.store.AppendDistribution(resource, metric, r.tick.StartUS/batch.StepUS-int64(back), histogram)
+}
+
+// Trigger asks for a diagnosis of resource now: reasons are throttled, slow_query, oom_kill, late_tick.
+func (r *Recorder) Trigger(resource batch.ResourceID, reason string, atUS int64) {
+	r.store.AppendTrigger(resource, reason, atUS)
+}

@@ -1,0 +1,105 @@
+package sampler
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/batch"
+	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
+)
+
+// Roots are where the kernel's file systems are mounted; tests inject their own.
+type Roots struct {
+	Cgroup string // /sys/fs/cgroup
+	Proc   string // /proc
+	Sys    string // /sys
+}
+
+// Registry is what a source uses outside Sample. All methods may be called by any goroutine. A source's registry knows
+// the source: its log lines, options and status carry the source's name.
+type Registry struct {
+	Roots Roots
+	Log   *slog.Logger
+
+	source string
+	engine *Engine
+}
+
+// Options decodes the [sources.NAME] table of the configuration file into target; without one, target keeps its values.
+func (r *Registry) Options(target any) error {
+	if r.engine.options == nil {
+		return nil
+	}
+	return r.engine.options(r.source, target)
+}
+
+// Resource returns the resource of kind and key, making it if it is new; see ingest.proto for the keys.
+func (r *Registry) Resource(kind ingestpb.ResourceKind, key string, parent batch.ResourceID) batch.ResourceID {
+	return r.engine.store.Resource(kind, key, parent)
+}
+
+// Remove releases a resource with its series and facts. What was recorded of it so far is still sent. Slots of it must
+// not be used afterwards: remove them from what Sample reads first (Between).
+func (r *Registry) Remove(resource batch.ResourceID) {
+	r.engine.facts.forget(resource)
+	r.engine.store.Remove(resource)
+}
+
+// Series returns the slot of a series, making it if it is new. metric is an id of package catalogue.
+func (r *Registry) Series(resource batch.ResourceID, metric uint32) batch.Slot {
+	return r.engine.store.Series(resource, metric)
+}
+
+// Between runs change while no tick is being sampled. Keep it short: the next tick waits for it. Open files before.
+func (r *Registry) Between(change func()) {
+	r.engine.sampling.Lock()
+	defer r.engine.sampling.Unlock()
+	change()
+}
+
+// Fact records a fact where it is new or changed. An empty value withdraws nothing: it is a value like any other.
+func (r *Registry) Fact(resource batch.ResourceID, name, value string) {
+	r.engine.facts.set(resource, name, value, time.Now())
+}
+
+// Event records an event; durationUS is 0 for a point in time.
+func (r *Registry) Event(resource batch.ResourceID, kind string, startUS, durationUS int64, attributes map[string]string) {
+	r.engine.store.AppendEvent(resource, &ingestpb.Event{
+		Kind: kind, StartUs: startUS, DurationUs: uint64(max(durationUS, 0)), Attributes: attributes,
+	})
+}
+
+// Queries records single DNS queries of a server; block.Server is filled in.
+func (r *Registry) Queries(server batch.ResourceID, block *ingestpb.QueryBlock) {
+	r.engine.store.AppendQueries(server, block)
+}
+
+// Block records a ready-made block of series of one resource, for steps other than the grid's. block.Resource is
+// filled in; it needs start, step, tick count, encoding, metrics and values.
+func (r *Registry) Block(resource batch.ResourceID, block *ingestpb.SeriesBlock) {
+	r.engine.store.AppendBlock(resource, block)
+}
+
+// Trigger asks for a diagnosis of resource now and has the batch sealed early.
+func (r *Registry) Trigger(resource batch.ResourceID, reason string, atUS int64) {
+	r.engine.store.AppendTrigger(resource, reason, atUS)
+}
+
+// Degraded says that the source works by a fallback, or on a part of what it watches. Empty detail: fully active again.
+func (r *Registry) Degraded(detail, needs string) {
+	state := ingestpb.SourceState_SOURCE_STATE_DEGRADED
+	if detail == "" {
+		state = ingestpb.SourceState_SOURCE_STATE_ACTIVE
+	}
+	r.engine.status.set(r.source, state, detail, needs)
+}
+
+// Cgroup returns the watched cgroup with this path below the hierarchy root.
+func (r *Registry) Cgroup(path string) (*Group, bool) { return r.engine.groups.get(path) }
+
+// OnCgroups has change called with the cgroups that appeared and vanished since the last call: first with all that
+// exist, then within about a second of each change. It runs on the discovery goroutine, before Discover. The resources
+// of vanished groups are released after all sources were told.
+func (r *Registry) OnCgroups(change func(added, removed []*Group)) {
+	r.engine.groups.subscribe(change)
+}
