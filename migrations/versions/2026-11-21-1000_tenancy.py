@@ -5,7 +5,7 @@ from __future__ import annotations
 from alembic import op
 from migrations.helpers import APP_ROLE, CURRENT_ORGANIZATION, definer_function, enable_tenant_rls
 
-revision = "2026-11-21-1000"
+revision = "20261121_1000"
 down_revision = None
 depends_on = None
 branch_labels = None
