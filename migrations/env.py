@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from alembic import context
 from sqlalchemy import Connection, text
 
-from alembic import context
 from jitterscope.db import Base
 from jitterscope.kit.discovery import import_named
 
@@ -16,3 +16,7 @@ connection.execute(text("SET statement_timeout = '15min'"))
 connection.commit()
 with context.begin_transaction():
     context.run_migrations()
+connection.commit()
+for module in import_named("jitterscope", "after_migration"):
+    module.after_migration(connection)
+connection.commit()
