@@ -200,5 +200,6 @@ def downgrade() -> None:
         "auth_session_organizations(bytea)", "auth_session(bytea)", "auth_login(text)", "system_organization_ids()",
     ):  # fmt: skip
         op.execute(f"DROP FUNCTION {function}")
+    op.execute("DROP POLICY fellow_members ON users")
     for table in ("audit_entries", "invitations", "tokens", "sessions", "memberships", "users", "organizations"):
         op.execute(f"DROP TABLE {table}")

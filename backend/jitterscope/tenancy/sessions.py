@@ -1,0 +1,80 @@
+"""Browser sessions: a random cookie, its hash in the database, an end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import delete, text
+from sqlalchemy.orm import Session
+
+from jitterscope import db
+from jitterscope.settings import settings
+from jitterscope.tenancy import secrets
+from jitterscope.tenancy.auth import Principal
+from jitterscope.tenancy.models import UserSession
+
+
+@dataclass(frozen=True, slots=True)
+class OrganizationRef:
+    id: int
+    name: str
+    role: str
+
+
+def start(session: Session, organization_id: int, user_id: int, user_agent: str, address: str) -> str:
+    """A new session; returns its cookie value, which is kept nowhere."""
+    cookie = secrets.new_secret()
+    session.add(
+        UserSession(
+            organization_id=organization_id,
+            user_id=user_id,
+            token_hash=secrets.digest(cookie),
+            expires_at=datetime.now(UTC) + timedelta(seconds=settings().session_ttl_s),
+            user_agent=user_agent[:300],
+            address=address[:64],
+        )
+    )
+    session.flush()
+    return cookie
+
+
+def principal_of(cookie: str) -> Principal | None:
+    """The caller that a session cookie stands for; None where it is unknown or has ended."""
+    with db.system_session() as session:
+        row = session.execute(
+            text("SELECT * FROM auth_session(:hash)"), {"hash": secrets.digest(cookie)}
+        ).one_or_none()
+    if row is None:
+        return None
+    return Principal(
+        organization_id=row.organization_id,
+        kind="session",
+        actor=row.name,
+        user_id=row.user_id,
+        session_id=row.session_id,
+        role=row.role,
+    )
+
+
+def organizations_of(cookie: str) -> list[OrganizationRef]:
+    """Every organization that the session's user belongs to."""
+    with db.system_session() as session:
+        rows = session.execute(
+            text("SELECT organization_id, name, role FROM auth_session_organizations(:hash)"),
+            {"hash": secrets.digest(cookie)},
+        )
+        return [OrganizationRef(row.organization_id, row.name, row.role) for row in rows]
+
+
+def end(principal: Principal) -> None:
+    """Sign out: the session's row goes."""
+    with db.organization_session(principal.organization_id) as session:
+        session.execute(delete(UserSession).where(UserSession.id == principal.session_id))
+
+
+def end_others(session: Session, principal: Principal) -> None:
+    """End the user's other sessions in this organization, after a change of password."""
+    session.execute(
+        delete(UserSession).where(UserSession.user_id == principal.user_id, UserSession.id != principal.session_id)
+    )

@@ -1,0 +1,150 @@
+"""Real servers for the backend's tests: one PostgreSQL and one Valkey a session, fresh organizations a test."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+from pydantic import SecretStr
+
+from jitterscope import cache, db
+from jitterscope.devstack.postgres import PostgresServer
+from jitterscope.devstack.valkey import ValkeyServer
+from jitterscope.kit.secretbox import new_key
+from jitterscope.main import create_app
+from jitterscope.schema import bootstrap, runner
+from jitterscope.settings import Settings, override_settings
+from jitterscope.tenancy import founding
+
+
+@dataclass(frozen=True)
+class Database:
+    """A migrated database. `url` is the application role's, `owner_url` the schema owner's."""
+
+    url: str
+    owner_url: str
+    superuser_url: str
+
+
+@dataclass(frozen=True)
+class Organization:
+    """An organization made for one test, with an administrator, an API token ("*:*") and an ingest token."""
+
+    id: int
+    email: str
+    password: str
+    owner_url: str
+    tokens: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def api_token(self) -> str:
+        return self._token("api")
+
+    @property
+    def ingest_token(self) -> str:
+        return self._token("ingest")
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Authorization with every scope but ingest."""
+        return {"Authorization": f"Bearer {self.api_token}"}
+
+    @property
+    def ingest_headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.ingest_token}"}
+
+    def _token(self, kind: founding.tokens.Kind) -> str:
+        if kind not in self.tokens:
+            self.tokens[kind] = founding.make_token(self.owner_url, self.id, kind, f"test {kind}", ("*:*",))
+        return self.tokens[kind]
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[tuple[PostgresServer, ValkeyServer]]:
+    """PostgreSQL (embedded, or TimescaleDB by JITTERSCOPE_TEST_DATABASE=timescaledb) and Valkey."""
+    with tempfile.TemporaryDirectory(prefix="jitterscope-test-") as folder, ExitStack() as stack:
+        postgres = stack.enter_context(PostgresServer(Path(folder) / "postgres", durable=False))
+        valkey = stack.enter_context(ValkeyServer(Path(folder) / "valkey"))
+        yield postgres, valkey
+
+
+@pytest.fixture(scope="session")
+def database(servers: tuple[PostgresServer, ValkeyServer]) -> Iterator[Database]:
+    """One migrated database; the process's settings point to it and to Valkey for the whole session."""
+    postgres, valkey = servers
+    owner_url, app_url = bootstrap.bootstrap(
+        postgres.url(), "jitterscope", secrets.token_urlsafe(12), secrets.token_urlsafe(12)
+    )
+    runner.migrate(owner_url)
+    replacement = Settings(
+        database_url=SecretStr(app_url),
+        owner_database_url=SecretStr(owner_url),
+        valkey_url=valkey.url,
+        secret_key=SecretStr(new_key()),
+        log_format="text",
+    )
+    with override_settings(replacement):
+        yield Database(app_url, owner_url, postgres.url("jitterscope"))
+
+
+@pytest.fixture
+def settings_override(database: Database) -> Iterator[Callable[..., Settings]]:
+    """Change some settings for one test: `settings_override(session_ttl_s=60)`."""
+    from jitterscope.settings import settings
+
+    with ExitStack() as stack:
+
+        def change(**changes: object) -> Settings:
+            return stack.enter_context(override_settings(settings().model_copy(update=changes)))
+
+        yield change
+
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture
+def make_organization(database: Database) -> Callable[[], Organization]:
+    """Makes organizations; each call another one."""
+
+    def make() -> Organization:
+        number = next(_numbers)
+        email, password = f"admin{number}@example.org", secrets.token_urlsafe(12)
+        made = founding.found_organization(database.owner_url, f"Organization {number}", email, password, operator=True)
+        return Organization(made.organization_id, email, password, database.owner_url)
+
+    return make
+
+
+@pytest.fixture
+def organization(make_organization: Callable[[], Organization]) -> Organization:
+    return make_organization()
+
+
+@pytest.fixture
+def other_organization(make_organization: Callable[[], Organization]) -> Organization:
+    """A second tenant, whose data the first must never see."""
+    return make_organization()
+
+
+@pytest.fixture
+def client(database: Database) -> Iterator[TestClient]:
+    """The application without credentials; errors come back as responses, as they do to users."""
+    cache.valkey().flushdb()
+    with TestClient(create_app(), raise_server_exceptions=False) as plain:
+        yield plain
+    db.dispose()
+
+
+@pytest.fixture
+def api(client: TestClient, organization: Organization) -> TestClient:
+    """The application, called with the API token of `organization` (all scopes but ingest)."""
+    client.headers.update(organization.headers)
+    return client
