@@ -1,0 +1,69 @@
+//go:build ignore
+
+/* Entry probes on functions of the Go runtime that mark the phases of a garbage collection. Entry probes only: a return
+ * probe replaces the return address, which the Go runtime, walking and moving stacks, does not survive. */
+#include "kernel.h"
+
+struct moment {
+	__u64 time_ns;  /* CLOCK_MONOTONIC */
+	__u64 cookie;   /* given at attachment: which process, which function */
+	__u64 argument; /* first integer argument in Go's register ABI */
+};
+
+const struct moment *unused_moment __attribute__((unused));
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 65536);
+} moments SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} lost SEC(".maps");
+
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax;
+};
+#define FIRST_ARGUMENT(ctx) ((ctx)->ax)
+#elif defined(__TARGET_ARCH_arm64)
+struct pt_regs {
+	unsigned long regs[31];
+};
+#define FIRST_ARGUMENT(ctx) ((ctx)->regs[0])
+#endif
+
+static __always_inline int record(struct pt_regs *ctx)
+{
+	struct moment moment = {
+		.time_ns = bpf_ktime_get_ns(),
+		.cookie = bpf_get_attach_cookie(ctx),
+		.argument = FIRST_ARGUMENT(ctx),
+	};
+	__u32 zero = 0;
+	__u64 *count;
+
+	if (bpf_ringbuf_output(&moments, &moment, sizeof(moment), BPF_RB_NO_WAKEUP)) {
+		count = bpf_map_lookup_elem(&lost, &zero);
+		if (count)
+			__sync_fetch_and_add(count, 1);
+	}
+	return 0;
+}
+
+SEC("uprobe")
+int single_probe(struct pt_regs *ctx)
+{
+	return record(ctx);
+}
+
+SEC("uprobe.multi")
+int multi_probe(struct pt_regs *ctx)
+{
+	return record(ctx);
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,77 @@
+package bpf
+
+import (
+	"errors"
+	"os"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/ringbuf"
+	"golang.org/x/sys/unix"
+)
+
+// Ring reads a ring buffer map without blocking and, once warm, without allocating. The programs do not wake readers.
+type Ring struct {
+	reader *ringbuf.Reader
+	record ringbuf.Record
+}
+
+// OpenRing maps the ring buffer of m.
+func OpenRing(m *ebpf.Map) (*Ring, error) {
+	reader, err := ringbuf.NewReader(m)
+	if err != nil {
+		return nil, err
+	}
+	reader.SetDeadline(time.Unix(1, 0)) // in the past: never wait
+	return &Ring{reader: reader, record: ringbuf.Record{RawSample: make([]byte, 0, 256)}}, nil
+}
+
+// Next returns the next record, nil where there is none. It is valid until the next call.
+func (r *Ring) Next() []byte {
+	for range 2 { // the expired deadline is reported once, after the last record before it
+		if r.reader.AvailableBytes() == 0 {
+			return nil
+		}
+		err := r.reader.ReadInto(&r.record)
+		if err == nil {
+			return r.record.RawSample
+		}
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// Close unmaps the ring.
+func (r *Ring) Close() error { return r.reader.Close() }
+
+// Clock converts CLOCK_MONOTONIC, which the programs stamp with, to the wall clock. Set it anew every tick: the wall
+// clock is slewed and stepped, the monotonic clock is not.
+type Clock struct{ offsetNS int64 }
+
+// Set reads both clocks, the monotonic one twice around the other, and keeps the tightest of three tries: being
+// preempted between two readings would shift everything.
+func (c *Clock) Set() {
+	var before, wall, after unix.Timespec
+	best := int64(1 << 62)
+	for range 3 {
+		_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &before)
+		_ = unix.ClockGettime(unix.CLOCK_REALTIME, &wall)
+		_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &after)
+		if spread := after.Nano() - before.Nano(); spread < best {
+			best = spread
+			c.offsetNS = wall.Nano() - (before.Nano() + spread/2)
+		}
+	}
+}
+
+// NS converts to nanoseconds since the Unix epoch.
+func (c *Clock) NS(monotonic uint64) int64 { return int64(monotonic) + c.offsetNS }
+
+// CounterOf reads the first element of an array map of counters; 0 where that fails.
+func CounterOf(m *ebpf.Map) uint64 {
+	var count uint64
+	_ = m.Lookup(uint32(0), &count)
+	return count
+}
