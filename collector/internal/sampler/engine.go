@@ -41,6 +41,10 @@ type Engine struct {
 
 	sampling sync.Mutex // held while a tick is sampled
 	running  []*running
+
+	sharing sync.Mutex
+	shared  map[string]any // Registry.Shared
+
 	stats    Stats
 }
 
@@ -61,7 +65,9 @@ type Stats struct {
 
 // New makes an Engine.
 func New(config Config) *Engine {
-	e := &Engine{config: config, store: config.Store, log: config.Log, options: config.Options}
+	e := &Engine{
+		config: config, store: config.Store, log: config.Log, options: config.Options, shared: make(map[string]any),
+	}
 	e.facts, e.status = newFacts(e.store), newStatus(e.store)
 	e.budget = newBudget(config.Budget)
 	e.groups = newGroups(e.store, nil, func(id batch.ResourceID) {

@@ -33,6 +33,19 @@ func (r *Registry) Options(target any) error {
 	return r.engine.options(r.source, target)
 }
 
+// Shared returns what construct made when it was first called under this name: state that several sources of this
+// engine use together. The first caller's registry is the one that the state may keep.
+func (r *Registry) Shared(name string, construct func() any) any {
+	r.engine.sharing.Lock()
+	defer r.engine.sharing.Unlock()
+	if existing, ok := r.engine.shared[name]; ok {
+		return existing
+	}
+	made := construct()
+	r.engine.shared[name] = made
+	return made
+}
+
 // Resource returns the resource of kind and key, making it if it is new; see ingest.proto for the keys.
 func (r *Registry) Resource(kind ingestpb.ResourceKind, key string, parent batch.ResourceID) batch.ResourceID {
 	return r.engine.store.Resource(kind, key, parent)
