@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sqlalchemy import text
-
 from alembic import op
+from sqlalchemy import text
 
 APP_ROLE = "jitterscope_app"
 # NULL where no organization is set: then no row matches. The subquery is evaluated once a statement, not once a row.

@@ -7,6 +7,7 @@ from alembic import op
 from migrations.helpers import APP_ROLE, has_timescaledb
 
 DAY_US = 86_400_000_000
+CHUNK_SCHEMA = "jitterscope_chunks"
 
 ENSURE = """
 CREATE FUNCTION ensure_time_partitions(p_from_us bigint, p_to_us bigint) RETURNS void
@@ -88,9 +89,12 @@ def create_time_partitioned(table: str, columns: str, width_us: int = DAY_US) ->
     hypertable = has_timescaledb()
     op.execute(f"CREATE TABLE {table} ({columns}){'' if hypertable else ' PARTITION BY RANGE (start_us)'}")
     if hypertable:
+        # Chunks carry copies of their hypertable's grants, but not its policies. In a schema of their own, which the
+        # application role may not use, they can be reached through the hypertable only, where the policies hold.
+        op.execute(f"CREATE SCHEMA IF NOT EXISTS {CHUNK_SCHEMA}")
         op.execute(
             f"SELECT create_hypertable('{table}', 'start_us', chunk_time_interval => {width_us}::bigint, "
-            "create_default_indexes => false)"
+            f"create_default_indexes => false, associated_schema_name => '{CHUNK_SCHEMA}')"
         )
     op.execute(
         f"INSERT INTO time_partitioned_tables VALUES ('{table}', {width_us}, {'true' if hypertable else 'false'})"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import os
+import pwd
 import select
 import signal
 import sys
@@ -18,7 +19,8 @@ from pathlib import Path
 
 CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000
 MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 1 << 18
-INNER_ID = 1000
+# A number that /etc/passwd of every distribution knows: initdb looks it up.
+INNER_ID = 1
 
 
 def main() -> None:
@@ -60,8 +62,7 @@ def remove_stale_pid(pgdata: Path) -> None:
 
 def enter(root: str | None, binds: list[str], not_root: bool) -> None:
     """Become another user number and see another root folder, as far as asked and needed."""
-    is_root = os.geteuid() == 0
-    if root is None and not (not_root and is_root):
+    if root is None and not (not_root and (os.geteuid() == 0 or nameless())):
         return
     libc = ctypes.CDLL(None, use_errno=True)
     user, group = os.geteuid(), os.getegid()
@@ -78,6 +79,15 @@ def enter(root: str | None, binds: list[str], not_root: bool) -> None:
         call(libc.mount(folder.encode(), inside.encode(), None, MS_BIND | MS_REC, None), f"bind {folder}")
     os.chroot(root)
     os.chdir("/")
+
+
+def nameless() -> bool:
+    """Whether our user number has no name, as in some containers."""
+    try:
+        pwd.getpwuid(os.geteuid())
+    except KeyError:
+        return True
+    return False
 
 
 def call(result: int, what: str) -> None:

@@ -49,20 +49,10 @@ def _role(connection: Connection, role: str, password: str) -> None:
 
 
 def _timescaledb(connection: Connection) -> None:
-    """Install the extension where the server offers it, and close the door to chunks.
-
-    Chunks carry copies of their hypertable's grants but not its policies: without USAGE on their schema the
-    application role reaches them through the hypertable only, where the policies hold.
-    """
+    """Install the extension where the server offers it."""
     offered = connection.execute(text("SELECT 1 FROM pg_available_extensions WHERE name = 'timescaledb'")).scalar()
-    if not offered:
-        return
-    connection.execute(text("CREATE EXTENSION IF NOT EXISTS timescaledb"))
-    for schema in ("_timescaledb_internal", "_timescaledb_catalog", "_timescaledb_config", "_timescaledb_cache"):
-        found = connection.execute(text("SELECT to_regnamespace(:schema)"), {"schema": schema}).scalar()
-        if found is not None and schema == "_timescaledb_internal":
-            connection.execute(text(f"REVOKE ALL ON SCHEMA {schema} FROM PUBLIC"))
-            connection.execute(text(f"GRANT ALL ON SCHEMA {schema} TO {OWNER}"))
+    if offered:
+        connection.execute(text("CREATE EXTENSION IF NOT EXISTS timescaledb"))
 
 
 def _connect(url: URL) -> Connection:
