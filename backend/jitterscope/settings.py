@@ -35,6 +35,13 @@ class Settings(BaseSettings):
     login_attempts_per_minute: int = Field(default=10, ge=1)
     ingest_max_body_bytes: int = Field(default=8 * 1024 * 1024, ge=1024)
     ingest_max_batch_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
+    # How much a diagnosis looks at, and how long a symptom must stay away before its incident is resolved (data time).
+    diagnosis_window_s: float = Field(default=120.0, ge=10, le=900)
+    incident_quiet_s: float = Field(default=600.0, ge=1)
+    # Webhooks may go to loopback and private addresses: for tests, demos and receivers inside your network.
+    notify_allow_private_targets: bool = False
+    notify_timeout_s: float = Field(default=15.0, gt=0, le=60)
+    notify_max_attempts: int = Field(default=12, ge=1, le=100)
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["json", "text"] = "json"
 

@@ -37,3 +37,17 @@ def entries(session: Session, organization_id: int, before_id: int | None, limit
     if before_id is not None:
         query = query.where(AuditEntry.id < before_id)
     return list(session.scalars(query.order_by(AuditEntry.id.desc()).limit(limit)))
+
+
+def record_system(session: Session, action: str, target: str, detail: dict[str, Any] | None = None) -> None:
+    """Likewise for what the service itself did, in the organization of the session."""
+    session.add(
+        AuditEntry(
+            organization_id=session.info["organization_id"],
+            actor="jitterscope",
+            actor_kind="system",
+            action=action,
+            target=target,
+            detail=detail or {},
+        )
+    )

@@ -29,7 +29,8 @@ class IncidentSummary(Schema):
     severity: Severity
     confidence: Confidence
     state: IncidentState
-    muted_until: datetime | None
+    muted: bool
+    muted_until: datetime | None  # only with muted; None: until unmuted
     subject: SubjectRef
     opened_at: datetime
     onset_at: datetime  # the first throttled query, before we knew
@@ -42,7 +43,10 @@ class IncidentSummary(Schema):
 class Transition(Schema):
     at: datetime
     actor: str  # "jitterscope" or a user's name
-    action: Literal["opened", "escalated", "acknowledged", "unacknowledged", "muted", "unmuted", "resolved", "reopened", "fix_applied", "noted"]
+    action: Literal[
+        "opened", "escalated", "acknowledged", "unacknowledged", "muted", "unmuted", "resolved", "reopened",
+        "reclassified", "fix_applied", "pinned", "unpinned", "noted",
+    ]  # fmt: skip
     detail: str | None
 
 
@@ -84,6 +88,28 @@ class MuteRequest(Schema):
 
 class NoteRequest(Schema):
     note: str | None = Field(default=None, max_length=2000)
+
+
+class PinRequest(Schema):
+    pinned: bool
+
+
+class RivalInfo(Schema):
+    id: str
+    title: str
+
+
+class CauseInfo(Schema):
+    """A rule: what it finds, how the fault works, what it could be confused with."""
+
+    id: str
+    title: str
+    summary: str
+    mechanism: str
+    needs: list[str]  # metric names
+    rivals: list[RivalInfo]
+    false_positives: list[str]
+    references: list[str]
 
 
 class TimelineCpu(Schema):

@@ -8,7 +8,7 @@ from typing import Literal
 Role = Literal["viewer", "editor", "admin"]
 
 # Reading or changing these is administration: who may enter, and what they did.
-ADMINISTRATION = ("organizations", "members", "tokens", "audit")
+ADMINISTRATION = ("organizations", "members", "tokens", "audit", "channels")
 INGEST = frozenset({"ingest:write"})
 
 

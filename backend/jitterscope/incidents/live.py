@@ -1,0 +1,42 @@
+"""Incident events for live clients, read back from the history: what a reconnecting client missed."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from sqlalchemy import select
+
+from jitterscope.db import organization_session
+from jitterscope.events.publish import publish
+from jitterscope.incidents.models import TransitionRow
+
+
+class Event(TypedDict):
+    """A change of an incident, for live clients. `transition_id` is the position to resume from."""
+
+    type: str
+    id: int
+    action: str
+    transition_id: int
+
+
+def event_of(row: TransitionRow) -> Event:
+    """The event of a transition: {"type": "incident", "id", "action", "transition_id"}."""
+    return Event(type="incident", id=row.incident_id, action=row.action, transition_id=row.id)
+
+
+def transitions_since(organization_id: int, transition_id: int, limit: int) -> list[Event]:
+    """Events after a transition, oldest first; the newest `limit` where there are more."""
+    with organization_session(organization_id) as session:
+        rows = session.scalars(
+            select(TransitionRow)
+            .where(TransitionRow.organization_id == organization_id, TransitionRow.id > transition_id)
+            .order_by(TransitionRow.id.desc())
+            .limit(limit)
+        ).all()
+    return [event_of(row) for row in reversed(rows)]
+
+
+def tell(organization_id: int, event: Event) -> None:
+    """Publish an event of `event_of`."""
+    publish(organization_id, event["type"], event["id"], action=event["action"], transition_id=event["transition_id"])

@@ -1,0 +1,93 @@
+"""Tables of incidents: what people see, its history, risks, and which subjects to look at again.
+
+Times are data times (when it happened on the node), except `created_at`, `opened_at` and `at` (when we wrote it).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, Boolean, DateTime, ForeignKey, Identity, Integer, Text, func
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.orm import Mapped, mapped_column
+
+from jitterscope.db import Base
+
+
+class Subject:
+    """Columns that name a resource as it was when last seen, so that a list needs no other domain's tables."""
+
+    subject_id: Mapped[int] = mapped_column(BigInteger)
+    subject_kind: Mapped[str] = mapped_column(Text)
+    subject_key: Mapped[str] = mapped_column(Text)
+    subject_name: Mapped[str] = mapped_column(Text)
+    subject_node: Mapped[str] = mapped_column(Text)
+
+
+class IncidentRow(Subject, Base):
+    """One fault of one subject. `finding` is the Found of the strongest window, [window_from, window_to)."""
+
+    __tablename__ = "incidents"
+
+    id: Mapped[int] = mapped_column(BigInteger, Identity(always=True), primary_key=True)
+    organization_id: Mapped[int] = mapped_column(BigInteger)
+    cause: Mapped[str] = mapped_column(Text)
+    title: Mapped[str] = mapped_column(Text)
+    severity: Mapped[str] = mapped_column(Text)
+    confidence: Mapped[str] = mapped_column(Text)
+    state: Mapped[str] = mapped_column(Text)
+    muted: Mapped[bool] = mapped_column(Boolean, default=False)
+    # Only with muted: None means until unmuted.
+    muted_until: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
+    onset_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+    opened_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+    last_seen_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+    resolved_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
+    trigger_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+    window_from: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+    window_to: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+    occurrences: Mapped[int] = mapped_column(Integer, default=1)
+    pinned: Mapped[bool] = mapped_column(Boolean, default=False)
+    finding: Mapped[dict[str, Any]] = mapped_column(JSONB)
+    not_enough_data: Mapped[list[dict[str, Any]]] = mapped_column(JSONB, default=list)
+    created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
+
+
+class TransitionRow(Base):
+    """One entry of an incident's history. Its id orders live events and is what a client resumes from."""
+
+    __tablename__ = "incident_transitions"
+
+    id: Mapped[int] = mapped_column(BigInteger, Identity(always=True), primary_key=True)
+    organization_id: Mapped[int] = mapped_column(BigInteger)
+    incident_id: Mapped[int] = mapped_column(ForeignKey("incidents.id", ondelete="CASCADE"))
+    at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())
+    actor: Mapped[str] = mapped_column(Text)
+    action: Mapped[str] = mapped_column(Text)
+    detail: Mapped[str | None] = mapped_column(Text)
+
+
+class RiskRow(Subject, Base):
+    """A finding that hurts nobody; one row per organization, subject and cause."""
+
+    __tablename__ = "risks"
+
+    id: Mapped[int] = mapped_column(BigInteger, Identity(always=True), primary_key=True)
+    organization_id: Mapped[int] = mapped_column(BigInteger)
+    cause: Mapped[str] = mapped_column(Text)
+    first_seen_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+    last_seen_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+    finding: Mapped[dict[str, Any]] = mapped_column(JSONB)
+
+
+class WatchRow(Base):
+    """A subject that was triggered: what the scheduled re-diagnosis visits. Times are µs since the epoch."""
+
+    __tablename__ = "diagnosis_watches"
+
+    organization_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    subject_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    triggered_us: Mapped[int] = mapped_column(BigInteger)
+    # End of the newest window that was applied; an older diagnosis that arrives late is dropped.
+    diagnosed_us: Mapped[int] = mapped_column(BigInteger, default=0)

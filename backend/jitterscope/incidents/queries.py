@@ -1,0 +1,66 @@
+"""Lists of incidents and risks, newest first, a page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
+
+from jitterscope.incidents.models import IncidentRow, RiskRow
+
+# A risk that was not seen for this long is no longer listed.
+RISK_TTL = timedelta(hours=24)
+
+
+def incidents(
+    session: Session,
+    *,
+    states: Sequence[str] = (),
+    severities: Sequence[str] = (),
+    causes: Sequence[str] = (),
+    subject_id: int | None = None,
+    text: str | None = None,
+    since: datetime | None = None,
+    before_id: int | None = None,
+    limit: int = 50,
+) -> list[IncidentRow]:
+    """Incidents that fit every given filter; an empty filter fits all."""
+    query = select(IncidentRow).order_by(IncidentRow.id.desc()).limit(limit)
+    for column, values in (
+        (IncidentRow.state, states), (IncidentRow.severity, severities), (IncidentRow.cause, causes),
+    ):  # fmt: skip
+        if values:
+            query = query.where(column.in_(values))
+    if subject_id is not None:
+        query = query.where(IncidentRow.subject_id == subject_id)
+    if text:
+        columns = (IncidentRow.title, IncidentRow.subject_name, IncidentRow.subject_key, IncidentRow.subject_node,
+                   IncidentRow.cause)  # fmt: skip
+        query = query.where(or_(*(column.icontains(text, autoescape=True) for column in columns)))
+    if since is not None:
+        query = query.where(IncidentRow.last_seen_at >= since)
+    if before_id is not None:
+        query = query.where(IncidentRow.id < before_id)
+    return list(session.scalars(query))
+
+
+def risks(
+    session: Session,
+    *,
+    subject_id: int | None = None,
+    causes: Sequence[str] = (),
+    before_id: int | None = None,
+    limit: int = 50,
+    now: datetime | None = None,
+) -> list[RiskRow]:
+    """Risks seen in the last 24 h."""
+    query = select(RiskRow).where(RiskRow.last_seen_at >= (now or datetime.now(UTC)) - RISK_TTL)
+    if subject_id is not None:
+        query = query.where(RiskRow.subject_id == subject_id)
+    if causes:
+        query = query.where(RiskRow.cause.in_(causes))
+    if before_id is not None:
+        query = query.where(RiskRow.id < before_id)
+    return list(session.scalars(query.order_by(RiskRow.id.desc()).limit(limit)))

@@ -1,0 +1,240 @@
+"""Applies diagnoses to stored incidents. The subject's lock makes one worker at a time decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from sqlalchemy import delete, func, or_, select, text
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from jitterscope.diagnosis.engine import Diagnosis
+from jitterscope.diagnosis.finding import Found
+from jitterscope.incidents import lifecycle
+from jitterscope.incidents.lifecycle import Known, Strength
+from jitterscope.incidents.models import IncidentRow, RiskRow, WatchRow
+from jitterscope.incidents.schemas import SubjectRef
+from jitterscope.incidents.transitions import record
+from jitterscope.incidents.views import cause_title, time_of, us_of
+from jitterscope.settings import settings
+
+_LOCK_CLASS = 0x6A6469  # "jdi": our namespace of advisory locks
+
+
+def lock_subject(session: Session, subject_id: int) -> None:
+    """Wait until no other transaction decides about this subject; held until the end of the transaction."""
+    session.execute(
+        text("SELECT pg_advisory_xact_lock(hashtextextended(:name, :class))"),
+        {"name": f"subject {subject_id}", "class": _LOCK_CLASS},
+    )
+
+
+def apply_diagnosis(
+    session: Session, subject: SubjectRef, diagnosis: Diagnosis, window: tuple[int, int], clock_us: int
+) -> list[IncidentRow]:
+    """Open, update, reopen, correct and resolve what a diagnosis of [window) says; the incidents that changed.
+
+    `clock_us` is the newest data of the subject's node. A window older than one already applied is ignored.
+    """
+    lock_subject(session, subject.resource_id)
+    if not _advance(session, subject.resource_id, window[1]):
+        return []
+    rows = {row.id: row for row in _relevant(session, subject.resource_id)}
+    known = [_known(row) for row in rows.values()]
+    changes = lifecycle.decide(known, diagnosis.findings, diagnosis.not_found, window[0])
+    missing = [item.model_dump(mode="json") for item in diagnosis.not_enough_data]
+    changed = [
+        row for change in changes if (row := _apply(session, subject, change, rows, window, missing)) is not None
+    ]
+    still_known = [_known(row) for row in rows.values()]
+    quiet_us = int(settings().incident_quiet_s * 1_000_000)
+    for resolve in lifecycle.settle(still_known, clock_us, quiet_us):
+        row = rows[resolve.incident.id]
+        row.state, row.resolved_at = "resolved", time_of(resolve.at_us)
+        record(session, row, "resolved", resolve.reason)
+        changed.append(row)
+    return changed
+
+
+def _apply(
+    session: Session,
+    subject: SubjectRef,
+    change: lifecycle.Change,
+    rows: dict[int, IncidentRow],
+    window: tuple[int, int],
+    missing: list[dict[str, object]],
+) -> IncidentRow | None:
+    match change:
+        case lifecycle.Open(found):
+            row = _new(session, subject, found, window, missing)
+            rows[row.id] = row
+            record(session, row, "opened", found.summary)
+            return row
+        case lifecycle.Update(incident, found, strongest, escalated_to):
+            row = rows[incident.id]
+            _seen(row, found)
+            if strongest:
+                _show(row, found, window, missing)
+            if escalated_to is not None:
+                before, row.severity = row.severity, escalated_to
+                record(session, row, "escalated", f"From {before} to {escalated_to}.")
+            return row
+        case lifecycle.Continue(incident, last_us):
+            row = rows[incident.id]
+            row.last_seen_at = time_of(last_us)
+            row.occurrences += 1
+            return row
+        case lifecycle.Reopen(incident, found):
+            row = rows[incident.id]
+            row.state, row.resolved_at = "open", None
+            _seen(row, found)
+            _show(row, found, window, missing)
+            row.severity = found.severity or row.severity
+            record(session, row, "reopened", "The same symptom with the same cause is back within 24 h.")
+            return row
+        case lifecycle.Reclassify(incident, found, reason):
+            row = rows[incident.id]
+            before = cause_title(row.cause)
+            row.cause = found.cause
+            row.severity = found.severity or row.severity
+            _seen(row, found)
+            _show(row, found, window, missing)
+            record(session, row, "reclassified", f"With more data this is not “{before}”: {reason}")
+            return row
+        case lifecycle.Supersede(incident, by_cause, reason):
+            row = rows[incident.id]
+            row.state, row.resolved_at = "resolved", row.last_seen_at
+            record(session, row, "resolved", f"Replaced by “{cause_title(by_cause)}” of the same subject: {reason}")
+            return row
+        case lifecycle.NoteRisk(found):
+            _note_risk(session, subject, found)
+            return None
+        case lifecycle.Resolve():
+            raise AssertionError("decide() does not resolve; settle() does")
+
+
+def _new(
+    session: Session, subject: SubjectRef, found: Found, window: tuple[int, int], missing: list[dict[str, object]]
+) -> IncidentRow:
+    row = IncidentRow(
+        organization_id=session.info["organization_id"],
+        **_subject_columns(subject),
+        cause=found.cause,
+        severity=found.severity,
+        state="open",
+        muted=False,
+        occurrences=1,
+        pinned=False,
+        onset_at=time_of(found.onset_us),
+        opened_at=func.clock_timestamp(),
+        last_seen_at=time_of(found.last_us),
+    )
+    _show(row, found, window, missing)
+    session.add(row)
+    session.execute(delete(RiskRow).where(RiskRow.subject_id == subject.resource_id, RiskRow.cause == found.cause))
+    session.flush()
+    session.refresh(row)
+    return row
+
+
+def _show(row: IncidentRow, found: Found, window: tuple[int, int], missing: list[dict[str, object]]) -> None:
+    """Make this window's evidence what people see."""
+    row.title, row.confidence = found.title, found.confidence
+    row.finding, row.not_enough_data = found.model_dump(mode="json"), missing
+    row.window_from, row.window_to = time_of(window[0]), time_of(window[1])
+    row.trigger_at = time_of(found.last_us)
+
+
+def _seen(row: IncidentRow, found: Found) -> None:
+    row.onset_at = min(row.onset_at, time_of(found.onset_us))
+    last = time_of(found.last_us)
+    if last > row.last_seen_at:
+        row.last_seen_at = last
+        row.occurrences += 1
+
+
+def _note_risk(session: Session, subject: SubjectRef, found: Found) -> None:
+    values = {
+        "organization_id": session.info["organization_id"],
+        **_subject_columns(subject),
+        "cause": found.cause,
+        "first_seen_at": time_of(found.onset_us),
+        "last_seen_at": time_of(found.last_us),
+        "finding": found.model_dump(mode="json"),
+    }
+    statement = insert(RiskRow).values(values)
+    session.execute(
+        statement.on_conflict_do_update(
+            index_elements=["organization_id", "subject_id", "cause"],
+            set_={
+                "first_seen_at": func.least(RiskRow.first_seen_at, statement.excluded.first_seen_at),
+                "last_seen_at": func.greatest(RiskRow.last_seen_at, statement.excluded.last_seen_at),
+                "finding": statement.excluded.finding,
+                "subject_name": statement.excluded.subject_name,
+            },
+        )
+    )
+
+
+def _advance(session: Session, subject_id: int, end_us: int) -> bool:
+    """Note the newest window; False where a newer one was applied before."""
+    statement = insert(WatchRow).values(
+        organization_id=session.info["organization_id"], subject_id=subject_id, triggered_us=0, diagnosed_us=end_us
+    )
+    newest = session.scalar(
+        statement.on_conflict_do_update(
+            index_elements=["organization_id", "subject_id"],
+            set_={"diagnosed_us": func.greatest(WatchRow.diagnosed_us, end_us)},
+        ).returning(WatchRow.diagnosed_us)
+    )
+    return newest is None or newest <= end_us
+
+
+def _relevant(session: Session, subject_id: int) -> Sequence[IncidentRow]:
+    """Active incidents of the subject and those of the last day that could reopen."""
+    newest = select(func.max(IncidentRow.last_seen_at)).where(IncidentRow.subject_id == subject_id).scalar_subquery()
+    return session.scalars(
+        select(IncidentRow)
+        .where(
+            IncidentRow.subject_id == subject_id,
+            or_(IncidentRow.resolved_at.is_(None), IncidentRow.resolved_at >= newest - timedelta(days=2)),
+        )
+        .order_by(IncidentRow.id)
+        .with_for_update()
+    ).all()
+
+
+def _known(row: IncidentRow) -> Known:
+    return Known(
+        id=row.id,
+        cause=row.cause,
+        state=row.state,  # type: ignore[arg-type]
+        severity=row.severity,  # type: ignore[arg-type]
+        onset_us=us_of(row.onset_at),
+        last_us=us_of(row.last_seen_at),
+        resolved_us=None if row.resolved_at is None else us_of(row.resolved_at),
+        strength=Strength.of(Found.model_validate(row.finding)),
+    )
+
+
+def _subject_columns(subject: SubjectRef) -> dict[str, object]:
+    return {
+        "subject_id": subject.resource_id,
+        "subject_kind": subject.kind,
+        "subject_key": subject.key,
+        "subject_name": subject.name,
+        "subject_node": subject.node,
+    }
+
+
+def resolve_silent(session: Session, subject_id: int) -> list[IncidentRow]:
+    """Close what is still active of a subject that is no longer stored, or has no data any more."""
+    lock_subject(session, subject_id)
+    rows = session.scalars(
+        select(IncidentRow).where(IncidentRow.subject_id == subject_id, IncidentRow.resolved_at.is_(None))
+    ).all()
+    for row in rows:
+        row.state, row.resolved_at = "resolved", row.last_seen_at
+        record(session, row, "resolved", "The resource is gone and its data have expired.")
+    return list(rows)

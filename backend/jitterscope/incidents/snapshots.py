@@ -1,0 +1,186 @@
+"""Builds the input of the rules from the database: a subject and its neighbours, aligned, for one window."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from sqlalchemy.orm import Session
+
+from jitterscope.diagnosis.snapshot import (
+    Distribution,
+    Event,
+    FactValue,
+    FloatArray,
+    Queries,
+    ResourceView,
+    Snapshot,
+)
+from jitterscope.incidents.schemas import SubjectRef
+from jitterscope.inventory import service as inventory
+from jitterscope.inventory.types import FactRow, ResourceRow, SubjectTree
+from jitterscope.series import service as series
+from jitterscope.series.catalogue import METRICS
+from jitterscope.series.types import TICK_US, StoredDistribution, StoredEvent, StoredQueries
+
+# A window never starts before the CPU limit changed: the rules compare demand with one limit.
+_REGIME_FACTS = frozenset({"cpu.quota_us", "cpu.period_us", "cpu.burst_us"})
+# Bounds what one diagnosis reads, whatever lives in the cgroup.
+_MAX_PROCESSES, _MAX_SERVERS, _MAX_PROBES, _MAX_ANCESTORS = 32, 8, 8, 8
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A snapshot with what incidents need besides: how to name the subject, and the node's newest data (µs)."""
+
+    snapshot: Snapshot
+    subject: SubjectRef
+    clock_us: int
+
+
+def node_clock_us(session: Session, node_id: int) -> int | None:
+    """End of the newest tick of a node: the data's own clock. None where it never sent any."""
+    span = series.data_span(session, node_id)
+    return None if span is None else span[1]
+
+
+def load(session: Session, cgroup_id: int, window_us: int) -> Loaded | None:
+    """The newest `window_us` of a cgroup. None where there is no such cgroup, or no data of its node."""
+    subject = inventory.resource(session, cgroup_id)
+    if subject is None:
+        return None
+    clock_us = node_clock_us(session, subject.node_id)
+    if clock_us is None:
+        return None
+    end_us = clock_us - clock_us % TICK_US
+    start_us = end_us - window_us + (window_us % TICK_US)
+    tree = inventory.subject_tree(session, cgroup_id, start_us, end_us)
+    if tree is None:
+        return None
+    facts = inventory.facts(session, [cgroup_id], start_us, end_us)
+    start_us = _regime_start(facts.get(cgroup_id, ()), start_us)
+    ref = SubjectRef(resource_id=subject.id, kind=subject.kind, key=subject.key, name=subject.name, node=tree.node.name)
+    return Loaded(read(session, tree, start_us, end_us), ref, clock_us)
+
+
+def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Snapshot:
+    """Everything stored of a tree in [start_us, end_us); both on the grid."""
+    tree = SubjectTree(
+        subject=tree.subject,
+        node=tree.node,
+        ancestors=tree.ancestors[:_MAX_ANCESTORS],
+        processes=_latest(tree.processes, _MAX_PROCESSES),
+        dns_servers=_latest(tree.dns_servers, _MAX_SERVERS),
+        probes=_latest(tree.probes, _MAX_PROBES),
+    )
+    groups = {
+        "cgroup": [tree.subject.id, *(row.id for row in tree.ancestors)],
+        "node": [tree.node.id],
+        "process": [row.id for row in tree.processes],
+        "dns_server": [row.id for row in tree.dns_servers],
+        "probe": [row.id for row in tree.probes],
+    }
+    values: dict[int, dict[str, FloatArray]] = {}
+    histograms: dict[int, dict[str, Distribution]] = {}
+    for kind, ids in groups.items():
+        if not ids:
+            continue
+        metrics = [metric for metric in METRICS.values() if kind in metric.resources]
+        names = [metric.name for metric in metrics if metric.kind != "distribution"]
+        for (resource_id, name), array in series.read_series(session, ids, names, start_us, end_us).items():
+            values.setdefault(resource_id, {})[name] = array
+        names = [metric.name for metric in metrics if metric.kind == "distribution"]
+        if names:
+            found = series.read_distributions(session, ids, names, start_us, end_us)
+            for (resource_id, name), stored in found.items():
+                histograms.setdefault(resource_id, {})[name] = _distribution(stored)
+    all_ids = [resource_id for ids in groups.values() for resource_id in ids]
+    reader = _Reader(
+        values,
+        histograms,
+        inventory.facts(session, all_ids, start_us, end_us),
+        series.read_events(session, all_ids, start_us, end_us),
+        series.read_queries(session, groups["dns_server"], start_us, end_us) if groups["dns_server"] else {},
+    )
+    return Snapshot(
+        start_us=start_us,
+        ticks=(end_us - start_us) // TICK_US,
+        subject=reader.view(tree.subject),
+        node=reader.view(tree.node),
+        ancestors=tuple(map(reader.view, tree.ancestors)),
+        processes=tuple(map(reader.view, tree.processes)),
+        dns_servers=tuple(map(reader.view, tree.dns_servers)),
+        probes=tuple(map(reader.view, tree.probes)),
+        unavailable=MappingProxyType(unavailable_sources(session, tree.node.id)),
+    )
+
+
+def unavailable_sources(session: Session, node_id: int) -> dict[str, str]:
+    """What the node's collector cannot measure, by source: why, and what it would need."""
+    return {
+        row.name: f"{row.detail} (needs {row.needs})" if row.needs else row.detail
+        for row in inventory.sources(session, node_id)
+        if row.state == "unavailable"
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    values: Mapping[int, Mapping[str, FloatArray]]
+    histograms: Mapping[int, Mapping[str, Distribution]]
+    facts: Mapping[int, tuple[FactRow, ...]]
+    events: Mapping[int, Sequence[StoredEvent]]
+    queries: Mapping[int, StoredQueries]
+
+    def view(self, row: ResourceRow) -> ResourceView:
+        stored = self.queries.get(row.id)
+        return ResourceView(
+            id=row.id,
+            kind=row.kind,
+            key=row.key,
+            name=row.name,
+            series=self.values.get(row.id, {}),
+            distributions=self.histograms.get(row.id, {}),
+            facts=tuple(FactValue(fact.name, fact.value, fact.since_us) for fact in self.facts.get(row.id, ())),
+            events=tuple(
+                Event(event.kind, event.start_us, event.duration_us, event.attributes)
+                for event in self.events.get(row.id, ())
+            ),
+            queries=None if stored is None else _queries(stored),
+        )
+
+
+def _queries(stored: StoredQueries) -> Queries:
+    return Queries(
+        sent_us=stored.sent_us,
+        latency_us=stored.latency_us,
+        result=stored.result,
+        queue_wait_us=stored.queue_wait_us,
+        complete=stored.complete,
+    )
+
+
+def _distribution(stored: StoredDistribution) -> Distribution:
+    return Distribution(stored.tick, stored.bucket, stored.count)
+
+
+def _latest(rows: tuple[ResourceRow, ...], limit: int) -> tuple[ResourceRow, ...]:
+    if len(rows) <= limit:
+        return rows
+    kept = {row.id for row in sorted(rows, key=lambda row: row.last_seen_us, reverse=True)[:limit]}
+    return tuple(row for row in rows if row.id in kept)
+
+
+def _regime_start(facts: tuple[FactRow, ...], start_us: int) -> int:
+    """After the last change of the CPU limit in the window, on the grid. The first observation is no change."""
+    latest = start_us
+    current: dict[str, str] = {}
+    for fact in facts:
+        if fact.name not in _REGIME_FACTS:
+            continue
+        before = current.get(fact.name)
+        if before is not None and before != fact.value:
+            latest = max(latest, fact.since_us)
+        current[fact.name] = fact.value
+    return latest + (-latest % TICK_US)

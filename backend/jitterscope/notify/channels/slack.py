@@ -1,0 +1,150 @@
+"""Slack: Block Kit messages by an incoming webhook or, with threads for updates, by a bot token.
+
+An incoming webhook gives no message id back, so its updates are messages of their own. With a bot token
+(scope chat:write; channels:history or groups:history to look up deliveries of unknown fate) updates are replies
+in the incident's thread, and a key in the message's metadata shows whether it arrived.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+from urllib.parse import urlencode
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+
+from jitterscope.notify.kind import ChannelKind, HttpRequest, HttpResponse, Message, Verdict, judge_status
+from jitterscope.notify.slack_message import blocks, text
+from jitterscope.notify.target import check_url
+
+_EVENT_TYPE = "jitterscope_delivery"
+# Errors of chat.postMessage that pass by themselves (https://api.slack.com/methods/chat.postMessage).
+_TRANSIENT = {"ratelimited", "rate_limited", "message_limit_exceeded", "internal_error", "fatal_error",
+              "service_unavailable", "request_timeout", "team_added_to_org"}  # fmt: skip
+
+
+class SlackConfig(BaseModel):
+    """Either `webhook_url`, or `bot_token` and `channel`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    webhook_url: SecretStr | None = Field(default=None, description="https://hooks.slack.com/services/…")
+    bot_token: SecretStr | None = Field(default=None, description="xoxb-…")
+    channel: str | None = Field(default=None, pattern=r"^[A-Za-z0-9#_.-]{1,80}$", description="Channel id, C0123456789")
+    api_url: str = Field(default="https://slack.com/api", description="Another endpoint, for GovSlack and tests")
+
+    @field_validator("webhook_url")
+    @classmethod
+    def _webhook_url(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None:
+            check_url(value.get_secret_value())
+        return value
+
+    @field_validator("api_url")
+    @classmethod
+    def _api_url(cls, value: str) -> str:
+        check_url(value)
+        return value.rstrip("/")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> SlackConfig:
+        if (self.webhook_url is None) == (self.bot_token is None):
+            raise ValueError("give either webhook_url, or bot_token and channel")
+        if self.bot_token is not None and not self.channel:
+            raise ValueError("a bot token needs the channel to post to")
+        return self
+
+
+def _describe(config: SlackConfig) -> str:
+    return f"bot in {config.channel}" if config.bot_token else "incoming webhook (updates are not threaded)"
+
+
+def _build(config: SlackConfig, message: Message) -> HttpRequest:
+    content: dict[str, Any] = {"text": text(message.payload), "blocks": blocks(message.payload)}
+    if config.bot_token is None:
+        assert config.webhook_url is not None
+        return _post(config.webhook_url.get_secret_value(), content, {"Idempotency-Key": message.key})
+    content |= {
+        "channel": config.channel,
+        "unfurl_links": False,
+        # Slack takes client_msg_id without promising to act on it; the metadata are what we look a message up by.
+        "client_msg_id": str(uuid.uuid5(uuid.NAMESPACE_URL, f"jitterscope:{message.key}")),
+        "metadata": {"event_type": _EVENT_TYPE, "event_payload": {"key": message.key}},
+    }
+    if message.thread is not None:
+        content["channel"] = message.thread["channel"]
+        content["thread_ts"] = message.thread["ts"]
+        # People outside the thread should see these too.
+        content["reply_broadcast"] = message.payload.transition.action in ("reopened", "escalated")
+    headers = _authorization(config) | {"Idempotency-Key": message.key}
+    return _post(f"{config.api_url}/chat.postMessage", content, headers)
+
+
+def _judge(response: HttpResponse) -> Verdict:
+    if response.status != 200:
+        return judge_status(response)
+    answer = _json(response)
+    if answer is None:  # an incoming webhook says "ok" in plain text
+        return Verdict("sent")
+    if answer.get("ok"):
+        ts, channel = answer.get("ts"), answer.get("channel")
+        thread = {"channel": channel, "ts": ts} if isinstance(ts, str) and isinstance(channel, str) else None
+        return Verdict("sent", thread=thread)
+    error = str(answer.get("error", "no reason given"))
+    return Verdict("retry" if error in _TRANSIENT else "permanent", f"Slack: {error}")
+
+
+def _find_sent(config: SlackConfig, message: Message, since_s: int) -> HttpRequest | None:
+    if config.bot_token is None:
+        return None
+    query: dict[str, str] = {"channel": config.channel or "", "oldest": f"{since_s - 60}.000000", "limit": "200",
+                             "include_all_metadata": "true"}  # fmt: skip
+    method = "conversations.history"
+    if message.thread is not None:
+        method = "conversations.replies"
+        query |= {"channel": message.thread["channel"], "ts": message.thread["ts"]}
+    headers = _authorization(config) | {"Content-Type": "application/x-www-form-urlencoded"}
+    return HttpRequest(f"{config.api_url}/{method}", headers, urlencode(query).encode())
+
+
+def _was_sent(config: SlackConfig, response: HttpResponse, key: str) -> Verdict | None:
+    answer = _json(response) if response.status == 200 else None
+    if answer is None or not answer.get("ok"):
+        return None
+    for item in answer.get("messages", []):
+        payload = item.get("metadata", {}).get("event_payload", {}) if isinstance(item, dict) else {}
+        if payload.get("key") == key and isinstance(item.get("ts"), str):
+            thread = {"channel": config.channel, "ts": item["ts"]}
+            return Verdict("sent", "found in the channel's history", thread=thread)
+    return Verdict("retry", "not in the channel's history")
+
+
+def _authorization(config: SlackConfig) -> dict[str, str]:
+    assert config.bot_token is not None
+    return {"Authorization": f"Bearer {config.bot_token.get_secret_value()}"}
+
+
+def _post(url: str, content: dict[str, Any], headers: dict[str, str]) -> HttpRequest:
+    body = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
+    return HttpRequest(url, {"Content-Type": "application/json; charset=utf-8"} | headers, body)
+
+
+def _json(response: HttpResponse) -> dict[str, Any] | None:
+    try:
+        answer = json.loads(response.body)
+    except ValueError:
+        return None
+    return answer if isinstance(answer, dict) else None
+
+
+CHANNEL = ChannelKind(
+    kind="slack",
+    title="Slack",
+    config_model=SlackConfig,
+    describe=_describe,
+    build=_build,
+    judge=_judge,
+    find_sent=_find_sent,
+    was_sent=_was_sent,
+)

@@ -1,0 +1,163 @@
+"""Channels: create, change, list; their configuration is sealed before it reaches the database."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import BaseModel, SecretStr, ValidationError
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from jitterscope.errors import Problem, not_found
+from jitterscope.kit.secretbox import SecretUnreadable, seal, unseal
+from jitterscope.notify.kind import ChannelKind, kinds
+from jitterscope.notify.models import ChannelRow, DeliveryRow
+from jitterscope.notify.schemas import Channel, ChannelCreate, ChannelUpdate
+from jitterscope.settings import settings
+
+
+class ChannelUnusable(Exception):
+    """The stored configuration cannot be used: another key, or a kind or option that this version does not have."""
+
+
+def open_config(row: ChannelRow) -> tuple[ChannelKind[Any], Any]:
+    """The kind and decrypted config of a channel. Raises ChannelUnusable."""
+    kind = kinds().get(row.kind)
+    if kind is None:
+        raise ChannelUnusable(f"there is no channel kind {row.kind}")
+    try:
+        content = json.loads(unseal(_key(), row.config_sealed))
+        return kind, kind.config_model.model_validate(content)
+    except (SecretUnreadable, ValueError) as error:
+        # A ValidationError would quote its input: name only the fields.
+        detail = _fields(error) if isinstance(error, ValidationError) else str(error)
+        raise ChannelUnusable(f"the configuration of channel {row.id} is unreadable: {detail}") from None
+
+
+def create_channel(session: Session, request: ChannelCreate) -> ChannelRow:
+    """A new channel of the session's organization."""
+    row = ChannelRow(
+        organization_id=session.info["organization_id"],
+        kind=request.kind,
+        name=request.name,
+        enabled=request.enabled,
+        min_severity=request.min_severity,
+        actions=sorted(set(request.actions)),
+        config_sealed=_seal(request.kind, request.config),
+    )
+    session.add(row)
+    session.flush()
+    session.refresh(row)
+    return row
+
+
+def update_channel(session: Session, channel_id: int, request: ChannelUpdate) -> ChannelRow:
+    """Change what is given."""
+    row = get_channel(session, channel_id)
+    for name in ("name", "enabled", "min_severity"):
+        value = getattr(request, name)
+        if value is not None:
+            setattr(row, name, value)
+    if request.actions is not None:
+        row.actions = sorted(set(request.actions))
+    if request.config is not None:
+        row.config_sealed = _seal(row.kind, request.config)
+    session.flush()
+    return row
+
+
+def get_channel(session: Session, channel_id: int) -> ChannelRow:
+    """One channel. Raises Problem 404."""
+    row = session.get(ChannelRow, channel_id)
+    if row is None:
+        raise not_found("channel", channel_id)
+    return row
+
+
+def list_channels(session: Session) -> list[ChannelRow]:
+    """All channels, oldest first; there are few."""
+    return list(session.scalars(select(ChannelRow).order_by(ChannelRow.id)))
+
+
+def views(session: Session, rows: list[ChannelRow]) -> list[Channel]:
+    """Channels as the API shows them, with how their deliveries fare."""
+    counts = {
+        channel_id: (pending, dead, last_sent)
+        for channel_id, pending, dead, last_sent in session.execute(
+            select(
+                DeliveryRow.channel_id,
+                func.count().filter(DeliveryRow.state.in_(("pending", "sending"))),
+                func.count().filter(DeliveryRow.state == "dead"),
+                func.max(DeliveryRow.sent_at),
+            )
+            .where(DeliveryRow.channel_id.in_([row.id for row in rows]))
+            .group_by(DeliveryRow.channel_id)
+        )
+    }
+    newest = session.execute(
+        select(DeliveryRow.channel_id, DeliveryRow.last_error)
+        .distinct(DeliveryRow.channel_id)
+        .where(DeliveryRow.channel_id.in_([row.id for row in rows]), DeliveryRow.attempts > 0)
+        .order_by(DeliveryRow.channel_id, DeliveryRow.id.desc())
+    )
+    errors = {row.channel_id: row.last_error for row in newest}
+    result: list[Channel] = []
+    for row in rows:
+        try:
+            kind, config = open_config(row)
+            target, broken = kind.describe(config), None
+        except ChannelUnusable as error:
+            target, broken = "unusable", str(error)
+        pending, dead, last_sent = counts.get(row.id, (0, 0, None))
+        result.append(
+            Channel(
+                id=row.id, kind=row.kind, name=row.name, target=target, enabled=row.enabled,
+                min_severity=row.min_severity, actions=row.actions, created_at=row.created_at, pending=pending, dead=dead,
+                last_sent_at=last_sent, last_error=broken or errors.get(row.id),
+            )
+        )  # fmt: skip
+    return result
+
+
+def _seal(kind_name: str, config: dict[str, Any]) -> str:
+    kind = kinds().get(kind_name)
+    if kind is None:
+        known = ", ".join(sorted(kinds()))
+        raise Problem(422, "unknown-channel-kind", "Unknown kind of channel", f"There is no channel kind {kind_name!r}.",
+                      f"Use one of: {known}.")  # fmt: skip
+    try:
+        model: BaseModel = kind.config_model.model_validate(config)
+    except ValidationError as error:
+        raise Problem(
+            422, "invalid-channel-config", "Invalid channel configuration", _fields(error),
+            "GET /api/v1/channels/kinds shows what each kind takes.",
+        ) from None  # fmt: skip
+    plain = {name: _reveal(getattr(model, name)) for name in type(model).model_fields}
+    return seal(_key(), json.dumps({name: value for name, value in plain.items() if value is not None}))
+
+
+def _reveal(value: object) -> object:
+    return value.get_secret_value() if isinstance(value, SecretStr) else value
+
+
+def _fields(error: ValidationError) -> str:
+    items = error.errors(include_input=False, include_url=False)
+    return "; ".join(f"{'.'.join(map(str, item['loc'])) or 'config'}: {item['msg']}" for item in items)
+
+
+def _key() -> str:
+    key = settings().secret_key.get_secret_value()
+    if not key:
+        raise Problem(
+            503, "no-secret-key", "Channels need a key", "JITTERSCOPE_SECRET_KEY is not set: secrets cannot be stored.",
+            "Set it to 32 random bytes as URL-safe base64 (openssl rand -base64 32 | tr +/ -_) and restart the service.",
+        )  # fmt: skip
+    return key
+
+
+def revive(session: Session, row: DeliveryRow) -> None:
+    """Make a dead delivery pending for one more attempt."""
+    row.state, row.next_attempt_at = "pending", datetime.now(UTC)
+    session.flush()

@@ -1,0 +1,247 @@
+"""Delivery from the outbox: claim in the database, carry in a process of its own, settle from the journal.
+
+Killing the worker at any moment neither repeats nor loses a notification: before the claim is committed nothing was
+sent; after it the courier finishes alone and the journal tells the next worker. See docs/decisions on what
+remains when the courier's machine dies too.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import certifi
+import structlog
+from sqlalchemy import exists, func, select
+from sqlalchemy.orm import Session, aliased
+
+from jitterscope.db import organization_session
+from jitterscope.notify import courier, journal
+from jitterscope.notify.channels_service import ChannelUnusable, open_config
+from jitterscope.notify.kind import ChannelKind, HttpRequest, HttpResponse, Message, Verdict
+from jitterscope.notify.models import ChannelRow, DeliveryRow, ThreadRow
+from jitterscope.notify.payload import Payload
+from jitterscope.notify.settle import settle
+from jitterscope.notify.wire import Post, PostFailed, perform
+from jitterscope.settings import settings
+
+log = structlog.get_logger(__name__)
+BATCH = 8
+# Another host's attempt without news for this long is of unknown fate.
+LEASE = timedelta(seconds=120)
+_COURIER = Path(courier.__file__)
+
+
+@dataclass(slots=True)
+class Attempt:
+    """A claimed delivery on its way. `descriptor` is the locked journal file, -1 once the courier has it."""
+
+    delivery_id: int
+    number: int
+    name: str
+    descriptor: int
+    kind: ChannelKind[Any]
+    config: Any
+    message: Message
+    maybe_sent: bool
+    first_tried_s: int
+    process: subprocess.Popen[bytes] | None = None
+
+
+def journal_folder() -> Path:
+    """Where this host keeps the fates of its attempts."""
+    return settings().state_dir / "outbox"
+
+
+def deliver_due(organization_id: int) -> int:
+    """Settle what earlier workers left and send what is due; how many attempts were made."""
+    recover(organization_id)
+    made = 0
+    while attempts := claim(organization_id):
+        for attempt in attempts:
+            start(organization_id, attempt)
+        for attempt in attempts:
+            finish(organization_id, attempt)
+        made += len(attempts)
+    return made
+
+
+def recover(organization_id: int) -> None:
+    """Read the journal for every delivery that is `sending` without a courier at work."""
+    folder = journal_folder()
+    ours = journal.journal_id(folder)
+    with organization_session(organization_id) as session:
+        rows = session.execute(
+            select(
+                DeliveryRow.id, DeliveryRow.attempts, DeliveryRow.key, DeliveryRow.journal_id, DeliveryRow.claimed_at
+            ).where(DeliveryRow.state == "sending")
+        ).all()
+    for delivery_id, number, key, journal_id, claimed_at in rows:
+        name = f"{key}.{number}"
+        if journal_id != ours:
+            if claimed_at is None or datetime.now(UTC) - claimed_at > LEASE:
+                record = journal.Record("unknown", detail=f"host {journal_id} left no news")
+                settle(organization_id, delivery_id, number, record)
+            continue
+        record = journal.read(folder, name)
+        if record.fate == "under_way":
+            continue
+        if record.fate == "missing":
+            # Settled a moment ago by another worker, or the file was lost with the machine's power.
+            record = journal.Record("unknown", detail="the journal has no trace of the attempt")
+        settle(organization_id, delivery_id, number, record)
+        journal.remove(folder, name)
+
+
+def claim(organization_id: int) -> list[Attempt]:
+    """Take due deliveries, at most one per incident and channel and the oldest first. Committed on return."""
+    folder = journal_folder()
+    ours = journal.journal_id(folder)
+    attempts: list[Attempt] = []
+    try:
+        with organization_session(organization_id) as session:
+            for row, channel in _due(session):
+                attempt = _prepare(session, folder, row, channel)
+                if attempt is None:
+                    continue
+                attempts.append(attempt)
+                row.state, row.attempts = "sending", attempt.number
+                row.journal_id, row.claimed_at = ours, datetime.now(UTC)
+    except BaseException:
+        # Uncommitted, or committed without our knowing: the unlocked, empty files say that nothing was sent.
+        for attempt in attempts:
+            os.close(attempt.descriptor)
+        raise
+    return attempts
+
+
+def _due(session: Session) -> list[tuple[DeliveryRow, ChannelRow]]:
+    earlier = aliased(DeliveryRow)
+    statement = (
+        select(DeliveryRow, ChannelRow)
+        .join(ChannelRow, ChannelRow.id == DeliveryRow.channel_id)
+        .where(
+            DeliveryRow.state == "pending",
+            DeliveryRow.next_attempt_at <= func.clock_timestamp(),
+            ChannelRow.enabled,
+            # Updates follow the message that they update.
+            ~exists().where(
+                earlier.channel_id == DeliveryRow.channel_id,
+                earlier.incident_id == DeliveryRow.incident_id,
+                earlier.id < DeliveryRow.id,
+                earlier.state.in_(("pending", "sending")),
+            ),
+        )
+        .order_by(DeliveryRow.id)
+        .limit(BATCH)
+        .with_for_update(of=DeliveryRow, skip_locked=True)
+    )
+    return [(row, channel) for row, channel in session.execute(statement)]
+
+
+def _prepare(session: Session, folder: Path, row: DeliveryRow, channel: ChannelRow) -> Attempt | None:
+    number = row.attempts + 1
+    name = f"{row.key}.{number}"
+    # Left by a claim that was rolled back; the row's lock keeps others from doing the same.
+    if journal.read(folder, name).fate == "under_way":
+        return None
+    journal.remove(folder, name)
+    try:
+        kind, config = open_config(channel)
+    except ChannelUnusable as error:
+        row.state, row.last_error = "dead", str(error)
+        return None
+    thread = session.get(ThreadRow, (channel.id, row.incident_id))
+    return Attempt(
+        delivery_id=row.id,
+        number=number,
+        name=name,
+        descriptor=journal.create(folder, name),
+        kind=kind,
+        config=config,
+        message=Message(
+            key=row.key,
+            payload=Payload.model_validate(row.payload),
+            thread=None if thread is None else thread.reference,
+            now_s=int(time.time()),
+        ),
+        maybe_sent=row.maybe_sent,
+        first_tried_s=int((row.claimed_at or row.created_at).timestamp()),
+    )
+
+
+def start(organization_id: int, attempt: Attempt) -> None:
+    """Hand a claimed delivery to a courier, unless the receiver already has it."""
+    if attempt.maybe_sent and (verdict := ask_receiver(attempt)) is not None and verdict.outcome == "sent":
+        os.close(attempt.descriptor)
+        settle(organization_id, attempt.delivery_id, attempt.number, journal.Record("answered"), verdict)
+        journal.remove(journal_folder(), attempt.name)
+        return
+    try:
+        post = post_of(attempt.kind.build(attempt.config, attempt.message))
+        attempt.process = subprocess.Popen(  # noqa: S603 (our own interpreter and script, no shell)
+            [sys.executable, "-S", str(_COURIER), str(attempt.descriptor)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(attempt.descriptor,),
+            start_new_session=True,  # what is sent to the worker's process group does not reach it
+            cwd="/",
+            env={name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "SSL_CERT_FILE")},
+        )
+        assert attempt.process.stdin is not None
+        with attempt.process.stdin as pipe:
+            pipe.write(courier.encode(post))
+    except (OSError, ValueError) as error:
+        log.error("courier_not_started", delivery_id=attempt.delivery_id, error=str(error)[:300])
+    finally:
+        os.close(attempt.descriptor)  # the courier has its own; the lock is now its life
+
+
+def finish(organization_id: int, attempt: Attempt) -> None:
+    """Wait for the courier and write its result to the database."""
+    folder = journal_folder()
+    if attempt.process is not None:
+        try:
+            attempt.process.wait(settings().notify_timeout_s + 15)
+        except subprocess.TimeoutExpired:
+            attempt.process.kill()  # stuck in name resolution; the journal tells how far it came
+            attempt.process.wait()
+    record = journal.read(folder, attempt.name)
+    if record.fate in ("under_way", "missing"):
+        return  # settled in `start`, or by another worker's `recover`
+    settle(organization_id, attempt.delivery_id, attempt.number, record)
+    journal.remove(folder, attempt.name)
+
+
+def ask_receiver(attempt: Attempt) -> Verdict | None:
+    """Whether a delivery of unknown fate arrived, where the receiver can be asked."""
+    if attempt.kind.find_sent is None or attempt.kind.was_sent is None:
+        return None
+    request = attempt.kind.find_sent(attempt.config, attempt.message, attempt.first_tried_s)
+    if request is None:
+        return None
+    try:
+        status, headers, body = perform(post_of(request))
+    except PostFailed as error:
+        log.info("receiver_not_asked", delivery_id=attempt.delivery_id, error=error.detail)
+        return None
+    return attempt.kind.was_sent(attempt.config, HttpResponse(status, headers, body), attempt.message.key)
+
+
+def post_of(request: HttpRequest) -> Post:
+    """The request with this service's limits."""
+    return Post(
+        url=request.url,
+        headers=request.headers,
+        body=request.body,
+        timeout_s=settings().notify_timeout_s,
+        allow_private=settings().notify_allow_private_targets,
+        ca_file=certifi.where(),
+    )

@@ -1,0 +1,170 @@
+"""Channels and their deliveries. Reading needs channels:read, changing channels:write; secrets are never returned."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from sqlalchemy import select
+
+from jitterscope import worker
+from jitterscope.audit import service as audit
+from jitterscope.db import after_commit, organization_session
+from jitterscope.errors import Problem, not_found
+from jitterscope.kit import cursor as cursors
+from jitterscope.kit.schema import Page
+from jitterscope.notify import channels_service as service
+from jitterscope.notify.kind import kinds
+from jitterscope.notify.models import DeliveryRow
+from jitterscope.notify.sample import send_sample
+from jitterscope.notify.schemas import (
+    Channel,
+    ChannelCreate,
+    ChannelKindInfo,
+    ChannelTestResult,
+    ChannelUpdate,
+    Delivery,
+    DeliveryState,
+)
+from jitterscope.tenancy.auth import Principal, require
+
+router = APIRouter(prefix="/channels", tags=["channels"])
+Reader = Annotated[Principal, Depends(require("channels:read"))]
+Writer = Annotated[Principal, Depends(require("channels:write"))]
+
+
+@router.get("/kinds")
+def list_channel_kinds(_principal: Reader) -> list[ChannelKindInfo]:
+    """What kinds of channels there are, and what each takes."""
+    return [
+        ChannelKindInfo(kind=kind.kind, title=kind.title, config_schema=kind.config_model.model_json_schema())
+        for kind in kinds().values()
+    ]
+
+
+@router.get("")
+def list_channels(principal: Reader) -> list[Channel]:
+    """All channels of the organization."""
+    with organization_session(principal.organization_id) as session:
+        return service.views(session, service.list_channels(session))
+
+
+@router.post("", status_code=201)
+def create_channel(principal: Writer, request: ChannelCreate) -> Channel:
+    """Add a channel. It is told of transitions from now on."""
+    with organization_session(principal.organization_id) as session:
+        row = service.create_channel(session, request)
+        audit.record(session, principal, "channel.create", f"channel {row.id}", {"kind": row.kind, "name": row.name})
+        return service.views(session, [row])[0]
+
+
+@router.get("/{channel_id}")
+def get_channel(principal: Reader, channel_id: int) -> Channel:
+    """One channel."""
+    with organization_session(principal.organization_id) as session:
+        return service.views(session, [service.get_channel(session, channel_id)])[0]
+
+
+@router.patch("/{channel_id}")
+def update_channel(principal: Writer, channel_id: int, request: ChannelUpdate) -> Channel:
+    """Change what is given."""
+    with organization_session(principal.organization_id) as session:
+        row = service.update_channel(session, channel_id, request)
+        changed = sorted(request.model_fields_set)
+        audit.record(session, principal, "channel.update", f"channel {row.id}", {"changed": changed})
+        return service.views(session, [row])[0]
+
+
+@router.delete("/{channel_id}", status_code=204)
+def delete_channel(principal: Writer, channel_id: int) -> None:
+    """Remove a channel with its deliveries; what is pending is not sent."""
+    with organization_session(principal.organization_id) as session:
+        row = service.get_channel(session, channel_id)
+        audit.record(session, principal, "channel.delete", f"channel {row.id}", {"kind": row.kind, "name": row.name})
+        session.delete(row)
+
+
+@router.post("/{channel_id}/test")
+def test_channel(principal: Writer, channel_id: int) -> ChannelTestResult:
+    """Send a test message now and say what the receiver answered."""
+    with organization_session(principal.organization_id) as session:
+        row = service.get_channel(session, channel_id)
+        audit.record(session, principal, "channel.test", f"channel {row.id}")
+        session.expunge(row)
+    began = time.perf_counter()
+    try:
+        ok, status, detail = send_sample(row, principal.actor)
+    except service.ChannelUnusable as error:
+        raise Problem(409, "channel-unusable", "Channel cannot be used", str(error), "Set its config again.") from error
+    return ChannelTestResult(
+        ok=ok, status=status, detail=detail, took_ms=round((time.perf_counter() - began) * 1000, 1)
+    )
+
+
+@router.get("/{channel_id}/deliveries")
+def list_deliveries(
+    principal: Reader,
+    channel_id: int,
+    state: DeliveryState | None = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    cursor: str | None = None,
+) -> Page[Delivery]:
+    """What was sent, waits, or was given up (`state=dead`); newest first."""
+    try:
+        before = cursors.decode(cursor, 1)[0] if cursor else None
+    except cursors.BadCursor as error:
+        raise Problem(400, "invalid-cursor", "Invalid cursor", str(error), "Start again without a cursor.") from error
+    with organization_session(principal.organization_id) as session:
+        service.get_channel(session, channel_id)
+        query = select(DeliveryRow).where(DeliveryRow.channel_id == channel_id)
+        if state is not None:
+            query = query.where(DeliveryRow.state == state)
+        if before is not None:
+            query = query.where(DeliveryRow.id < before)
+        rows = session.scalars(query.order_by(DeliveryRow.id.desc()).limit(limit + 1)).all()
+        items = [_view(row) for row in rows[:limit]]
+    return Page(items=items, next_cursor=cursors.encode(items[-1].id) if len(rows) > limit else None)
+
+
+@router.post("/{channel_id}/deliveries/{delivery_id}/retry", status_code=202)
+def retry_delivery(principal: Writer, channel_id: int, delivery_id: int) -> Delivery:
+    """Try a dead delivery once more, with the same key."""
+    with organization_session(principal.organization_id) as session:
+        row = session.scalar(
+            select(DeliveryRow)
+            .where(DeliveryRow.id == delivery_id, DeliveryRow.channel_id == channel_id)
+            .with_for_update()
+        )
+        if row is None:
+            raise not_found("delivery", delivery_id)
+        if row.state != "dead":
+            raise Problem(
+                409, "not-dead", "Nothing to retry", f"The delivery is {row.state}.",
+                "Only dead deliveries are retried by hand; pending ones retry by themselves.",
+            )  # fmt: skip
+        service.revive(session, row)
+        audit.record(session, principal, "delivery.retry", f"delivery {row.id}")
+        organization_id = principal.organization_id
+        after_commit(session, lambda: worker.send("notify.deliver", organization_id=organization_id))
+        return _view(row)
+
+
+def _view(row: DeliveryRow) -> Delivery:
+    return Delivery.model_validate(
+        {
+            "id": row.id,
+            "key": row.key,
+            "type": row.payload.get("type", ""),
+            "incident_id": row.incident_id,
+            "transition_id": row.transition_id,
+            "state": row.state,
+            "attempts": row.attempts,
+            "maybe_sent": row.maybe_sent,
+            "next_attempt_at": row.next_attempt_at if row.state == "pending" else None,
+            "last_status": row.last_status,
+            "last_error": row.last_error,
+            "created_at": row.created_at,
+            "sent_at": row.sent_at,
+        }
+    )

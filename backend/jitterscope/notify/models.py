@@ -1,0 +1,68 @@
+"""Tables of notification channels, the outbox, its attempts, and the threads that updates go to."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, Boolean, DateTime, ForeignKey, Identity, Integer, Text, func
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.orm import Mapped, mapped_column
+
+from jitterscope.db import Base
+
+
+class ChannelRow(Base):
+    """Where notifications go. `config_sealed` is the encrypted JSON of the kind's config; it holds secrets."""
+
+    __tablename__ = "channels"
+
+    id: Mapped[int] = mapped_column(BigInteger, Identity(always=True), primary_key=True)
+    organization_id: Mapped[int] = mapped_column(BigInteger)
+    kind: Mapped[str] = mapped_column(Text)
+    name: Mapped[str] = mapped_column(Text)
+    enabled: Mapped[bool] = mapped_column(Boolean, default=True)
+    min_severity: Mapped[str] = mapped_column(Text)
+    actions: Mapped[list[str]] = mapped_column(ARRAY(Text))
+    config_sealed: Mapped[str] = mapped_column(Text)
+    created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
+
+
+class DeliveryRow(Base):
+    """One transition for one channel: the outbox. States: pending, sending, sent, dead.
+
+    `key` is what receivers recognise a repeated delivery by. While `sending`, `journal_id` names the host journal
+    in which the attempt's fate is written (see courier.py).
+    """
+
+    __tablename__ = "deliveries"
+
+    id: Mapped[int] = mapped_column(BigInteger, Identity(always=True), primary_key=True)
+    organization_id: Mapped[int] = mapped_column(BigInteger)
+    channel_id: Mapped[int] = mapped_column(ForeignKey("channels.id", ondelete="CASCADE"))
+    incident_id: Mapped[int] = mapped_column(BigInteger)
+    transition_id: Mapped[int] = mapped_column(BigInteger)
+    key: Mapped[str] = mapped_column(Text)
+    payload: Mapped[dict[str, Any]] = mapped_column(JSONB)
+    state: Mapped[str] = mapped_column(Text, default="pending")
+    attempts: Mapped[int] = mapped_column(Integer, default=0)
+    next_attempt_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())
+    claimed_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
+    journal_id: Mapped[str | None] = mapped_column(Text)
+    last_status: Mapped[int | None] = mapped_column(Integer)
+    last_error: Mapped[str | None] = mapped_column(Text)
+    # An attempt of unknown fate came before: the receiver may know this key already.
+    maybe_sent: Mapped[bool] = mapped_column(Boolean, default=False)
+    created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())
+    sent_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
+
+
+class ThreadRow(Base):
+    """What a channel called the first message of an incident (Slack: `channel ts`), so that updates join it."""
+
+    __tablename__ = "channel_threads"
+
+    organization_id: Mapped[int] = mapped_column(BigInteger)
+    channel_id: Mapped[int] = mapped_column(ForeignKey("channels.id", ondelete="CASCADE"), primary_key=True)
+    incident_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    reference: Mapped[dict[str, Any]] = mapped_column(JSONB)

@@ -1,0 +1,107 @@
+"""The notification payload: what a webhook receives, and what chat messages are written from. Version 1.
+
+Additive changes keep the version. `docs/webhooks.md` explains it; `contracts/webhooks/v1.schema.json` is generated.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+Action = Literal[
+    "opened", "escalated", "acknowledged", "unacknowledged", "resolved", "reopened", "reclassified", "fix_applied",
+    "noted", "test",
+]  # fmt: skip
+ACTIONS: tuple[Action, ...] = (
+    "opened", "escalated", "acknowledged", "unacknowledged", "resolved", "reopened", "reclassified", "fix_applied",
+    "noted",
+)  # fmt: skip
+# What a new channel is told unless it says otherwise.
+DEFAULT_ACTIONS: tuple[Action, ...] = ("opened", "escalated", "acknowledged", "resolved", "reopened", "reclassified")
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_serialization_defaults_required=True)
+
+
+class PayloadSubject(Part):
+    """The resource that stalls: a cgroup (container, pod, systemd unit)."""
+
+    kind: str
+    key: str
+    name: str
+    node: str
+
+
+class PayloadEvidence(Part):
+    """One measured statement, ready to show."""
+
+    statement: str
+    value: str
+    comparison: str | None
+
+
+class PayloadFix(Part):
+    """The fix listed first: `verdict` says whether it removes or only reduces the stall."""
+
+    id: str
+    title: str
+    summary: str
+    verdict: Literal["removes", "reduces", "cannot_help", "unknown"]
+
+
+class PayloadImpact(Part):
+    """Who was hurt in the strongest window. None where it is not known. Ratios are 0..1, CPU in CPUs."""
+
+    queries: int | None
+    slow_queries: int | None
+    slow_ratio: float | None
+    p99_ms: float | None
+    max_ms: float | None
+    throttled_ratio: float | None
+    throttled_ms: float | None
+    cpu_limit: float | None
+    cpu_peak_100ms: float | None
+
+
+class PayloadIncident(Part):
+    """The incident as it was after the transition."""
+
+    id: int
+    url: str
+    cause: str
+    cause_title: str
+    title: str
+    summary: str
+    severity: Literal["critical", "warning", "info"]
+    confidence: Literal["high", "medium", "low"]
+    state: Literal["open", "acknowledged", "fix_applied", "verified", "resolved"]
+    subject: PayloadSubject
+    onset_at: datetime
+    last_seen_at: datetime
+    impact: PayloadImpact
+    evidence: list[PayloadEvidence]
+    top_fix: PayloadFix | None
+
+
+class PayloadTransition(Part):
+    """What changed. `id` is unique in the service and grows; the same transition never has two ids."""
+
+    id: int
+    action: Action
+    at: datetime
+    actor: str
+    detail: str | None
+
+
+class Payload(Part):
+    """One notification."""
+
+    version: Literal[1]
+    # "incident.<action>"
+    type: str
+    organization_id: int
+    transition: PayloadTransition
+    incident: PayloadIncident

@@ -1,0 +1,85 @@
+"""The test message of a channel: made up, and says so."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from datetime import UTC, datetime
+
+from jitterscope.notify.channels_service import open_config
+from jitterscope.notify.delivery import post_of
+from jitterscope.notify.kind import HttpResponse, Message
+from jitterscope.notify.models import ChannelRow
+from jitterscope.notify.payload import (
+    Payload,
+    PayloadEvidence,
+    PayloadFix,
+    PayloadImpact,
+    PayloadIncident,
+    PayloadSubject,
+    PayloadTransition,
+)
+from jitterscope.notify.wire import PostFailed, perform
+from jitterscope.settings import settings
+
+
+def send_sample(row: ChannelRow, actor: str) -> tuple[bool, int | None, str]:
+    """Send it now, once: whether it arrived, the HTTP status if there was one, and what was said."""
+    kind, config = open_config(row)
+    payload = sample_payload(row.organization_id, actor)
+    message = Message(key=uuid.uuid4().hex, payload=payload, thread=None, now_s=int(time.time()))
+    try:
+        status, headers, body = perform(post_of(kind.build(config, message)))
+    except PostFailed as error:
+        return False, None, error.detail
+    verdict = kind.judge(HttpResponse(status, headers, body))
+    return verdict.outcome == "sent", status, verdict.detail or "The receiver accepted it."
+
+
+def sample_payload(organization_id: int, actor: str) -> Payload:
+    """A payload of the same shape as a real one. Its action is `test` and its ids are 0."""
+    now = datetime.now(UTC)
+    return Payload(
+        version=1,
+        type="incident.test",
+        organization_id=organization_id,
+        transition=PayloadTransition(
+            id=0, action="test", at=now, actor=actor, detail="This is a test message; nothing is wrong."
+        ),
+        incident=PayloadIncident(
+            id=0,
+            url=settings().public_url,
+            cause="cpu/gc_throttling",
+            cause_title="Garbage collection exhausts the CPU quota",
+            title="Test: kube-system/coredns is throttled by its own garbage collection; 1.5 % of queries are slow",
+            summary="An example of what a notification looks like.",
+            severity="info",
+            confidence="high",
+            state="open",
+            subject=PayloadSubject(kind="cgroup", key="/example", name="kube-system/coredns", node="example"),
+            onset_at=now,
+            last_seen_at=now,
+            impact=PayloadImpact(
+                queries=60000,
+                slow_queries=900,
+                slow_ratio=0.015,
+                p99_ms=61.0,
+                max_ms=92.0,
+                throttled_ratio=0.06,
+                throttled_ms=4200.0,
+                cpu_limit=0.5,
+                cpu_peak_100ms=0.95,
+            ),  # fmt: skip
+            evidence=[
+                PayloadEvidence(
+                    statement="Throttled ticks inside a GC cycle", value="19 of 19", comparison="6.5 % by chance"
+                )
+            ],
+            top_fix=PayloadFix(
+                id="example",
+                title="GOGC=off with GOMEMLIMIT",
+                summary="Collects rarely instead of often.",
+                verdict="removes",
+            ),
+        ),
+    )

@@ -1,0 +1,88 @@
+"""Block Kit for a notification: verdict, impact, proof, the first fix, a link."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jitterscope.notify.payload import Payload, PayloadImpact
+
+_VERB = {
+    "opened": "New incident", "escalated": "Got worse", "acknowledged": "Acknowledged",
+    "unacknowledged": "No longer acknowledged", "resolved": "Resolved", "reopened": "It is back",
+    "reclassified": "Cause corrected", "fix_applied": "Fix applied", "noted": "Note", "test": "Test message",
+}  # fmt: skip
+_MARK = {"critical": ":red_circle:", "warning": ":large_orange_circle:", "info": ":large_blue_circle:"}
+_FIX_VERDICT = {
+    "removes": "Fix that removes it", "reduces": "Fix that reduces it", "cannot_help": "Cannot help",
+    "unknown": "Possible fix, effect unknown",
+}  # fmt: skip
+# Slack's limits (https://api.slack.com/reference/block-kit/blocks).
+_HEADER_CHARACTERS, _SECTION_CHARACTERS, _FIELD_CHARACTERS = 150, 3000, 2000
+
+
+def text(payload: Payload) -> str:
+    """The plain line of notifications and screen readers."""
+    return escape(f"{_VERB[payload.transition.action]}: {payload.incident.title}")[:_SECTION_CHARACTERS]
+
+
+def blocks(payload: Payload) -> list[dict[str, Any]]:
+    """A full message when the incident opens, comes back or changes its cause; short ones for other updates."""
+    incident, transition = payload.incident, payload.transition
+    mark = ":white_check_mark:" if transition.action == "resolved" else _MARK[incident.severity]
+    head = f"{mark} *{_VERB[transition.action]}* · {incident.severity} · {escape(incident.subject.name)}"
+    result = [_section(f"{head}\n*<{incident.url}|{escape(incident.title)}>*")]
+    if transition.detail:
+        result.append(_section(escape(transition.detail)))
+    if transition.action in ("opened", "reopened", "reclassified", "escalated", "test"):
+        fields = [f"*{name}*\n{value}" for name, value in impact_lines(incident.impact)]
+        if fields:
+            result.append({"type": "section", "fields": [_markdown(field, _FIELD_CHARACTERS) for field in fields[:10]]})
+        proof = "\n".join(
+            f"• {escape(item.statement)}: *{escape(item.value)}*{_comparison(item.comparison)}"
+            for item in incident.evidence
+        )
+        if proof:
+            result.append(_section(f"*Why we think so*\n{proof}"))
+        if incident.top_fix is not None:
+            fix = incident.top_fix
+            result.append(_section(f"*{_FIX_VERDICT[fix.verdict]}*: {escape(fix.title)}\n{escape(fix.summary)}"))
+    button = {"type": "button", "text": {"type": "plain_text", "text": "Open incident"}, "url": incident.url}
+    result.append({"type": "actions", "elements": [button]})
+    who = f"{escape(incident.cause)} · {incident.confidence} confidence · node {escape(incident.subject.node)}"
+    if transition.actor != "jitterscope":
+        who += f" · by {escape(transition.actor)}"
+    result.append({"type": "context", "elements": [_markdown(who, _FIELD_CHARACTERS)]})
+    return result
+
+
+def impact_lines(impact: PayloadImpact) -> list[tuple[str, str]]:
+    """What is known of the impact, ready to show."""
+    lines: list[tuple[str, str]] = []
+    if impact.slow_queries is not None and impact.queries:
+        share = f" ({impact.slow_ratio:.1%})" if impact.slow_ratio is not None else ""
+        lines.append(("Slow queries", f"{impact.slow_queries} of {impact.queries}{share}"))
+    if impact.p99_ms is not None:
+        lines.append(("p99 latency", f"{impact.p99_ms:.1f} ms"))
+    if impact.throttled_ms is not None:
+        share = f" ({impact.throttled_ratio:.1%} of periods)" if impact.throttled_ratio is not None else ""
+        lines.append(("Throttled", f"{impact.throttled_ms:.0f} ms{share}"))
+    if impact.cpu_peak_100ms is not None and impact.cpu_limit is not None:
+        lines.append(("Peak CPU in 100 ms", f"{impact.cpu_peak_100ms:.2f} of {impact.cpu_limit:.2f} CPUs"))
+    return lines
+
+
+def escape(value: str) -> str:
+    """Slack's three control characters; names come from the outside and must not form links or mentions."""
+    return value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _comparison(text: str | None) -> str:
+    return "" if text is None else f" ({escape(text)})"
+
+
+def _section(value: str) -> dict[str, Any]:
+    return {"type": "section", "text": _markdown(value, _SECTION_CHARACTERS)}
+
+
+def _markdown(value: str, limit: int) -> dict[str, Any]:
+    return {"type": "mrkdwn", "text": value if len(value) <= limit else value[: limit - 1] + "…"}

@@ -1,0 +1,147 @@
+"""One HTTP POST to a checked address, over a connection of its own.
+
+The request is one `sendall`, so that the stage noted last tells "nothing was sent" from "the receiver may have it".
+Standard library only: the courier starts in milliseconds, without site-packages.
+"""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit
+
+from jitterscope.notify.target import ForbiddenTarget, check_url, resolve
+
+BODY_LIMIT_BYTES = 64 * 1024
+_CONNECT_TIMEOUT_S = 5.0
+# What the receiver may have seen when it failed: nothing, or perhaps everything.
+Failure = Literal["not_sent", "unknown"]
+
+
+@dataclass(frozen=True)
+class Post:
+    """What to send. `timeout_s` is for all of it; `ca_file` is trusted besides the system's certificates."""
+
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+    timeout_s: float = 15.0
+    allow_private: bool = False
+    ca_file: str | None = None
+
+
+class PostFailed(Exception):
+    """No response. `failure` says whether the receiver may have the request; `permanent`: trying again is useless."""
+
+    def __init__(self, failure: Failure, detail: str, *, permanent: bool = False) -> None:
+        super().__init__(detail)
+        self.failure, self.detail, self.permanent = failure, detail, permanent
+
+
+def perform(post: Post, on_writing: Callable[[], None] = lambda: None) -> tuple[int, dict[str, str], bytes]:
+    """Send it; status, headers (lower-case names) and body (cut at 64 KiB) of the answer. Raises PostFailed.
+
+    `on_writing` is called when the connection stands and the next thing is to write.
+    """
+    deadline = time.monotonic() + post.timeout_s
+    try:
+        check_url(post.url)
+        request = _request_bytes(post)
+    except ValueError as error:  # ForbiddenTarget too
+        raise PostFailed("not_sent", str(error), permanent=True) from error
+    connection = _connect(post, deadline)
+    with connection:
+        on_writing()
+        try:
+            connection.settimeout(_left(deadline))
+            connection.sendall(request)
+            return _read(connection, deadline)
+        except (OSError, http.client.HTTPException) as error:
+            raise PostFailed("unknown", f"no answer: {_name(error)}") from error
+
+
+def _connect(post: Post, deadline: float) -> socket.socket:
+    parts = urlsplit(post.url)
+    host = parts.hostname or ""
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        addresses = resolve(host, port, post.allow_private)
+    except ForbiddenTarget as error:
+        raise PostFailed("not_sent", str(error), permanent=True) from error
+    except OSError as error:
+        raise PostFailed("not_sent", f"{host} does not resolve: {_name(error)}") from error
+    last: OSError | None = None
+    for family, address in addresses:
+        connection = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            connection.settimeout(min(_CONNECT_TIMEOUT_S, _left(deadline)))
+            connection.connect((address, port))
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if parts.scheme == "https":
+                return _context(post.ca_file).wrap_socket(connection, server_hostname=host)
+            return connection
+        except OSError as error:  # TLS errors too
+            connection.close()
+            last = error
+    raise PostFailed("not_sent", f"cannot connect to {host}:{port}: {_name(last)}")
+
+
+def _context(ca_file: str | None) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if ca_file is not None:
+        context.load_verify_locations(ca_file)
+    return context
+
+
+def _request_bytes(post: Post) -> bytes:
+    parts = urlsplit(post.url)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    headers = {
+        "Host": parts.netloc,
+        "User-Agent": "jitterscope",
+        "Content-Length": str(len(post.body)),
+        "Connection": "close",
+    } | dict(post.headers)
+    lines = [f"POST {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
+    if any("\r" in line or "\n" in line for line in lines):
+        raise ValueError("a header holds a line break")
+    return "\r\n".join([*lines, "", ""]).encode("latin-1") + post.body
+
+
+def _read(connection: socket.socket, deadline: float) -> tuple[int, dict[str, str], bytes]:
+    response = http.client.HTTPResponse(connection, method="POST")
+    try:
+        connection.settimeout(_left(deadline))
+        response.begin()
+        headers = {name.lower(): value for name, value in response.getheaders()}
+        body = b""
+        while len(body) < BODY_LIMIT_BYTES:
+            connection.settimeout(_left(deadline))
+            try:
+                chunk = response.read(min(8192, BODY_LIMIT_BYTES - len(body)))
+            except (OSError, http.client.HTTPException):
+                break  # the status came: it decides, whatever became of the body
+            if not chunk:
+                break
+            body += chunk
+        return response.status, headers, body
+    finally:
+        response.close()
+
+
+def _left(deadline: float) -> float:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError("it took too long")
+    return left
+
+
+def _name(error: BaseException | None) -> str:
+    text = str(error) or type(error).__name__
+    return f"{type(error).__name__}: {text}"[:300]
