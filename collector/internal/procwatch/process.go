@@ -1,0 +1,112 @@
+// Package procwatch finds the processes that are worth watching: those in cgroups with a CPU limit, DNS servers, and Go
+// programs in containers. The sources that look into processes share one Watcher.
+package procwatch
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/jitterscope/jitterscope/collector/internal/batch"
+	"github.com/jitterscope/jitterscope/collector/internal/goruntime"
+)
+
+// Process is a watched process. It does not change; a process that moves to another cgroup becomes another Process.
+type Process struct {
+	PID        int
+	StartTicks uint64 // since boot; with PID it names the process for good
+	Command    string // comm
+	Executable string // base name
+	Cgroup     string // path below the hierarchy root of the CPU controller
+	NetworkNS  uint64 // inode of its network namespace, 0 where it cannot be read
+	DNS        string // "coredns", "dnsmasq", …; "" for others
+	Go         *goruntime.Info
+	Resource   batch.ResourceID
+}
+
+// Key is the resource key.
+func (p *Process) Key() string {
+	return strconv.Itoa(p.PID) + ":" + strconv.FormatUint(p.StartTicks, 10)
+}
+
+// knownServers are DNS servers by the name of their executable.
+var knownServers = map[string]string{
+	"coredns": "coredns", "dnsmasq": "dnsmasq", "unbound": "unbound", "named": "named", "pdns_recursor": "pdns_recursor",
+	"pdns_server": "pdns_server", "kresd": "knot-resolver", "knot-resolver": "knot-resolver", "knotd": "knot", "nsd": "nsd",
+	"node-cache": "node-cache", "kube-dns": "kube-dns", "systemd-resolve": "systemd-resolved",
+	"systemd-resolved": "systemd-resolved",
+}
+
+// status is what a scan reads of a process.
+type status struct {
+	command    string
+	startTicks uint64
+	threads    int
+}
+
+// readStat reads /proc/PID/stat. The command may hold spaces and parentheses: the last one closes it.
+func readStat(proc string, pid int) (status, bool) {
+	text, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return status{}, false
+	}
+	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
+	if open < 0 || end < open {
+		return status{}, false
+	}
+	fields := bytes.Fields(text[end+1:])
+	if len(fields) < 20 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
+		return status{}, false
+	}
+	start, err := strconv.ParseUint(string(fields[19]), 10, 64)
+	if err != nil {
+		return status{}, false
+	}
+	threads, _ := strconv.Atoi(string(fields[17]))
+	return status{command: string(text[open+1 : end]), startTicks: start, threads: threads}, true
+}
+
+// cgroupOf returns the path in the hierarchy of the CPU controller: v1 "4:cpu,cpuacct:/path", v2 "0::/path".
+func cgroupOf(text []byte) string {
+	unified := "/"
+	for _, line := range strings.Split(string(text), "\n") {
+		number, rest, ok := strings.Cut(line, ":")
+		controllers, path, ok2 := strings.Cut(rest, ":")
+		if !ok || !ok2 {
+			continue
+		}
+		if number == "0" {
+			unified = path
+			continue
+		}
+		for _, controller := range strings.Split(controllers, ",") {
+			if controller == "cpu" {
+				return path
+			}
+		}
+	}
+	return unified
+}
+
+// inContainer tells whether a cgroup path looks like one of a container runtime.
+func inContainer(path string) bool {
+	for _, word := range []string{"kubepods", "docker", "containerd", "crio", "libpod", "lxc", "garden"} {
+		if strings.Contains(path, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// networkNS returns the inode in "net:[4026531840]".
+func networkNS(proc string, pid int) uint64 {
+	target, err := os.Readlink(filepath.Join(proc, strconv.Itoa(pid), "ns/net"))
+	if err != nil {
+		return 0
+	}
+	number, _ := strings.CutPrefix(target, "net:[")
+	inode, _ := strconv.ParseUint(strings.TrimSuffix(number, "]"), 10, 64)
+	return inode
+}
