@@ -1,0 +1,91 @@
+"""tokens (for programs) and collectors/tokens (for collectors)."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+
+from jitterscope import db
+from jitterscope.audit import service as audit
+from jitterscope.kit.schema import Page
+from jitterscope.settings import settings
+from jitterscope.tenancy import tokens
+from jitterscope.tenancy.auth import Principal, require
+from jitterscope.tenancy.schemas import IngestTokenRequest, NewIngestToken, NewToken, TokenInfo, TokenRequest
+
+router = APIRouter(tags=["tokens"])
+ReadTokens = Annotated[Principal, Depends(require("tokens:read"))]
+WriteTokens = Annotated[Principal, Depends(require("tokens:write"))]
+ReadCollectors = Annotated[Principal, Depends(require("collectors:read"))]
+WriteCollectors = Annotated[Principal, Depends(require("collectors:write"))]
+
+
+@router.get("/tokens")
+def list_tokens(principal: ReadTokens) -> Page[TokenInfo]:
+    """API tokens, revoked ones too; never their secrets."""
+    return _listed(principal, "api")
+
+
+@router.post("/tokens", status_code=201)
+def create_token(body: TokenRequest, principal: WriteTokens) -> NewToken:
+    """A new API token with scopes that the caller holds. The secret is in this answer only."""
+    tokens.check_scopes(principal, body.scopes)
+    with db.organization_session(principal.organization_id) as session:
+        token, secret = tokens.create(
+            session, principal.organization_id, "api", body.name, body.scopes, principal.actor, body.expires_at
+        )
+        audit.record(session, principal, "token.create", f"token {token.id}", {"name": body.name, "scopes": body.scopes})
+        return NewToken(token=TokenInfo.model_validate(token), secret=secret)
+
+
+@router.delete("/tokens/{token_id}")
+def revoke_token(token_id: int, principal: WriteTokens) -> TokenInfo:
+    """Make an API token useless at once."""
+    return _revoked(principal, "api", token_id)
+
+
+@router.get("/collectors/tokens")
+def list_ingest_tokens(principal: ReadCollectors) -> Page[TokenInfo]:
+    """Ingest tokens, revoked ones too; never their secrets."""
+    return _listed(principal, "ingest")
+
+
+@router.post("/collectors/tokens", status_code=201)
+def create_ingest_token(body: IngestTokenRequest, principal: WriteCollectors) -> NewIngestToken:
+    """A token that can do nothing but send data, and the line that starts a collector with it."""
+    with db.organization_session(principal.organization_id) as session:
+        token, secret = tokens.create(session, principal.organization_id, "ingest", body.name, (), principal.actor)
+        audit.record(session, principal, "ingest_token.create", f"token {token.id}", {"name": body.name})
+        return NewIngestToken(
+            token=TokenInfo.model_validate(token), secret=secret, install_command=install_command(secret)
+        )
+
+
+@router.delete("/collectors/tokens/{token_id}")
+def revoke_ingest_token(token_id: int, principal: WriteCollectors) -> TokenInfo:
+    """Make an ingest token useless at once: its collectors are refused from the next batch on."""
+    return _revoked(principal, "ingest", token_id)
+
+
+def install_command(secret: str) -> str:
+    """One line for a root shell on Linux: fetches the installer of this service and runs it."""
+    server = settings().public_url
+    return (
+        f"curl -fsSL {shlex.quote(server + '/install.sh')} | "
+        f"sudo env JITTERSCOPE_SERVER={shlex.quote(server)} JITTERSCOPE_TOKEN={shlex.quote(secret)} sh"
+    )
+
+
+def _listed(principal: Principal, kind: tokens.Kind) -> Page[TokenInfo]:
+    with db.organization_session(principal.organization_id) as session:
+        found = tokens.listed(session, principal.organization_id, kind)
+        return Page(items=[TokenInfo.model_validate(token) for token in found], next_cursor=None)
+
+
+def _revoked(principal: Principal, kind: tokens.Kind, token_id: int) -> TokenInfo:
+    with db.organization_session(principal.organization_id) as session:
+        token = tokens.revoke(session, principal.organization_id, kind, token_id)
+        audit.record(session, principal, f"{'token' if kind == 'api' else 'ingest_token'}.revoke", f"token {token_id}")
+        return TokenInfo.model_validate(token)

@@ -1,0 +1,153 @@
+"""REST shapes of organizations, people and tokens."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, SecretStr
+
+from jitterscope.kit.schema import Schema
+from jitterscope.tenancy.scopes import Role
+from jitterscope.tenancy.secrets import MIN_PASSWORD_LENGTH
+
+
+def _email(value: str) -> str:
+    local, at, domain = value.strip().lower().partition("@")
+    if not (local and at and domain) or "@" in domain or any(ord(one) <= 32 for one in local + domain):
+        raise ValueError("is not an e-mail address")
+    return f"{local}@{domain}"
+
+
+# Loose on purpose: only the person's own server knows what is valid, and "admin@localhost" must be.
+Email = Annotated[str, Field(max_length=320), AfterValidator(_email)]
+Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*\S[^\x00-\x1f]*$")]
+NewPassword = Annotated[SecretStr, Field(min_length=MIN_PASSWORD_LENGTH, max_length=500)]
+Scope = Annotated[str, Field(max_length=100)]
+
+
+class LoginRequest(Schema):
+    email: Email
+    password: Annotated[SecretStr, Field(max_length=500)]
+    organization_id: int | None = Field(default=None, description="None: the one joined first")
+
+
+class OrganizationInfo(Schema):
+    id: int
+    name: str
+    role: Role
+
+
+class Me(Schema):
+    """Who is calling. For tokens, user fields are None and `organizations` has the token's own."""
+
+    kind: Literal["session", "api_token", "ingest_token"]
+    actor: str
+    user_id: int | None
+    email: str | None
+    organization: OrganizationRef
+    role: Role | None
+    scopes: list[str]
+    organizations: list[OrganizationInfo]
+
+
+class OrganizationRef(Schema):
+    id: int
+    name: str
+
+
+class SwitchRequest(Schema):
+    organization_id: int
+
+
+class PasswordChange(Schema):
+    current_password: Annotated[SecretStr, Field(max_length=500)]
+    new_password: NewPassword
+
+
+class OrganizationChange(Schema):
+    name: Name
+
+
+class Organization(Schema):
+    id: int
+    name: str
+    created_at: datetime
+
+
+class Member(Schema):
+    user_id: int
+    email: str
+    name: str
+    role: Role
+    joined_at: datetime
+
+
+class RoleChange(Schema):
+    role: Role
+
+
+class InvitationRequest(Schema):
+    email: Email
+    role: Role
+
+
+class Invitation(Schema):
+    id: int
+    email: str
+    role: Role
+    invited_by: str
+    created_at: datetime
+    expires_at: datetime
+    accepted_at: datetime | None
+
+
+class NewInvitation(Schema):
+    """`token` is shown once: hand `accept_url` to the invited person."""
+
+    invitation: Invitation
+    token: str
+    accept_url: str
+
+
+class AcceptRequest(Schema):
+    token: Annotated[str, Field(max_length=200)]
+    name: Name = "New member"
+    password: NewPassword = Field(description="A new user's choice; a known user's own password")
+
+
+class TokenRequest(Schema):
+    name: Name
+    scopes: list[Scope] = Field(min_length=1, max_length=50, examples=[["incidents:read", "series:read"]])
+    expires_at: datetime | None = None
+
+
+class IngestTokenRequest(Schema):
+    name: Name = "collector"
+
+
+class TokenInfo(Schema):
+    id: int
+    kind: Literal["api", "ingest"]
+    name: str
+    hint: str = Field(description="The last four characters of the secret")
+    scopes: list[str]
+    created_by: str
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None
+
+
+class NewToken(Schema):
+    """`secret` is shown once and kept nowhere."""
+
+    token: TokenInfo
+    secret: str
+
+
+class NewIngestToken(NewToken):
+    install_command: str = Field(description="One line that installs and starts the collector on a machine")
+
+
+Me.model_rebuild()
