@@ -1,0 +1,1 @@
+"""Rules, one a file: `<area>/<cause>.py` exports CAUSE; `<cause>_scenario.py` beside it makes telemetry of the fault."""

@@ -1,0 +1,1 @@
+"""Causes that take CPU time away from a container."""

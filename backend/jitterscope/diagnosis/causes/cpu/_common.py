@@ -1,0 +1,251 @@
+"""What the CPU causes share: needed signals, evidence about throttling, and how a Found is put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from jitterscope.diagnosis import wording as say
+from jitterscope.diagnosis.finding import Confidence, Evidence, Found, NotEnoughData, NotFound, SeriesRef
+from jitterscope.diagnosis.impact import Harm, harm, impact
+from jitterscope.diagnosis.signals import has
+from jitterscope.diagnosis.snapshot import Snapshot
+from jitterscope.diagnosis.stats import burst_ratio, coincidence
+from jitterscope.diagnosis.throttling import Judged, Throttling, analyse, hot_mask, span_mask
+
+SOURCE_OF = {
+    "cpu_usage_us": "cgroup_cpu",
+    "cpu_throttled_periods": "cgroup_cpu",
+    "go_gc_active_us": "go_runtime",
+    "dns_queries": "dns_capture",
+    "process_cpu_us": "process",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A snapshot in which throttling was seen, analysed."""
+
+    cause: str
+    snapshot: Snapshot
+    throttling: Throttling
+
+
+def prepare(cause: str, needs: tuple[str, ...], snapshot: Snapshot) -> Context | NotFound | NotEnoughData:
+    """The analysed snapshot, or why this cause cannot be judged or cannot be here."""
+    throttling = analyse(snapshot)
+    if missing := _missing(needs, snapshot, throttling):
+        return not_enough(cause, missing, snapshot)
+    cpu = throttling.cpu
+    if not np.isfinite(cpu.limit):
+        return NotFound(cause=cause, reason="There is no CPU limit, so nothing is throttled.")
+    if not throttling.judged:
+        periods = float(np.nansum(cpu.periods))
+        return NotFound(
+            cause=cause,
+            reason=f"No period of {periods:,.0f} was throttled outside start-up.",
+            numbers={"periods": periods, "throttled_periods": 0.0},
+        )
+    return Context(cause, snapshot, throttling)
+
+
+def _missing(needs: tuple[str, ...], snapshot: Snapshot, throttling: Throttling) -> list[str]:
+    missing = [name for name in needs if name.startswith("cpu_") and not has(throttling.cpu.owner, name)]
+    if "dns_queries" in needs and not np.isfinite(throttling.dns.queries).any():
+        missing.append("dns_queries")
+    # A cgroup known to hold no Go program needs no GC data: that cause is then simply not there.
+    if "go_gc_active_us" in needs and throttling.go is None:
+        if throttling.go_unobserved(snapshot) or not snapshot.processes:
+            missing.append("go_gc_active_us")
+    return missing
+
+
+def not_enough(cause: str, missing: list[str], snapshot: Snapshot) -> NotEnoughData:
+    """Names the sources behind the missing metrics and what they need."""
+    sources = sorted({SOURCE_OF[name] for name in missing})
+    parts = [
+        f"{name} is not available: {snapshot.unavailable[name]}" for name in sources if name in snapshot.unavailable
+    ]
+    silent = [name for name in sources if name not in snapshot.unavailable]
+    if silent:
+        parts.append(f"no data from the collector source {', '.join(silent)} in this window")
+    return NotEnoughData(cause=cause, missing=missing, reason=f"Needs {', '.join(missing)}; " + "; ".join(parts) + ".")
+
+
+def refs(context: Context, judged: list[Judged], *metrics: tuple[int, str]) -> list[SeriesRef]:
+    """References to the named (resource, metric) over the extent of the episodes."""
+    low, high = extent(context.snapshot, judged)
+    return [SeriesRef(resource_id=resource, metric=metric, from_us=low, to_us=high) for resource, metric in metrics]
+
+
+def extent(snapshot: Snapshot, judged: list[Judged]) -> tuple[int, int]:
+    return (
+        snapshot.start_us + min(item.episode.start for item in judged) * snapshot.step_us,
+        snapshot.start_us + max(item.episode.end for item in judged) * snapshot.step_us,
+    )
+
+
+def periods_of(judged: list[Judged]) -> int:
+    return sum(item.episode.throttled_periods for item in judged)
+
+
+def harm_of(context: Context, judged: list[Judged]) -> Harm:
+    return harm(context.snapshot, context.throttling, span_mask(context.throttling, judged))
+
+
+def longest_us(context: Context, judged: list[Judged]) -> float:
+    return max((item.episode.last - item.episode.first + 1) * context.snapshot.step_us for item in judged)
+
+
+def consequence(context: Context, judged: list[Judged], hurt: Harm) -> str:
+    """How it ends for the people who ask: the last part of a title."""
+    if hurt.slow_inside and hurt.max_ms:
+        return f"so answers wait up to {hurt.max_ms:,.0f} ms"
+    if hurt.slow_inside:
+        return "so answers come late"
+    if np.isfinite(context.throttling.dns.queries).any():
+        return f"stalling it for up to {say.seconds(longest_us(context, judged))} at a time; no answer was late so far"
+    return f"stalling it for up to {say.seconds(longest_us(context, judged))} at a time"
+
+
+def harm_sentence(context: Context, hurt: Harm) -> str:
+    figures = impact(context.snapshot, context.throttling, hurt)
+    if not figures.queries or figures.slow_ratio is None:
+        return "No DNS latency was recorded here, so nobody is known to have suffered."
+    detail = ""
+    if figures.p99_ms is not None and figures.p50_ms is not None:
+        detail = f" (p99 {say.ms(figures.p99_ms * 1000)}, median {say.ms(figures.p50_ms * 1000)})"
+    return f"{say.percent(figures.slow_ratio)} of {figures.queries:,} queries took over 20 ms{detail}."
+
+
+def cpu_sentence(context: Context) -> str:
+    cpu = context.throttling.cpu
+    mean = float(np.nanmean(cpu.usage_us)) / cpu.step_us
+    peak = float(np.nanmax(cpu.usage_us)) / cpu.step_us
+    return f"Average CPU is {mean:.2f} of {cpu.limit:g}, the busiest 100 ms {peak:.2f}."
+
+
+def slow_evidence(context: Context, judged: list[Judged], hurt: Harm) -> list[Evidence]:
+    """Were the slow answers those that waited in a stall?"""
+    if not hurt.slow:
+        return []
+    servers = [(server.id, "dns_slow") for server in context.snapshot.dns_servers]
+    return [
+        Evidence(
+            id="slow_in_stalls",
+            statement="Answers over 20 ms that waited in one of these stalls",
+            value=f"{hurt.slow_inside:,} of {hurt.slow:,}",
+            comparison=f"chance {say.percent(hurt.chance_ratio)}",
+            numbers={"hits": hurt.slow_inside, "of": hurt.slow, "chance_ratio": hurt.chance_ratio},
+            series=refs(context, judged, *servers),
+        )
+    ]
+
+
+def usage_evidence(context: Context, judged: list[Judged]) -> Evidence:
+    cpu = context.throttling.cpu
+    mean = float(np.nanmean(cpu.usage_us)) / cpu.step_us
+    ratio = burst_ratio(cpu.usage_us)
+    return Evidence(
+        id="burst_ratio",
+        statement="Busiest 100 ms over the average CPU use",
+        value=say.times(ratio),
+        comparison=f"average {mean:.2f} of {cpu.limit:g} CPU",
+        numbers={"burst_ratio": ratio, "cpu_mean": mean, "cpu_limit": cpu.limit},
+        series=refs(context, judged, (cpu.owner.id, "cpu_usage_us")),
+    )
+
+
+def queue_evidence(context: Context, judged: list[Judged]) -> list[Evidence]:
+    """Where slow answers spent their time, when the kernel-level split was recorded."""
+    waited = total = 0.0
+    for server in context.snapshot.dns_servers:
+        queries = server.queries
+        if queries is None or queries.queue_wait_us is None:
+            continue
+        slow = queries.latency_us > 20_000
+        waited += float(queries.queue_wait_us[slow].sum())
+        total += float(queries.latency_us[slow].sum())
+    if total <= 0:
+        return []
+    share = min(1.0, waited / total)
+    return [
+        Evidence(
+            id="waiting_in_socket",
+            statement="Time of slow answers spent waiting in the socket queue, and being worked on",
+            value=f"{say.percent(share)} / {say.percent(1 - share)}",
+            numbers={"queue_ratio": share, "work_ratio": 1 - share},
+            series=refs(
+                context, judged, *((server.id, "dns_queue_wait_us") for server in context.snapshot.dns_servers)
+            ),
+        )
+    ]
+
+
+def gc_evidence(context: Context, judged: list[Judged]) -> Evidence | None:
+    """Coincidence of all throttled ticks with GC cycles, one period of lag allowed."""
+    throttling = context.throttling
+    if throttling.go is None:
+        return None
+    ticks = hot_mask(throttling)
+    # The counter moves when a period ends: a cycle of one period ago still counts.
+    near = throttling.gc_active.copy()
+    for shift in range(1, throttling.cpu.lag + 1):
+        near[shift:] |= throttling.gc_active[:-shift]
+    together = coincidence(ticks, near)
+    return Evidence(
+        id="throttled_in_gc",
+        statement="Throttled ticks during a GC cycle",
+        value=f"{together.hits} of {together.of}",
+        comparison=f"chance {say.percent(together.chance_ratio)}, p {say.probability(together.p_shift)}",
+        numbers={
+            "hits": together.hits,
+            "of": together.of,
+            "chance_ratio": together.chance_ratio,
+            "lift": together.lift,
+            "p_value": together.p_shift,
+            "p_independent": together.p_independent,
+        },
+        series=refs(
+            context,
+            judged,
+            (throttling.cpu.owner.id, "cpu_throttled_periods"),
+            (throttling.go.view.id, "go_gc_active_us"),
+        ),
+    )
+
+
+def build(
+    context: Context,
+    judged: list[Judged],
+    hurt: Harm,
+    *,
+    confidence: Confidence,
+    title: str,
+    summary: str,
+    evidence: list[Evidence],
+) -> Found:
+    """A Found over these episodes; the engine adds rivals and fixes."""
+    share = periods_of(judged) / max(1, context.throttling.throttled_periods)
+    score = 0.6 * share + 0.3 * min(1.0, periods_of(judged) / 10) + (0.1 if hurt.severity else 0.0)
+    low, high = extent(context.snapshot, judged)
+    first = min(item.episode.first for item in judged)
+    stall_us = context.snapshot.start_us + first * context.snapshot.step_us - context.throttling.cpu.period_us
+    onset = min(hurt.first_slow_us or stall_us, max(low, stall_us))
+    return Found(
+        cause=context.cause,
+        score=round(min(1.0, score), 4),
+        confidence=confidence,
+        severity=hurt.severity,
+        title=title,
+        summary=summary,
+        onset_us=max(context.snapshot.start_us, onset),
+        last_us=high,
+        impact=impact(context.snapshot, context.throttling, hurt),
+        evidence=evidence,
+    )
+
+
+Detector = Callable[[Snapshot], Found | NotFound | NotEnoughData]

@@ -1,0 +1,228 @@
+"""A Go program's garbage collector uses up the CPU quota (case 1)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jitterscope.diagnosis import wording as say
+from jitterscope.diagnosis.cause import Cause
+from jitterscope.diagnosis.causes.cpu import _common as common
+from jitterscope.diagnosis.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
+from jitterscope.diagnosis.fixes import cfs_burst, cpu_limit, go_memory, gomaxprocs, udp_sockets
+from jitterscope.diagnosis.golang import maxprocs
+from jitterscope.diagnosis.signals import number
+from jitterscope.diagnosis.snapshot import Snapshot
+from jitterscope.diagnosis.stats import dose_response
+from jitterscope.diagnosis.throttling import Judged, analyse
+
+ID = "cpu/gc_throttling"
+NEEDS = ("cpu_usage_us", "cpu_throttled_periods", "go_gc_active_us")
+
+
+def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
+    context = common.prepare(ID, NEEDS, snapshot)
+    if not isinstance(context, common.Context):
+        return context
+    throttling = context.throttling
+    if throttling.go is None:
+        return NotFound(cause=ID, reason="No process in this cgroup is a Go program.")
+    judged = throttling.of("gc")
+    periods, of = common.periods_of(judged), throttling.throttled_periods
+    hurt = common.harm_of(context, judged)
+    together = common.gc_evidence(context, judged) if judged else None
+    if not judged or together is None or periods < 0.2 * of or not _enough(context, judged, hurt.slow_inside):
+        return _not_found(context, periods, of)
+    cost = sum(item.gc_us for item in judged) / len(judged)
+    share = sum(item.gc_us for item in judged) / max(1.0, sum(item.gc_us + item.other_us for item in judged))
+    name, program = say.who(snapshot), say.program(throttling.go.view) or "the Go program"
+    owner = f"{name}'s garbage collector" if name == program else f"The garbage collector of {program} in {name}"
+    wait = common.consequence(context, judged, hurt)
+    weak = {
+        "metrics": "GC times come from /metrics, not from the runtime itself",
+        "threads": "GC times are guessed from thread CPU",
+    }
+    doubt = weak.get(throttling.go.source)
+    return common.build(
+        context,
+        judged,
+        hurt,
+        confidence=_confidence(context, judged, share, together.numbers["p_value"]),
+        title=f"{owner} uses up the CPU limit, {wait}",
+        summary=" ".join(
+            part
+            for part in (
+                common.harm_sentence(context, hurt),
+                common.cpu_sentence(context),
+                f"One GC cycle adds {say.seconds(cost)} of CPU time where a period of {say.ms(throttling.cpu.period_us)} "
+                f"allows {say.ms(throttling.cpu.period_quota_us)}; without it the queries alone would not have been throttled.",
+                f"{doubt}, so this is less certain." if doubt else "",
+            )
+            if part
+        ),
+        evidence=_evidence(context, judged, together, share)
+        + common.slow_evidence(context, judged, hurt)
+        + [common.usage_evidence(context, judged)]
+        + common.queue_evidence(context, judged),
+    )
+
+
+def _enough(context: common.Context, judged: list[Judged], slow: int) -> bool:
+    """More than one noisy tick: a stall of three periods, two stalls, or one period in which many answers waited."""
+    periods, quota = common.periods_of(judged), context.throttling.cpu.period_quota_us
+    return periods >= 3 or len(judged) >= 2 or (slow >= 20 and max(item.gc_us for item in judged) >= 0.5 * quota)
+
+
+def _not_found(context: common.Context, periods: int, of: int) -> NotFound:
+    items = context.throttling.judged
+    gc = sum(item.gc_us for item in items)
+    used = sum(item.used_us for item in items)
+    explained = sum(item.by_queries * item.episode.throttled_periods for item in items)
+    numbers = {
+        "throttled_periods": float(of),
+        "by_gc": float(periods),
+        "gc_cpu_ratio": gc / used if used else 0.0,
+        "by_queries": explained,
+    }
+    if explained >= 0.5 * of:
+        reason = f"The queries alone account for {explained:,.0f} of {of} throttled periods: they would be throttled without GC too."
+    else:
+        reason = f"GC can have used {say.percent(numbers['gc_cpu_ratio'])} of the CPU time of the stalls; {periods} of {of} throttled periods are due to it."
+    return NotFound(cause=ID, reason=reason, numbers=numbers)
+
+
+def _confidence(context: common.Context, judged: list[Judged], share: float, p: float) -> Confidence:
+    source = context.throttling.go.source if context.throttling.go else "unknown"
+    if source in ("threads", "unknown"):
+        return "low"
+    periods = common.periods_of(judged)
+    dominant = periods >= 0.6 * context.throttling.throttled_periods and share >= 0.6
+    if source == "uprobe" and dominant and p <= 0.05 and (len(judged) >= 2 or periods >= 4):
+        return "high"
+    return "medium" if dominant else "low"
+
+
+def _evidence(context: common.Context, judged: list[Judged], together: Evidence, share: float) -> list[Evidence]:
+    snapshot, throttling = context.snapshot, context.throttling
+    cpu, go = throttling.cpu, throttling.go
+    assert go is not None
+    costs = np.array([item.gc_us for item in judged])
+    mean = float(costs.mean())
+    replayed = sum(item.by_queries * item.episode.throttled_periods for item in judged)
+    periods = common.periods_of(judged)
+    found = [
+        together,
+        Evidence(
+            id="cycle_cpu",
+            statement="CPU time that a GC cycle adds, against what one period allows",
+            value=f"{say.seconds(mean)} / {say.seconds(cpu.period_quota_us)}",
+            comparison=f"{say.percent(share)} of what the queries do not explain fell into GC cycles",
+            numbers={"cycle_cpu_us": mean, "cycle_cpu_max_us": float(costs.max()), "period_quota_us": cpu.period_quota_us,
+                     "cycles_stalled": float(len(judged)), "explained_ratio": share},
+            series=common.refs(context, judged, (cpu.owner.id, "cpu_usage_us"), (go.view.id, "go_gc_active_us")),
+        ),
+        Evidence(
+            id="without_gc",
+            statement="Throttled periods when the same queries are replayed through the limit without the GC's CPU",
+            value=f"{replayed:,.0f} of {periods}",
+            comparison=f"queries need {say.percent(throttling.base_load_ratio)} of the limit",
+            numbers={"throttled_periods": replayed, "of": float(periods), "load_ratio": throttling.base_load_ratio},
+            series=common.refs(context, judged, (cpu.owner.id, "cpu_throttled_periods")),
+        ),
+    ]  # fmt: skip
+    leads = _leads_us(context, judged)
+    if len(leads):
+        found.append(
+            Evidence(
+                id="gc_first",
+                statement="Stalls that began after a GC cycle had begun",
+                value=f"{int((leads > 0).sum())} of {len(leads)}",
+                comparison=f"{say.ms(float(np.median(leads)))} before the period ended throttled",
+                numbers={
+                    "after_gc": float((leads > 0).sum()),
+                    "of": float(len(leads)),
+                    "median_lead_us": float(np.median(leads)),
+                },
+                series=common.refs(context, judged, (go.view.id, "go_gc_active_us")),
+            )
+        )
+    dose = dose_response(costs, np.array([float(item.episode.throttled_periods) for item in judged]))
+    if dose.n >= 4:
+        found.append(
+            Evidence(
+                id="dose_response",
+                statement="More CPU in a cycle, more throttled periods (Spearman)",
+                value=f"ρ {dose.rho:.2f}",
+                comparison=f"{dose.n} cycles, p {say.probability(dose.p)}",
+                numbers={"rho": dose.rho, "n": float(dose.n), "p_value": dose.p},
+                series=common.refs(context, judged, (cpu.owner.id, "cpu_throttled_periods")),
+            )
+        )
+    procs = maxprocs(go.view, cpu.limit, number(snapshot.node.fact("node.cpus")))
+    if procs.value is not None:
+        found.append(
+            Evidence(
+                id="parallelism",
+                statement="CPUs that GC may use at once (GOMAXPROCS), against the limit",
+                value=f"{procs.value} / {cpu.limit:g}",
+                comparison=procs.why,
+                numbers={"gomaxprocs": float(procs.value), "cpu_limit": cpu.limit},
+                series=common.refs(context, judged, (cpu.owner.id, "cpu_usage_us")),
+            )
+        )
+    return found
+
+
+def _leads_us(context: common.Context, judged: list[Judged]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """For each stall, how long before the end of its first throttled tick the cycle in it began."""
+    snapshot, go = context.snapshot, context.throttling.go
+    leads = []
+    for item in judged:
+        low = snapshot.start_us + item.episode.start * snapshot.step_us
+        first_end = snapshot.start_us + (item.episode.first + 1) * snapshot.step_us
+        high = snapshot.start_us + item.episode.end * snapshot.step_us
+        starts = [cycle.start_us for cycle in go.cycles if cycle.end_us > low and cycle.start_us < high] if go else []
+        if starts:
+            leads.append(float(first_end - min(starts)))
+    return np.array(leads)
+
+
+def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
+    throttling = analyse(snapshot)
+    if throttling.go is None:
+        return []
+    judged = throttling.of("gc")
+    proposals = [
+        cpu_limit.for_gc(snapshot, throttling, judged, found),
+        go_memory.fewer_cycles(snapshot, throttling, found),
+        gomaxprocs.propose(snapshot, throttling, found),
+        cfs_burst.for_gc(snapshot, throttling, judged, found),
+        udp_sockets.propose(snapshot, throttling, found),
+    ]
+    return [fix for fix in proposals if fix is not None]
+
+
+CAUSE = Cause(
+    id=ID,
+    title="Garbage collection uses up the CPU limit",
+    summary="A Go program's GC cycle needs more CPU time than its limit allows in a period, so the kernel stops the "
+    "whole program, requests included, until the next period, several times in a row.",
+    mechanism="While a cycle marks the heap, the runtime runs on up to GOMAXPROCS CPUs at once. A cycle over a large heap "
+    "needs a few hundred ms of CPU time. The kernel gives the cgroup `quota` of CPU time per `period` (100 ms): the "
+    "cycle takes all of it in the first part of a period and everything in the cgroup stands still for the rest. This "
+    "repeats until the cycle is done. Average CPU stays far below the limit and GC pauses stay below 1 ms, so neither "
+    "a dashboard of averages nor go_gc_duration_seconds shows it. Found when the CPU that the queries do not explain "
+    "falls into GC cycles and the queries alone, replayed through the limit, would not have been throttled.",
+    needs=NEEDS,
+    rivals=("cpu/limit_too_low", "cpu/memory_limit_gc_spiral", "cpu/periodic_burst", "cpu/request_burst"),
+    detect=detect,
+    propose=propose,
+    false_positives=(
+        "Throttling while a program starts and loads its data coincides with many quick GC cycles; start-up is left out.",
+        "In a burst of requests on a small heap every throttled tick coincides with GC, though a cycle costs only a few ms.",
+    ),
+    references=(
+        "https://go.dev/doc/gc-guide",
+        "https://docs.kernel.org/scheduler/sched-bwc.html",
+        "https://github.com/golang/go/issues/33803",
+    ),
+)

@@ -1,0 +1,169 @@
+"""GOMEMLIMIT is at or below the live heap: the garbage collector never rests."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jitterscope.diagnosis import golang
+from jitterscope.diagnosis import wording as say
+from jitterscope.diagnosis.cause import Cause
+from jitterscope.diagnosis.causes.cpu import _common as common
+from jitterscope.diagnosis.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
+from jitterscope.diagnosis.fixes import gomemlimit, patches
+from jitterscope.diagnosis.snapshot import Snapshot
+from jitterscope.diagnosis.throttling import Judged, analyse
+
+ID = "cpu/memory_limit_gc_spiral"
+NEEDS = ("cpu_usage_us", "cpu_throttled_periods", "go_gc_active_us")
+
+
+def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
+    context = common.prepare(ID, NEEDS, snapshot)
+    if not isinstance(context, common.Context):
+        return context
+    throttling = context.throttling
+    if throttling.go is None:
+        return NotFound(cause=ID, reason="No process in this cgroup is a Go program.")
+    share = gc_time_ratio(context)
+    limit = golang.memory_limit_bytes(throttling.go.view)
+    if limit is None:
+        return NotFound(cause=ID, reason="GOMEMLIMIT is not set.", numbers={"gc_time_ratio": share})
+    used = memory_bytes(snapshot, context)
+    numbers = {"gc_time_ratio": share, "gomemlimit_bytes": float(limit)}
+    if used is not None:
+        numbers["memory_bytes"] = used
+        if used < 0.85 * limit:
+            return NotFound(
+                cause=ID,
+                reason=f"Memory ({say.mebibytes(used)}) stays below GOMEMLIMIT ({say.mebibytes(limit)}): the limit starts no cycles.",
+                numbers=numbers,
+            )
+    judged = throttling.of("spiral")
+    periods, of = common.periods_of(judged), throttling.throttled_periods
+    if periods < 5 or periods < 0.2 * of:
+        return NotFound(
+            cause=ID,
+            reason=f"A GC cycle was running {say.percent(share)} of the time: the collector rests in between.",
+            numbers=numbers,
+        )
+    hurt = common.harm_of(context, judged)
+    inside = float(np.mean([item.gc_share_of_time for item in judged]))
+    return common.build(
+        context,
+        judged,
+        hurt,
+        confidence=_confidence(context, judged, used, limit),
+        title=f"{say.who(snapshot)}'s heap does not fit into GOMEMLIMIT={say.mebibytes(limit).replace(' ', '')}: it collects garbage "
+        f"{say.percent(inside)} of the time and uses up the CPU limit, {common.consequence(context, judged, hurt)}",
+        summary=f"{common.harm_sentence(context, hurt)} {common.cpu_sentence(context)} "
+        + (
+            f"Memory is {say.mebibytes(used)} where GOMEMLIMIT allows {say.mebibytes(limit)}: "
+            if used is not None
+            else ""
+        )
+        + "as soon as one cycle ends the next must start, and none of them can free what is in use.",
+        evidence=[
+            *_evidence(context, judged, inside, used, limit),
+            *common.slow_evidence(context, judged, hurt),
+            *common.queue_evidence(context, judged),
+        ],
+    )
+
+
+def gc_time_ratio(context: common.Context) -> float:
+    """Share of the observed time in which a cycle was running."""
+    go = context.throttling.go
+    assert go is not None
+    known = np.isfinite(go.active_us) & ~context.throttling.starting
+    return float(go.active_us[known].mean()) / context.snapshot.step_us if known.any() else 0.0
+
+
+def memory_bytes(snapshot: Snapshot, context: common.Context) -> float | None:
+    """Memory that counts against GOMEMLIMIT, as nearly as it was recorded: anonymous memory, else the live heap."""
+    values = snapshot.subject.series.get("memory_anon_bytes")
+    if values is not None and np.isfinite(values).any():
+        return float(np.nanmedian(values))
+    go = context.throttling.go
+    return golang.heap_live_bytes(go.view) if go is not None else None
+
+
+def _confidence(context: common.Context, judged: list[Judged], used: float | None, limit: int) -> Confidence:
+    go = context.throttling.go
+    if go is None or go.source in ("threads", "unknown"):
+        return "low"
+    if used is None or used < 0.95 * limit or go.source != "uprobe":
+        return "medium"
+    return "high"
+
+
+def _evidence(
+    context: common.Context, judged: list[Judged], inside: float, used: float | None, limit: int
+) -> list[Evidence]:
+    cpu, go = context.throttling.cpu, context.throttling.go
+    assert go is not None
+    of = sum(item.episode.periods for item in judged)
+    low, high = common.extent(context.snapshot, judged)
+    cycles = [cycle for cycle in go.cycles if cycle.end_us > low and cycle.start_us < high]
+    found = [
+        Evidence(
+            id="gc_time",
+            statement="Time in which a GC cycle was running",
+            value=say.percent(inside),
+            comparison=f"{say.count(len(cycles), 'cycle')} in {(high - low) / 1e6:,.0f} s",
+            numbers={"gc_time_ratio": inside, "cycles": float(len(cycles))},
+            series=common.refs(context, judged, (go.view.id, "go_gc_active_us")),
+        ),
+        Evidence(
+            id="always_throttled",
+            statement="Periods that ended throttled",
+            value=f"{common.periods_of(judged)} of {of}",
+            numbers={"throttled_periods": float(common.periods_of(judged)), "of": float(of)},
+            series=common.refs(context, judged, (cpu.owner.id, "cpu_throttled_periods")),
+        ),
+    ]
+    if used is not None:
+        metric = (context.snapshot.subject.id, "memory_anon_bytes")
+        if metric[1] not in context.snapshot.subject.series:
+            metric = (go.view.id, "go_heap_live_bytes")
+        found.insert(
+            0,
+            Evidence(
+                id="memory",
+                statement="Memory in use, against GOMEMLIMIT",
+                value=f"{say.mebibytes(used)} / {say.mebibytes(limit)}",
+                numbers={"memory_bytes": used, "gomemlimit_bytes": float(limit)},
+                series=common.refs(context, judged, metric),
+            ),
+        )
+    return found
+
+
+def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
+    throttling = analyse(snapshot)
+    if throttling.go is None:
+        return []
+    return gomemlimit.propose(snapshot, throttling, found, patches.VERIFY)
+
+
+CAUSE = Cause(
+    id=ID,
+    title="GOMEMLIMIT is below the live heap: a GC spiral",
+    summary="The memory limit given to the Go runtime is smaller than what the program keeps in use, so it collects without "
+    "pause and leaves no CPU for the work.",
+    mechanism="GOMEMLIMIT is a soft limit: when memory reaches it, a cycle starts, whatever GOGC says. If the live heap is "
+    "as large as the limit, a cycle frees next to nothing and the next one starts at once. The runtime caps GC at half of "
+    "GOMAXPROCS, which knows nothing of the CPU limit: under a quota that can be all of it. Found when cycles of a heap at "
+    "GOMEMLIMIT follow each other without rest and the cgroup is throttled.",
+    needs=NEEDS,
+    rivals=("cpu/gc_throttling", "cpu/limit_too_low", "cpu/periodic_burst", "cpu/request_burst"),
+    detect=detect,
+    propose=propose,
+    false_positives=(
+        "A server that allocates a lot on a small heap under load also collects nearly all the time, in short cycles.",
+    ),
+    references=(
+        "https://go.dev/doc/gc-guide#Memory_limit",
+        "https://github.com/golang/go/issues/58106",
+        "https://github.com/golang/go/issues/59715",
+    ),
+)

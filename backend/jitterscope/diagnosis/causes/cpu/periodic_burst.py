@@ -1,0 +1,221 @@
+"""Something in the cgroup that is neither queries nor GC burns CPU again and again (a cron job, a reload, a scrape)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jitterscope.diagnosis import wording as say
+from jitterscope.diagnosis.cause import Cause
+from jitterscope.diagnosis.causes.cpu import _common as common
+from jitterscope.diagnosis.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound, SeriesRef
+from jitterscope.diagnosis.fixes import cfs_burst, cpu_limit, separate
+from jitterscope.diagnosis.snapshot import ResourceView, Snapshot
+from jitterscope.diagnosis.throttling import Judged, Throttling, analyse
+
+ID = "cpu/periodic_burst"
+NEEDS = ("cpu_usage_us", "cpu_throttled_periods")
+
+
+@dataclass(frozen=True, slots=True)
+class Culprit:
+    """Who used the extra CPU: a process, short-lived processes (None, share of the rest), or unknown (share NaN)."""
+
+    process: ResourceView | None
+    share: float
+
+    @property
+    def name(self) -> str:
+        if self.process is not None:
+            return say.program(self.process) or f"process {self.process.key.split(':')[0]}"
+        return "something else in the cgroup" if not np.isfinite(self.share) else "short-lived processes"
+
+
+def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
+    context = common.prepare(ID, NEEDS, snapshot)
+    if not isinstance(context, common.Context):
+        return context
+    throttling = context.throttling
+    quota = throttling.cpu.period_quota_us
+    # One throttled period with a little unexplained CPU is noise; a burst leaves more than that.
+    judged = [
+        item for item in throttling.of("other") if item.episode.throttled_periods >= 2 or item.other_us >= 1.5 * quota
+    ]
+    periods, of = common.periods_of(judged), throttling.throttled_periods
+    if len(judged) < 2 or periods < 0.2 * of:
+        return _not_found(context, judged)
+    guilty = culprit(throttling, snapshot, judged)
+    every, spread = _interval_s(context, judged)
+    itself = guilty.process is not None and throttling.go is not None and guilty.process.id == throttling.go.view.id
+    if throttling.go_unobserved(snapshot) and (guilty.process is None or itself):
+        return common.not_enough(ID, ["go_gc_active_us"], snapshot)
+    if (itself or guilty.process is None) and (len(judged) < 3 or spread > 0.4):
+        return _not_found(context, judged)
+    hurt = common.harm_of(context, judged)
+    name = say.who(snapshot)
+    beside = f" beside {name}" if guilty.name != name and snapshot.dns_servers else ""
+    extra = float(np.median([item.other_us for item in judged]))
+    rhythm = f"every {every:.1f} s" if spread <= 0.25 else f"about every {every:.0f} s"
+    return common.build(
+        context,
+        judged,
+        hurt,
+        confidence=_confidence(context, judged, guilty, spread),
+        title=f"{_capital(guilty.name)}{beside} burns {say.seconds(extra)} of CPU {rhythm} and uses up the CPU limit, "
+        f"{common.consequence(context, judged, hurt)}",
+        summary=f"{common.harm_sentence(context, hurt)} {common.cpu_sentence(context)} "
+        f"The extra CPU of {say.count(len(judged), 'burst')} comes neither with more queries nor with GC.",
+        evidence=[
+            *_evidence(context, judged, guilty, every, spread),
+            *common.slow_evidence(context, judged, hurt),
+            common.usage_evidence(context, judged),
+        ],
+    )
+
+
+def _capital(text: str) -> str:
+    return text if text[:1].isupper() or "python" in text else text[:1].upper() + text[1:] if " " in text else text
+
+
+def culprit(throttling: Throttling, snapshot: Snapshot, judged: list[Judged]) -> Culprit:
+    """The process whose CPU rose most in these stalls over its own use at other times."""
+    if not throttling.process_cpu_us:
+        return Culprit(None, float("nan"))
+    quiet = throttling.demand.quiet
+    rises: dict[int, float] = {}
+    for view_id, used in throttling.process_cpu_us.items():
+        known = used[quiet & np.isfinite(used)]
+        base = float(np.median(known)) if len(known) else 0.0
+        rises[view_id] = sum(
+            max(0.0, float(np.nansum(used[i.episode.ticks])) - base * i.episode.length) for i in judged
+        )
+    extra = sum(item.other_us + item.gc_us for item in judged)
+    rest = max(0.0, extra - sum(rises.values()))
+    best = max(rises, key=lambda key: (rises[key], -key))
+    whole = max(extra, sum(rises.values()), 1.0)
+    if rest > rises[best]:
+        return Culprit(None, rest / whole)
+    return Culprit(next(view for view in snapshot.processes if view.id == best), rises[best] / whole)
+
+
+def _interval_s(context: common.Context, judged: list[Judged]) -> tuple[float, float]:
+    """(median seconds from burst to burst, spread of them relative to it)."""
+    starts = np.array([item.episode.first for item in judged], dtype=np.float64) * context.snapshot.step_us / 1e6
+    gaps = np.diff(starts)
+    middle = float(np.median(gaps))
+    # Two bursts have one gap, which says nothing about regularity.
+    spread = float(np.median(np.abs(gaps - middle))) / middle if len(gaps) >= 2 else 1.0
+    return middle, spread
+
+
+def _confidence(context: common.Context, judged: list[Judged], guilty: Culprit, spread: float) -> Confidence:
+    share = common.periods_of(judged) / max(1, context.throttling.throttled_periods)
+    if len(judged) >= 3 and spread <= 0.25 and share >= 0.6 and np.isfinite(guilty.share) and guilty.share >= 0.5:
+        return "high"
+    return "medium" if share >= 0.6 and np.isfinite(guilty.share) else "low"
+
+
+def _evidence(
+    context: common.Context, judged: list[Judged], guilty: Culprit, every: float, spread: float
+) -> list[Evidence]:
+    cpu = context.throttling.cpu
+    extra = sum(item.other_us for item in judged)
+    whole = max(1.0, sum(item.other_us + item.gc_us for item in judged))
+    replayed = sum(item.by_queries * item.episode.throttled_periods for item in judged)
+    low, high = common.extent(context.snapshot, judged)
+    found = [
+        Evidence(
+            id="rhythm",
+            statement="Time from one burst to the next",
+            value=f"{every:.1f} s",
+            comparison=f"± {spread * every:.1f} s over {len(judged)} bursts"
+            if len(judged) > 2
+            else f"{len(judged)} bursts",
+            numbers={"interval_s": every, "spread_ratio": spread, "bursts": float(len(judged))},
+            series=common.refs(context, judged, (cpu.owner.id, "cpu_throttled_periods")),
+        ),
+        Evidence(
+            id="unexplained_cpu",
+            statement="Extra CPU time of a burst that neither queries nor GC explain, against one period's quota",
+            value=f"{say.seconds(extra / len(judged))} / {say.seconds(cpu.period_quota_us)}",
+            comparison=f"{say.percent(extra / whole)} of the extra CPU",
+            numbers={
+                "extra_us": extra / len(judged),
+                "period_quota_us": cpu.period_quota_us,
+                "unexplained_ratio": extra / whole,
+            },
+            series=common.refs(context, judged, (cpu.owner.id, "cpu_usage_us")),
+        ),
+        Evidence(
+            id="queries_alone",
+            statement="Throttled periods when the queries alone are replayed through the limit",
+            value=f"{replayed:,.0f} of {common.periods_of(judged)}",
+            numbers={"throttled_periods": replayed, "of": float(common.periods_of(judged))},
+            series=common.refs(context, judged, (cpu.owner.id, "cpu_throttled_periods")),
+        ),
+    ]
+    if np.isfinite(guilty.share):
+        series = (
+            [SeriesRef(resource_id=guilty.process.id, metric="process_cpu_us", from_us=low, to_us=high)]
+            if guilty.process is not None
+            else [SeriesRef(resource_id=cpu.owner.id, metric="cpu_usage_us", from_us=low, to_us=high)]
+        )
+        found.append(
+            Evidence(
+                id="culprit",
+                statement=f"Share of the extra CPU that {guilty.name} used",
+                value=say.percent(guilty.share),
+                numbers={"share_ratio": guilty.share},
+                series=series,
+            )
+        )
+    return found
+
+
+def _not_found(context: common.Context, judged: list[Judged]) -> NotFound:
+    items = context.throttling.judged
+    extra = sum(item.other_us for item in items)
+    whole = max(1.0, sum(item.used_us for item in items))
+    numbers = {"unexplained_cpu_ratio": extra / whole, "bursts": float(len(judged)),
+               "throttled_periods": float(context.throttling.throttled_periods)}  # fmt: skip
+    if judged:
+        reason = f"{say.count(len(judged), 'burst')} of unexplained CPU so far, not enough to call it periodic."
+    else:
+        reason = f"Queries and GC account for {say.percent(1 - extra / whole)} of the CPU time of the stalls."
+    return NotFound(cause=ID, reason=reason, numbers=numbers)
+
+
+def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
+    throttling = analyse(snapshot)
+    judged = throttling.of("other")
+    if not judged:
+        return []
+    guilty = culprit(throttling, snapshot, judged)
+    proposals = [
+        separate.propose(snapshot, throttling, found, guilty.name, guilty.process),
+        cpu_limit.for_bursts(snapshot, throttling, judged, found),
+        cfs_burst.for_bursts(snapshot, throttling, judged, found),
+    ]
+    return [fix for fix in proposals if fix is not None]
+
+
+CAUSE = Cause(
+    id=ID,
+    title="A periodic job uses up the CPU limit",
+    summary="A process in the same cgroup burns CPU every few seconds; for that time the quota is gone for everybody in it.",
+    mechanism="A limit is shared by every process in the cgroup. A job that starts every few seconds (a cron script, a health "
+    "check, a configuration reload) takes the quota of several periods in a row; the server beside it stands still with it. "
+    "Found when bursts repeat, and their CPU comes neither with more queries nor inside GC cycles; per-process CPU names who.",
+    needs=NEEDS,
+    rivals=("cpu/gc_throttling", "cpu/limit_too_low", "cpu/memory_limit_gc_spiral", "cpu/request_burst"),
+    detect=detect,
+    propose=propose,
+    false_positives=(
+        "A node that takes CPU away (steal, a busy neighbour) makes work catch up afterwards: single, irregular periods.",
+    ),
+    references=(
+        "https://docs.kernel.org/scheduler/sched-bwc.html",
+        "https://docs.kernel.org/admin-guide/cgroup-v2.html#cpu-interface-files",
+    ),
+)

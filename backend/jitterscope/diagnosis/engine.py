@@ -1,0 +1,70 @@
+"""Runs every cause on a snapshot, ranks what was found and has each finding's rivals judged by their own detectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from jitterscope.diagnosis.cause import Cause
+from jitterscope.diagnosis.finding import Found, NotEnoughData, NotFound, Part, Rival
+from jitterscope.diagnosis.registry import all_causes
+from jitterscope.diagnosis.snapshot import Snapshot
+
+
+class Diagnosis(Part):
+    """`findings` best first, one a mechanism, rivals and fixes filled in; the rest says why not."""
+
+    findings: list[Found]
+    not_found: list[NotFound]
+    not_enough_data: list[NotEnoughData]
+
+
+def diagnose(snapshot: Snapshot, causes: Iterable[Cause] | None = None) -> Diagnosis:
+    """What is wrong with the subject of the snapshot. Deterministic; raises nothing on missing data."""
+    known = {cause.id: cause for cause in (all_causes().values() if causes is None else causes)}
+    results = {cause.id: cause.detect(snapshot) for cause in known.values()}
+    found = sorted((r for r in results.values() if isinstance(r, Found)), key=lambda r: (-r.score, r.cause))
+    primary: list[Found] = []
+    for result in found:
+        # Of causes that can look the same the best one speaks; the others stay on its list of rivals.
+        if not any(_rivals(known[result.cause], known[better.cause]) for better in primary):
+            primary.append(result)
+    findings = []
+    for result in primary:
+        cause = known[result.cause]
+        judged = result.model_copy(update={"rivals": _judge(cause, known, results)})
+        findings.append(judged.model_copy(update={"fixes": cause.propose(snapshot, judged)}))
+    return Diagnosis(
+        findings=findings,
+        not_found=[r for r in results.values() if isinstance(r, NotFound)],
+        not_enough_data=[r for r in results.values() if isinstance(r, NotEnoughData)],
+    )
+
+
+def _rivals(one: Cause, other: Cause) -> bool:
+    return other.id in one.rivals or one.id in other.rivals
+
+
+def _judge(cause: Cause, known: dict[str, Cause], results: dict[str, Found | NotFound | NotEnoughData]) -> list[Rival]:
+    """Every rival by what its own detector said about the same snapshot."""
+    rivals = []
+    for rival in (known[name] for name in cause.rivals if name in known):
+        result = results[rival.id]
+        if isinstance(result, NotFound):
+            rivals.append(
+                Rival(
+                    cause=rival.id, title=rival.title, status="ruled_out", reason=result.reason, numbers=result.numbers
+                )
+            )
+        elif isinstance(result, NotEnoughData):
+            rivals.append(Rival(cause=rival.id, title=rival.title, status="not_enough_data", reason=result.reason))
+        else:
+            rivals.append(
+                Rival(
+                    cause=rival.id,
+                    title=rival.title,
+                    status="not_ruled_out",
+                    reason=f"It explains a smaller part of the same window: {result.title}.",
+                    numbers={"score": result.score},
+                )
+            )
+    return rivals

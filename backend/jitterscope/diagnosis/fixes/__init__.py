@@ -1,0 +1,1 @@
+"""Fixes that several causes share, one a file, each gated by facts."""

@@ -1,0 +1,95 @@
+"""Fix: CFS burst, which lets a period use what earlier ones left over (Linux 5.14)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jitterscope.diagnosis import golang
+from jitterscope.diagnosis import wording as say
+from jitterscope.diagnosis.finding import Fix, Found, Interval
+from jitterscope.diagnosis.fixes import gc_demand, patches, predict
+from jitterscope.diagnosis.signals import number
+from jitterscope.diagnosis.snapshot import FloatArray, Snapshot
+from jitterscope.diagnosis.throttling import Judged, Throttling
+from jitterscope.diagnosis.whatif import cfs
+
+REFERENCES = [
+    "https://docs.kernel.org/scheduler/sched-bwc.html#burst-feature",
+    "https://lore.kernel.org/lkml/162452036714.395.9249272896491500398.tip-bot2@tip-bot2/",
+    "https://github.com/kubernetes/kubernetes/issues/104516",
+]
+WHO = {
+    "kubernetes": "The kubelet cannot set it (no field in the pod spec): it takes an agent on the node, such as Koordinator's CPUBurst.",
+    "docker": "docker run has no flag for it; the OCI runtime has (linux.resources.cpu.burst).",
+    "systemd": "Few systemd versions know it: write it to the cgroup from an ExecStartPost of the unit.",
+}
+
+
+def for_gc(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], found: Found) -> Fix | None:
+    cpus = _cpus(snapshot, throttling)
+    what = f"one GC cycle adds {gc_demand.peak_us(throttling, judged) / max(1.0, throttling.cpu.period_quota_us):.1f} quotas of CPU"
+    return _propose(snapshot, throttling, found, gc_demand.unthrottled(throttling, judged, cpus), what, cpus)
+
+
+def for_requests(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], found: Found) -> Fix | None:
+    quota = max(1.0, throttling.cpu.period_quota_us)
+    what = f"one burst of queries needs {max(item.queries_us for item in judged) / quota:.1f} quotas"
+    return _propose(snapshot, throttling, found, throttling.demand.load_us, what, _cpus(snapshot, throttling))
+
+
+def for_bursts(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], found: Found) -> Fix | None:
+    cpus = number(snapshot.node.fact("node.cpus")) or float("inf")
+    what = f"one burst adds {gc_demand.peak_us(throttling, judged) / max(1.0, throttling.cpu.period_quota_us):.1f} quotas of CPU"
+    return _propose(snapshot, throttling, found, gc_demand.unthrottled(throttling, judged, cpus), what, cpus)
+
+
+def _cpus(snapshot: Snapshot, throttling: Throttling) -> float:
+    node = number(snapshot.node.fact("node.cpus"))
+    if throttling.go is None:
+        return node or float("inf")
+    return golang.maxprocs(throttling.go.view, throttling.cpu.limit, node).value or node or float("inf")
+
+
+def _propose(
+    snapshot: Snapshot, throttling: Throttling, found: Found, demand_us: FloatArray, what: str, cpus: float
+) -> Fix | None:
+    """None where burst is as high as it can be, or where the kernel has none."""
+    cpu = throttling.cpu
+    quota, kernel = int(cpu.period_quota_us), golang.version(snapshot.node.fact("node.kernel"))
+    if cpu.burst_us is not None and cpu.burst_us >= quota:
+        return None
+    if cpu.burst_us is None and kernel and kernel < (5, 14):
+        return None
+    step, period = cpu.step_us, cpu.period_us
+    before = cfs.replay(demand_us, step, quota, period, cpu.burst_us or 0.0, cpus).throttled_periods
+    after = cfs.replay(demand_us, step, quota, period, float(quota), cpus).throttled_periods
+    ratio = after / before if before else float("nan")
+    verdict, slow, throttled = "unknown", None, None
+    if np.isfinite(ratio):
+        verdict = "removes" if ratio < 0.02 else "reduces" if ratio <= 0.6 else "cannot_help"
+        low, high = max(0.0, ratio - 0.25), min(1.3, ratio + 0.5)
+        inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "slow_in_stalls"), 0)
+        slow: Interval | None = predict.scaled(found.impact, inside, low, min(ratio, 1.0), high)
+        throttled: Interval | None = predict.throttled(found.impact, low, min(ratio, 1.0), high)
+    opening = {"removes": "", "reduces": "Helps in part: ", "cannot_help": "Cannot help enough: ", "unknown": ""}[
+        verdict
+    ]
+    node_manager = patches.manager(snapshot)
+    return Fix(
+        id="cfs_burst",
+        title=f"CFS burst of {say.ms(quota)} (as much as the quota, the most the kernel allows)",
+        summary=f"{opening}{what}; burst adds at most one quota to what a period may use, from what earlier periods left.",
+        verdict=verdict,  # type: ignore[arg-type]
+        predicted_slow_ratio=slow,
+        predicted_throttled_ratio=throttled,
+        precondition=None if kernel else "Linux 5.14 or later",
+        patches=[patches.cpu_burst(snapshot, cpu, quota)],
+        caveats=[
+            *([WHO[node_manager]] if node_manager in WHO else []),
+            "Burst may not exceed the quota: lower the burst before you lower the quota.",
+            "Other cgroups on a busy node can see more CPU contention while it bursts.",
+        ],
+        verify="nr_bursts in the cgroup's cpu.stat rises and nr_throttled does not. " + patches.VERIFY,
+        undo=patches.cpu_burst(snapshot, cpu, int(cpu.burst_us or 0)).text,
+        references=REFERENCES,
+    )

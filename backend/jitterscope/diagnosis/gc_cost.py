@@ -1,0 +1,111 @@
+"""How much CPU the garbage collector can have used in a stall: an upper bound from its cycles' spans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jitterscope.diagnosis.demand import Demand
+from jitterscope.diagnosis.episodes import Episode
+from jitterscope.diagnosis.signals import Cpu, Cycle, GoProcess
+from jitterscope.diagnosis.snapshot import FloatArray, Snapshot
+from jitterscope.diagnosis.stats import BoolArray, dilate
+
+# A cycle may take this many times what cheap cycles of the same process take before the rest counts as standing still.
+STRETCH = 3.0
+# With cycles this close together (share of time) the collector never rests.
+CONTINUOUS = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class GcCost:
+    """`near`: ticks within one CFS period of a cycle; `known`: ticks in which somebody watched."""
+
+    cycles: tuple[Cycle, ...]
+    bound_us: FloatArray
+    active_us: FloatArray
+    near: BoolArray
+    known: BoolArray
+    own_cpu_us: FloatArray | None
+    own_base_us: float
+    start_us: int
+    step_us: int
+    cpus: float
+    long_cycle_us: float
+
+    def most_us(self, episode: Episode) -> float:
+        """The most CPU time (µs) that GC can have used in the episode."""
+        low, high = self._span(episode)
+        inside = [
+            bound * max(0, min(cycle.end_us, high) - max(cycle.start_us, low)) / max(1, cycle.end_us - cycle.start_us)
+            for cycle, bound in zip(self.cycles, self.bound_us.tolist(), strict=True)
+        ]
+        by_cycles = float(sum(inside))
+        if by_cycles == 0.0:
+            # The cycle's end is not reported yet, but the ticks it runs in are.
+            by_cycles = float(np.nansum(self.active_us[episode.ticks])) * self.cpus
+        if self.own_cpu_us is not None:
+            own = self.own_cpu_us[episode.ticks]
+            if np.isfinite(own).mean() > 0.8:
+                # Only what the process used beyond its usual rate can be its GC.
+                by_cycles = min(by_cycles, max(0.0, float(np.nansum(own)) - self.own_base_us * episode.length))
+        return by_cycles
+
+    def share_of_time(self, episode: Episode) -> float:
+        """Share of the episode in which a cycle was running."""
+        return float(np.nansum(self.active_us[episode.ticks])) / max(1, episode.length * self.step_us)
+
+    def back_to_back(self, episode: Episode) -> bool:
+        """Do long cycles follow each other without rest? (Short ones also do in an allocating server under load.)"""
+        low, high = self._span(episode)
+        lengths = [c.end_us - c.start_us for c in self.cycles if c.end_us > low and c.start_us < high]
+        if not lengths:
+            return self.share_of_time(episode) >= CONTINUOUS
+        return float(np.median(lengths)) >= self.long_cycle_us
+
+    def _span(self, episode: Episode) -> tuple[int, int]:
+        return self.start_us + episode.start * self.step_us, self.start_us + episode.end * self.step_us
+
+
+def gc_cost(
+    snapshot: Snapshot,
+    go: GoProcess,
+    cpu: Cpu,
+    procs: int | None,
+    own_cpu_us: FloatArray | None,
+    demand: Demand,
+    starting: BoolArray,
+) -> GcCost:
+    """Bounds from spans: a cycle cannot use more than GOMAXPROCS CPUs, nor much more than its cheap siblings."""
+    edges = snapshot.start_us, snapshot.start_us + snapshot.ticks * snapshot.step_us
+    tick = [(cycle.start_us - edges[0]) // snapshot.step_us for cycle in go.cycles]
+    # Cycles of the start-up, on a heap that is still growing, say nothing about later ones.
+    usable = tuple(
+        cycle
+        for cycle, at in zip(go.cycles, tick, strict=True)
+        if cycle.end_us > edges[0] and not (0 <= at < snapshot.ticks and starting[at])
+    )
+    lengths = np.array([cycle.end_us - cycle.start_us for cycle in usable], dtype=np.float64)
+    cpus = float(procs) if procs else 2.0 * max(1.0, cpu.limit)
+    if len(lengths) >= 5:
+        # Throttled cycles last long by standing still; their cheap siblings show what the work takes.
+        lengths = np.minimum(lengths, STRETCH * float(np.percentile(lengths, 20)))
+    return GcCost(
+        cycles=usable,
+        bound_us=lengths * cpus,
+        active_us=go.active_us,
+        near=dilate(np.nan_to_num(go.active_us) > 0, 0, cpu.lag),
+        known=np.isfinite(go.active_us),
+        own_cpu_us=own_cpu_us,
+        own_base_us=_base(own_cpu_us, demand.quiet),
+        start_us=snapshot.start_us,
+        step_us=snapshot.step_us,
+        cpus=cpus,
+        long_cycle_us=2.0 * cpu.period_us,
+    )
+
+
+def _base(own_cpu_us: FloatArray | None, quiet: BoolArray) -> float:
+    known = own_cpu_us[quiet & np.isfinite(own_cpu_us)] if own_cpu_us is not None else np.zeros(0)
+    return float(np.median(known)) if len(known) else 0.0

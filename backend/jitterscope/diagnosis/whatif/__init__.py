@@ -1,0 +1,1 @@
+"""Models that replay recorded demand under other settings."""
