@@ -60,7 +60,7 @@ func (d *directory) addResource(kind uint8, key string, parent ResourceID) (id R
 }
 
 func (d *directory) addSlot(resource ResourceID, metric uint16) (slot Slot, added, ok bool) {
-	series := slotEntry{resource: resource, metric: metric, used: 1}
+	series := slotEntry{resource: resource, metric: metric, used: slotUsed}
 	if slot, found := d.bySeries[series]; found {
 		return slot, false, true
 	}

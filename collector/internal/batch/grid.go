@@ -49,9 +49,12 @@ func (s *Store) Set(slot Slot, value float64) {
 // SetAt writes the value of an earlier tick, 0 <= back <= Lag. It may lie in the former batch: then the value travels
 // with this one, so write each tick once.
 func (s *Store) SetAt(back int, slot Slot, value float64) {
-	if slot != NoSlot && back >= 0 && back <= Lag {
-		s.buffers[s.current].row(s.column - back)[slot] = value
+	if slot == NoSlot || back < 0 || back > Lag {
+		return
 	}
+	b := s.buffers[s.current]
+	b.row(s.column - back)[slot] = value
+	b.slotTable()[slot].used |= slotLagging
 }
 
 // Delta writes by how much counter grew since it was last read. The first reading and a reading below the last one (the

@@ -101,8 +101,13 @@ func (b *buffer) rawResource(id ResourceID) (kind uint8, parent ResourceID, key 
 type slotEntry struct {
 	resource ResourceID
 	metric   uint16
-	used     uint16
+	used     uint16 // slotUsed, slotLagging
 }
+
+const (
+	slotUsed    = 1
+	slotLagging = 2 // written by SetAt: its last ticks may come with the next batch
+)
 
 func (b *buffer) slotTable() []slotEntry {
 	return unsafe.Slice((*slotEntry)(unsafe.Pointer(&b.data[slotsAt])), MaxSlots)

@@ -108,3 +108,58 @@ func number(text []byte) (value uint64, rest []byte, ok bool) {
 	}
 	return value, text[at:], at > 0
 }
+
+// ParseCPUAcctStat reads v1 cpuacct.stat: user and system time, which the kernel writes in 10 ms, in microseconds.
+func ParseCPUAcctStat(text []byte) (userUS, systemUS uint64, ok bool) {
+	const tickUS = 10_000 // USER_HZ is 100
+	for len(text) > 0 {
+		key, value, good, rest := nextField(text)
+		text = rest
+		switch {
+		case !good:
+		case string(key) == "user":
+			userUS, ok = value*tickUS, true
+		case string(key) == "system":
+			systemUS = value * tickUS
+		}
+	}
+	return userUS, systemUS, ok
+}
+
+// MemoryStat is what the collector uses of memory.stat.
+type MemoryStat struct{ AnonBytes, FileBytes, MajorFaults uint64 }
+
+// ParseMemoryStat reads memory.stat of either version. On v1 it takes the total_ fields, which include the children as
+// usage_in_bytes and all of v2 do.
+func ParseMemoryStat(text []byte) (stat MemoryStat, ok bool) {
+	for len(text) > 0 {
+		key, value, good, rest := nextField(text)
+		text = rest
+		if !good {
+			continue
+		}
+		switch string(key) {
+		case "anon", "total_rss":
+			stat.AnonBytes, ok = value, true
+		case "file", "total_cache":
+			stat.FileBytes = value
+		case "pgmajfault":
+			stat.MajorFaults = max(stat.MajorFaults, value)
+		case "total_pgmajfault":
+			stat.MajorFaults = value
+		}
+	}
+	return stat, ok
+}
+
+// ParseField reads one "key value" line of a file such as memory.events or memory.oom_control.
+func ParseField(text []byte, field string) (value uint64, ok bool) {
+	for len(text) > 0 {
+		key, value, good, rest := nextField(text)
+		if good && string(key) == field {
+			return value, true
+		}
+		text = rest
+	}
+	return 0, false
+}

@@ -45,7 +45,7 @@ type Engine struct {
 	sharing sync.Mutex
 	shared  map[string]any // Registry.Shared
 
-	stats    Stats
+	stats Stats
 }
 
 // running is a source that Start accepted.
@@ -58,7 +58,7 @@ type running struct {
 // Stats are the engine's own counters; read them with atomic loads.
 type Stats struct {
 	Ticks, MissedTicks, LateTicks atomic.Uint64 // late: more than 10 ms after the deadline
-	LatenessMaxUS                 atomic.Int64
+	LatenessMaxUS, LastTickUS     atomic.Int64
 	SampleUS                      atomic.Uint64 // time spent in sources
 	Cgroups, Shed                 atomic.Int64
 }
@@ -79,6 +79,9 @@ func New(config Config) *Engine {
 
 // Stats returns the counters.
 func (e *Engine) Stats() *Stats { return &e.stats }
+
+// ShedLevel is the level that the budget has chosen.
+func (e *Engine) ShedLevel() int { return e.budget.level() }
 
 // Status returns the state of every source, sorted by name.
 func (e *Engine) Status() []*ingestpb.SourceStatus { return e.status.list() }
@@ -161,3 +164,15 @@ func (e *Engine) failed(r *running, cause any) {
 }
 
 func (e *Engine) nextTick() int64 { return time.Now().UnixMicro()/batch.StepUS + 1 }
+
+// NodeFacts states facts of the node.
+func (e *Engine) NodeFacts(facts map[string]string) {
+	for name, value := range facts {
+		e.facts.set(batch.Node, name, value, time.Now())
+	}
+}
+
+// Event records an event that happens now.
+func (e *Engine) Event(resource batch.ResourceID, kind string, attributes map[string]string) {
+	e.store.AppendEvent(resource, &ingestpb.Event{Kind: kind, StartUs: nowUS(), Attributes: attributes})
+}

@@ -3,6 +3,7 @@ package sampler
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/cgroup"
@@ -20,6 +21,8 @@ type groups struct {
 	store    *batch.Store
 	walker   *cgroup.Walker
 	released func(batch.ResourceID)
+
+	epoch atomic.Uint64
 
 	mu          sync.Mutex
 	byPath      map[string]*Group
@@ -98,6 +101,7 @@ func (g *groups) refresh(ctx context.Context) error {
 	for _, change := range waiting {
 		change(existing, nil)
 	}
+	g.epoch.Add(1)
 	for _, group := range removed {
 		if current, ok := g.get(group.Path); !ok || current.Resource != group.Resource {
 			g.released(group.Resource)

@@ -111,6 +111,7 @@ func (e *Engine) count(tick Tick) {
 	if tick.LatenessUS > lateUS {
 		e.stats.LateTicks.Add(1)
 	}
+	e.stats.LastTickUS.Store(tick.EndUS())
 	storeMax(&e.stats.LatenessMaxUS, tick.LatenessUS)
 }
 

@@ -116,3 +116,6 @@ func (r *Registry) Cgroup(path string) (*Group, bool) { return r.engine.groups.g
 func (r *Registry) OnCgroups(change func(added, removed []*Group)) {
 	r.engine.groups.subscribe(change)
 }
+
+// CgroupEpoch grows whenever the cgroup tree or a limit in it may have changed: read the limits again then.
+func (r *Registry) CgroupEpoch() uint64 { return r.engine.groups.epoch.Load() }

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/agent"
+	"github.com/jitterscope/jitterscope/collector/internal/pipeline"
+	"github.com/jitterscope/jitterscope/collector/internal/settings"
+	"github.com/jitterscope/jitterscope/collector/internal/ship"
+	"github.com/jitterscope/jitterscope/collector/internal/spool"
+	"github.com/jitterscope/jitterscope/collector/internal/telemetry"
+)
+
+// flushTime is how long the last batches may take to be sent when the collector stops; the rest waits in the spool.
+const flushTime = 3 * time.Second
+
+func runCommand(ctx context.Context, arguments []string, stderr io.Writer) error {
+	s, err := settings.Parse("run", arguments, os.LookupEnv, stderr, nil)
+	if err != nil {
+		return err
+	}
+	log, err := newLogger(s, stderr)
+	if err != nil {
+		return err
+	}
+	config, err := shipConfig(s, log)
+	if err != nil {
+		return err
+	}
+	spooled, err := spool.Open(s.SpoolDir, s.SpoolMaxBytes, log)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = spooled.Close() }()
+	sink, err := pipeline.Compress(spooled.Put)
+	if err != nil {
+		return err
+	}
+	durable := func(sequence uint64, data []byte) error {
+		if err := sink(sequence, data); err != nil {
+			return err
+		}
+		// It is being sent already. The mapped file, the other copy, is given up only after this.
+		return spooled.Sync(sequence)
+	}
+	place := agent.Place{
+		Directory: s.SpoolDir, SpoolID: spooled.ID(), NextSequence: spooled.Last() + 1,
+		Dropped: func() uint64 { return spooled.Counts().Dropped },
+	}
+	collector, err := agent.New(s, version, place, durable, log)
+	if err != nil {
+		return err
+	}
+	shipper := ship.New(config, spooled)
+	page := telemetry.New(version, collector.Engine, collector.Store, collector.Sealer, spooled, shipper)
+	if s.MetricsListen != "" {
+		address, err := page.Serve(ctx, s.MetricsListen)
+		if err != nil {
+			return fmt.Errorf("--metrics-listen: %w", err)
+		}
+		log.Info("own metrics", "url", "http://"+address+"/metrics")
+	}
+	log.Info("collector started", "version", version, "server", s.Server, "spool", s.SpoolDir)
+
+	var wait sync.WaitGroup
+	wait.Go(func() { shipper.Run(ctx) })
+	wait.Go(func() { resendFacts(ctx, spooled, collector) })
+	err = collector.Run(ctx)
+	wait.Wait()
+	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
+	defer cancel()
+	shipper.Flush(flush)
+	log.Info("collector stopped", "spooled_batches", spooled.Counts().Batches)
+	return err
+}
+
+// resendFacts states all facts again after batches were lost, since the lost ones may have held some.
+func resendFacts(ctx context.Context, spooled *spool.Spool, collector *agent.Agent) {
+	const every = 10 * time.Second
+	seen := spooled.Counts().ResendNeeded
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if now := spooled.Counts().ResendNeeded; now != seen {
+				seen = now
+				collector.Engine.ResendFacts()
+			}
+		}
+	}
+}
+
+func shipConfig(s *settings.Settings, log *slog.Logger) (ship.Config, error) {
+	base, err := url.Parse(s.Server)
+	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
+		return ship.Config{}, fmt.Errorf("--server: %q is not an http:// or https:// address", s.Server)
+	}
+	if s.Token == "" && s.TokenFile == "" {
+		return ship.Config{}, errors.New("an ingest token is needed: --token-file FILE, or JITTERSCOPE_TOKEN; the UI makes one under \"Add a collector\"")
+	}
+	token := func() (string, error) {
+		if s.TokenFile == "" {
+			return s.Token, nil
+		}
+		text, err := os.ReadFile(s.TokenFile)
+		if err != nil {
+			return "", fmt.Errorf("--token-file: %w", err)
+		}
+		return strings.TrimSpace(string(text)), nil
+	}
+	transport := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, MaxIdleConns: 2, MaxIdleConnsPerHost: 2, IdleConnTimeout: 90 * time.Second,
+		TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: false, WriteBufferSize: 32 << 10,
+	}
+	if s.CAFile != "" {
+		pool, err := x509.SystemCertPool()
+		if err != nil {
+			pool = x509.NewCertPool()
+		}
+		pem, err := os.ReadFile(s.CAFile)
+		if err != nil {
+			return ship.Config{}, fmt.Errorf("--ca-file: %w", err)
+		}
+		if !pool.AppendCertsFromPEM(pem) {
+			return ship.Config{}, fmt.Errorf("--ca-file: %s has no PEM certificate", s.CAFile)
+		}
+		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	}
+	return ship.Config{
+		URL: base.JoinPath("api/v1/ingest").String(), Token: token, Version: version, Log: log,
+		Client: &http.Client{
+			Transport: transport,
+			// Following a redirect would repeat the token elsewhere; a redirect means that --server is wrong.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}, nil
+}

@@ -1,0 +1,95 @@
+// Package agent puts the collector together: sources, engine, sealer.
+package agent
+
+import (
+	"context"
+	"log/slog"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/batch"
+	"github.com/jitterscope/jitterscope/collector/internal/facts"
+	"github.com/jitterscope/jitterscope/collector/internal/pipeline"
+	"github.com/jitterscope/jitterscope/collector/internal/sampler"
+	"github.com/jitterscope/jitterscope/collector/internal/settings"
+	"github.com/jitterscope/jitterscope/collector/internal/source"
+)
+
+// Agent is a collector that is ready to run.
+type Agent struct {
+	Engine *sampler.Engine
+	Sealer *pipeline.Sealer
+	Store  *batch.Store
+
+	settings  *settings.Settings
+	leftovers []*batch.Sealed
+	version   string
+	log       *slog.Logger
+}
+
+// Place is where the open batch lives and how its batches are numbered.
+type Place struct {
+	Directory    string
+	SpoolID      [16]byte
+	NextSequence uint64
+	Dropped      func() uint64
+}
+
+// New makes an Agent whose finished batches go to sink.
+func New(s *settings.Settings, version string, place Place, sink pipeline.Sink, log *slog.Logger) (*Agent, error) {
+	enabled, err := s.Enabled(source.Names())
+	if err != nil {
+		return nil, err
+	}
+	key := s.NodeKey
+	if key == "" {
+		if key, err = facts.NodeKey(s.ProcRoot, place.Directory); err != nil {
+			return nil, err
+		}
+	}
+	store, leftovers, err := batch.Open(place.Directory, place.SpoolID, place.NextSequence, key)
+	if err != nil {
+		return nil, err
+	}
+	sealer := pipeline.NewSealer(version, place.Dropped, sink, log)
+	engine := sampler.New(sampler.Config{
+		Roots: sampler.Roots{Cgroup: s.CgroupRoot, Proc: s.ProcRoot, Sys: s.SysRoot},
+		Store: store, Sources: source.New(enabled), Options: s.SourceOptions, MaxCgroups: s.MaxCgroups,
+		Budget: sampler.Budget{CPUShare: s.CPUBudget}, Log: log, Sealed: sealer.Take,
+	})
+	return &Agent{Engine: engine, Sealer: sealer, Store: store, settings: s, leftovers: leftovers, version: version, log: log}, nil
+}
+
+// Run samples until ctx ends and seals what there is.
+func (a *Agent) Run(ctx context.Context) error {
+	limitSelf()
+	for _, leftover := range a.leftovers {
+		a.log.Info("recovered a batch that the last run left open", "sequence", leftover.Sequence())
+		a.Sealer.One(ctx, leftover)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	a.Store.Start(time.Now().UnixMicro() / batch.StepUS)
+	a.Engine.NodeFacts(facts.Node(a.settings.ProcRoot))
+	a.Engine.Event(batch.Node, "collector.start", map[string]string{"version": a.version})
+
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		a.Sealer.Run(ctx)
+	}()
+	err := a.Engine.Run(ctx)
+	a.Sealer.Stop()
+	<-done
+	return err
+}
+
+// limitSelf keeps the collector small: the work is one sampling thread and a little beside it, so more processors would
+// only add memory and garbage-collector workers; the heap is small and lives long, so collecting it early is cheap.
+func limitSelf() {
+	runtime.GOMAXPROCS(min(runtime.NumCPU(), 2))
+	debug.SetGCPercent(50)
+	debug.SetMemoryLimit(64 << 20)
+}

@@ -1,0 +1,50 @@
+package procfs
+
+import "golang.org/x/sys/unix"
+
+// Held is an open file that is read again and again from its beginning: procfs and cgroup files make their contents anew
+// for each read at offset 0. The zero Held is closed.
+type Held struct{ fd int }
+
+// Hold opens path for reading.
+func Hold(path string) (Held, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return Held{}, err
+	}
+	return Held{fd: fd + 1}, nil
+}
+
+// HoldIfExists is Hold that gives a closed Held where the file cannot be opened.
+func HoldIfExists(path string) Held {
+	held, _ := Hold(path)
+	return held
+}
+
+// Open tells whether there is a file.
+func (h Held) Open() bool { return h.fd > 0 }
+
+// Read reads the file from its beginning into buffer, cut to the buffer's length. It does not allocate. ok is false where
+// the file is closed or gone.
+func (h Held) Read(buffer []byte) (text []byte, ok bool) {
+	if h.fd == 0 {
+		return nil, false
+	}
+	for {
+		n, err := unix.Pread(h.fd-1, buffer, 0)
+		if err == nil {
+			return buffer[:n], true
+		}
+		if err != unix.EINTR {
+			return nil, false
+		}
+	}
+}
+
+// Close closes the file; closing a closed one is harmless.
+func (h *Held) Close() {
+	if h.fd > 0 {
+		_ = unix.Close(h.fd - 1)
+		h.fd = 0
+	}
+}

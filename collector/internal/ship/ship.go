@@ -1,0 +1,216 @@
+// Package ship sends spooled batches to the backend: oldest first, each until it is acknowledged or refused for good.
+package ship
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/spool"
+)
+
+// Config is where and how to send.
+type Config struct {
+	URL     string                 // the whole address of the ingest endpoint
+	Token   func() (string, error) // read for each attempt, so that a rotated token is used at once
+	Client  *http.Client
+	Version string
+	Log     *slog.Logger
+}
+
+// Stats count what happened; read them with atomic loads.
+type Stats struct {
+	Sent, Failed, Refused atomic.Uint64
+	SentBytes             atomic.Uint64
+	LastSuccessUS         atomic.Int64
+}
+
+const (
+	firstWait = 500 * time.Millisecond
+	longest   = 30 * time.Second
+	// A wrong token or address is for a person to repair; the data waits in the spool.
+	misconfiguredWait = 30 * time.Second
+	requestTimeout    = 30 * time.Second
+)
+
+// Shipper sends.
+type Shipper struct {
+	config Config
+	spool  *spool.Spool
+	stats  Stats
+	buffer []byte
+	told   string // the last failure in the log, to say it once
+}
+
+// New makes a Shipper.
+func New(config Config, from *spool.Spool) *Shipper { return &Shipper{config: config, spool: from} }
+
+// Stats returns the counters.
+func (s *Shipper) Stats() *Stats { return &s.stats }
+
+// Run sends until ctx ends.
+func (s *Shipper) Run(ctx context.Context) {
+	wait := firstWait
+	for ctx.Err() == nil {
+		sequence, data, ok := s.spool.Oldest(s.buffer)
+		s.buffer = data
+		if !ok {
+			select {
+			case <-ctx.Done():
+			case <-s.spool.Arrived():
+			}
+			continue
+		}
+		err := s.send(ctx, data)
+		pause, retry := s.settle(sequence, int64(len(data)), err, wait)
+		if !retry {
+			wait = firstWait
+			continue
+		}
+		wait = min(wait*2, longest)
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+	s.spool.Return()
+}
+
+// Flush sends what is spooled, each batch once, until ctx ends or a batch fails: the last try before the collector stops.
+func (s *Shipper) Flush(ctx context.Context) {
+	for {
+		sequence, data, ok := s.spool.Oldest(s.buffer)
+		if !ok {
+			return
+		}
+		err := s.send(ctx, data)
+		if _, retry := s.settle(sequence, int64(len(data)), err, firstWait); retry {
+			return
+		}
+	}
+}
+
+// settle decides what becomes of a batch after an attempt, and how long to wait where it is to be tried again.
+func (s *Shipper) settle(sequence uint64, size int64, err error, wait time.Duration) (pause time.Duration, retry bool) {
+	if err == nil {
+		s.spool.Remove(sequence)
+		s.stats.Sent.Add(1)
+		s.stats.SentBytes.Add(uint64(size))
+		s.stats.LastSuccessUS.Store(time.Now().UnixMicro())
+		if s.told != "" {
+			s.config.Log.Info("the backend takes batches again")
+			s.told = ""
+		}
+		return 0, false
+	}
+	var refusal *refusal
+	errors.As(err, &refusal)
+	if refusal != nil && refusal.permanent() {
+		s.stats.Refused.Add(1)
+		s.spool.Quarantine(sequence, err.Error())
+		s.config.Log.Error("the backend refused a batch for good; it was set aside in the spool's quarantine folder",
+			"sequence", sequence, "error", err)
+		return 0, false
+	}
+	s.spool.Return()
+	s.stats.Failed.Add(1)
+	pause = wait/2 + rand.N(wait) // jitter, so that collectors do not come back all at once
+	if refusal != nil {
+		pause = max(pause, refusal.retryAfter)
+		if refusal.misconfigured() {
+			pause = misconfiguredWait/2 + rand.N(misconfiguredWait)
+		}
+	}
+	if message := err.Error(); message != s.told {
+		s.told = message
+		s.config.Log.Warn("sending failed; batches wait in the spool", "error", err, "retry_in", pause.Round(time.Millisecond).String())
+	}
+	return pause, true
+}
+
+// send makes one attempt. An answer other than success is a *refusal.
+func (s *Shipper) send(ctx context.Context, data []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.config.URL, bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	token, err := s.config.Token()
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Content-Type", "application/x-protobuf")
+	request.Header.Set("Content-Encoding", "zstd")
+	request.Header.Set("User-Agent", "jitterscope-collector/"+s.config.Version)
+	response, err := s.config.Client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, _ := io.ReadAll(io.LimitReader(response.Body, 16<<10))
+	if response.StatusCode/100 == 2 {
+		return nil
+	}
+	return newRefusal(response, body)
+}
+
+// refusal is an answer that did not take the batch.
+type refusal struct {
+	status     int
+	detail     string
+	retryAfter time.Duration
+}
+
+func newRefusal(response *http.Response, body []byte) *refusal {
+	r := &refusal{status: response.StatusCode}
+	var problem struct{ Title, Detail string } // RFC 9457
+	if json.Unmarshal(body, &problem) == nil && problem.Title+problem.Detail != "" {
+		r.detail = problem.Title
+		if problem.Detail != "" {
+			r.detail += ": " + problem.Detail
+		}
+	}
+	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds >= 0 {
+		r.retryAfter = min(time.Duration(seconds)*time.Second, 5*time.Minute)
+	}
+	return r
+}
+
+func (r *refusal) Error() string {
+	if r.detail == "" {
+		return fmt.Sprintf("HTTP %d %s", r.status, http.StatusText(r.status))
+	}
+	return fmt.Sprintf("HTTP %d %s", r.status, r.detail)
+}
+
+// misconfigured: the token or the address is wrong, not the batch.
+func (r *refusal) misconfigured() bool {
+	switch r.status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusProxyAuthRequired:
+		return true
+	}
+	return r.status/100 == 3
+}
+
+// permanent: this batch will never be taken.
+func (r *refusal) permanent() bool {
+	if r.status/100 != 4 || r.misconfigured() {
+		return false
+	}
+	switch r.status {
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return false
+	}
+	return true
+}

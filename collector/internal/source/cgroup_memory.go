@@ -1,0 +1,147 @@
+package source
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/jitterscope/jitterscope/collector/internal/batch"
+	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+	"github.com/jitterscope/jitterscope/collector/internal/cgroup"
+	"github.com/jitterscope/jitterscope/collector/internal/procfs"
+	"github.com/jitterscope/jitterscope/collector/internal/sampler"
+)
+
+func init() { register("cgroup_memory", func() sampler.Source { return &cgroupMemory{} }) }
+
+// cgroupMemory samples usage, limit hits and OOM kills at each tick, and memory.stat, which costs the kernel far more,
+// every second.
+type cgroupMemory struct {
+	registry *sampler.Registry
+	set      tracked[memoryGroup]
+	epoch    uint64
+	buffer   [8192]byte
+}
+
+type memoryGroup struct {
+	*sampler.Group
+	usage, hits, kills, stat            procfs.Held // v2: hits and kills are both in memory.events, held as kills
+	usageSlot, hitsSlot, killsSlot      batch.Slot
+	anonSlot, fileSlot, majorFaultsSlot batch.Slot
+}
+
+func (m *cgroupMemory) Name() string { return "cgroup_memory" }
+
+func (m *cgroupMemory) Start(_ context.Context, registry *sampler.Registry) error {
+	if err := needsCgroups(registry, func(l cgroup.Layout) bool { return l.Memory != "" }, "memory"); err != nil {
+		return err
+	}
+	m.registry = registry
+	m.set = tracked[memoryGroup]{registry: registry, open: m.open, shut: (*memoryGroup).shut}
+	m.set.follow()
+	return nil
+}
+
+func (m *cgroupMemory) open(group *sampler.Group) *memoryGroup {
+	if group.Memory == "" {
+		return nil
+	}
+	g := &memoryGroup{Group: group}
+	if group.Version == 2 {
+		g.usage = procfs.HoldIfExists(group.Memory + "/memory.current")
+		g.kills = procfs.HoldIfExists(group.Memory + "/memory.events")
+	} else {
+		g.usage = procfs.HoldIfExists(group.Memory + "/memory.usage_in_bytes")
+		g.hits = procfs.HoldIfExists(group.Memory + "/memory.failcnt")
+		g.kills = procfs.HoldIfExists(group.Memory + "/memory.oom_control")
+	}
+	g.stat = procfs.HoldIfExists(group.Memory + "/memory.stat")
+	if !g.usage.Open() {
+		g.shut() // v2: the memory controller is not on here
+		return nil
+	}
+	series := func(metric uint32) batch.Slot { return m.registry.Series(group.Resource, metric) }
+	g.usageSlot, g.hitsSlot = series(catalogue.MemoryUsageBytes), series(catalogue.MemoryLimitHits)
+	g.killsSlot, g.majorFaultsSlot = series(catalogue.MemoryOOMKills), series(catalogue.MemoryMajorFaults)
+	g.anonSlot, g.fileSlot = series(catalogue.MemoryAnonBytes), series(catalogue.MemoryFileBytes)
+	return g
+}
+
+func (g *memoryGroup) shut() {
+	g.usage.Close()
+	g.hits.Close()
+	g.kills.Close()
+	g.stat.Close()
+}
+
+func (m *cgroupMemory) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
+	for i, g := range m.set.members {
+		slow := due(tick, i)
+		if slow {
+			m.sampleStat(g, recorder)
+		} else if tick.Shed >= sampler.ShedSlowGauges {
+			continue
+		}
+		if text, ok := g.usage.Read(m.buffer[:]); ok {
+			if bytes, ok := cgroup.ParseUint(text); ok {
+				recorder.Set(g.usageSlot, float64(bytes))
+			}
+		}
+		if text, ok := g.hits.Read(m.buffer[:]); ok {
+			if hits, ok := cgroup.ParseUint(text); ok {
+				recorder.Delta(g.hitsSlot, hits)
+			}
+		}
+		text, ok := g.kills.Read(m.buffer[:])
+		if !ok {
+			continue
+		}
+		if g.Version == 2 {
+			if hits, ok := cgroup.ParseField(text, "max"); ok {
+				recorder.Delta(g.hitsSlot, hits)
+			}
+		}
+		if kills, ok := cgroup.ParseField(text, "oom_kill"); ok {
+			recorder.Delta(g.killsSlot, kills)
+			if killed := recorder.Value(g.killsSlot); killed > 0 {
+				m.killed(g, tick, recorder, int64(killed))
+			}
+		}
+	}
+}
+
+// killed is rare and may allocate.
+func (m *cgroupMemory) killed(g *memoryGroup, tick sampler.Tick, recorder *sampler.Recorder, count int64) {
+	m.registry.Event(g.Resource, catalogue.EventMemoryOOMKill, tick.StartUS, 0, map[string]string{"count": strconv.FormatInt(count, 10)})
+	recorder.Trigger(g.Resource, "oom_kill", tick.StartUS)
+}
+
+func (m *cgroupMemory) sampleStat(g *memoryGroup, recorder *sampler.Recorder) {
+	text, ok := g.stat.Read(m.buffer[:])
+	if !ok {
+		return
+	}
+	if stat, ok := cgroup.ParseMemoryStat(text); ok {
+		recorder.Set(g.anonSlot, float64(stat.AnonBytes))
+		recorder.Set(g.fileSlot, float64(stat.FileBytes))
+		recorder.Delta(g.majorFaultsSlot, stat.MajorFaults)
+	}
+}
+
+// Discover states the memory limits as facts.
+func (m *cgroupMemory) Discover(context.Context) {
+	epoch := m.registry.CgroupEpoch()
+	if epoch == m.epoch {
+		return
+	}
+	m.epoch = epoch
+	for _, g := range m.set.list() {
+		if limit, err := cgroup.ReadMemoryLimit(g.Location); err == nil {
+			m.registry.Fact(g.Resource, catalogue.FactMemoryLimitBytes, strconv.FormatInt(limit, 10))
+		}
+	}
+}
+
+func (m *cgroupMemory) Close() error {
+	m.set.close()
+	return nil
+}
