@@ -1,0 +1,138 @@
+// jitterscope-load sends DNS queries to one server at an evenly paced, open-loop rate, records every latency,
+// and samples a cgroup's CPU counters beside it: the labs' independent measurement of what the product should see.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net/netip"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "jitterscope-load:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	server       netip.AddrPort
+	names        []string
+	plan         plan
+	timeout      time.Duration
+	sockets      int
+	out          string
+	cpuStat      string
+	cpuacctUsage string
+	sampleEvery  time.Duration
+	nice         int
+}
+
+func parseOptions(arguments []string) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("jitterscope-load", flag.ContinueOnError)
+	server := flags.String("server", "", "ADDRESS:PORT of the DNS server (UDP)")
+	names := flags.String("names", "", "comma-separated names to ask for in turn, type A")
+	seconds := flags.Float64("seconds", 10, "how long to send")
+	startAt := flags.Int64("start-at-us", 0, "first query at this time, µs since the epoch (0: in 50 ms)")
+	flags.Float64Var(&o.plan.qps, "qps", 1000, "queries per second outside bursts")
+	flags.Float64Var(&o.plan.burstQPS, "burst-qps", 0, "queries per second within bursts (0: no bursts)")
+	burstMs := flags.Float64("burst-ms", 0, "length of a burst")
+	everyMs := flags.Float64("every-ms", 0, "from the start of one burst to the next; the first one after a whole interval")
+	timeoutMs := flags.Float64("timeout-ms", 5000, "a query without an answer for this long is lost")
+	flags.IntVar(&o.sockets, "sockets", 1, "client sockets, used in turn")
+	flags.StringVar(&o.out, "out", "", "result file")
+	flags.StringVar(&o.cpuStat, "cpu-stat", "", "cpu.stat of the cgroup to sample (v1 or v2)")
+	flags.StringVar(&o.cpuacctUsage, "cpuacct-usage", "", "cpuacct.usage of the cgroup (v1 only)")
+	sampleMs := flags.Float64("sample-ms", 10, "interval of those samples")
+	flags.IntVar(&o.nice, "nice", 0, "scheduling priority; the clients stand for other machines, so nothing here should delay them")
+	if err := flags.Parse(arguments); err != nil {
+		return o, err
+	}
+	address, err := netip.ParseAddrPort(*server)
+	if err != nil {
+		return o, fmt.Errorf("--server %q: want ADDRESS:PORT: %w", *server, err)
+	}
+	o.server = address
+	for name := range strings.SplitSeq(*names, ",") {
+		if name != "" {
+			o.names = append(o.names, name)
+		}
+	}
+	o.plan.startNs = *startAt * 1000
+	o.plan.durationNs = int64(*seconds * 1e9)
+	o.plan.burstNs = int64(*burstMs * 1e6)
+	o.plan.everyNs = int64(*everyMs * 1e6)
+	o.timeout = time.Duration(*timeoutMs * 1e6)
+	o.sampleEvery = time.Duration(*sampleMs * 1e6)
+	switch {
+	case len(o.names) == 0:
+		return o, errors.New("--names is empty: give at least one name to ask for")
+	case o.out == "":
+		return o, errors.New("--out is missing: where should the results go?")
+	case o.sockets < 1 || o.sockets > 64:
+		return o, fmt.Errorf("--sockets %d: want 1 to 64", o.sockets)
+	case o.timeout < time.Millisecond || o.timeout > 6*time.Second:
+		return o, errors.New("--timeout-ms: want 1 to 6000")
+	case o.sampleEvery < time.Millisecond:
+		return o, errors.New("--sample-ms: want at least 1")
+	}
+	return o, o.plan.check(o.sockets, o.timeout)
+}
+
+func run(arguments []string) error {
+	o, err := parseOptions(arguments)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	// Everything is allocated up front, so a collection could only disturb the measurement.
+	debug.SetGCPercent(-1)
+	// One for each thread that blocks in the kernel and one more: with a spare, the scheduler leaves them alone.
+	runtime.GOMAXPROCS(o.sockets + 3)
+	if o.nice != 0 {
+		if err := unix.Setpriority(unix.PRIO_PROCESS, 0, o.nice); err != nil {
+			fmt.Fprintln(os.Stderr, "jitterscope-load: keeps its priority:", err)
+		}
+	}
+	var sample *sampler
+	if o.cpuStat != "" {
+		if sample, err = newSampler(o.cpuStat, o.cpuacctUsage, o.sampleEvery, o.plan.durationNs); err != nil {
+			return err
+		}
+	}
+	client, err := newClient(o.server, o.names, o.sockets, o.plan.capacity())
+	if err != nil {
+		return err
+	}
+	defer client.close()
+	if o.plan.startNs == 0 {
+		o.plan.startNs = time.Now().Add(50 * time.Millisecond).UnixNano()
+	}
+	stopSampling := func() error { return nil }
+	if sample != nil {
+		stopSampling = sample.start(o.plan.startNs)
+	}
+	sendErr := client.run(&o.plan, o.timeout)
+	if err := errors.Join(sendErr, stopSampling()); err != nil {
+		return err
+	}
+	result := client.result(o.plan, o.timeout)
+	if sample != nil {
+		result.samples = sample.rows
+	}
+	if err := result.write(o.out); err != nil {
+		return fmt.Errorf("writing %s: %w", o.out, err)
+	}
+	return json.NewEncoder(os.Stdout).Encode(result.summary())
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// row is one reading of a cgroup's counters. Times and durations are µs; throttledUs sums over CPUs on v1 as the
+// kernel counts it.
+type row struct {
+	AtUs, Periods, Throttled, ThrottledUs, UsageUs, Bursts int64
+}
+
+// sampler reads cpu.stat (and, on v1, cpuacct.usage) at an absolute pace.
+type sampler struct {
+	statFd, usageFd int
+	everyNs         int64
+	rows            []row
+	buffer          []byte
+}
+
+func newSampler(cpuStat, cpuacctUsage string, every time.Duration, durationNs int64) (*sampler, error) {
+	s := &sampler{usageFd: -1, everyNs: int64(every), buffer: make([]byte, 4096)}
+	var err error
+	if s.statFd, err = unix.Open(cpuStat, unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+		return nil, &os.PathError{Op: "open", Path: cpuStat, Err: err}
+	}
+	if cpuacctUsage != "" {
+		if s.usageFd, err = unix.Open(cpuacctUsage, unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+			return nil, &os.PathError{Op: "open", Path: cpuacctUsage, Err: err}
+		}
+	}
+	s.rows = make([]row, 0, durationNs/s.everyNs+1000)
+	if _, err := s.read(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// start samples from startNs (wall clock) on; the returned function stops it after one last sample.
+func (s *sampler) start(startNs int64) func() error {
+	var stop atomic.Bool
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		offset := monotonicNs() - time.Now().UnixNano()
+		for at := startNs; ; at += s.everyNs {
+			if err := sleepUntil(at + offset); err != nil {
+				done <- err
+				return
+			}
+			last := stop.Load()
+			r, err := s.read()
+			if err != nil || last {
+				if err == nil {
+					s.rows = append(s.rows, r)
+				}
+				done <- err
+				return
+			}
+			s.rows = append(s.rows, r)
+		}
+	}()
+	return func() error {
+		stop.Store(true)
+		return <-done
+	}
+}
+
+func (s *sampler) read() (row, error) {
+	before := time.Now().UnixNano()
+	n, err := unix.Pread(s.statFd, s.buffer, 0)
+	if err != nil {
+		return row{}, fmt.Errorf("reading cpu.stat: %w", err)
+	}
+	r := parseStat(s.buffer[:n])
+	if s.usageFd >= 0 {
+		if n, err = unix.Pread(s.usageFd, s.buffer, 0); err != nil {
+			return row{}, fmt.Errorf("reading cpuacct.usage: %w", err)
+		}
+		usageNs, err := strconv.ParseInt(string(bytes.TrimSpace(s.buffer[:n])), 10, 64)
+		if err != nil {
+			return row{}, errors.New("cpuacct.usage does not hold a number")
+		}
+		r.UsageUs = usageNs / 1000
+	}
+	r.AtUs = (before + time.Now().UnixNano()) / 2000
+	return r, nil
+}
+
+// parseStat reads cpu.stat of either version.
+func parseStat(text []byte) row {
+	var r row
+	for line := range bytes.Lines(text) {
+		key, value, _ := bytes.Cut(bytes.TrimSpace(line), []byte(" "))
+		number, _ := strconv.ParseInt(string(value), 10, 64)
+		switch string(key) {
+		case "nr_periods":
+			r.Periods = number
+		case "nr_throttled":
+			r.Throttled = number
+		case "throttled_time": // v1, ns
+			r.ThrottledUs = number / 1000
+		case "throttled_usec":
+			r.ThrottledUs = number
+		case "usage_usec":
+			r.UsageUs = number
+		case "nr_bursts":
+			r.Bursts = number
+		}
+	}
+	return r
+}
