@@ -24,7 +24,9 @@ def enable_tenant_rls(table: str, privileges: str = "SELECT, INSERT, UPDATE, DEL
     op.execute(f"GRANT {privileges} ON {table} TO {APP_ROLE}")
 
 
-def definer_function(signature: str, returns: str, body: str, language: str = "sql", volatility: str = "STABLE") -> None:
+def definer_function(
+    signature: str, returns: str, body: str, language: str = "sql", volatility: str = "STABLE"
+) -> None:
     """A SECURITY DEFINER function that only the application role may call. It runs as the schema's owner, whom
     row-level security does not bind: it must return nothing but the row that its arguments prove knowledge of."""
     op.execute(

@@ -10,17 +10,30 @@ import json
 import re
 import subprocess
 import sys
-import tempfile
 import tomllib
 from pathlib import Path
 from typing import Any
 
+import contract_messages
+import contract_pages
+
 ROOT = Path(__file__).resolve().parents[1]
 METRICS = ROOT / "contracts" / "metrics.toml"
-PROTO = ROOT / "contracts" / "ingest" / "v1" / "ingest.proto"
 NOTE = "Generated from contracts/metrics.toml by scripts/gen_contracts.py. Do not edit."
-INITIALISMS = {"cpu": "CPU", "us": "US", "gc": "GC", "dns": "DNS", "rss": "RSS", "psi": "PSI", "io": "IO", "oom": "OOM",
-               "id": "ID", "os": "OS", "udp": "UDP", "irq": "IRQ"}  # fmt: skip
+INITIALISMS = {
+    "cpu": "CPU",
+    "us": "US",
+    "gc": "GC",
+    "dns": "DNS",
+    "rss": "RSS",
+    "psi": "PSI",
+    "io": "IO",
+    "oom": "OOM",
+    "id": "ID",
+    "os": "OS",
+    "udp": "UDP",
+    "irq": "IRQ",
+}
 WIDTHS = {"f64": "F64", "i32": "I32", "i16": "I16", "distribution": "UNSPECIFIED"}
 
 Catalogue = dict[str, dict[str, dict[str, Any]]]
@@ -47,17 +60,48 @@ def camel(name: str) -> str:
 
 def python(catalogue: Catalogue) -> str:
     lines = [
-        f'"""{NOTE}"""', "", "from __future__ import annotations", "", "from dataclasses import dataclass",
-        "from typing import Final, Literal", "", "", "@dataclass(frozen=True, slots=True)", "class Metric:",
-        "    id: int", "    name: str", "    unit: str", '    kind: Literal["delta", "gauge", "distribution"]',
-        "    resources: tuple[str, ...]", '    encoding: Literal["f64", "i32", "i16", "distribution"]',
-        "    source: str", "    meaning: str", "", "",
-        "@dataclass(frozen=True, slots=True)", "class Name:", '    """A fact or an event."""', "",
-        "    name: str", "    resource: str", "    meaning: str", "", "",
+        f'"""{NOTE}"""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "from dataclasses import dataclass",
+        "from typing import Final, Literal",
+        "",
+        "",
+        "@dataclass(frozen=True, slots=True)",
+        "class Metric:",
+        "    id: int",
+        "    name: str",
+        "    unit: str",
+        '    kind: Literal["delta", "gauge", "distribution"]',
+        "    resources: tuple[str, ...]",
+        '    encoding: Literal["f64", "i32", "i16", "distribution"]',
+        "    source: str",
+        "    meaning: str",
+        "",
+        "",
+        "@dataclass(frozen=True, slots=True)",
+        "class Name:",
+        '    """A fact or an event."""',
+        "",
+        "    name: str",
+        "    resource: str",
+        "    meaning: str",
+        "",
+        "",
         "METRICS: Final[dict[str, Metric]] = {",
-    ]  # fmt: skip
+    ]
     for name, m in catalogue["metrics"].items():
-        fields = [m["id"], name, m["unit"], m["kind"], tuple(m["resource"].split(",")), m["encoding"], m["source"], m["meaning"]]
+        fields = [
+            m["id"],
+            name,
+            m["unit"],
+            m["kind"],
+            tuple(m["resource"].split(",")),
+            m["encoding"],
+            m["source"],
+            m["meaning"],
+        ]
         lines.append(f"    {json.dumps(name)}: Metric({', '.join(literal(field) for field in fields)}),")
     lines += ["}", "", "BY_ID: Final[dict[int, Metric]] = {metric.id: metric for metric in METRICS.values()}", ""]
     for section in ("facts", "events"):
@@ -77,16 +121,44 @@ def literal(value: object) -> str:
 
 def go(catalogue: Catalogue) -> str:
     lines = [
-        "// Code generated from contracts/metrics.toml by scripts/gen_contracts.py. DO NOT EDIT.", "",
-        "// Package catalogue has the wire ids of metrics and the names of facts and events.", "package catalogue", "",
-        "// Kind says how a value relates to its tick.", "type Kind uint8", "", "const (",
-        "\tDelta Kind = iota + 1", "\tGauge", "\tDistribution", ")", "",
-        "// Encoding is the usual wire width; the numbers are those of ingest.v1.Encoding.", "type Encoding uint8", "",
-        "const (", "\tUnspecified Encoding = iota", "\tF64", "\tI32", "\tI16", ")", "",
-        "// Metric describes one metric of the catalogue.", "type Metric struct {", "\tID       uint32",
-        "\tName     string", "\tUnit     string", "\tKind     Kind", "\tEncoding Encoding", "\tSource   string",
-        "\tMeaning  string", "}", "", "// Metric ids.", "const (",
-    ]  # fmt: skip
+        "// Code generated from contracts/metrics.toml by scripts/gen_contracts.py. DO NOT EDIT.",
+        "",
+        "// Package catalogue has the wire ids of metrics and the names of facts and events.",
+        "package catalogue",
+        "",
+        "// Kind says how a value relates to its tick.",
+        "type Kind uint8",
+        "",
+        "const (",
+        "\tDelta Kind = iota + 1",
+        "\tGauge",
+        "\tDistribution",
+        ")",
+        "",
+        "// Encoding is the usual wire width; the numbers are those of ingest.v1.Encoding.",
+        "type Encoding uint8",
+        "",
+        "const (",
+        "\tUnspecified Encoding = iota",
+        "\tF64",
+        "\tI32",
+        "\tI16",
+        ")",
+        "",
+        "// Metric describes one metric of the catalogue.",
+        "type Metric struct {",
+        "\tID       uint32",
+        "\tName     string",
+        "\tUnit     string",
+        "\tKind     Kind",
+        "\tEncoding Encoding",
+        "\tSource   string",
+        "\tMeaning  string",
+        "}",
+        "",
+        "// Metric ids.",
+        "const (",
+    ]
     for name, m in catalogue["metrics"].items():
         lines.append(f"\t{camel(name)} uint32 = {m['id']} // {m['meaning']}")
     for section, prefix in (("facts", "Fact"), ("events", "Event")):
@@ -106,73 +178,53 @@ def go(catalogue: Catalogue) -> str:
 
 def typescript(catalogue: Catalogue) -> str:
     lines = [
-        f"// {NOTE}", "", "export type MetricKind = 'delta' | 'gauge' | 'distribution'", "",
-        "export interface Metric {", "  readonly id: number", "  readonly unit: string", "  readonly kind: MetricKind",
-        "  readonly resources: readonly string[]", "  readonly source: string", "  readonly meaning: string", "}", "",
-        "export interface Name {", "  readonly resource: string", "  readonly meaning: string", "}", "",
+        f"// {NOTE}",
+        "",
+        "export type MetricKind = 'delta' | 'gauge' | 'distribution'",
+        "",
+        "export interface Metric {",
+        "  readonly id: number",
+        "  readonly unit: string",
+        "  readonly kind: MetricKind",
+        "  readonly resources: readonly string[]",
+        "  readonly source: string",
+        "  readonly meaning: string",
+        "}",
+        "",
+        "export interface Name {",
+        "  readonly resource: string",
+        "  readonly meaning: string",
+        "}",
+        "",
         "export const METRICS = {",
-    ]  # fmt: skip
+    ]
     for name, m in catalogue["metrics"].items():
         fields = {
-            "id": m["id"], "unit": m["unit"], "kind": m["kind"], "resources": m["resource"].split(","),
-            "source": m["source"], "meaning": m["meaning"],
-        }  # fmt: skip
+            "id": m["id"],
+            "unit": m["unit"],
+            "kind": m["kind"],
+            "resources": m["resource"].split(","),
+            "source": m["source"],
+            "meaning": m["meaning"],
+        }
         lines.append(f"  {name}: {typescript_object(fields)},")
-    lines += ["} as const satisfies Readonly<Record<string, Metric>>", "", "export type MetricName = keyof typeof METRICS"]
+    lines += [
+        "} as const satisfies Readonly<Record<string, Metric>>",
+        "",
+        "export type MetricName = keyof typeof METRICS",
+    ]
     for section in ("facts", "events"):
         lines += ["", f"export const {section.upper()} = {{"]
         for name, entry in catalogue[section].items():
-            lines.append(f"  '{name}': {typescript_object({'resource': entry['resource'], 'meaning': entry['meaning']})},")
+            lines.append(
+                f"  '{name}': {typescript_object({'resource': entry['resource'], 'meaning': entry['meaning']})},"
+            )
         lines.append("} as const satisfies Readonly<Record<string, Name>>")
     return "\n".join([*lines, ""])
 
 
 def typescript_object(fields: dict[str, Any]) -> str:
     return "{ " + ", ".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in fields.items()) + " }"
-
-
-def markdown(catalogue: Catalogue) -> str:
-    lines = [
-        "# Metrics, facts and events", "", f"<!-- {NOTE} -->", "",
-        "Ticks are 100 ms, aligned to UTC. A *delta* counts what happened in the tick, a *gauge* is the value at its end,",
-        "a *distribution* is a log-bucket histogram of the tick. A missing tick is missing, never 0.", "",
-        "## Metrics", "", "| id | metric | unit | kind | of | source | meaning |", "| ---: | --- | --- | --- | --- | --- | --- |",
-    ]  # fmt: skip
-    for name, m in catalogue["metrics"].items():
-        of = m["resource"].replace(",", ", ")
-        lines.append(f"| {m['id']} | `{name}` | {m['unit']} | {m['kind']} | {of} | `{m['source']}` | {m['meaning']} |")
-    for section, title in (("facts", "Facts"), ("events", "Events")):
-        lines += ["", f"## {title}", "", "| name | of | meaning |", "| --- | --- | --- |"]
-        lines += [f"| `{name}` | {entry['resource']} | {entry['meaning']} |" for name, entry in catalogue[section].items()]
-    return "\n".join([*lines, ""])
-
-
-def messages() -> dict[Path, str]:
-    """Python and Go code of the protobuf schema, by path below the repository."""
-    with tempfile.TemporaryDirectory() as name:
-        out = Path(name)
-        for sub in ("py", "go"):
-            (out / sub).mkdir()
-        plugin = out / "protoc-gen-go"
-        subprocess.run(
-            ["go", "build", "-o", str(plugin), "google.golang.org/protobuf/cmd/protoc-gen-go"],
-            cwd=ROOT / "collector", check=True,
-        )  # fmt: skip
-        subprocess.run(
-            [sys.executable, "-m", "grpc_tools.protoc", f"-I{PROTO.parent}", f"--plugin={plugin}",
-             f"--python_out={out / 'py'}", f"--pyi_out={out / 'py'}", f"--go_out={out / 'go'}",
-             "--go_opt=paths=source_relative", PROTO.name],
-            check=True,
-        )  # fmt: skip
-        package = Path("backend/jitterscope/ingest/pb")
-        # The plugin's protoc version line differs between machines and says nothing about the schema.
-        go_code = re.sub(r"^// \tprotoc .*\n", "", (out / "go/ingest.pb.go").read_text(), flags=re.M)
-        return {
-            package / "ingest_pb2.py": (out / "py/ingest_pb2.py").read_text(),
-            package / "ingest_pb2.pyi": (out / "py/ingest_pb2.pyi").read_text(),
-            package / "__init__.py": "",
-            Path("collector/internal/ingestpb/ingest.pb.go"): go_code,
-        }
 
 
 def main() -> None:
@@ -184,8 +236,8 @@ def main() -> None:
         Path("backend/jitterscope/series/catalogue.py"): python(catalogue),
         Path("collector/internal/catalogue/catalogue.gen.go"): go(catalogue),
         Path("frontend/src/api/catalogue.gen.ts"): typescript(catalogue),
-        Path("docs/metrics.md"): markdown(catalogue),
-        **messages(),
+        Path("docs/metrics.md"): contract_pages.metrics_page(catalogue, NOTE),
+        **contract_messages.generate(ROOT),
     }
     stale = [path for path, text in files.items() if not (ROOT / path).is_file() or (ROOT / path).read_text() != text]
     for path in stale:

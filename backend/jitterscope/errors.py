@@ -55,7 +55,10 @@ class Problem(Exception):
 def not_found(what: str, identifier: object) -> Problem:
     """404 for a thing that does not exist or belongs to another organization: the two look the same."""
     return Problem(
-        404, "not-found", f"{what} not found", f"There is no {what} {identifier} in this organization.",
+        404,
+        "not-found",
+        f"{what} not found",
+        f"There is no {what} {identifier} in this organization.",
         "Check the id; it may have been removed, or belong to another organization.",
     )
 
@@ -87,7 +90,9 @@ def problem_for(error: Exception) -> Problem:
         return _validation(error)
     if isinstance(error, HTTPException):
         return _http(error)
-    if isinstance(error, OperationalError | PoolTimeout) or (isinstance(error, DBAPIError) and error.connection_invalidated):
+    if isinstance(error, OperationalError | PoolTimeout) or (
+        isinstance(error, DBAPIError) and error.connection_invalidated
+    ):
         log.warning("database_unavailable", error=str(getattr(error, "orig", None) or error)[:300])
         return _unavailable("database")
     if isinstance(error, redis.exceptions.ConnectionError | redis.exceptions.TimeoutError):
@@ -95,7 +100,10 @@ def problem_for(error: Exception) -> Problem:
         return _unavailable("message broker")
     log.error("unexpected_error", exc_info=error)
     return Problem(
-        500, "internal", "Internal error", "The service met an error it did not expect; it is logged there.",
+        500,
+        "internal",
+        "Internal error",
+        "The service met an error it did not expect; it is logged there.",
         "Try again. If it stays, report it with the request_id.",
     )
 
@@ -112,15 +120,22 @@ def install(app: FastAPI) -> None:
 
 def _unavailable(what: str) -> Problem:
     return Problem(
-        503, "unavailable", "Temporarily unavailable", f"The {what} does not answer at the moment.",
-        "Try again in a few seconds.", headers={"Retry-After": "2"},
+        503,
+        "unavailable",
+        "Temporarily unavailable",
+        f"The {what} does not answer at the moment.",
+        "Try again in a few seconds.",
+        headers={"Retry-After": "2"},
     )
 
 
 def _http(error: HTTPException) -> Problem:
     phrase = HTTPStatus(error.status_code).phrase
     return Problem(
-        error.status_code, phrase.lower().replace(" ", "-"), phrase, str(error.detail),
+        error.status_code,
+        phrase.lower().replace(" ", "-"),
+        phrase,
+        str(error.detail),
         headers=error.headers,
     )
 
@@ -133,6 +148,10 @@ def _validation(error: RequestValidationError) -> Problem:
     ]
     summary = "; ".join(f"{field['location']}: {field['message']}" for field in fields[:3])
     return Problem(
-        422, "invalid-request", "Invalid request", summary or "The request does not fit its schema.",
-        "Correct the named fields; /api/v1/openapi.json describes them.", errors=fields,
+        422,
+        "invalid-request",
+        "Invalid request",
+        summary or "The request does not fit its schema.",
+        "Correct the named fields; /api/v1/openapi.json describes them.",
+        errors=fields,
     )

@@ -16,7 +16,9 @@ log = structlog.get_logger("jitterscope.http")
 
 REQUESTS = Counter("jitterscope_http_requests_total", "Requests answered", ["method", "route", "status"])
 SECONDS = Histogram(
-    "jitterscope_http_request_seconds", "Time to the last byte", ["method", "route"],
+    "jitterscope_http_request_seconds",
+    "Time to the last byte",
+    ["method", "route"],
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
 )
 

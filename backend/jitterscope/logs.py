@@ -30,9 +30,7 @@ def configure_logging() -> None:
     if settings().log_format == "json":
         tail.append(structlog.processors.format_exc_info)
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=[*tail, renderer])
-    )
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=[*tail, renderer]))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(settings().log_level)

@@ -60,9 +60,7 @@ def _operation_id(route: APIRoute) -> str:
 def _openapi(app: FastAPI) -> dict[str, Any]:
     """The schema, with errors under the media type that they really have."""
     if app.openapi_schema is None:
-        schema = get_openapi(
-            title=app.title, version=app.version, description=app.description, routes=app.routes
-        )
+        schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         for operations in schema["paths"].values():
             for operation in operations.values():
                 content = operation["responses"].get("default", {}).get("content", {})

@@ -49,7 +49,7 @@ def periodic(*, seconds: float, name: str | None = None) -> Callable[[Function],
     A run that could not start before the next one is due is dropped, so that a slow worker does not pile them up.
     """
 
-    def register(function: Function) -> Any:
+    def register(function: Function) -> Any:  # noqa: ANN401
         task_name = name or task_name_of(function)
         task = app.task(name=task_name)(function)
         app.conf.beat_schedule[task_name] = {
@@ -68,7 +68,7 @@ def task_name_of(function: Function) -> str:
     return f"{parts[1] if len(parts) > 2 else parts[0]}.{function.__name__}"
 
 
-def send(task_name: str, *, countdown_s: float = 0.0, **kwargs: Any) -> None:
+def send(task_name: str, *, countdown_s: float = 0.0, **kwargs: Any) -> None:  # noqa: ANN401
     """Queue a task by name. Call it from `db.after_commit`, so that the task finds what it was sent for."""
     app.send_task(task_name, kwargs=kwargs, countdown=countdown_s or None, retry=False)
 

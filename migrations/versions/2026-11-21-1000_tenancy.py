@@ -92,7 +92,9 @@ def upgrade() -> None:
 
 
 def _lookups() -> None:
-    definer_function("system_organization_ids()", "TABLE (organization_id bigint)", "SELECT id FROM organizations ORDER BY id")
+    definer_function(
+        "system_organization_ids()", "TABLE (organization_id bigint)", "SELECT id FROM organizations ORDER BY id"
+    )
     definer_function(
         "auth_login(p_email text)",
         "TABLE (user_id bigint, name text, password_hash text, organization_id bigint, role text)",

@@ -22,6 +22,7 @@ from jitterscope.main import create_app
 from jitterscope.schema import bootstrap, runner
 from jitterscope.settings import Settings, override_settings
 from jitterscope.tenancy import founding
+from jitterscope.tenancy.tokens import Kind
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Organization:
     def ingest_headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.ingest_token}"}
 
-    def _token(self, kind: founding.tokens.Kind) -> str:
+    def _token(self, kind: Kind) -> str:
         if kind not in self.tokens:
             self.tokens[kind] = founding.make_token(self.owner_url, self.id, kind, f"test {kind}", ("*:*",))
         return self.tokens[kind]

@@ -11,7 +11,9 @@ from jitterscope.audit.models import AuditEntry
 from jitterscope.tenancy.auth import Principal
 
 
-def record(session: Session, principal: Principal, action: str, target: str, detail: dict[str, Any] | None = None) -> None:
+def record(
+    session: Session, principal: Principal, action: str, target: str, detail: dict[str, Any] | None = None
+) -> None:
     """Add an entry in the caller's transaction: it is kept exactly if the change is.
 
     `action` is "domain.verb" ("incident.acknowledge"), `target` names the thing ("incident 17"). Never put a

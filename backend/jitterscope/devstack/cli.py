@@ -17,9 +17,7 @@ from jitterscope.settings import REPOSITORY
 
 app = typer.Typer()
 
-StateDir = Annotated[
-    Path, typer.Option(envvar="JITTERSCOPE_STATE_DIR", help="Where data, secrets and logs are kept.")
-]
+StateDir = Annotated[Path, typer.Option(envvar="JITTERSCOPE_STATE_DIR", help="Where data, secrets and logs are kept.")]
 DEFAULT_STATE_DIR = REPOSITORY / ".run"
 
 
@@ -47,7 +45,9 @@ def up(
         raise typer.Exit(1) from error
     say("Ready")
     if collector and os.geteuid() != 0:
-        typer.echo("Without root the collector sees what your user may see; run as root for packets and GC probes.", err=True)
+        typer.echo(
+            "Without root the collector sees what your user may see; run as root for packets and GC probes.", err=True
+        )
     typer.echo(f"\n  {stack.url}\n  {stack.admin[0]}  {stack.admin[1]}\n\nLogs: {stack.state.logs}")
 
 

@@ -83,7 +83,7 @@ def cache_folder() -> Path:
 def _debootstrap(root: Path) -> None:
     if shutil.which("debootstrap") is None or os.geteuid() != 0:
         raise FlavourUnavailable(
-            f"TimescaleDB is not in {root} yet. Run once as root with debootstrap installed (apt-get install debootstrap)."
+            f"TimescaleDB is not in {root} yet. Run once as root, with debootstrap (apt-get install debootstrap)."
         )
     partial = root.with_suffix(".partial")
     shutil.rmtree(partial, ignore_errors=True)

@@ -25,7 +25,9 @@ INNER_ID = 1
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--not-root", action="store_true", help="where we are root, be somebody else in a user namespace")
+    parser.add_argument(
+        "--not-root", action="store_true", help="where we are root, be somebody else in a user namespace"
+    )
     parser.add_argument("--root", help="folder that becomes / for the command")
     parser.add_argument("--bind", action="append", default=[], metavar="DIR", help="host folder shown at the same path")
     parser.add_argument("--pgdata", help="remove a postmaster.pid in here that no live PostgreSQL owns")

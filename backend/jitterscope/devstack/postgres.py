@@ -60,10 +60,20 @@ class PostgresServer:
             secret.write(self.password)
             secret.flush()
             command = [
-                *self.launcher(), str(self.flavour.bin / "initdb"), "-D", str(self.pgdata), "-U", "postgres",
-                "--pwfile", secret.name, "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8", "--no-instructions",
+                *self.launcher(),
+                str(self.flavour.bin / "initdb"),
+                "-D",
+                str(self.pgdata),
+                "-U",
+                "postgres",
+                "--pwfile",
+                secret.name,
+                "--auth=scram-sha-256",
+                "--encoding=UTF8",
+                "--locale=C.UTF-8",
+                "--no-instructions",
                 *([] if self.durable else ["--no-sync"]),
-            ]  # fmt: skip
+            ]
             done = subprocess.run(command, capture_output=True, text=True, env=self._environment(), check=False)
         if done.returncode != 0:
             raise StartFailed(f"initdb failed: {done.stderr.strip()[-2000:]}")
@@ -110,9 +120,13 @@ class PostgresServer:
         command.insert(command.index("--"), "--with-stdin")
         with (self.folder / "postgres.log").open("ab") as output:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=output, stderr=output, env=self._environment(),
+                command,
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=output,
+                env=self._environment(),
                 start_new_session=True,
-            )  # fmt: skip
+            )
         self.wait_ready()
         return self
 

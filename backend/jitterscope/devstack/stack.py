@@ -1,14 +1,13 @@
 """The whole product on one machine: PostgreSQL, Valkey, API, worker, beat, collector, under supervisord.
 
-    with Stack(folder, collector=False) as stack:
-        httpx.get(stack.url + "/readyz")
+with Stack(folder, collector=False) as stack:
+    httpx.get(stack.url + "/readyz")
 """
 
 from __future__ import annotations
 
 import json
 import os
-import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,8 +16,8 @@ from typing import Self
 
 import httpx
 
-from jitterscope.devstack import flavours
-from jitterscope.devstack.postgres import LAUNCH, PostgresServer, StartFailed
+from jitterscope.devstack import flavours, programs
+from jitterscope.devstack.postgres import PostgresServer, StartFailed
 from jitterscope.devstack.state import ADMIN_EMAIL, Ports, StateFolder, write_private
 from jitterscope.devstack.supervisor import Program, Supervisor, configuration
 from jitterscope.devstack.valkey import ValkeyServer
@@ -123,7 +122,9 @@ class Stack:
 
     def create_api_token(self, organization_id: int | None = None, scopes: tuple[str, ...] = ("*:*",)) -> str:
         """A new API token, by default with every scope but ingest."""
-        return founding.make_token(self.owner_database_url, organization_id or self.organization_id, "api", "stack", scopes)
+        return founding.make_token(
+            self.owner_database_url, organization_id or self.organization_id, "api", "stack", scopes
+        )
 
     def pids(self) -> dict[str, int]:
         """Program name → process id, of those that run now."""
@@ -146,40 +147,35 @@ class Stack:
 
     def _make_servers(self, ports: Ports) -> None:
         self._postgres = PostgresServer(
-            self.state.postgres, port=ports.postgres, password=self._secrets.postgres_password,
-            flavour=self._flavour, durable=self._durable,
-        )  # fmt: skip
+            self.state.postgres,
+            port=ports.postgres,
+            password=self._secrets.postgres_password,
+            flavour=self._flavour,
+            durable=self._durable,
+        )
         self._valkey = ValkeyServer(self.state.valkey, port=ports.valkey, password=self._secrets.valkey_password)
 
     def _programs(self) -> list[Program]:
-        python = [sys.executable, "-m"]
-        gate = [sys.executable, "-I", "-S", str(LAUNCH), "--wait-file", str(self.state.migrated), "--"]
-        api = [*gate, *python, "uvicorn", "--factory", "jitterscope.main:create_app", "--host", "127.0.0.1",
-               "--port", str(self._ports.api), "--no-server-header", "--no-access-log", "--no-proxy-headers",
-               "--timeout-graceful-shutdown", "3", "--log-level", "warning"]  # fmt: skip
-        celery = [*gate, *python, "celery", "-A", "jitterscope.worker:app"]
-        programs = [
+        made = [
             Program("postgres", self._postgres.command(), 10, "INT", 30),
             Program("valkey", self._valkey.command(), 10),
-            Program("api", api, 20),
-            Program("worker", [*celery, "worker", "--pool", "threads", "--concurrency", "4", "--without-gossip",
-                               "--without-mingle", "--loglevel", "INFO"], 20),
-            Program("beat", [*celery, "beat", "--schedule", str(self.state.path / "beat-schedule"), "--pidfile=",
-                             "--loglevel", "WARNING"], 20),
-        ]  # fmt: skip
+            *programs.python_programs(self.state, self._ports.api),
+        ]
         if self._collector:
             if not COLLECTOR.exists():
                 raise StartFailed(f"{COLLECTOR} is missing: run `make build` first")
-            programs.append(Program("collector", [*gate, str(COLLECTOR), "run", "--server", self.url, "--token-file",
-                str(self.state.collector_token), "--spool-dir", str(self.state.spool), *self._collector_arguments], 30))  # fmt: skip
+            made.append(programs.collector(self.state, COLLECTOR, self.url, self._collector_arguments))
         if self._owner_pid is not None:
-            guardian = [*python, "jitterscope.devstack.guardian", str(self._owner_pid)]
-            programs.append(Program("guardian", guardian, 1))
-        return programs
+            made.append(programs.guardian(self._owner_pid))
+        return made
 
     def _environment(self) -> dict[str, str]:
         """Nothing of the caller's environment but what programs need to run: no stray settings, no secrets."""
-        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR", "XDG_CACHE_HOME") if name in os.environ}
+        kept = {
+            name: os.environ[name]
+            for name in ("PATH", "HOME", "LANG", "TMPDIR", "XDG_CACHE_HOME")
+            if name in os.environ
+        }
         return {
             **kept,
             "JITTERSCOPE_DATABASE_URL": self.database_url,
@@ -205,11 +201,23 @@ class Stack:
         if founded.created or not self.state.collector_token.exists():
             token = founding.make_token(self.owner_database_url, founded.organization_id, "ingest", "this machine")
             write_private(self.state.collector_token, token + "\n")
-        write_private(self.state.urls, json.dumps({
-            "url": self.url, "email": ADMIN_EMAIL, "password_file": str(self.state.admin_password),
-            "organization_id": founded.organization_id, "database_url": self.database_url, "valkey_url": self.valkey_url,
-            "collector_token_file": str(self.state.collector_token), "supervisor_pid": self.supervisor.pid,
-        }, indent=1) + "\n")  # fmt: skip
+        write_private(
+            self.state.urls,
+            json.dumps(
+                {
+                    "url": self.url,
+                    "email": ADMIN_EMAIL,
+                    "password_file": str(self.state.admin_password),
+                    "organization_id": founded.organization_id,
+                    "database_url": self.database_url,
+                    "valkey_url": self.valkey_url,
+                    "collector_token_file": str(self.state.collector_token),
+                    "supervisor_pid": self.supervisor.pid,
+                },
+                indent=1,
+            )
+            + "\n",
+        )
         self.state.migrated.touch()
 
     def _read(self) -> None:

@@ -100,7 +100,14 @@ class StateFolder:
         """The stack's secrets, made at first use."""
         file = self.path / "secrets.json"
         if not file.exists():
-            made = Secrets(*(secrets.token_urlsafe(24) for _ in range(4)), new_key(), secrets.token_urlsafe(12))
+            made = Secrets(
+                postgres_password=secrets.token_urlsafe(24),
+                owner_password=secrets.token_urlsafe(24),
+                app_password=secrets.token_urlsafe(24),
+                valkey_password=secrets.token_urlsafe(24),
+                secret_key=new_key(),
+                admin_password=secrets.token_urlsafe(12),
+            )
             write_private(file, json.dumps(asdict(made), indent=1))
             write_private(self.admin_password, made.admin_password + "\n")
         return Secrets(**json.loads(file.read_text()))

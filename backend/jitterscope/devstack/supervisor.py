@@ -35,22 +35,42 @@ class Program:
 def configuration(state: StateFolder, programs: list[Program], working_folder: Path) -> str:
     """The text of supervisord.conf."""
     parts = [
-        "[unix_http_server]", f"file={escape(state.supervisor_socket)}", "chmod=0600", "",
-        "[rpcinterface:supervisor]", "supervisor.rpcinterface_factory=supervisor.rpcinterface:make_main_rpcinterface", "",
-        "[supervisord]", f"pidfile={escape(state.supervisor_pid)}", f"logfile={escape(state.logs / 'supervisord.log')}",
-        "logfile_maxbytes=1MB", "logfile_backups=1", f"childlogdir={escape(state.logs)}", "silent=true", "umask=077",
-        f"directory={escape(working_folder)}", "",
-    ]  # fmt: skip
+        "[unix_http_server]",
+        f"file={escape(state.supervisor_socket)}",
+        "chmod=0600",
+        "",
+        "[rpcinterface:supervisor]",
+        "supervisor.rpcinterface_factory=supervisor.rpcinterface:make_main_rpcinterface",
+        "",
+        "[supervisord]",
+        f"pidfile={escape(state.supervisor_pid)}",
+        f"logfile={escape(state.logs / 'supervisord.log')}",
+        "logfile_maxbytes=1MB",
+        "logfile_backups=1",
+        f"childlogdir={escape(state.logs)}",
+        "silent=true",
+        "umask=077",
+        f"directory={escape(working_folder)}",
+        "",
+    ]
     for program in programs:
         parts += [
             f"[program:{program.name}]",
             f"command={escape(shlex.join(program.command))}",
             f"priority={program.priority}",
-            "autostart=true", "autorestart=true", "startsecs=0", "startretries=1000000",
-            f"stopsignal={program.stop_signal}", f"stopwaitsecs={program.stop_wait_s}", "killasgroup=true",
+            "autostart=true",
+            "autorestart=true",
+            "startsecs=0",
+            "startretries=1000000",
+            f"stopsignal={program.stop_signal}",
+            f"stopwaitsecs={program.stop_wait_s}",
+            "killasgroup=true",
             f"stdout_logfile={escape(state.logs / (program.name + '.log'))}",
-            "stdout_logfile_maxbytes=10MB", "stdout_logfile_backups=1", "redirect_stderr=true", "",
-        ]  # fmt: skip
+            "stdout_logfile_maxbytes=10MB",
+            "stdout_logfile_backups=1",
+            "redirect_stderr=true",
+            "",
+        ]
     return "\n".join(parts)
 
 
@@ -70,10 +90,21 @@ class Supervisor:
         write_private(self._state.supervisor_configuration, text)
         self._state.supervisor_socket.unlink(missing_ok=True)
         done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-m", "supervisor.supervisord", "-c",
-             str(self._state.supervisor_configuration)],
-            env=dict(environment), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-W",
+                "ignore",
+                "-m",
+                "supervisor.supervisord",
+                "-c",
+                str(self._state.supervisor_configuration),
+            ],
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode != 0:
             raise RuntimeError(f"supervisord did not start: {done.stderr.strip() or done.stdout.strip()}")
 
@@ -131,6 +162,6 @@ class Supervisor:
                     raise
             time.sleep(0.05)
 
-    def _proxy(self) -> Any:
+    def _proxy(self) -> Any:  # noqa: ANN401
         transport = SupervisorTransport(serverurl=f"unix://{self._state.supervisor_socket}")
         return xmlrpc.client.ServerProxy("http://localhost", transport=transport).supervisor

@@ -53,8 +53,11 @@ class ValkeyServer:
         with (self.folder / "valkey.log").open("ab") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-S", str(LAUNCH), "--with-stdin", "--", *self.command()],
-                stdin=subprocess.PIPE, stdout=output, stderr=output, start_new_session=True,
-            )  # fmt: skip
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
         self.wait_ready()
         return self
 

@@ -8,9 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Schema(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid", from_attributes=True, json_schema_serialization_defaults_required=True
-    )
+    model_config = ConfigDict(extra="forbid", from_attributes=True, json_schema_serialization_defaults_required=True)
 
 
 Item = TypeVar("Item")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 
 import structlog
+from alembic import command
 from alembic.config import Config
 from sqlalchemy import Engine, text
 
-from alembic import command
 from jitterscope import db
 from jitterscope.settings import REPOSITORY, settings
 

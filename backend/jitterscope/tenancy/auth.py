@@ -1,6 +1,6 @@
 """Who is calling: the dependency that every endpoint states its scope with.
 
-    principal: Annotated[Principal, Depends(require("incidents:read"))]
+principal: Annotated[Principal, Depends(require("incidents:read"))]
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ def require(scope: str) -> Callable[[Request], Principal]:
         principal = authenticate(request)
         if not principal.can(scope):
             raise Problem(
-                403, "missing-scope", "Not allowed", f"This needs the scope {scope}, which {principal.actor} lacks.",
+                403,
+                "missing-scope",
+                "Not allowed",
+                f"This needs the scope {scope}, which {principal.actor} lacks.",
                 "Ask an administrator of the organization for a role or a token that has it.",
             )
         return principal
@@ -87,7 +90,9 @@ def check_origin(request: Request) -> None:
     if origin and urlsplit(origin).netloc == request.headers.get("host"):
         return
     raise Problem(
-        403, "cross-site", "Cross-site request refused",
+        403,
+        "cross-site",
+        "Cross-site request refused",
         "A change with a session cookie must come from this site.",
         "Send the header `X-Requested-With: jitterscope`, or use an API token.",
     )
@@ -96,7 +101,10 @@ def check_origin(request: Request) -> None:
 def unauthenticated(why: str) -> Problem:
     """401 with the way in."""
     return Problem(
-        401, "unauthenticated", "Sign in first", why,
+        401,
+        "unauthenticated",
+        "Sign in first",
+        why,
         "POST /api/v1/auth/login, or send `Authorization: Bearer TOKEN`.",
         headers={"WWW-Authenticate": 'Bearer realm="jitterscope"'},
     )

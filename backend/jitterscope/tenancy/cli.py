@@ -7,27 +7,35 @@ import typer
 from jitterscope.settings import settings
 from jitterscope.tenancy import founding, secrets
 
-app = typer.Typer(name="admin", help="Organizations and passwords, with JITTERSCOPE_OWNER_DATABASE_URL.", no_args_is_help=True)
+app = typer.Typer(
+    name="admin", help="Organizations and passwords, with JITTERSCOPE_OWNER_DATABASE_URL.", no_args_is_help=True
+)
 
 
 @app.command()
 def create_organization(
     name: str,
     email: str,
-    password: str = typer.Option(..., prompt=True, hide_input=True, confirmation_prompt=True, envvar="JITTERSCOPE_ADMIN_PASSWORD"),
+    password: str = typer.Option(
+        ..., prompt=True, hide_input=True, confirmation_prompt=True, envvar="JITTERSCOPE_ADMIN_PASSWORD"
+    ),
     operator: bool = typer.Option(False, help="This administrator may make further organizations."),
 ) -> None:
     """Make an organization and its first administrator."""
     _check(password)
     owner_url = settings().owner_database_url.get_secret_value()
     founded = founding.found_organization(owner_url, name, email, password, operator=operator)
-    typer.echo(f"organization {founded.organization_id}" + ("" if founded.created else " exists already; nothing changed"))
+    typer.echo(
+        f"organization {founded.organization_id}" + ("" if founded.created else " exists already; nothing changed")
+    )
 
 
 @app.command()
 def set_password(
     email: str,
-    password: str = typer.Option(..., prompt=True, hide_input=True, confirmation_prompt=True, envvar="JITTERSCOPE_ADMIN_PASSWORD"),
+    password: str = typer.Option(
+        ..., prompt=True, hide_input=True, confirmation_prompt=True, envvar="JITTERSCOPE_ADMIN_PASSWORD"
+    ),
 ) -> None:
     """Set a user's password and end its sessions."""
     _check(password)

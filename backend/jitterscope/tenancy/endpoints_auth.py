@@ -36,18 +36,26 @@ def address_of(request: Request) -> str:
 
 def set_cookie(response: Response, cookie: str) -> None:
     response.set_cookie(
-        COOKIE, cookie, max_age=settings().session_ttl_s, httponly=True, samesite="lax",
-        secure=settings().cookie_secure, path="/",
-    )  # fmt: skip
+        COOKIE,
+        cookie,
+        max_age=settings().session_ttl_s,
+        httponly=True,
+        samesite="lax",
+        secure=settings().cookie_secure,
+        path="/",
+    )
 
 
 @router.post("/auth/login")
 def log_in(body: LoginRequest, request: Request, response: Response) -> Me:
     """Start a session: sets an HttpOnly cookie. Wrong credentials and unknown users look the same."""
     done = login.log_in(
-        body.email, body.password.get_secret_value(), body.organization_id,
-        request.headers.get("user-agent", ""), address_of(request),
-    )  # fmt: skip
+        body.email,
+        body.password.get_secret_value(),
+        body.organization_id,
+        request.headers.get("user-agent", ""),
+        address_of(request),
+    )
     set_cookie(response, done.cookie)
     return _me(_principal(done.cookie), done.cookie)
 
@@ -107,13 +115,17 @@ def change_password(body: PasswordChange, principal: Caller) -> None:
     with db.organization_session(principal.organization_id) as session:
         email = session.scalars(select(User.email).where(User.id == user_id)).one()
         login.verify(email, body.current_password.get_secret_value())
-        old = session.execute(text("SELECT password_hash FROM auth_login(:email) LIMIT 1"), {"email": email}).scalar_one()
+        old = session.execute(
+            text("SELECT password_hash FROM auth_login(:email) LIMIT 1"), {"email": email}
+        ).scalar_one()
         changed = session.execute(
             text("SELECT auth_set_password(:user, :old, :new)"),
             {"user": user_id, "old": old, "new": secrets.hash_password(body.new_password.get_secret_value())},
         ).scalar_one()
         if not changed:
-            raise Problem(409, "password-changed", "Password changed meanwhile", "Somebody changed it just now.", "Sign in again.")
+            raise Problem(
+                409, "password-changed", "Password changed meanwhile", "Somebody changed it just now.", "Sign in again."
+            )
         sessions.end_others(session, principal)
         audit.record(session, principal, "user.change_password", f"user {user_id}")
 
@@ -121,8 +133,12 @@ def change_password(body: PasswordChange, principal: Caller) -> None:
 def _session_user(principal: Principal) -> int:
     if principal.user_id is None:
         raise Problem(
-            403, "session-needed", "Not for tokens", "This is for people with a session, not for tokens.", "Sign in with a browser.",
-        )  # fmt: skip
+            403,
+            "session-needed",
+            "Not for tokens",
+            "This is for people with a session, not for tokens.",
+            "Sign in with a browser.",
+        )
     return principal.user_id
 
 
@@ -133,8 +149,20 @@ def _principal(cookie: str) -> Principal:
     return principal
 
 
-SCOPES = ("incidents", "risks", "resources", "series", "causes", "collectors", "channels", "analyses",
-          "members", "tokens", "organizations", "audit")  # fmt: skip
+SCOPES = (
+    "incidents",
+    "risks",
+    "resources",
+    "series",
+    "causes",
+    "collectors",
+    "channels",
+    "analyses",
+    "members",
+    "tokens",
+    "organizations",
+    "audit",
+)
 
 
 def _me(principal: Principal, cookie: str) -> Me:
@@ -146,11 +174,25 @@ def _me(principal: Principal, cookie: str) -> Me:
             else None
         )
     role = principal.role
-    scopes = sorted(principal.scopes) if role is None else [
-        f"{domain}:{action}" for domain in SCOPES for action in ("read", "write") if role_allows(role, f"{domain}:{action}")
-    ]  # fmt: skip
+    scopes = (
+        sorted(principal.scopes)
+        if role is None
+        else [
+            f"{domain}:{action}"
+            for domain in SCOPES
+            for action in ("read", "write")
+            if role_allows(role, f"{domain}:{action}")
+        ]
+    )
     return Me(
-        kind=principal.kind, actor=principal.actor, user_id=principal.user_id, email=email,
-        organization=OrganizationRef.model_validate(organization), role=role, scopes=scopes,
-        organizations=[OrganizationInfo.model_validate(one) for one in sessions.organizations_of(cookie)] if cookie else [],
-    )  # fmt: skip
+        kind=principal.kind,
+        actor=principal.actor,
+        user_id=principal.user_id,
+        email=email,
+        organization=OrganizationRef.model_validate(organization),
+        role=role,
+        scopes=scopes,
+        organizations=[OrganizationInfo.model_validate(one) for one in sessions.organizations_of(cookie)]
+        if cookie
+        else [],
+    )

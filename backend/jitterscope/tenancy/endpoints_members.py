@@ -44,9 +44,13 @@ def rename_organization(body: OrganizationChange, principal: WriteOrganizations)
     """Rename the caller's organization."""
     with db.organization_session(principal.organization_id) as session:
         session.execute(
-            update(models.Organization).where(models.Organization.id == principal.organization_id).values(name=body.name)
+            update(models.Organization)
+            .where(models.Organization.id == principal.organization_id)
+            .values(name=body.name)
         )
-        audit.record(session, principal, "organization.rename", f"organization {principal.organization_id}", {"name": body.name})
+        audit.record(
+            session, principal, "organization.rename", f"organization {principal.organization_id}", {"name": body.name}
+        )
     return get_organization(principal)
 
 
@@ -60,9 +64,12 @@ def create_organization(body: OrganizationChange, principal: WriteOrganizations,
         ).scalar_one()
     if created is None:
         raise Problem(
-            403, "operator-needed", "Not allowed", "Only operators of this installation make organizations.",
+            403,
+            "operator-needed",
+            "Not allowed",
+            "Only operators of this installation make organizations.",
             "Ask whoever runs this installation.",
-        )  # fmt: skip
+        )
     with db.organization_session(created) as session:
         query = select(models.Organization).where(models.Organization.id == created)
         return Organization.model_validate(session.scalars(query).one())

@@ -36,7 +36,9 @@ def create_token(body: TokenRequest, principal: WriteTokens) -> NewToken:
         token, secret = tokens.create(
             session, principal.organization_id, "api", body.name, body.scopes, principal.actor, body.expires_at
         )
-        audit.record(session, principal, "token.create", f"token {token.id}", {"name": body.name, "scopes": body.scopes})
+        audit.record(
+            session, principal, "token.create", f"token {token.id}", {"name": body.name, "scopes": body.scopes}
+        )
         return NewToken(token=TokenInfo.model_validate(token), secret=secret)
 
 

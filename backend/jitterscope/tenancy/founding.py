@@ -24,21 +24,29 @@ def found_organization(owner_url: str, name: str, email: str, password: str, *, 
     try:
         with Session(engine) as session, session.begin():
             known = session.execute(
-                text("SELECT u.id, m.organization_id FROM users u JOIN memberships m ON m.user_id = u.id "
-                     "WHERE u.email = lower(:email) ORDER BY m.id LIMIT 1"),
+                text(
+                    "SELECT u.id, m.organization_id FROM users u JOIN memberships m ON m.user_id = u.id "
+                    "WHERE u.email = lower(:email) ORDER BY m.id LIMIT 1"
+                ),
                 {"email": email},
-            ).one_or_none()  # fmt: skip
+            ).one_or_none()
             if known is not None:
                 return Founded(known.organization_id, known.id, created=False)
             organization = session.execute(
                 text("INSERT INTO organizations (name) VALUES (:name) RETURNING id"), {"name": name}
             ).scalar_one()
             user = session.execute(
-                text("INSERT INTO users (email, name, password_hash, is_operator) "
-                     "VALUES (lower(:email), :name, :hash, :operator) RETURNING id"),
-                {"email": email, "name": email.partition("@")[0], "hash": secrets.hash_password(password),
-                 "operator": operator},
-            ).scalar_one()  # fmt: skip
+                text(
+                    "INSERT INTO users (email, name, password_hash, is_operator) "
+                    "VALUES (lower(:email), :name, :hash, :operator) RETURNING id"
+                ),
+                {
+                    "email": email,
+                    "name": email.partition("@")[0],
+                    "hash": secrets.hash_password(password),
+                    "operator": operator,
+                },
+            ).scalar_one()
             session.execute(
                 text("INSERT INTO memberships (organization_id, user_id, role) VALUES (:organization, :user, 'admin')"),
                 {"organization": organization, "user": user},

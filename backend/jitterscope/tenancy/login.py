@@ -36,9 +36,13 @@ def limit_attempts(kind: str, *keys: str) -> None:
         if int(count) > settings().login_attempts_per_minute:
             wait_s = max(int(remaining), 1)
             raise Problem(
-                429, "too-many-attempts", "Too many attempts", "There were too many attempts to sign in.",
-                f"Wait {wait_s} s, then try again.", headers={"Retry-After": str(wait_s)},
-            )  # fmt: skip
+                429,
+                "too-many-attempts",
+                "Too many attempts",
+                "There were too many attempts to sign in.",
+                f"Wait {wait_s} s, then try again.",
+                headers={"Retry-After": str(wait_s)},
+            )
 
 
 def verify(email: str, password: str) -> tuple[int, str, list[int]]:
@@ -49,9 +53,12 @@ def verify(email: str, password: str) -> tuple[int, str, list[int]]:
         ).all()
     if not secrets.verify_password(rows[0].password_hash if rows else None, password):
         raise Problem(
-            401, "wrong-credentials", "Wrong e-mail address or password", "No user has this address and this password.",
+            401,
+            "wrong-credentials",
+            "Wrong e-mail address or password",
+            "No user has this address and this password.",
             "Check both; an administrator can reset a password with `jitterscope admin set-password`.",
-        )  # fmt: skip
+        )
     return rows[0].user_id, rows[0].name, [row.organization_id for row in rows if row.organization_id is not None]
 
 
@@ -63,9 +70,12 @@ def log_in(email: str, password: str, organization_id: int | None, user_agent: s
         organization_id = organizations[0]
     if organization_id is None or organization_id not in organizations:
         raise Problem(
-            403, "not-a-member", "Not a member", "You are not a member of that organization, or of any.",
+            403,
+            "not-a-member",
+            "Not a member",
+            "You are not a member of that organization, or of any.",
             "Ask one of its administrators for an invitation.",
-        )  # fmt: skip
+        )
     with db.organization_session(organization_id) as session:
         cookie = sessions.start(session, organization_id, user_id, user_agent, address)
     return Login(user_id, name, organization_id, cookie)

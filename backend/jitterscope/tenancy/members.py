@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import cast
 
 from sqlalchemy import delete, func, select, text, update
 from sqlalchemy.orm import Session
@@ -34,7 +35,7 @@ def listed(session: Session, organization_id: int) -> list[MemberRow]:
         .where(Membership.organization_id == organization_id)
         .order_by(Membership.id)
     )
-    return [MemberRow(*row) for row in rows]
+    return [MemberRow(user, email, name, cast(Role, role), joined) for user, email, name, role, joined in rows]
 
 
 def change_role(session: Session, organization_id: int, user_id: int, role: Role) -> None:
@@ -75,9 +76,12 @@ def _keep_an_administrator(session: Session, organization_id: int, leaving: int)
     ).all()
     if list(administrators) == [leaving]:
         raise Problem(
-            409, "last-administrator", "Last administrator", "An organization needs at least one administrator.",
+            409,
+            "last-administrator",
+            "Last administrator",
+            "An organization needs at least one administrator.",
             "Make somebody else an administrator first.",
-        )  # fmt: skip
+        )
 
 
 def invite(session: Session, organization_id: int, email: str, role: Role, invited_by: str) -> tuple[Invitation, str]:
@@ -126,9 +130,12 @@ def accept(token: str, name: str, password: str, address: str) -> tuple[int, str
         found = session.execute(text("SELECT * FROM auth_invitation(:hash)"), {"hash": digest}).one_or_none()
     if found is None:
         raise Problem(
-            404, "invitation-not-found", "Invitation not found", "It is unknown, expired or was used already.",
+            404,
+            "invitation-not-found",
+            "Invitation not found",
+            "It is unknown, expired or was used already.",
             "Ask for a new invitation.",
-        )  # fmt: skip
+        )
     if found.known:
         login.verify(found.email, password)
     with db.system_session() as session:
@@ -137,5 +144,7 @@ def accept(token: str, name: str, password: str, address: str) -> tuple[int, str
             {"hash": digest, "name": name, "password": secrets.hash_password(password)},
         ).scalar_one()
     if joined is None:
-        raise Problem(409, "invitation-used", "Invitation used", "Somebody used this invitation a moment ago.", "Sign in.")
+        raise Problem(
+            409, "invitation-used", "Invitation used", "Somebody used this invitation a moment ago.", "Sign in."
+        )
     return found.organization_id, found.email

@@ -75,14 +75,20 @@ def check_scopes(principal: Principal, scopes: Sequence[str]) -> None:
     for scope in scopes:
         if not _SCOPE.fullmatch(scope):
             raise Problem(
-                422, "invalid-scope", "Invalid scope", f"{scope!r} is not of the form domain:action.",
+                422,
+                "invalid-scope",
+                "Invalid scope",
+                f"{scope!r} is not of the form domain:action.",
                 'Use scopes like "incidents:read", "*:read" or "*:*".',
-            )  # fmt: skip
+            )
         if not principal.can(scope):
             raise Problem(
-                403, "scope-not-held", "Not allowed", f"A token cannot hold {scope}, which {principal.actor} lacks.",
+                403,
+                "scope-not-held",
+                "Not allowed",
+                f"A token cannot hold {scope}, which {principal.actor} lacks.",
                 "Ask for scopes that you hold.",
-            )  # fmt: skip
+            )
 
 
 def listed(session: Session, organization_id: int, kind: Kind) -> list[Token]:

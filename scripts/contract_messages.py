@@ -1,0 +1,48 @@
+"""Python and Go code of contracts/ingest/v1/ingest.proto."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+
+def generate(root: Path) -> dict[Path, str]:
+    """Python and Go code of the protobuf schema, by path below the repository."""
+    proto = root / "contracts" / "ingest" / "v1" / "ingest.proto"
+    with tempfile.TemporaryDirectory() as name:
+        out = Path(name)
+        for sub in ("py", "go"):
+            (out / sub).mkdir()
+        plugin = out / "protoc-gen-go"
+        subprocess.run(
+            ["go", "build", "-o", str(plugin), "google.golang.org/protobuf/cmd/protoc-gen-go"],
+            cwd=root / "collector",
+            check=True,
+        )
+        subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "grpc_tools.protoc",
+                f"-I{proto.parent}",
+                f"--plugin={plugin}",
+                f"--python_out={out / 'py'}",
+                f"--pyi_out={out / 'py'}",
+                f"--go_out={out / 'go'}",
+                "--go_opt=paths=source_relative",
+                proto.name,
+            ],
+            check=True,
+        )
+        package = Path("backend/jitterscope/ingest/pb")
+        # The plugin's protoc version line differs between machines and says nothing about the schema.
+        go_code = re.sub(r"^// \tprotoc .*\n", "", (out / "go/ingest.pb.go").read_text(), flags=re.M)
+        return {
+            package / "ingest_pb2.py": (out / "py/ingest_pb2.py").read_text(),
+            package / "ingest_pb2.pyi": (out / "py/ingest_pb2.pyi").read_text(),
+            package / "__init__.py": "",
+            Path("collector/internal/ingestpb/ingest.pb.go"): go_code,
+        }
