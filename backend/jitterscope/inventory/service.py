@@ -9,32 +9,36 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
+from jitterscope.inventory import collectors, tree
+from jitterscope.inventory import facts as fact_store
 from jitterscope.inventory.types import FactRow, ResourceKind, ResourceRow, SourceRow, SubjectTree
 
 
 def resource(session: Session, resource_id: int) -> ResourceRow | None:
     """One resource, or None where the organization has none of that id."""
-    raise NotImplementedError
+    return tree.by_id(session, [resource_id]).get(resource_id)
 
 
 def resources(session: Session, resource_ids: Sequence[int]) -> dict[int, ResourceRow]:
     """Those of the given resources that exist, by id."""
-    raise NotImplementedError
+    return tree.by_id(session, resource_ids)
 
 
 def children(session: Session, resource_id: int, kind: ResourceKind | None = None) -> list[ResourceRow]:
     """Direct children, by kind and name."""
-    raise NotImplementedError
+    return tree.children(session, resource_id, kind)
 
 
 def ancestors(session: Session, resource_id: int) -> list[ResourceRow]:
     """From the parent up to and including the node."""
-    raise NotImplementedError
+    return tree.ancestors(session, resource_id)
 
 
 def owning_cgroup(session: Session, resource_id: int) -> ResourceRow | None:
     """The resource itself where it is a cgroup, else its nearest cgroup ancestor: what a trigger is diagnosed on."""
-    raise NotImplementedError
+    own = resource(session, resource_id)
+    candidates = [] if own is None else [own, *ancestors(session, resource_id)]
+    return next((one for one in candidates if one.kind == "cgroup"), None)
 
 
 def subject_tree(
@@ -44,7 +48,7 @@ def subject_tree(
 
     With a window, processes and servers that were not seen in it are left out. None where there is no such cgroup.
     """
-    raise NotImplementedError
+    return tree.subject_tree(session, cgroup_id, from_us, to_us)
 
 
 def facts(
@@ -54,9 +58,9 @@ def facts(
 
     A fact first observed after `from_us` (the collector had just started) is among the changes.
     """
-    raise NotImplementedError
+    return fact_store.in_effect(session, resource_ids, from_us, to_us)
 
 
 def sources(session: Session, node_id: int) -> list[SourceRow]:
     """What the collector of a node can and cannot measure, as it last said."""
-    raise NotImplementedError
+    return collectors.sources_of(session, node_id)

@@ -1,7 +1,7 @@
 """The compact encoding of long segments: frame of reference per 64 ticks, bit-packed, decodable in plain SQL.
 
     0  flags: 1 values are differences, 2 a presence bitmap follows, 4 constant (nothing follows the bitmap),
-       8 exceptions follow the bases
+       8 exceptions follow the bases; 128 alone: little-endian float64 values follow, and nothing of the below
     1  scale: a value is integer / 10**scale
     2  shift: integers are multiples of 2**shift
     3  base_width: bits of a block base
@@ -26,6 +26,7 @@ import numpy as np
 
 BLOCK = 64
 DIFFERENCES, PRESENCE, CONSTANT, EXCEPTIONS = 1, 2, 4, 8
+RAW = 128
 HEADER = struct.Struct(">BBBBq")
 FIRST = struct.Struct(">q")
 POWERS = np.array([10.0**k for k in range(10)])

@@ -1,7 +1,7 @@
 """Reading stored series. Other domains use these functions and nothing else of this package.
 
 Every function takes a session of `db.organization_session`: rows of other organizations do not exist in it.
-A resource or metric without data yields all-missing arrays or empty collections, not an error.
+A resource or metric without data is absent from the result, not an error.
 Windows are [from_us, to_us) in µs since the epoch, UTC, and aligned outwards to the step.
 """
 
@@ -11,7 +11,14 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
+from jitterscope.series import read_distributions as distributions
+from jitterscope.series import read_events as events
+from jitterscope.series import read_queries as queries
+from jitterscope.series import read_ticks as ticks
+from jitterscope.series.catalogue import METRICS
+from jitterscope.series.ids import series_id
 from jitterscope.series.types import TICK_US, FloatArray, StoredDistribution, StoredEvent, StoredQueries
+from jitterscope.series.window import Window
 
 
 def read_series(
@@ -27,7 +34,10 @@ def read_series(
     Element i is the tick that starts at floor(from_us / step_us) * step_us + i * step_us; a missing tick is NaN.
     Raises ValueError for a metric that the catalogue does not know.
     """
-    raise NotImplementedError
+    wanted = _wanted(resource_ids, metrics)
+    window = Window.around(from_us, to_us, step_us)
+    found = ticks.read(session, session.info["organization_id"], resource_ids, list(wanted), window)
+    return {wanted[identity]: values for identity, values in found.items()}
 
 
 def read_distributions(
@@ -39,21 +49,29 @@ def read_distributions(
     step_us: int = TICK_US,
 ) -> dict[tuple[int, str], StoredDistribution]:
     """Histograms of each (resource, metric) that has any; tick indices count from the aligned start of the window."""
-    raise NotImplementedError
+    wanted = _wanted(resource_ids, metrics)
+    found = distributions.read(session, list(wanted), Window.around(from_us, to_us, step_us))
+    return {wanted[identity]: histograms for identity, histograms in found.items()}
 
 
 def read_events(
     session: Session, resource_ids: Sequence[int], from_us: int, to_us: int, kinds: Sequence[str] | None = None
 ) -> dict[int, list[StoredEvent]]:
-    """Events that overlap the window, by resource, sorted by start. Also those that began before it and reach into it."""
-    raise NotImplementedError
+    """Events that overlap the window, by resource, sorted by start: also those that began before and reach into it."""
+    return events.read(session, resource_ids, from_us, to_us, kinds)
 
 
 def read_queries(session: Session, server_ids: Sequence[int], from_us: int, to_us: int) -> dict[int, StoredQueries]:
-    """Single queries that reached a DNS server in the window, by server, each query once even where captures overlap."""
-    raise NotImplementedError
+    """Single queries that reached a DNS server in the window, by server; each once, even where captures overlap."""
+    return queries.read(session, server_ids, from_us, to_us)
 
 
-def data_span(session: Session, resource_id: int) -> tuple[int, int] | None:
-    """First and last tick (µs, end exclusive) with any series of the resource; None where there is none."""
-    raise NotImplementedError
+def _wanted(resource_ids: Sequence[int], metrics: Sequence[str]) -> dict[int, tuple[int, str]]:
+    unknown = [metric for metric in metrics if metric not in METRICS]
+    if unknown:
+        raise ValueError(f"unknown metrics: {', '.join(unknown)}")
+    return {
+        series_id(resource_id, METRICS[metric].id): (resource_id, metric)
+        for resource_id in resource_ids
+        for metric in metrics
+    }

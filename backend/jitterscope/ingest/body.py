@@ -1,0 +1,68 @@
+"""From request bytes to a parsed batch, without ever holding more than the limits allow."""
+
+from __future__ import annotations
+
+import zstandard
+from fastapi import Request
+from google.protobuf.message import DecodeError
+
+from jitterscope.errors import Problem
+from jitterscope.ingest.pb.ingest_pb2 import Batch
+
+# A frame may ask for this much history; the collectors' compressors stay far below.
+_MAX_WINDOW_BYTES = 64 * 1024 * 1024
+
+
+async def read_limited(request: Request, limit_bytes: int) -> bytes:
+    """The body; Problem 413 as soon as it is known to be longer than the limit."""
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > limit_bytes:
+        raise _too_large(limit_bytes, "compressed")
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > limit_bytes:
+            raise _too_large(limit_bytes, "compressed")
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def decompress(body: bytes, limit_bytes: int) -> bytes:
+    """The content of the one zstd frame in `body`. Problem 400 where it is none, 413 where it unpacks to too much."""
+    if not body:
+        raise malformed("the body is empty")
+    try:
+        promised = zstandard.frame_content_size(body)
+        if promised > limit_bytes:
+            raise _too_large(limit_bytes, "decompressed")
+        decompressor = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW_BYTES)
+        # Where the frame does not tell its size the output buffer is the limit; memory is touched only as it fills.
+        return decompressor.decompress(body, max_output_size=limit_bytes, allow_extra_data=False)
+    except zstandard.ZstdError as error:
+        if "too small" in str(error):
+            raise _too_large(limit_bytes, "decompressed") from None
+        raise malformed(f"it is not one complete zstd frame ({error})") from None
+
+
+def parse(content: bytes) -> Batch:
+    """The protobuf message. Problem 400 where the bytes are no ingest.v1.Batch."""
+    try:
+        return Batch.FromString(content)
+    except (DecodeError, ValueError, RecursionError) as error:
+        raise malformed(f"it is not an ingest.v1.Batch ({error})") from None
+
+
+def malformed(why: str) -> Problem:
+    """400 for a batch that breaks the contract; sending it again is pointless."""
+    return Problem(
+        400, "malformed-batch", "Malformed batch", f"The batch was refused: {why}. Nothing of it was stored.",
+        "Do not send it again. contracts/ingest/v1/ingest.proto describes the format; update the collector.",
+    )
+
+
+def _too_large(limit_bytes: int, what: str) -> Problem:
+    return Problem(
+        413, "batch-too-large", "Batch too large", f"A batch may have at most {limit_bytes} bytes {what}.",
+        "Send smaller batches: fewer ticks or fewer series in one request.",
+    )

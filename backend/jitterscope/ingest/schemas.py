@@ -1,0 +1,11 @@
+"""REST shapes of ingest."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from jitterscope.kit.schema import Schema
+
+
+class Stored(Schema):
+    duplicate: bool = Field(description="This batch was stored before; nothing was stored now")

@@ -1,0 +1,139 @@
+"""Stores a valid batch in one transaction, once, however often it is sent."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+
+import psycopg.errors
+import structlog
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import Session
+
+from jitterscope import db
+from jitterscope.ingest import triggers
+from jitterscope.ingest.batch import ValidBatch
+from jitterscope.ingest.body import malformed
+from jitterscope.inventory import collectors, facts, resolve
+from jitterscope.series import landing, partitions
+from jitterscope.series.ids import series_id, series_ids
+from jitterscope.series.layouts import DuplicateSeries
+
+log = structlog.get_logger(__name__)
+_ATTEMPTS = 4
+
+# A second transaction with the same key waits here until the first has ended, and then sees whether it committed.
+_LEDGER = text(
+    "INSERT INTO ingest_batches (organization_id, spool_id, sequence, sealed_at_us) "
+    "VALUES (:organization, :spool, :sequence, :sealed) ON CONFLICT DO NOTHING RETURNING 1"
+)
+
+
+def store(organization_id: int, batch: ValidBatch) -> bool:
+    """True where the batch is new, False where it was stored before. Raises Problem for a series named twice."""
+    for attempt in range(1, _ATTEMPTS + 1):
+        if batch.first_us is not None and batch.last_us is not None:
+            partitions.ensure(batch.first_us, batch.last_us)
+        try:
+            with db.organization_session(organization_id) as session:
+                return _store(session, organization_id, batch)
+        except DuplicateSeries:
+            raise malformed("a series block names a series twice") from None
+        except (DBAPIError, psycopg.Error) as error:
+            if attempt == _ATTEMPTS or not _retriable(error):
+                raise
+            log.info("batch_retried", attempt=attempt, error=str(error)[:200])
+            time.sleep(0.02 * attempt)
+    raise AssertionError  # the loop returns or raises
+
+
+def _retriable(error: Exception) -> bool:
+    """Deadlocks between batches, and a partition that retention dropped after this process had seen it."""
+    cause = getattr(error, "orig", None) or error
+    if isinstance(cause, psycopg.errors.CheckViolation) and "no partition" in str(cause):
+        partitions.forget()
+        return True
+    return isinstance(cause, psycopg.errors.DeadlockDetected | psycopg.errors.SerializationFailure)
+
+
+def _store(session: Session, organization_id: int, batch: ValidBatch) -> bool:
+    key = {
+        "organization": organization_id, "spool": batch.spool_id, "sequence": batch.sequence,
+        "sealed": batch.sealed_at_us,
+    }  # fmt: skip
+    if session.execute(_LEDGER, key).scalar() is None:
+        return False
+    seen_at = datetime.fromtimestamp(batch.sealed_at_us / 1e6, UTC)
+    ids = resolve.resolve(session, organization_id, batch.resources, seen_at)
+    node_id = int(ids[0])
+    landing.store_blocks(
+        session,
+        organization_id,
+        node_id,
+        [
+            landing.LandingBlock(
+                block.start_us, block.step_us, block.tick_count, block.encoding,
+                series_ids(ids[block.resource], block.metric), block.payload,
+            )
+            for block in batch.blocks
+        ],
+    )  # fmt: skip
+    _store_rest(session, organization_id, batch, ids.tolist())
+    collectors.store_sources(session, organization_id, node_id, batch.sources)
+    collectors.seen(
+        session,
+        organization_id,
+        node_id,
+        version=batch.collector_version,
+        spool_id=batch.spool_id,
+        sealed_at_us=batch.sealed_at_us,
+        delay_us=time.time_ns() // 1000 - batch.sealed_at_us,
+        dropped_batches=batch.dropped_batches,
+    )
+    triggers.enqueue(session, organization_id, _triggers(batch, ids.tolist()))
+    return True
+
+
+def _store_rest(session: Session, organization_id: int, batch: ValidBatch, ids: list[int]) -> None:
+    landing.store_histograms(
+        session,
+        organization_id,
+        [
+            landing.LandingHistogram(
+                series_id(ids[h.resource], h.metric), h.start_us, h.step_us, h.tick_count, h.entries, h.buckets,
+                h.counts,
+            )
+            for h in batch.histograms
+        ],
+    )  # fmt: skip
+    landing.store_events(
+        session,
+        organization_id,
+        [
+            landing.LandingEvent(ids[e.resource], e.kind, e.start_us, e.duration_us, e.attributes)
+            for e in batch.events
+        ],
+    )
+    landing.store_queries(
+        session,
+        organization_id,
+        [
+            landing.LandingQueries(
+                ids[q.server], q.start_us, q.end_us, q.complete, q.offsets_us, q.latencies_us, q.results,
+                q.name_indices, q.client_indices, q.queue_waits_us, q.names, q.clients,
+            )
+            for q in batch.queries
+        ],
+    )  # fmt: skip
+    facts.store(
+        session,
+        organization_id,
+        [facts.Observation(ids[f.resource], f.name, f.value, f.observed_at_us) for f in batch.facts],
+    )
+
+
+def _triggers(batch: ValidBatch, ids: list[int]) -> list[triggers.Trigger]:
+    return [triggers.Trigger(ids[one.resource], one.reason, one.at_us) for one in batch.triggers]
+
+

@@ -1,0 +1,92 @@
+"""Which collectors report, how late, and what their sources can measure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from sqlalchemy import bindparam, text
+from sqlalchemy.dialects.postgresql import ARRAY, TEXT
+from sqlalchemy.orm import Session
+
+from jitterscope.inventory.types import SourceRow
+
+
+class SourceSpec(Protocol):
+    """A source's statement about itself; `state` is active, degraded or unavailable."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def detail(self) -> str: ...
+    @property
+    def needs(self) -> str: ...
+
+
+# A batch that comes late (a spool being emptied) must not turn the clock back.
+_SEEN = text(
+    """
+    INSERT INTO collectors (node_id, organization_id, version, spool_id, sealed_at_us, delay_us, dropped_batches)
+    VALUES (:node, :organization, :version, :spool, :sealed, :delay, :dropped)
+    ON CONFLICT (node_id) DO UPDATE SET last_seen_at = now(), batches = collectors.batches + 1,
+        version = CASE WHEN excluded.sealed_at_us >= collectors.sealed_at_us THEN excluded.version
+                       ELSE collectors.version END,
+        spool_id = excluded.spool_id, dropped_batches = excluded.dropped_batches, delay_us = excluded.delay_us,
+        sealed_at_us = greatest(collectors.sealed_at_us, excluded.sealed_at_us)
+    """
+)
+
+_SOURCES = text(
+    """
+    INSERT INTO collector_sources (organization_id, node_id, name, state, detail, needs)
+    SELECT :organization, :node, name, state, detail, needs
+      FROM unnest(:names, :states, :details, :needs) AS said (name, state, detail, needs) ORDER BY name
+    ON CONFLICT (node_id, name) DO UPDATE SET state = excluded.state, detail = excluded.detail,
+        needs = excluded.needs, updated_at = now()
+    """
+).bindparams(*(bindparam(name, type_=ARRAY(TEXT)) for name in ("names", "states", "details", "needs")))
+
+
+def seen(
+    session: Session,
+    organization_id: int,
+    node_id: int,
+    *,
+    version: str,
+    spool_id: bytes,
+    sealed_at_us: int,
+    delay_us: int,
+    dropped_batches: int,
+) -> None:
+    """Note a batch of the collector on a node; `delay_us` is from sealing to arrival, as far as clocks agree."""
+    session.execute(
+        _SEEN,
+        {
+            "node": node_id, "organization": organization_id, "version": version, "spool": spool_id,
+            "sealed": sealed_at_us, "delay": delay_us, "dropped": dropped_batches,
+        },
+    )  # fmt: skip
+
+
+def store_sources(session: Session, organization_id: int, node_id: int, sources: Sequence[SourceSpec]) -> None:
+    """Replace what is known of the named sources."""
+    if sources:
+        session.execute(
+            _SOURCES,
+            {
+                "organization": organization_id, "node": node_id,
+                "names": [source.name for source in sources], "states": [source.state for source in sources],
+                "details": [source.detail for source in sources], "needs": [source.needs for source in sources],
+            },
+        )  # fmt: skip
+
+
+def sources_of(session: Session, node_id: int) -> list[SourceRow]:
+    """The sources of a node's collector, by name."""
+    rows = session.execute(
+        text("SELECT name, state, detail, needs FROM collector_sources WHERE node_id = :node ORDER BY name"),
+        {"node": node_id},
+    )
+    return [SourceRow(row.name, row.state, row.detail, row.needs) for row in rows]

@@ -1,0 +1,161 @@
+"""Resource ids of what a collector names by kind and key; makes what is new. Ids are cached in the process."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import bindparam, text
+from sqlalchemy.dialects.postgresql import ARRAY, BIGINT, TEXT
+from sqlalchemy.orm import Session
+
+from jitterscope.db import after_commit
+from jitterscope.inventory.types import ResourceKind
+
+# How often `last_seen_at` of a resource moves, and with it how long a cached id is trusted to exist.
+_TOUCH_S = 60.0
+_MAX_NODES = 2000
+_MAX_RESOURCES = 50_000
+
+
+class Spec(Protocol):
+    """A resource by kind and key; `parent` is the index of its parent in the same list."""
+
+    @property
+    def kind(self) -> ResourceKind: ...
+    @property
+    def key(self) -> str: ...
+    @property
+    def parent(self) -> int: ...
+
+
+@dataclass(slots=True)
+class _Node:
+    """Known resources of one node: (kind, key) → (id, parent id)."""
+
+    ids: dict[tuple[str, str], tuple[int, int | None]] = field(default_factory=dict)
+    touched: dict[int, float] = field(default_factory=dict)
+
+
+_nodes: dict[tuple[int, str], _Node] = {}
+_lock = threading.Lock()
+
+_UPSERT = text(
+    """
+    INSERT INTO resources (organization_id, kind, key, name, node_id, first_seen_at, last_seen_at)
+    SELECT :organization, kind, key, key, :node, :seen, :seen
+      FROM unnest(:kinds, :keys) AS wanted (kind, key) ORDER BY kind, key
+    ON CONFLICT (organization_id, node_id, kind, key) DO UPDATE SET
+        first_seen_at = least(resources.first_seen_at, excluded.first_seen_at),
+        last_seen_at = greatest(resources.last_seen_at, excluded.last_seen_at)
+    RETURNING id, kind, key, parent_id
+    """
+).bindparams(bindparam("kinds", type_=ARRAY(TEXT)), bindparam("keys", type_=ARRAY(TEXT)))
+
+_ADOPT = text(
+    "UPDATE resources SET parent_id = wanted.parent FROM unnest(:ids, :parents) AS wanted (id, parent) "
+    "WHERE resources.id = wanted.id AND parent_id IS DISTINCT FROM wanted.parent"
+).bindparams(bindparam("ids", type_=ARRAY(BIGINT)), bindparam("parents", type_=ARRAY(BIGINT)))
+
+_TOUCH = text(
+    "UPDATE resources SET last_seen_at = greatest(last_seen_at, :seen), first_seen_at = least(first_seen_at, :seen) "
+    "FROM (SELECT id FROM resources WHERE id = ANY(:ids) ORDER BY id FOR NO KEY UPDATE) AS seen "
+    "WHERE resources.id = seen.id RETURNING resources.id"
+).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
+
+
+def resolve(session: Session, organization_id: int, specs: Sequence[Spec], seen_at: datetime) -> NDArray[np.int64]:
+    """Ids parallel to `specs`, whose first entry is the node and whose parents come before their children.
+
+    `seen_at` is when the collector saw them, which for a batch out of a spool is long before now.
+    """
+    cache_key = (organization_id, specs[0].key)
+    known = _nodes.get(cache_key) or _Node()
+    fresh = _Node()
+    now = time.monotonic()
+    node = known.ids.get(("node", specs[0].key))
+    stale = [
+        known.ids[spec.kind, spec.key][0]
+        for spec in specs
+        if (spec.kind, spec.key) in known.ids
+        and now - known.touched.get(known.ids[spec.kind, spec.key][0], 0.0) > _TOUCH_S
+    ]
+    if stale:
+        alive = set(session.execute(_TOUCH, {"ids": stale, "seen": seen_at}).scalars())
+        if len(alive) != len(stale):  # somebody removed resources: learn them anew
+            known, node = _Node(), None
+        fresh.touched.update(dict.fromkeys(alive, now))
+    if node is None:
+        _upsert(session, organization_id, 0, specs[:1], seen_at, fresh, now)
+        node = fresh.ids["node", specs[0].key]
+    missing = [spec for spec in specs[1:] if (spec.kind, spec.key) not in known.ids]
+    if missing:
+        _upsert(session, organization_id, node[0], missing, seen_at, fresh, now)
+    ids = np.fromiter(
+        ((fresh.ids.get((spec.kind, spec.key)) or known.ids[spec.kind, spec.key])[0] for spec in specs),
+        np.int64,
+        len(specs),
+    )
+    _adopt(session, specs, ids, known, fresh)
+    if fresh.ids or fresh.touched:
+        after_commit(session, lambda: _remember(cache_key, known, fresh))
+    return ids
+
+
+def forget(organization_id: int) -> None:
+    """Drop what is cached of an organization."""
+    with _lock:
+        for key in [key for key in _nodes if key[0] == organization_id]:
+            del _nodes[key]
+
+
+def _upsert(
+    session: Session,
+    organization_id: int,
+    node_id: int,
+    specs: Sequence[Spec],
+    seen_at: datetime,
+    fresh: _Node,
+    now: float,
+) -> None:
+    rows = session.execute(
+        _UPSERT,
+        {
+            "organization": organization_id, "node": node_id, "seen": seen_at,
+            "kinds": [spec.kind for spec in specs], "keys": [spec.key for spec in specs],
+        },
+    )  # fmt: skip
+    for row in rows:
+        fresh.ids[row.kind, row.key] = (row.id, row.parent_id)
+        fresh.touched[row.id] = now
+
+
+def _adopt(session: Session, specs: Sequence[Spec], ids: NDArray[np.int64], known: _Node, fresh: _Node) -> None:
+    """Write the parents that are new or have changed (a process can move to another cgroup)."""
+    changed: dict[int, int] = {}
+    numbers = ids.tolist()
+    for spec, own in zip(specs[1:], numbers[1:], strict=True):
+        entry = (spec.kind, spec.key)
+        parent = numbers[spec.parent]
+        if (fresh.ids.get(entry) or known.ids[entry])[1] != parent:
+            fresh.ids[entry] = (own, parent)
+            changed[own] = parent
+    if changed:
+        session.execute(_ADOPT, {"ids": list(changed), "parents": list(changed.values())})
+
+
+def _remember(key: tuple[int, str], known: _Node, fresh: _Node) -> None:
+    # Replaced, not changed: other threads read the old object without a lock.
+    with _lock:
+        if len(_nodes) >= _MAX_NODES and key not in _nodes:
+            _nodes.clear()
+        current = _nodes.get(key) or known
+        if len(current.ids) > _MAX_RESOURCES:  # processes come and go: forget those of long ago
+            current = _Node()
+        _nodes[key] = _Node(current.ids | fresh.ids, current.touched | fresh.touched)

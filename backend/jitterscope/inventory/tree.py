@@ -1,0 +1,114 @@
+"""The tree of resources: a node has cgroups, cgroups have cgroups, processes and DNS servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+from sqlalchemy import Row, bindparam, text
+from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
+from sqlalchemy.orm import Session
+
+from jitterscope.inventory.types import ResourceKind, ResourceRow, SubjectTree
+
+COLUMNS = "id, kind, key, name, parent_id, node_id, first_seen_at, last_seen_at"
+# A resource's last_seen_at moves once a minute.
+_SEEN_SLACK_US = 120_000_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+_BY_ID = text(f"SELECT {COLUMNS} FROM resources WHERE id = ANY(:ids)").bindparams(  # noqa: S608
+    bindparam("ids", type_=ARRAY(BIGINT))
+)
+_CHILDREN = text(
+    f"SELECT {COLUMNS} FROM resources WHERE parent_id = :id AND id <> :id "  # noqa: S608
+    "AND (CAST(:kind AS text) IS NULL OR kind = :kind) ORDER BY kind, name, id"
+)
+# The depth bounds keep a cycle, which two moves at once could make, from running for ever.
+_ANCESTORS = text(
+    f"""
+    WITH RECURSIVE up AS (
+        SELECT parent_id, 0 AS depth FROM resources WHERE id = :id
+        UNION ALL
+        SELECT r.parent_id, up.depth + 1 FROM up JOIN resources r ON r.id = up.parent_id WHERE up.depth < 64
+    )
+    SELECT {COLUMNS} FROM (SELECT parent_id AS wanted, depth FROM up) AS chain JOIN resources ON id = wanted
+     ORDER BY depth
+    """  # noqa: S608
+)
+_DESCENDANTS = text(
+    f"""
+    WITH RECURSIVE down AS (
+        SELECT id AS wanted, 0 AS depth FROM resources WHERE id = :id
+        UNION ALL
+        SELECT r.id, down.depth + 1 FROM down JOIN resources r ON r.parent_id = down.wanted AND r.id <> down.wanted
+         WHERE down.depth < 64 AND r.kind <> 'dns_path'
+    )
+    SELECT {COLUMNS} FROM (SELECT DISTINCT wanted FROM down) AS below JOIN resources ON id = wanted ORDER BY id
+    """  # noqa: S608
+)
+_PROBES = text(
+    f"SELECT {COLUMNS} FROM resources WHERE kind = 'probe' AND node_id = :node "  # noqa: S608
+    "AND (parent_id = ANY(:servers) OR split_part(key, '@', 2) = ANY(:keys)) ORDER BY id"
+).bindparams(bindparam("servers", type_=ARRAY(BIGINT)))
+
+
+def microseconds(at: datetime) -> int:
+    """µs since the epoch."""
+    delta = at - _EPOCH
+    return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
+
+
+def as_resource(row: Row[tuple[object, ...]]) -> ResourceRow:
+    """A row of COLUMNS."""
+    return ResourceRow(
+        row.id, row.kind, row.key, row.name, row.parent_id, row.node_id or row.id,
+        microseconds(row.first_seen_at), microseconds(row.last_seen_at),
+    )  # fmt: skip
+
+
+def by_id(session: Session, resource_ids: Sequence[int]) -> dict[int, ResourceRow]:
+    if not resource_ids:
+        return {}
+    return {row.id: as_resource(row) for row in session.execute(_BY_ID, {"ids": list(resource_ids)})}
+
+
+def children(session: Session, resource_id: int, kind: ResourceKind | None) -> list[ResourceRow]:
+    return [as_resource(row) for row in session.execute(_CHILDREN, {"id": resource_id, "kind": kind})]
+
+
+def ancestors(session: Session, resource_id: int) -> list[ResourceRow]:
+    return [as_resource(row) for row in session.execute(_ANCESTORS, {"id": resource_id})]
+
+
+def subject_tree(session: Session, cgroup_id: int, from_us: int | None, to_us: int | None) -> SubjectTree | None:
+    subject = by_id(session, [cgroup_id]).get(cgroup_id)
+    if subject is None or subject.kind != "cgroup":
+        return None
+    node = by_id(session, [subject.node_id]).get(subject.node_id)
+    if node is None:
+        return None
+    below = [as_resource(row) for row in session.execute(_DESCENDANTS, {"id": cgroup_id})]
+    below = [one for one in below if _seen_in(one, from_us, to_us)]
+    servers = _of_kind(below, "dns_server")
+    probes = session.execute(
+        _PROBES,
+        {"node": node.id, "servers": [server.id for server in servers], "keys": [server.key for server in servers]},
+    )
+    return SubjectTree(
+        subject=subject,
+        node=node,
+        ancestors=_of_kind(ancestors(session, cgroup_id), "cgroup"),
+        processes=_of_kind(below, "process"),
+        dns_servers=servers,
+        probes=tuple(as_resource(row) for row in probes),
+    )
+
+
+def _of_kind(rows: Iterable[ResourceRow], kind: ResourceKind) -> tuple[ResourceRow, ...]:
+    return tuple(row for row in rows if row.kind == kind)
+
+
+def _seen_in(row: ResourceRow, from_us: int | None, to_us: int | None) -> bool:
+    # first_seen_us is when a batch first named it, which can be after the ticks in that batch.
+    after = from_us is None or row.last_seen_us + _SEEN_SLACK_US >= from_us
+    return after and (to_us is None or row.first_seen_us - _SEEN_SLACK_US < to_us)

@@ -1,0 +1,145 @@
+"""Writes what a batch brings into the tables where it lands. All in the caller's transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from sqlalchemy.orm import Session
+
+from jitterscope.series import layouts
+from jitterscope.series.layouts import IdArray
+
+# %b: binary parameters, so that payloads reach the server as they are.
+_BLOCK = (
+    "INSERT INTO series_blocks (organization_id, node_id, layout_id, start_us, step_us, tick_count, encoding, payload) "
+    "VALUES (%s, %s, %s, %s, %s, %s, %s, %b)"
+)
+_HISTOGRAM = (
+    "INSERT INTO distributions (organization_id, series_id, start_us, step_us, tick_count, entries, buckets, counts) "
+    "VALUES (%s, %s, %s, %s, %s, %b, %b, %b)"
+)
+_EVENT = (
+    "INSERT INTO events (organization_id, resource_id, kind, start_us, duration_us, attributes) "
+    "VALUES (%s, %s, %s, %s, %s, %s)"
+)
+_QUERIES = (
+    "INSERT INTO query_blocks (organization_id, server_id, start_us, end_us, complete, offsets_us, latencies_us, "
+    "results, name_indices, client_indices, queue_waits_us, names, clients) "
+    "VALUES (%s, %s, %s, %s, %s, %b, %b, %b, %b, %b, %b, %s, %s)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LandingBlock:
+    """`payload` is series-major in the order of `series`, values in the wire's encoding."""
+
+    start_us: int
+    step_us: int
+    tick_count: int
+    encoding: int
+    series: IdArray
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class LandingHistogram:
+    series_id: int
+    start_us: int
+    step_us: int
+    tick_count: int
+    entries: bytes
+    buckets: bytes
+    counts: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class LandingEvent:
+    resource_id: int
+    kind: str
+    start_us: int
+    duration_us: int
+    attributes: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class LandingQueries:
+    server_id: int
+    start_us: int
+    end_us: int
+    complete: bool
+    offsets_us: bytes
+    latencies_us: bytes
+    results: bytes
+    name_indices: bytes
+    client_indices: bytes
+    queue_waits_us: bytes | None
+    names: Sequence[str]
+    clients: Sequence[str]
+
+
+def store_blocks(session: Session, organization_id: int, node_id: int, blocks: Sequence[LandingBlock]) -> None:
+    """One row a block. Raises layouts.DuplicateSeries."""
+    _many(
+        session,
+        _BLOCK,
+        [
+            (
+                organization_id, node_id, layouts.layout_id(session, organization_id, block.series), block.start_us,
+                block.step_us, block.tick_count, block.encoding, block.payload,
+            )
+            for block in blocks
+        ],
+    )  # fmt: skip
+
+
+def store_histograms(session: Session, organization_id: int, histograms: Sequence[LandingHistogram]) -> None:
+    _many(
+        session,
+        _HISTOGRAM,
+        [
+            (organization_id, h.series_id, h.start_us, h.step_us, h.tick_count, h.entries, h.buckets, h.counts)
+            for h in histograms
+        ],
+    )
+
+
+def store_events(session: Session, organization_id: int, events: Sequence[LandingEvent]) -> None:
+    _many(
+        session,
+        _EVENT,
+        [
+            (organization_id, e.resource_id, e.kind, e.start_us, e.duration_us, json.dumps(dict(e.attributes)))
+            for e in events
+        ],
+    )
+
+
+def store_queries(session: Session, organization_id: int, queries: Sequence[LandingQueries]) -> None:
+    _many(
+        session,
+        _QUERIES,
+        [
+            (
+                organization_id, q.server_id, q.start_us, q.end_us, q.complete, q.offsets_us, q.latencies_us,
+                q.results, q.name_indices, q.client_indices, q.queue_waits_us, list(q.names), list(q.clients),
+            )
+            for q in queries
+        ],
+    )  # fmt: skip
+
+
+def driver(session: Session) -> psycopg.Connection[Any]:
+    """The psycopg connection below the session, inside the same transaction."""
+    connection = session.connection().connection.driver_connection
+    assert isinstance(connection, psycopg.Connection)
+    return connection
+
+
+def _many(session: Session, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
+    if rows:
+        with driver(session).cursor() as cursor:
+            cursor.executemany(statement, rows)  # one round trip for all, in the protocol's pipeline mode

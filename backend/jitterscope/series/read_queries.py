@@ -1,0 +1,101 @@
+"""Single DNS queries of a window, joined from captures that may overlap."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from jitterscope.series.landing import driver
+from jitterscope.series.types import IntArray, StoredQueries
+
+# No query block covers more time than this (limits.MAX_QUERY_SPAN_US of ingest).
+_MAX_SPAN_US = 600_000_000
+
+_ROWS = (
+    "SELECT server_id, start_us, end_us, complete, offsets_us, latencies_us, results, name_indices, client_indices, "
+    "queue_waits_us, names, clients FROM query_blocks "
+    "WHERE server_id = ANY(%b) AND start_us > %b AND start_us < %b ORDER BY start_us"
+)
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """Columns of one server: sent, latency, result, name, client, queue wait (-1: unknown)."""
+
+    columns: list[list[IntArray]] = field(default_factory=lambda: [[] for _ in range(6)])
+    names: dict[str, int] = field(default_factory=dict)
+    clients: dict[str, int] = field(default_factory=dict)
+    complete: list[tuple[int, int]] = field(default_factory=list)
+    has_waits: bool = False
+
+
+def read(session: Session, server_ids: Sequence[int], from_us: int, to_us: int) -> dict[int, StoredQueries]:
+    """Queries of each server that has any capture in the window."""
+    servers: dict[int, _Gathered] = defaultdict(_Gathered)
+    with driver(session).cursor(binary=True) as cursor:
+        for row in cursor.execute(_ROWS, (list(server_ids), from_us - _MAX_SPAN_US, to_us)):
+            server_id, start_us, end_us, complete, offsets, latencies, results, names, clients, waits = row[:10]
+            if end_us < from_us:
+                continue
+            gathered = servers[server_id]
+            sent = np.frombuffer(offsets, "<u4").astype(np.int64) + start_us
+            inside = (sent >= from_us) & (sent < to_us)
+            gathered.has_waits |= waits is not None
+            columns = (
+                sent,
+                np.frombuffer(latencies, "<u4").astype(np.int64),
+                np.frombuffer(results, np.uint8).astype(np.int64),
+                _translate(names, row[10], gathered.names),
+                _translate(clients, row[11], gathered.clients),
+                np.full(len(sent), -1) if waits is None else np.frombuffer(waits, "<u4").astype(np.int64),
+            )
+            for target, column in zip(gathered.columns, columns, strict=True):
+                target.append(column[inside])
+            if complete:
+                gathered.complete.append((max(start_us, from_us), min(end_us, to_us)))
+    return {server_id: _joined(gathered) for server_id, gathered in servers.items()}
+
+
+def _translate(indices: bytes, texts: list[str], known: dict[str, int]) -> IntArray:
+    """Indices into a block's own list as indices into the list of all blocks."""
+    own = np.frombuffer(indices, "<u4").astype(np.int64)
+    mapping = np.array([known.setdefault(one, len(known)) for one in texts], np.int64)
+    return mapping[own] if len(own) else own
+
+
+def _joined(gathered: _Gathered) -> StoredQueries:
+    sent, latency, result, name, client, wait = (np.concatenate(column) for column in gathered.columns)
+    # The same query from two captures: equal in everything; the copy that knows the queue wait comes last and stays.
+    order = np.lexsort((wait, result, name, client, latency, sent))
+    key = np.stack([column[order] for column in (sent, latency, client, name, result)])
+    last = np.ones(len(order), np.bool_)
+    last[:-1] = (key[:, 1:] != key[:, :-1]).any(axis=0)
+    chosen = order[last]
+    return StoredQueries(
+        sent_us=sent[chosen],
+        latency_us=latency[chosen],
+        result=result[chosen],
+        name=name[chosen],
+        client=client[chosen],
+        names=tuple(gathered.names),
+        clients=tuple(gathered.clients),
+        queue_wait_us=wait[chosen] if gathered.has_waits else None,
+        complete=merge_spans(gathered.complete),
+    )
+
+
+def merge_spans(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Sorted spans without overlaps; those that touch become one, empty ones vanish."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if start >= end:
+            continue
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return tuple(merged)

@@ -1,0 +1,93 @@
+"""Ticks of series, from landing blocks and from compacted segments."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import psycopg
+from sqlalchemy import bindparam, text
+from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
+from sqlalchemy.orm import Session
+
+from jitterscope.series import codec, layouts
+from jitterscope.series.landing import driver
+from jitterscope.series.types import FloatArray
+from jitterscope.series.window import Grid, Window
+
+_NODES = text("SELECT DISTINCT CASE node_id WHEN 0 THEN id ELSE node_id END FROM resources WHERE id = ANY(:ids)")
+_NODES = _NODES.bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
+
+_LAYOUTS = (
+    "SELECT DISTINCT layout_id FROM series_blocks WHERE node_id = ANY(%s) AND start_us > %s AND start_us < %s "
+    "AND step_us = %s"
+)
+# `position` is the place of the series in its layout: only its bytes leave the server.
+_BLOCKS = (
+    "SELECT wanted.series_id, b.start_us, b.tick_count, b.encoding, substring(b.payload "
+    "FROM wanted.position * b.tick_count * wire_width(b.encoding) + 1 FOR b.tick_count * wire_width(b.encoding)) "
+    "FROM series_blocks b JOIN unnest(%b::bigint[], %b::integer[], %b::bigint[]) "
+    "AS wanted (layout_id, position, series_id) ON wanted.layout_id = b.layout_id "
+    "WHERE b.node_id = ANY(%b) AND b.start_us > %b AND b.start_us < %b AND b.step_us = %b"
+)
+_SEGMENTS = (
+    "SELECT series_id, start_us, tick_count, payload FROM series_segments "
+    "WHERE series_id = ANY(%b) AND start_us > %b AND start_us < %b AND step_us = %b"
+)
+
+
+def read(
+    session: Session, organization_id: int, resource_ids: Sequence[int], series: Sequence[int], window: Window
+) -> dict[int, FloatArray]:
+    """The array of each series id that has a tick in the window. `resource_ids` are those that the series belong to."""
+    if not series or not window.ticks:
+        return {}
+    grid = Grid(window, list(series))
+    nodes = list(session.execute(_NODES, {"ids": list(resource_ids)}).scalars())
+    with driver(session).cursor(binary=True) as cursor:
+        # Blocks first: compaction moves them to segments in one transaction, so that what leaves between the two
+        # reads is seen in the second, and what is seen twice is the same.
+        _put_blocks(cursor, session, organization_id, nodes, grid, np.array(series, np.int64))
+        _put_segments(cursor, grid, list(series))
+    return grid.arrays()
+
+
+def _put_blocks(
+    cursor: psycopg.Cursor[tuple[Any, ...]],
+    session: Session,
+    organization_id: int,
+    nodes: list[int],
+    grid: Grid,
+    series: np.ndarray[tuple[int], np.dtype[np.int64]],
+) -> None:
+    window = grid.window
+    span = (window.earliest_row_us, window.end_us, window.step_us)
+    used = [row[0] for row in cursor.execute(_LAYOUTS, (nodes, *span))]
+    layout_column: list[int] = []
+    position_column: list[int] = []
+    series_column: list[int] = []
+    for layout_id, content in layouts.contents(session, organization_id, used).items():
+        positions = np.flatnonzero(np.isin(content, series))
+        layout_column += [layout_id] * len(positions)
+        position_column += positions.tolist()
+        series_column += content[positions].tolist()
+    if not layout_column:
+        return
+    shapes: dict[tuple[int, int], list[tuple[int, int, bytes]]] = defaultdict(list)
+    for identity, start_us, ticks, encoding, payload in cursor.execute(
+        _BLOCKS, (layout_column, position_column, series_column, nodes, *span)
+    ):
+        shapes[encoding, ticks].append((identity, start_us, payload))
+    for (encoding, ticks), rows in shapes.items():
+        values = codec.decode_wire(encoding, b"".join(row[2] for row in rows), ticks)
+        grid.put([row[0] for row in rows], np.array([row[1] for row in rows], np.int64), values)
+
+
+def _put_segments(cursor: psycopg.Cursor[tuple[Any, ...]], grid: Grid, series: list[int]) -> None:
+    window = grid.window
+    rows = cursor.execute(_SEGMENTS, (series, window.earliest_row_us, window.end_us, window.step_us)).fetchall()
+    decoded = codec.decode_segments([row[3] for row in rows], [row[2] for row in rows])
+    for (identity, start_us, _, _), values in zip(rows, decoded, strict=True):
+        grid.put_long(identity, start_us, values)

@@ -1,0 +1,76 @@
+"""A window on the grid: where ticks of rows that start anywhere land in arrays of fixed length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jitterscope.series.types import FloatArray
+
+IntArray = NDArray[np.int64]
+
+# No row covers more time than this (limits.MAX_TICKS of the coarsest step; compaction merges up to an hour).
+MAX_ROW_US = 3_600_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Ticks [start_us, start_us + ticks * step_us)."""
+
+    start_us: int
+    ticks: int
+    step_us: int
+
+    @classmethod
+    def around(cls, from_us: int, to_us: int, step_us: int) -> Window:
+        """The smallest window of whole ticks that covers [from_us, to_us). Raises ValueError where it is reversed."""
+        if to_us < from_us:
+            raise ValueError(f"the window ends at {to_us}, before it begins at {from_us}")
+        start_us = from_us - from_us % step_us
+        return cls(start_us, -(-(to_us - start_us) // step_us), step_us)
+
+    @property
+    def end_us(self) -> int:
+        return self.start_us + self.ticks * self.step_us
+
+    @property
+    def earliest_row_us(self) -> int:
+        """Rows that start at or before this cannot reach into the window."""
+        return self.start_us - MAX_ROW_US
+
+
+class Grid:
+    """Arrays of a window, one a series, filled row by row. What is never filled stays NaN."""
+
+    def __init__(self, window: Window, series: list[int]) -> None:
+        self.window = window
+        self._row_of = {identity: row for row, identity in enumerate(series)}
+        self._values: FloatArray = np.full((len(series), window.ticks), np.nan)
+        self._filled = np.zeros(len(series), np.bool_)
+
+    def put(self, series: list[int], start_us: IntArray, values: FloatArray) -> None:
+        """Rows of equal length: values (rows, ticks) of `series` from `start_us` on. Missing ticks change nothing."""
+        rows = np.fromiter((self._row_of[identity] for identity in series), np.int64, len(series))
+        first = (start_us - self.window.start_us) // self.window.step_us
+        at = first[:, None] + np.arange(values.shape[1])
+        keep = ~np.isnan(values) & (at >= 0) & (at < self.window.ticks)
+        self._values[np.broadcast_to(rows[:, None], at.shape)[keep], at[keep]] = values[keep]
+        self._filled[rows[keep.any(axis=1)]] = True
+
+    def put_long(self, series: int, start_us: int, values: FloatArray) -> None:
+        """One long row; cheaper than `put` because it is a slice."""
+        row = self._row_of[series]
+        first = (start_us - self.window.start_us) // self.window.step_us
+        source = values[max(0, -first) : max(0, self.window.ticks - first)]
+        if not len(source):
+            return
+        target = self._values[row, max(0, first) : max(0, first) + len(source)]
+        present = ~np.isnan(source)
+        target[present] = source[present]
+        self._filled[row] |= bool(present.any())
+
+    def arrays(self) -> dict[int, FloatArray]:
+        """The array of each series that has at least one tick."""
+        return {identity: self._values[row] for identity, row in self._row_of.items() if self._filled[row]}
