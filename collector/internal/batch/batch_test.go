@@ -1,0 +1,343 @@
+package batch
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
+)
+
+const firstTick = 17_952_560_000
+
+var spoolID = [16]byte{1, 2, 3}
+
+// openStore opens a store that is started at firstTick; killing it is simulated by opening another in its directory.
+func openStore(t *testing.T, directory string) *Store {
+	t.Helper()
+	store, leftovers, err := Open(directory, spoolID, 1, "node")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(leftovers) != 0 {
+		t.Fatalf("a new store has %d leftovers", len(leftovers))
+	}
+	store.Start(firstTick)
+	return store
+}
+
+func seal(t *testing.T, store *Store, next int64) *ingestpb.Batch {
+	t.Helper()
+	sealed, err := store.Rotate(next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decode(t, sealed)
+}
+
+func decode(t *testing.T, sealed *Sealed) *ingestpb.Batch {
+	t.Helper()
+	encoder := &Encoder{Version: "test"}
+	encoded, _ := encoder.Encode(sealed, 42, 7)
+	var decoded ingestpb.Batch
+	if err := proto.Unmarshal(encoded, &decoded); err != nil {
+		t.Fatal(err)
+	}
+	sealed.Release()
+	return &decoded
+}
+
+type point struct {
+	key    string
+	metric uint32
+	tick   int64
+}
+
+// points unpacks the series of a batch; a tick that two blocks give is an error, also where one calls it missing.
+func points(t *testing.T, b *ingestpb.Batch, into map[point]float64, stated map[point]bool) {
+	t.Helper()
+	for _, block := range b.Blocks {
+		width := map[ingestpb.Encoding]int{1: 8, 2: 4, 3: 2}[block.Encoding]
+		if len(block.Values) != len(block.Resource)*int(block.TickCount)*width || len(block.Metric) != len(block.Resource) {
+			t.Fatalf("block %v has the wrong size", block)
+		}
+		at := block.Values
+		for i := range block.Resource {
+			for tick := range int64(block.TickCount) {
+				key := point{b.Resources[block.Resource[i]].Key, block.Metric[i], block.StartUs/int64(block.StepUs) + tick}
+				value, absent := 0.0, false
+				switch block.Encoding {
+				case ingestpb.Encoding_ENCODING_F64:
+					value = math.Float64frombits(binary.LittleEndian.Uint64(at))
+					absent = value != value
+				case ingestpb.Encoding_ENCODING_I32:
+					raw := int32(binary.LittleEndian.Uint32(at))
+					value, absent = float64(raw), raw == math.MinInt32
+				case ingestpb.Encoding_ENCODING_I16:
+					raw := int16(binary.LittleEndian.Uint16(at))
+					value, absent = float64(raw), raw == math.MinInt16
+				}
+				at = at[width:]
+				if stated[key] {
+					t.Fatalf("%v is stated twice", key)
+				}
+				stated[key] = true
+				if !absent {
+					into[key] = value
+				}
+			}
+		}
+	}
+}
+
+// TestRandomSeries writes random values, late ones, gaps, and series that come and go, and expects exactly them back.
+func TestRandomSeries(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	store := openStore(t, t.TempDir())
+	want, got, stated := map[point]float64{}, map[point]float64{}, map[point]bool{}
+	values := []func() float64{
+		func() float64 { return float64(random.IntN(100)) },
+		func() float64 { return float64(random.IntN(1 << 30)) },
+		func() float64 { return float64(random.Int64N(1 << 50)) },
+		func() float64 { return random.Float64() },
+		func() float64 { return []float64{-32768, -32767, 32767, 32768, -2147483648, 2147483647, -1, 0}[random.IntN(8)] },
+	}
+	type series struct {
+		slot     Slot
+		resource ResourceID
+		key      string
+		metric   uint32
+		value    func() float64
+		lag      int
+	}
+	var live []series
+	tick := int64(firstTick)
+	serial := 0
+	for range 400 {
+		if random.IntN(5) == 0 && len(live) < 60 {
+			serial++
+			key := "/group" + string(rune('a'+serial%26)) + string(rune('a'+serial/26%26)) + string(rune('a'+serial/676))
+			id := store.Resource(ingestpb.ResourceKind_RESOURCE_KIND_CGROUP, key, Node)
+			for metric := range uint32(1 + random.IntN(5)) {
+				live = append(live, series{store.Series(id, metric+1), id, key, metric + 1, values[random.IntN(len(values))], max(0, random.IntN(8)-5)})
+			}
+		}
+		if random.IntN(20) == 0 && len(live) > 0 {
+			gone := live[random.IntN(len(live))].resource
+			store.Remove(gone)
+			kept := live[:0]
+			for _, s := range live {
+				if s.resource != gone {
+					kept = append(kept, s)
+				}
+			}
+			live = kept
+		}
+		if random.IntN(30) == 0 {
+			tick += int64(random.IntN(5))
+		}
+		if !store.Fits(tick) || random.IntN(12) == 0 {
+			points(t, seal(t, store, tick), got, stated)
+		}
+		if !store.Begin(tick) {
+			t.Fatalf("tick %d refused", tick)
+		}
+		for _, s := range live {
+			at := point{s.key, s.metric, tick - int64(s.lag)}
+			if _, taken := want[at]; taken || random.IntN(6) == 0 {
+				continue
+			}
+			want[at] = s.value()
+			if s.lag == 0 {
+				store.Set(s.slot, want[at])
+			} else {
+				store.SetAt(s.lag, s.slot, want[at])
+			}
+		}
+		store.Commit()
+		tick++
+	}
+	points(t, seal(t, store, tick), got, stated)
+	if len(want) < 5000 || len(got) != len(want) {
+		t.Fatalf("%d values written, %d came back", len(want), len(got))
+	}
+	for key, value := range want {
+		if got[key] != value {
+			t.Fatalf("%v: wrote %v, got %v", key, value, got[key])
+		}
+	}
+}
+
+func TestDeltaKeepsSumsAndInventsNothing(t *testing.T) {
+	store := openStore(t, t.TempDir())
+	slot := store.Series(Node, 5)
+	readings := []struct {
+		tick    int64
+		counter uint64
+	}{{0, 100}, {1, 110}, {4, 140}, {5, 3}, {6, 4}} // ticks 2 and 3 are missed, the counter is reset before 5
+	for _, r := range readings {
+		store.Begin(firstTick + r.tick)
+		store.Delta(slot, r.counter)
+		store.Commit()
+	}
+	got := map[point]float64{}
+	points(t, seal(t, store, firstTick+7), got, map[point]bool{})
+	want := map[int64]float64{1: 10, 4: 30, 6: 1}
+	if len(got) != len(want) {
+		t.Fatalf("got %v", got)
+	}
+	for tick, value := range want {
+		if got[point{"node", 5, firstTick + tick}] != value {
+			t.Errorf("tick %d: got %v, want %v", tick, got[point{"node", 5, firstTick + tick}], value)
+		}
+	}
+}
+
+// TestKilled leaves a store without a word, as SIGKILL does, with a tick half written, and expects the next run to find
+// all committed ticks.
+func TestKilled(t *testing.T) {
+	directory := t.TempDir()
+	store := openStore(t, directory)
+	group := store.Resource(ingestpb.ResourceKind_RESOURCE_KIND_CGROUP, "/a", Node)
+	slot := store.Series(group, 1)
+	for tick := range int64(10) {
+		store.Begin(firstTick + tick)
+		store.Set(slot, float64(tick))
+		store.Commit()
+		if tick == 4 {
+			if _, err := store.Rotate(firstTick + 5); err != nil { // sealing began and did not end
+				t.Fatal(err)
+			}
+		}
+	}
+	store.AppendFact(group, &ingestpb.Fact{Name: "cpu.quota_us", Value: "5"})
+	store.Begin(firstTick + 10)
+	store.Set(slot, 99) // not committed
+
+	next, leftovers, err := Open(directory, spoolID, 1, "node")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(leftovers) != 2 || leftovers[0].Sequence() != 1 || leftovers[1].Sequence() != 2 {
+		t.Fatalf("leftovers: %v", leftovers)
+	}
+	got := map[point]float64{}
+	stated := map[point]bool{}
+	first, second := decode(t, leftovers[0]), decode(t, leftovers[1])
+	points(t, first, got, stated)
+	points(t, second, got, stated)
+	if len(got) != 10 || got[point{"/a", 1, firstTick + 9}] != 9 {
+		t.Fatalf("recovered %v", got)
+	}
+	if len(second.Facts) != 1 || second.Resources[second.Facts[0].Resource].Key != "/a" {
+		t.Fatalf("recovered facts %v", second.Facts)
+	}
+	next.Start(firstTick + 20)
+	if b := seal(t, next, firstTick+21); b.Sequence != 3 {
+		t.Errorf("the next sequence is %d, want 3", b.Sequence)
+	}
+}
+
+func TestRecords(t *testing.T) {
+	store := openStore(t, t.TempDir())
+	parent := store.Resource(ingestpb.ResourceKind_RESOURCE_KIND_CGROUP, "/p", Node)
+	child := store.Resource(ingestpb.ResourceKind_RESOURCE_KIND_CGROUP, "/p/c", parent)
+	store.Begin(firstTick)
+	var histogram Histogram
+	for _, us := range []int64{0, 1, 2, 150, 150, 90_000} {
+		histogram.Observe(us)
+	}
+	store.AppendDistribution(child, 87, firstTick, &histogram)
+	histogram.Reset()
+	histogram.Observe(10)
+	store.AppendDistribution(child, 87, firstTick+2, &histogram)
+	store.AppendEvent(child, &ingestpb.Event{Kind: "go.gc_cycle", StartUs: 5, DurationUs: 6, Attributes: map[string]string{"a": "b"}})
+	store.AppendQueries(child, &ingestpb.QueryBlock{StartUs: 1, EndUs: 2, Names: []string{"x. A"}, Name: []uint32{0}})
+	store.AppendTrigger(child, "throttled", 77)
+	store.AppendSource(&ingestpb.SourceStatus{Name: "psi", State: ingestpb.SourceState_SOURCE_STATE_ACTIVE})
+	store.AppendBlock(child, &ingestpb.SeriesBlock{StartUs: 10, StepUs: 10_000, TickCount: 1, Encoding: 3, Metric: []uint32{1, 5}, Values: []byte{1, 0, 2, 0}})
+	store.Commit()
+	if !store.TakeTriggered() || store.TakeTriggered() {
+		t.Error("a trigger is told once")
+	}
+	b := seal(t, store, firstTick+1)
+	if len(b.Resources) != 3 || b.Resources[0].Kind != ingestpb.ResourceKind_RESOURCE_KIND_NODE {
+		t.Fatalf("resources %v", b.Resources)
+	}
+	at := uint32(2)
+	if b.Resources[at].Key != "/p/c" || b.Resources[at].Parent != 1 || b.Resources[1].Parent != 0 {
+		t.Fatalf("parents come first: %v", b.Resources)
+	}
+	if b.DroppedBatches != 7 || b.SealedAtUs != 42 || b.CollectorVersion != "test" || [16]byte(b.SpoolId) != spoolID {
+		t.Errorf("head: %v", b)
+	}
+	d := b.Distributions[0]
+	if len(b.Distributions) != 1 || d.Resource != at || d.TickCount != 3 || len(d.Entries) != 3 || d.Entries[1] != 0 || d.Entries[2] != 1 {
+		t.Fatalf("distributions %v", b.Distributions)
+	}
+	total := uint32(0)
+	for _, count := range d.Count {
+		total += count
+	}
+	if total != 7 {
+		t.Errorf("%d observations", total)
+	}
+	if e := b.Events[0]; e.Resource != at || e.Attributes["a"] != "b" || e.DurationUs != 6 {
+		t.Errorf("event %v", e)
+	}
+	if q := b.Queries[0]; q.Server != at || q.Names[0] != "x. A" {
+		t.Errorf("queries %v", q)
+	}
+	if g := b.Triggers[0]; g.Resource != at || g.Reason != "throttled" || g.AtUs != 77 {
+		t.Errorf("trigger %v", g)
+	}
+	if z := b.Blocks[0]; z.StepUs != 10_000 || len(z.Resource) != 2 || z.Resource[1] != at || len(z.Metric) != 2 {
+		t.Errorf("zoomed block %v", z)
+	}
+	if len(b.Sources) != 1 {
+		t.Errorf("sources %v", b.Sources)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	store := openStore(t, t.TempDir())
+	if id := store.Resource(ingestpb.ResourceKind_RESOURCE_KIND_CGROUP, string(make([]byte, MaxKeyBytes+1)), Node); id != NoResource {
+		t.Error("a key that is too long was taken")
+	}
+	if slot := store.Series(NoResource, 1); slot != NoSlot {
+		t.Error("a series of no resource got a slot")
+	}
+	message := &ingestpb.Fact{Name: "dns.corefile", Value: string(make([]byte, 60<<10))}
+	for range JournalBytes/(60<<10) + 1 {
+		store.AppendFact(Node, message)
+	}
+	if dropped := store.Dropped(); dropped.Records == 0 || dropped.Resources != 1 || dropped.Series != 1 {
+		t.Errorf("dropped %+v", dropped)
+	}
+	if _, err := store.Rotate(firstTick + 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Rotate(firstTick + 2); err != ErrFull {
+		t.Errorf("rotating into a buffer that is being sealed: %v", err)
+	}
+}
+
+func TestHistogramBuckets(t *testing.T) {
+	for _, us := range []int64{-5, 0, 1, 2, 3, 10, 1000, 12345, 5_000_000, 1 << 40} {
+		var h Histogram
+		h.Observe(us)
+		b := float64(h.touched[0])
+		if us <= 1 {
+			if b != 0 {
+				t.Errorf("%d is in bucket %v", us, b)
+			}
+			continue
+		}
+		if low, high := math.Pow(Gamma, b-1), math.Pow(Gamma, b); b < maxBuckets-1 && (float64(us) <= low*(1-1e-9) || float64(us) > high*(1+1e-9)) {
+			t.Errorf("%d is in bucket %v, (%v, %v]", us, b, low, high)
+		}
+	}
+}
