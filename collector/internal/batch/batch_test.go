@@ -59,6 +59,13 @@ type point struct {
 // points unpacks the series of a batch; a tick that two blocks give is an error, also where one calls it missing.
 func points(t *testing.T, b *ingestpb.Batch, into map[point]float64, stated map[point]bool) {
 	t.Helper()
+	named := make(map[string]bool)
+	for _, resource := range b.Resources {
+		if named[resource.Key] {
+			t.Fatalf("%s is named twice", resource.Key)
+		}
+		named[resource.Key] = true
+	}
 	for _, block := range b.Blocks {
 		width := map[ingestpb.Encoding]int{1: 8, 2: 4, 3: 2}[block.Encoding]
 		if len(block.Values) != len(block.Resource)*int(block.TickCount)*width || len(block.Metric) != len(block.Resource) {
@@ -103,7 +110,9 @@ func TestRandomSeries(t *testing.T) {
 		func() float64 { return float64(random.IntN(1 << 30)) },
 		func() float64 { return float64(random.Int64N(1 << 50)) },
 		func() float64 { return random.Float64() },
-		func() float64 { return []float64{-32768, -32767, 32767, 32768, -2147483648, 2147483647, -1, 0}[random.IntN(8)] },
+		func() float64 {
+			return []float64{-32768, -32767, 32767, 32768, -2147483648, 2147483647, -1, 0}[random.IntN(8)]
+		},
 	}
 	type series struct {
 		slot     Slot
@@ -114,15 +123,20 @@ func TestRandomSeries(t *testing.T) {
 		lag      int
 	}
 	var live []series
+	var removed []string
 	tick := int64(firstTick)
 	serial := 0
 	for range 400 {
 		if random.IntN(5) == 0 && len(live) < 60 {
 			serial++
 			key := "/group" + string(rune('a'+serial%26)) + string(rune('a'+serial/26%26)) + string(rune('a'+serial/676))
+			if len(removed) > 0 && random.IntN(2) == 0 { // one that was there before, perhaps in this very batch
+				key = removed[len(removed)-1]
+				removed = removed[:len(removed)-1]
+			}
 			id := store.Resource(ingestpb.ResourceKind_RESOURCE_KIND_CGROUP, key, Node)
 			for metric := range uint32(1 + random.IntN(5)) {
-				live = append(live, series{store.Series(id, metric+1), id, key, metric + 1, values[random.IntN(len(values))], max(0, random.IntN(8)-5)})
+				live = append(live, series{store.Series(id, metric+1), id, key, metric + 1, values[random.IntN(len(values))], max(0, int(metric)-2)})
 			}
 		}
 		if random.IntN(20) == 0 && len(live) > 0 {
@@ -130,7 +144,11 @@ func TestRandomSeries(t *testing.T) {
 			store.Remove(gone)
 			kept := live[:0]
 			for _, s := range live {
-				if s.resource != gone {
+				if s.resource == gone {
+					if len(removed) == 0 || removed[len(removed)-1] != s.key {
+						removed = append(removed, s.key)
+					}
+				} else {
 					kept = append(kept, s)
 				}
 			}

@@ -3,8 +3,8 @@ package batch
 // directory is the master copy of the resources and slots. Every change is written through to the open buffer; a buffer
 // that becomes the open one gets the whole of it where its version is older.
 //
-// A resource or slot that is released stays readable until the buffers that may refer to it are sealed: its number is
-// reused only two rotations later.
+// A released resource and its slots stay readable until the buffers that may refer to it are sealed: their numbers are
+// reused only two rotations later. If it comes back sooner it keeps them, so that no batch names a resource twice.
 type directory struct {
 	resources     []resourceEntry
 	byKey         map[resourceKey]ResourceID
@@ -13,7 +13,7 @@ type directory struct {
 	bySeries      map[slotEntry]Slot
 	byResource    map[ResourceID][]Slot
 	freeSlots     []Slot
-	retired       []retiree
+	released      map[ResourceID]uint64 // to the rotation when
 	rotation      uint64
 	version       uint64
 }
@@ -23,24 +23,22 @@ type resourceKey struct {
 	key  string
 }
 
-type retiree struct {
-	slot     Slot
-	resource ResourceID
-	isSlot   bool
-	at       uint64 // rotation
-}
+// keepRotations is how many rotations a released resource stays.
+const keepRotations = 2
 
 func newDirectory() *directory {
 	return &directory{
 		byKey:      make(map[resourceKey]ResourceID),
 		bySeries:   make(map[slotEntry]Slot),
 		byResource: make(map[ResourceID][]Slot),
+		released:   make(map[ResourceID]uint64),
 		slots:      make([]slotEntry, 1, 1024), // slot 0 records nothing
 	}
 }
 
 func (d *directory) addResource(kind uint8, key string, parent ResourceID) (id ResourceID, added, ok bool) {
 	if id, found := d.byKey[resourceKey{kind, key}]; found {
+		delete(d.released, id)
 		return id, false, true
 	}
 	entry := resourceEntry{used: true, kind: kind, parent: parent, key: key}
@@ -60,66 +58,59 @@ func (d *directory) addResource(kind uint8, key string, parent ResourceID) (id R
 }
 
 func (d *directory) addSlot(resource ResourceID, metric uint16) (slot Slot, added, ok bool) {
-	series := slotEntry{resource: resource, metric: metric, used: slotUsed}
+	series := slotEntry{resource: resource, metric: metric}
 	if slot, found := d.bySeries[series]; found {
 		return slot, false, true
 	}
 	if n := len(d.freeSlots); n > 0 {
 		slot = d.freeSlots[n-1]
 		d.freeSlots = d.freeSlots[:n-1]
-		d.slots[slot] = series
 	} else if len(d.slots) < MaxSlots {
 		slot = Slot(len(d.slots))
-		d.slots = append(d.slots, series)
+		d.slots = append(d.slots, slotEntry{})
 	} else {
 		return NoSlot, false, false
 	}
+	d.slots[slot] = slotEntry{resource: resource, metric: metric, used: slotUsed}
 	d.bySeries[series] = slot
 	d.byResource[resource] = append(d.byResource[resource], slot)
 	d.version++
 	return slot, true, true
 }
 
-// removeResource releases a resource and its slots and returns the slots.
-func (d *directory) removeResource(id ResourceID) []Slot {
+// release gives up a resource and its slots, which it returns.
+func (d *directory) release(id ResourceID) []Slot {
 	if id == Node || int(id) >= len(d.resources) || !d.resources[id].used {
 		return nil
 	}
-	entry := &d.resources[id]
-	key := resourceKey{entry.kind, entry.key}
-	if d.byKey[key] != id {
-		return nil // already released
+	if _, already := d.released[id]; already {
+		return nil
 	}
-	delete(d.byKey, key)
-	slots := d.byResource[id]
-	delete(d.byResource, id)
-	for _, slot := range slots {
-		delete(d.bySeries, d.slots[slot])
-		d.retired = append(d.retired, retiree{slot: slot, isSlot: true, at: d.rotation})
-	}
-	d.retired = append(d.retired, retiree{resource: id, at: d.rotation})
-	return slots
+	d.released[id] = d.rotation
+	return d.byResource[id]
 }
 
-// rotate frees what was released two rotations ago.
+// rotate frees what was released keepRotations ago.
 func (d *directory) rotate() {
 	d.rotation++
-	kept := d.retired[:0]
-	for _, r := range d.retired {
-		switch {
-		case d.rotation-r.at < 2:
-			kept = append(kept, r)
-		case r.isSlot:
-			d.slots[r.slot] = slotEntry{}
-			d.freeSlots = append(d.freeSlots, r.slot)
-			d.version++
-		default:
-			d.resources[r.resource] = resourceEntry{}
-			d.freeResources = append(d.freeResources, r.resource)
-			d.version++
+	for id, at := range d.released {
+		if d.rotation-at < keepRotations {
+			continue
 		}
+		for _, slot := range d.byResource[id] {
+			series := d.slots[slot]
+			delete(d.bySeries, slotEntry{resource: series.resource, metric: series.metric})
+			d.slots[slot] = slotEntry{}
+			d.freeSlots = append(d.freeSlots, slot)
+		}
+		entry := d.resources[id]
+		delete(d.byKey, resourceKey{entry.kind, entry.key})
+		delete(d.byResource, id)
+		delete(d.released, id)
+		d.resources[id] = resourceEntry{}
+		d.freeResources = append(d.freeResources, id)
+		d.version++
 	}
-	d.retired = kept
 }
 
 func (d *directory) writeTo(b *buffer) {

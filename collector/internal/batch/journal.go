@@ -62,24 +62,30 @@ func (s *Store) appendMessage(kind byte, resource ResourceID, message proto.Mess
 
 // AppendFact records a fact of resource; the message's own resource field is ignored, here and below.
 func (s *Store) AppendFact(resource ResourceID, fact *ingestpb.Fact) bool {
-	fact.Resource = 0
+	fact.Resource, fact.Value = 0, clean(fact.Value, maxFactBytes)
 	return s.appendMessage(recordFact, resource, fact)
 }
 
 // AppendEvent records an event.
 func (s *Store) AppendEvent(resource ResourceID, event *ingestpb.Event) bool {
 	event.Resource = 0
+	for name, value := range event.Attributes {
+		event.Attributes[name] = clean(value, maxAttributeBytes)
+	}
 	return s.appendMessage(recordEvent, resource, event)
 }
 
 // AppendQueries records single DNS queries of a server.
 func (s *Store) AppendQueries(server ResourceID, block *ingestpb.QueryBlock) bool {
 	block.Server = 0
+	cleanAll(block.Names, maxNameBytes)
+	cleanAll(block.Clients, MaxKeyBytes)
 	return s.appendMessage(recordQuery, server, block)
 }
 
 // AppendSource records the state of a source.
 func (s *Store) AppendSource(status *ingestpb.SourceStatus) bool {
+	status.Detail, status.Needs = clean(status.Detail, maxDetailBytes), clean(status.Needs, maxDetailBytes)
 	return s.appendMessage(recordSource, Node, status)
 }
 

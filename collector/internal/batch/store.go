@@ -116,6 +116,7 @@ func (s *Store) Rotate(firstTick int64) (*Sealed, error) {
 func (s *Store) Resource(kind ingestpb.ResourceKind, key string, parent ResourceID) ResourceID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	key = clean(key, len(key))
 	if key == "" || len(key) > MaxKeyBytes || parent == NoResource {
 		s.dropped.Resources++
 		return NoResource
@@ -134,11 +135,14 @@ func (s *Store) Resource(kind ingestpb.ResourceKind, key string, parent Resource
 	return id
 }
 
-// Remove releases a resource and its series. What was recorded of it so far is still sent.
+// Remove releases a resource and its series, which must not be sampled any more. What was recorded of it so far is
+// still sent.
 func (s *Store) Remove(id ResourceID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dir.removeResource(id)
+	for _, slot := range s.dir.release(id) {
+		s.seen[slot] = false
+	}
 }
 
 // Series returns the slot of a series, making it if it is new. Its past ticks are missing.

@@ -1,16 +1,12 @@
 package sampler
 
 import (
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 )
-
-// maxFactBytes is the limit of the contract.
-const maxFactBytes = 64 << 10
 
 // facts sends a fact when it is first seen and when it changes.
 type facts struct {
@@ -32,10 +28,6 @@ func newFacts(store *batch.Store) *facts {
 func (f *facts) set(resource batch.ResourceID, name, value string, at time.Time) {
 	if resource == batch.NoResource {
 		return
-	}
-	value = strings.ToValidUTF8(value, "\uFFFD")
-	if len(value) > maxFactBytes {
-		value = strings.ToValidUTF8(value[:maxFactBytes], "")
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

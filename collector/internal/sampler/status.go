@@ -27,10 +27,7 @@ func (s *status) set(name string, state ingestpb.SourceState, detail, needs stri
 	if old := s.states[name]; old != nil && old.State == state && old.Detail == detail && old.Needs == needs {
 		return
 	}
-	s.states[name] = &ingestpb.SourceStatus{
-		Name: name, State: state,
-		Detail: strings.ToValidUTF8(detail, "\uFFFD"), Needs: strings.ToValidUTF8(needs, "\uFFFD"),
-	}
+	s.states[name] = &ingestpb.SourceStatus{Name: name, State: state, Detail: detail, Needs: needs}
 	s.store.AppendSource(s.states[name])
 }
 

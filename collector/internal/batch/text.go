@@ -1,0 +1,30 @@
+package batch
+
+import "strings"
+
+// Longest texts that the backend takes, in bytes.
+const (
+	maxFactBytes      = 64 << 10
+	maxDetailBytes    = 2000
+	maxAttributeBytes = 4096
+	maxNameBytes      = 300
+)
+
+// clean makes a text fit for the backend, which refuses a whole batch for one text that PostgreSQL cannot store: it is
+// valid UTF-8 without NUL and at most limit bytes long.
+func clean(text string, limit int) string {
+	if strings.IndexByte(text, 0) >= 0 {
+		text = strings.ReplaceAll(text, "\x00", "\uFFFD")
+	}
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) > limit {
+		text = strings.ToValidUTF8(text[:limit], "")
+	}
+	return text
+}
+
+func cleanAll(texts []string, limit int) {
+	for i, text := range texts {
+		texts[i] = clean(text, limit)
+	}
+}
