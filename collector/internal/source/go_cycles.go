@@ -1,0 +1,51 @@
+package source
+
+import (
+	"sync"
+
+	"github.com/jitterscope/jitterscope/collector/internal/batch"
+	"github.com/jitterscope/jitterscope/collector/internal/gctrace"
+)
+
+// finishedCycles hands cycles from the sampling thread, which must not allocate, to the one that makes events of them.
+type finishedCycles struct {
+	mu     sync.Mutex
+	ring   [512]finishedCycle
+	start  int
+	length int
+	lost   uint64
+}
+
+type finishedCycle struct {
+	resource batch.ResourceID
+	cycle    gctrace.Cycle
+}
+
+func (f *finishedCycles) put(resource batch.ResourceID, cycle gctrace.Cycle) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.length == len(f.ring) {
+		f.lost++
+		return
+	}
+	f.ring[(f.start+f.length)%len(f.ring)] = finishedCycle{resource, cycle}
+	f.length++
+}
+
+func (f *finishedCycles) take() (batch.ResourceID, gctrace.Cycle, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.length == 0 {
+		return 0, gctrace.Cycle{}, false
+	}
+	oldest := f.ring[f.start]
+	f.start = (f.start + 1) % len(f.ring)
+	f.length--
+	return oldest.resource, oldest.cycle, true
+}
+
+func (f *finishedCycles) lostCount() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.lost
+}
