@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import redis
 import redis.asyncio
+from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
+from redis.retry import Retry
 
 from jitterscope.settings import settings
 
@@ -19,7 +21,13 @@ def valkey() -> redis.Redis:
     client = _clients.get(url)
     if client is None:
         client = _clients[url] = redis.Redis.from_url(
-            url, decode_responses=True, socket_timeout=5, socket_connect_timeout=2, health_check_interval=15
+            url,
+            decode_responses=True,
+            socket_timeout=5,
+            socket_connect_timeout=2,
+            health_check_interval=15,
+            # The default waits for seconds between tries; a caller that can do without must not hang on an outage.
+            retry=Retry(NoBackoff(), 1),
         )
     return client
 

@@ -9,6 +9,7 @@ from celery import Celery
 from celery.signals import setup_logging, worker_process_init
 
 from jitterscope import db
+from jitterscope.cache import valkey
 from jitterscope.kit.discovery import modules_named
 from jitterscope.logs import configure_logging
 from jitterscope.settings import settings
@@ -70,6 +71,7 @@ def task_name_of(function: Function) -> str:
 
 def send(task_name: str, *, countdown_s: float = 0.0, **kwargs: Any) -> None:  # noqa: ANN401
     """Queue a task by name. Call it from `db.after_commit`, so that the task finds what it was sent for."""
+    valkey().ping()  # fails at once on an outage, where the broker's client would try for seconds
     app.send_task(task_name, kwargs=kwargs, countdown=countdown_s or None, retry=False)
 
 

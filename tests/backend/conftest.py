@@ -14,7 +14,7 @@ import pytest
 from fastapi.testclient import TestClient
 from pydantic import SecretStr
 
-from jitterscope import cache, db
+from jitterscope import cache, db, worker
 from jitterscope.devstack.postgres import PostgresServer
 from jitterscope.devstack.valkey import ValkeyServer
 from jitterscope.kit.secretbox import new_key
@@ -91,6 +91,7 @@ def database(servers: tuple[PostgresServer, ValkeyServer]) -> Iterator[Database]
         secret_key=SecretStr(new_key()),
         log_format="text",
     )
+    worker.app.conf.broker_url = valkey.url
     with override_settings(replacement):
         yield Database(app_url, owner_url, postgres.url("jitterscope"))
 

@@ -113,11 +113,20 @@ def views(session: Session, rows: list[ChannelRow]) -> list[Channel]:
         pending, dead, last_sent = counts.get(row.id, (0, 0, None))
         result.append(
             Channel(
-                id=row.id, kind=row.kind, name=row.name, target=target, enabled=row.enabled,
-                min_severity=row.min_severity, actions=row.actions, created_at=row.created_at, pending=pending, dead=dead,
-                last_sent_at=last_sent, last_error=broken or errors.get(row.id),
+                id=row.id,
+                kind=row.kind,
+                name=row.name,
+                target=target,
+                enabled=row.enabled,
+                min_severity=row.min_severity,
+                actions=row.actions,
+                created_at=row.created_at,
+                pending=pending,
+                dead=dead,
+                last_sent_at=last_sent,
+                last_error=broken or errors.get(row.id),
             )
-        )  # fmt: skip
+        )
     return result
 
 
@@ -125,15 +134,23 @@ def _seal(kind_name: str, config: dict[str, Any]) -> str:
     kind = kinds().get(kind_name)
     if kind is None:
         known = ", ".join(sorted(kinds()))
-        raise Problem(422, "unknown-channel-kind", "Unknown kind of channel", f"There is no channel kind {kind_name!r}.",
-                      f"Use one of: {known}.")  # fmt: skip
+        raise Problem(
+            422,
+            "unknown-channel-kind",
+            "Unknown kind of channel",
+            f"There is no channel kind {kind_name!r}.",
+            f"Use one of: {known}.",
+        )
     try:
         model: BaseModel = kind.config_model.model_validate(config)
     except ValidationError as error:
         raise Problem(
-            422, "invalid-channel-config", "Invalid channel configuration", _fields(error),
+            422,
+            "invalid-channel-config",
+            "Invalid channel configuration",
+            _fields(error),
             "GET /api/v1/channels/kinds shows what each kind takes.",
-        ) from None  # fmt: skip
+        ) from None
     plain = {name: _reveal(getattr(model, name)) for name in type(model).model_fields}
     return seal(_key(), json.dumps({name: value for name, value in plain.items() if value is not None}))
 
@@ -151,9 +168,12 @@ def _key() -> str:
     key = settings().secret_key.get_secret_value()
     if not key:
         raise Problem(
-            503, "no-secret-key", "Channels need a key", "JITTERSCOPE_SECRET_KEY is not set: secrets cannot be stored.",
-            "Set it to 32 random bytes as URL-safe base64 (openssl rand -base64 32 | tr +/ -_) and restart the service.",
-        )  # fmt: skip
+            503,
+            "no-secret-key",
+            "Channels need a key",
+            "JITTERSCOPE_SECRET_KEY is not set.",
+            "Set it to 32 random bytes as URL-safe base64 (openssl rand -base64 32 | tr +/ -_), then restart.",
+        )
     return key
 
 

@@ -24,7 +24,7 @@ def enqueue(session: Session, payload: Payload) -> int:
         select(ChannelRow.id).where(
             ChannelRow.enabled,
             ChannelRow.min_severity.in_(wanted),
-            ChannelRow.actions.any(payload.transition.action),  # type: ignore[arg-type]
+            ChannelRow.actions.contains([payload.transition.action]),
         )
     ).all()
     if not channels:

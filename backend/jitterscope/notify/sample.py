@@ -69,7 +69,7 @@ def sample_payload(organization_id: int, actor: str) -> Payload:
                 throttled_ms=4200.0,
                 cpu_limit=0.5,
                 cpu_peak_100ms=0.95,
-            ),  # fmt: skip
+            ),
             evidence=[
                 PayloadEvidence(
                     statement="Throttled ticks inside a GC cycle", value="19 of 19", comparison="6.5 % by chance"

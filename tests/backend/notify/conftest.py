@@ -1,0 +1,177 @@
+"""A real HTTP receiver, and ways to queue and deliver."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select, update
+
+from jitterscope.db import organization_session
+from jitterscope.notify.channels_service import create_channel
+from jitterscope.notify.delivery import deliver_due
+from jitterscope.notify.models import DeliveryRow
+from jitterscope.notify.outbox import enqueue
+from jitterscope.notify.payload import Payload
+from jitterscope.notify.sample import sample_payload
+from jitterscope.notify.schemas import ChannelCreate
+from jitterscope.settings import Settings, settings
+
+
+@dataclass
+class Request:
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> dict[str, Any]:
+        return dict(json.loads(self.body))
+
+
+@dataclass
+class Answer:
+    status: int = 200
+    body: bytes = b"ok"
+    headers: dict[str, str] = field(default_factory=dict)
+    delay_s: float = 0.0
+
+
+class Receiver:
+    """Records every request when it is complete, and answers by `answers` (first ones first), then with `default`."""
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+        self.answers: list[Answer] = []
+        self.default = Answer()
+        self.respond: Callable[[Request], Answer] | None = None
+        self.arrived = threading.Event()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers.get("content-length", 0)))
+                request = Request(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+                outer.requests.append(request)
+                answer = outer.answers.pop(0) if outer.answers else outer.default
+                if outer.respond is not None:
+                    answer = outer.respond(request)
+                outer.arrived.set()
+                time.sleep(answer.delay_s)
+                try:
+                    self.send_response(answer.status)
+                    for name, value in answer.headers.items():
+                        self.send_header(name, value)
+                    self.send_header("Content-Length", str(len(answer.body)))
+                    self.end_headers()
+                    self.wfile.write(answer.body)
+                except OSError:
+                    pass  # the sender has gone: what some tests are about
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    running = Receiver()
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def local(settings_override: Callable[..., Settings], tmp_path: Path) -> Settings:
+    """Settings that permit the local receiver and keep the journal in a folder of the test."""
+    return settings_override(notify_allow_private_targets=True, notify_timeout_s=3.0, state_dir=tmp_path)
+
+
+_transitions = itertools.count(int(time.time() * 1000))
+
+
+@dataclass
+class Outbox:
+    """The outbox of one organization."""
+
+    organization_id: int
+
+    def add_channel(self, kind: str, config: dict[str, Any], **more: Any) -> int:
+        request = ChannelCreate.model_validate({"kind": kind, "name": kind, "config": config, **more})
+        with organization_session(self.organization_id) as session:
+            return create_channel(session, request).id
+
+    def queue(self, action: str = "opened", incident_id: int = 1, severity: str = "critical") -> int:
+        """Queue a transition for the channels that want it; its id."""
+        content = sample_payload(self.organization_id, "jitterscope").model_dump()
+        transition_id = next(_transitions)
+        content["type"] = f"incident.{action}"
+        content["transition"] |= {"id": transition_id, "action": action, "detail": None}
+        content["incident"] |= {"id": incident_id, "severity": severity}
+        with organization_session(self.organization_id) as session:
+            enqueue(session, Payload.model_validate(content))
+        return transition_id
+
+    def deliver(self) -> int:
+        return deliver_due(self.organization_id)
+
+    def rows(self) -> list[DeliveryRow]:
+        with organization_session(self.organization_id) as session:
+            return list(session.scalars(select(DeliveryRow).order_by(DeliveryRow.id)))
+
+    def states(self) -> list[str]:
+        return [row.state for row in self.rows()]
+
+    def change(self, **values: Any) -> None:
+        """Set columns of every delivery."""
+        with organization_session(self.organization_id) as session:
+            session.execute(update(DeliveryRow).values(**values))
+
+    def make_due(self) -> None:
+        """Let the waiting time of retries pass."""
+        with organization_session(self.organization_id) as session:
+            session.execute(
+                update(DeliveryRow).where(DeliveryRow.state == "pending").values(next_attempt_at=func.now())
+            )
+
+    def worker_process(self) -> subprocess.Popen[bytes]:
+        """A real worker that delivers what is due, to be killed. It is the caller's to reap."""
+        current = settings()
+        environment = os.environ | {
+            "JITTERSCOPE_DATABASE_URL": current.database_url.get_secret_value(),
+            "JITTERSCOPE_VALKEY_URL": current.valkey_url,
+            "JITTERSCOPE_SECRET_KEY": current.secret_key.get_secret_value(),
+            "JITTERSCOPE_STATE_DIR": str(current.state_dir),
+            "JITTERSCOPE_NOTIFY_ALLOW_PRIVATE_TARGETS": "true",
+            "JITTERSCOPE_NOTIFY_TIMEOUT_S": str(current.notify_timeout_s),
+        }
+        code = f"from jitterscope.notify.delivery import deliver_due; deliver_due({self.organization_id})"
+        return subprocess.Popen([sys.executable, "-c", code], env=environment, start_new_session=True)
+
+
+@pytest.fixture
+def outbox(organization: Any, local: Settings) -> Outbox:
+    return Outbox(organization.id)
