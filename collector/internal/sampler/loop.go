@@ -32,7 +32,7 @@ func (e *Engine) loop(ctx context.Context) {
 	recorder := &Recorder{store: e.store}
 	for {
 		deadline := (nowUS()/batch.StepUS + 1) * batch.StepUS
-		sleepUntil(deadline)
+		SleepUntil(deadline)
 		if ctx.Err() != nil {
 			return
 		}
@@ -123,8 +123,8 @@ func storeMax(target *atomic.Int64, value int64) {
 
 func nowUS() int64 { return time.Now().UnixMicro() }
 
-// sleepUntil sleeps to a point of the real-time clock, also where the clock is set meanwhile.
-func sleepUntil(us int64) {
+// SleepUntil sleeps to a point of the real-time clock, also where the clock is set meanwhile.
+func SleepUntil(us int64) {
 	deadline := unix.NsecToTimespec(us * 1000)
 	for unix.ClockNanosleep(unix.CLOCK_REALTIME, unix.TIMER_ABSTIME, &deadline, nil) == unix.EINTR {
 	}

@@ -119,3 +119,6 @@ func (r *Registry) OnCgroups(change func(added, removed []*Group)) {
 
 // CgroupEpoch grows whenever the cgroup tree or a limit in it may have changed: read the limits again then.
 func (r *Registry) CgroupEpoch() uint64 { return r.engine.groups.epoch.Load() }
+
+// Shed is how much resolution to give up to stay in budget, as Tick.Shed.
+func (r *Registry) Shed() int { return r.engine.budget.level() }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
@@ -18,6 +19,8 @@ func init() { register("cgroup_cpu", func() sampler.Source { return &cgroupCPU{}
 type cgroupCPU struct {
 	registry *sampler.Registry
 	set      tracked[cpuGroup]
+	zoom     *zoom
+	looping  sync.WaitGroup
 	epoch    uint64
 	buffer   [1024]byte
 }
@@ -31,6 +34,12 @@ type cpuGroup struct {
 	limitsKnown               bool
 	constrained               bool // it or an ancestor has a quota; guarded by Between
 	triggered                 int64
+
+	// Discovery side: how close it is to its quota.
+	usedUS    uint64
+	usedAt    time.Time
+	closeness float64
+	nearUntil time.Time
 }
 
 type cpuSlots struct {
@@ -42,13 +51,15 @@ const triggerEveryUS = int64(time.Second / time.Microsecond)
 
 func (c *cgroupCPU) Name() string { return "cgroup_cpu" }
 
-func (c *cgroupCPU) Start(_ context.Context, registry *sampler.Registry) error {
+func (c *cgroupCPU) Start(ctx context.Context, registry *sampler.Registry) error {
 	if err := needsCgroups(registry, func(l cgroup.Layout) bool { return l.CPU != "" || l.CPUAcct != "" }, "cpu"); err != nil {
 		return err
 	}
 	c.registry = registry
 	c.set = tracked[cpuGroup]{registry: registry, open: c.open, shut: (*cpuGroup).shut}
 	c.set.follow()
+	c.zoom = newZoom(registry)
+	c.looping.Go(func() { c.zoom.loop(ctx.Done()) })
 	return nil
 }
 
@@ -143,6 +154,9 @@ func (c *cgroupCPU) sampleStat(g *cpuGroup, tick sampler.Tick, recorder *sampler
 		recorder.Delta(g.slots.bursts, stat.Bursts)
 		recorder.Delta(g.slots.burst, stat.BurstUS)
 	}
+	if recorder.Value(g.slots.throttledPeriods) > 0 {
+		c.zoom.throttled(g.Resource, tick.StartUS)
+	}
 	throttled := recorder.Value(g.slots.throttledPeriods) > 0 || recorder.Value(g.slots.throttled) > 0
 	if throttled && tick.StartUS-g.triggered >= triggerEveryUS {
 		g.triggered = tick.StartUS
@@ -151,6 +165,8 @@ func (c *cgroupCPU) sampleStat(g *cpuGroup, tick sampler.Tick, recorder *sampler
 }
 
 func (c *cgroupCPU) Close() error {
+	c.looping.Wait()
+	c.zoom.close()
 	c.set.close()
 	return nil
 }

@@ -1,8 +1,11 @@
 package source
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/cgroup"
@@ -21,8 +24,57 @@ func needsCgroups(registry *sampler.Registry, has func(cgroup.Layout) bool, cont
 	return nil
 }
 
-// Discover reads the limits: all of them after the tree or a limit changed.
+// Discover reads the limits, all of them after the tree or a limit changed, and picks the cgroups to zoom in on.
 func (c *cgroupCPU) Discover(context.Context) {
+	c.readLimits()
+	c.zoom.choose(c.nearQuota(time.Now()))
+	c.zoom.send(c.registry.Shed())
+}
+
+const (
+	nearShare = 0.2 // of the quota: from here on a burst may exhaust a period
+	nearFor   = 30 * time.Second
+)
+
+// nearQuota lists the cgroups that use a good part of their quota or did so lately, the closest first.
+func (c *cgroupCPU) nearQuota(now time.Time) []*cpuGroup {
+	var near []*cpuGroup
+	buffer := make([]byte, len(c.buffer))
+	for _, g := range c.set.list() {
+		if g.limits.QuotaUS <= 0 || g.limits.PeriodUS <= 0 {
+			continue
+		}
+		if used, ok := g.used(buffer); ok {
+			if elapsed := now.Sub(g.usedAt); !g.usedAt.IsZero() && elapsed > 0 && used >= g.usedUS {
+				allowed := float64(g.limits.QuotaUS) / float64(g.limits.PeriodUS) * float64(elapsed.Microseconds())
+				g.closeness = float64(used-g.usedUS) / allowed
+			}
+			g.usedUS, g.usedAt = used, now
+		}
+		if g.closeness >= nearShare {
+			g.nearUntil = now.Add(nearFor)
+		}
+		if now.Before(g.nearUntil) {
+			near = append(near, g)
+		}
+	}
+	slices.SortStableFunc(near, func(a, b *cpuGroup) int { return cmp.Compare(b.closeness, a.closeness) })
+	return near
+}
+
+// used reads the CPU time of a cgroup outside the sampling thread.
+func (g *cpuGroup) used(buffer []byte) (us uint64, ok bool) {
+	if text, ok := g.usage.Read(buffer); ok {
+		ns, ok := cgroup.ParseUint(text)
+		return ns / 1000, ok
+	}
+	text, _ := g.stat.Read(buffer)
+	var stat cgroup.CPUStat
+	cgroup.ParseCPUStat(text, &stat)
+	return stat.UsageUS, stat.HasUsage
+}
+
+func (c *cgroupCPU) readLimits() {
 	epoch := c.registry.CgroupEpoch()
 	if epoch == c.epoch {
 		return
