@@ -1,0 +1,156 @@
+"""Turns landing blocks into long packed segments and rollups, one node and window at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+
+from jitterscope import db
+from jitterscope.series import codec, layouts, rollups
+from jitterscope.series.landing import driver
+from jitterscope.series.runs import runs
+from jitterscope.series.types import TICK_US, FloatArray
+
+IdArray = NDArray[np.int64]
+
+WINDOW_US = 600_000_000
+# How long a window stays open for stragglers; what comes later is compacted by a later run.
+GRACE_US = 30_000_000
+# Values decoded at once: bounds the memory of a worker at about 8 bytes each, several times over.
+_CHUNK_VALUES = 4_000_000
+_LOCK_CLASS = 1785296757
+
+_SLICES = (
+    "SELECT start_us, tick_count, encoding, substring(payload FROM %b * tick_count * wire_width(encoding) + 1 "
+    "FOR %b * tick_count * wire_width(encoding)) FROM series_blocks "
+    "WHERE id = ANY(%b) AND start_us >= %b AND start_us < %b"
+)
+_SEGMENT = (
+    "INSERT INTO series_segments (organization_id, step_us, series_id, start_us, tick_count, payload) "
+    "SELECT %b, %b, one.* FROM unnest(%b::bigint[], %b::bigint[], %b::integer[], %b::bytea[]) AS one"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is compacted in one transaction: blocks of a node with a step that start in one window."""
+
+    node_id: int
+    step_us: int
+    start_us: int
+
+
+def compact(organization_id: int, now_us: int) -> int:
+    """Compact all windows of an organization that are closed; returns how many. Safe to run concurrently."""
+    with db.organization_session(organization_id) as session:
+        closed_us = (now_us - GRACE_US) // WINDOW_US * WINDOW_US
+        found = session.execute(
+            text(
+                "SELECT DISTINCT node_id, step_us, start_us - start_us % :window AS start_us FROM series_blocks "
+                "WHERE start_us < :closed ORDER BY 3, 1, 2"
+            ),
+            {"window": WINDOW_US, "closed": closed_us},
+        )
+        parts = [Part(row.node_id, row.step_us, row.start_us) for row in found]
+    done = 0
+    for part in parts:
+        with db.organization_session(organization_id) as session:
+            done += compact_part(session, organization_id, part)
+    return done
+
+
+def compact_part(session: Session, organization_id: int, part: Part) -> bool:
+    """One window in the session's transaction. False where another worker is at it."""
+    locked = session.execute(
+        text("SELECT pg_try_advisory_xact_lock(:class, CAST(:node % 2147483647 AS integer))"),
+        {"class": _LOCK_CLASS, "node": part.node_id},
+    ).scalar_one()
+    if not locked:
+        return False
+    with driver(session).cursor(binary=True) as cursor:
+        blocks = cursor.execute(
+            "SELECT id, layout_id, start_us, tick_count FROM series_blocks "
+            "WHERE node_id = %b AND step_us = %b AND start_us >= %b AND start_us < %b",
+            (part.node_id, part.step_us, part.start_us, part.start_us + WINDOW_US),
+        ).fetchall()
+        if not blocks:
+            return False
+        _Window(cursor, session, organization_id, part, blocks).write()
+        # By id: a block that arrived meanwhile stays for the next run.
+        cursor.execute(
+            "DELETE FROM series_blocks WHERE id = ANY(%b) AND start_us >= %b AND start_us < %b",
+            ([block[0] for block in blocks], part.start_us, part.start_us + WINDOW_US),
+        )
+    return True
+
+
+class _Window:
+    def __init__(
+        self,
+        cursor: psycopg.Cursor[tuple[Any, ...]],
+        session: Session,
+        organization_id: int,
+        part: Part,
+        blocks: list[tuple[Any, ...]],
+    ) -> None:
+        self._cursor, self._session, self._organization_id, self._part = cursor, session, organization_id, part
+        ends = [start_us + ticks * part.step_us for _, _, start_us, ticks in blocks]
+        self._ticks = (max(ends) - part.start_us) // part.step_us
+        self._blocks_of: dict[int, list[int]] = {}
+        for identity, layout_id, _, _ in blocks:
+            self._blocks_of.setdefault(layout_id, []).append(identity)
+        self._layouts = layouts.contents(session, organization_id, list(self._blocks_of))
+        self._series = np.unique(np.concatenate(list(self._layouts.values())))
+
+    def write(self) -> None:
+        size = max(1, _CHUNK_VALUES // self._ticks)
+        for first in range(0, len(self._series), size):
+            series = self._series[first : first + size]
+            values = self._values(series)
+            self._write_segments(series, values)
+            if TICK_US <= self._part.step_us <= rollups.SECOND.step_us:
+                self._write_rollups(series, values)
+
+    def _values(self, series: IdArray) -> FloatArray:
+        """Ticks of some series over the window, (series, ticks)."""
+        part = self._part
+        values: FloatArray = np.full((len(series), self._ticks), np.nan)
+        for layout_id, content in self._layouts.items():
+            positions = np.flatnonzero(np.isin(content, series))
+            if not len(positions):
+                continue
+            low, count = int(positions[0]), int(positions[-1] - positions[0]) + 1
+            rows = np.searchsorted(series, content[positions])
+            span = (part.start_us, part.start_us + WINDOW_US)
+            for start_us, ticks, encoding, payload in self._cursor.execute(
+                _SLICES, (low, count, self._blocks_of[layout_id], *span)
+            ):
+                decoded = codec.decode_wire(encoding, payload, ticks)[positions - low]
+                first = (start_us - part.start_us) // part.step_us
+                target = values[:, first : first + ticks]
+                # A tick that is missing here may have come in another block.
+                target[rows] = np.where(np.isnan(decoded), target[rows], decoded)
+        return values
+
+    def _write_segments(self, series: IdArray, values: FloatArray) -> None:
+        part = self._part
+        columns: list[list[object]] = [[] for _ in range(4)]
+        for chosen, first, last in runs(~np.isnan(values)):
+            columns[0] += series[chosen].tolist()
+            columns[1] += [part.start_us + first * part.step_us] * len(chosen)
+            columns[2] += [last - first] * len(chosen)
+            columns[3] += codec.encode_segments(values[chosen, first:last])
+        if columns[0]:
+            self._cursor.execute(_SEGMENT, (self._organization_id, part.step_us, *columns))
+
+    def _write_rollups(self, series: IdArray, values: FloatArray) -> None:
+        second = rollups.roll_ticks(values, rollups.SECOND.step_us // self._part.step_us)
+        minute = rollups.roll_up(second, rollups.MINUTE.step_us // rollups.SECOND.step_us)
+        for level, rollup in ((rollups.SECOND, second), (rollups.MINUTE, minute)):
+            rollups.write(self._session, self._organization_id, level, series, self._part.start_us, rollup)

@@ -1,0 +1,175 @@
+"""Rollups: minimum, maximum, sum and count of ticks per second and per minute, in packed rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy.orm import Session
+
+from jitterscope.series import codec
+from jitterscope.series.landing import driver
+from jitterscope.series.runs import runs
+from jitterscope.series.types import FloatArray
+from jitterscope.series.window import MAX_ROW_US
+
+_MERGED_AT_ONCE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """`row_us` is how much time the long rows cover that short ones are merged into."""
+
+    table: str
+    step_us: int
+    row_us: int
+
+
+SECOND = Level("series_rollups_1s", 1_000_000, 3_600_000_000)
+MINUTE = Level("series_rollups_1m", 60_000_000, 86_400_000_000)
+LEVELS = (SECOND, MINUTE)
+
+
+@dataclass(frozen=True, slots=True)
+class Rollup:
+    """Arrays of one shape (…, steps). Where `ticks` is 0, the others are NaN."""
+
+    low: FloatArray
+    high: FloatArray
+    total: FloatArray
+    ticks: FloatArray
+
+    @classmethod
+    def empty(cls, shape: tuple[int, ...]) -> Rollup:
+        return cls(np.full(shape, np.nan), np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape))
+
+    def rows(self, chosen: NDArray[np.int64] | slice, steps: slice) -> Rollup:
+        return Rollup(*(part[chosen, steps] for part in self.parts))
+
+    @property
+    def parts(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        return self.low, self.high, self.total, self.ticks
+
+    def add(self, row: int, first: int, other: Rollup) -> None:
+        """Combine another one-dimensional rollup into a row, from step `first` on; parts that reach out are cut."""
+        skip = max(0, -first)
+        length = min(other.low.shape[0], self.low.shape[1] - first) - skip
+        if length <= 0:
+            return
+        here, there = slice(first + skip, first + skip + length), slice(skip, skip + length)
+        self.low[row, here] = np.fmin(self.low[row, here], other.low[there])
+        self.high[row, here] = np.fmax(self.high[row, here], other.high[there])
+        both = self.total[row, here] + other.total[there]
+        either = np.fmax(self.total[row, here], other.total[there])
+        self.total[row, here] = np.where(np.isnan(both), either, both)
+        self.ticks[row, here] += other.ticks[there]
+
+
+def roll_ticks(values: FloatArray, factor: int) -> Rollup:
+    """Rollup of each row of (rows, ticks), `factor` ticks a step; the last step may have fewer."""
+    steps = _folded(values, factor, np.nan)
+    present = ~np.isnan(steps)
+    ticks = present.sum(axis=2).astype(np.float64)
+    total = np.where(present, steps, 0.0).sum(axis=2)
+    total[ticks == 0] = np.nan
+    return Rollup(np.fmin.reduce(steps, axis=2), np.fmax.reduce(steps, axis=2), total, ticks)
+
+
+def roll_up(fine: Rollup, factor: int) -> Rollup:
+    """A coarser rollup of a finer one."""
+    ticks = _folded(fine.ticks, factor, 0.0).sum(axis=2)
+    total = np.nansum(_folded(fine.total, factor, np.nan), axis=2)
+    total[ticks == 0] = np.nan
+    return Rollup(
+        np.fmin.reduce(_folded(fine.low, factor, np.nan), axis=2),
+        np.fmax.reduce(_folded(fine.high, factor, np.nan), axis=2),
+        total,
+        ticks,
+    )
+
+
+def _folded(values: FloatArray, factor: int, filler: float) -> FloatArray:
+    pad = -values.shape[1] % factor
+    padded = np.pad(values, ((0, 0), (0, pad)), constant_values=filler) if pad else values
+    return padded.reshape(len(values), -1, factor)
+
+
+def write(
+    session: Session, organization_id: int, level: Level, series: NDArray[np.int64], start_us: int, rollup: Rollup
+) -> None:
+    """Insert a row for each series, cut to the steps that have ticks."""
+    columns: list[list[object]] = [[] for _ in range(7)]
+    for chosen, first, last in runs(rollup.ticks > 0):
+        part = rollup.rows(chosen, slice(first, last))
+        payloads = [codec.encode_segments(values) for values in part.parts]
+        columns[0] += series[chosen].tolist()
+        columns[1] += [start_us + first * level.step_us] * len(chosen)
+        columns[2] += [last - first] * len(chosen)
+        for column, values in zip(columns[3:], payloads, strict=True):
+            column += values
+    if columns[0]:
+        with driver(session).cursor() as cursor:
+            cursor.execute(
+                f"INSERT INTO {level.table} "  # noqa: S608
+                "(organization_id, series_id, start_us, tick_count, low, high, total, ticks) SELECT %b, one.* FROM unnest(%b::bigint[], %b::bigint[], %b::integer[], %b::bytea[], %b::bytea[], "
+                "%b::bytea[], %b::bytea[]) AS one",
+                (organization_id, *columns),
+            )
+
+
+def read(
+    session: Session,
+    level: Level,
+    series: Sequence[int],
+    from_us: int,
+    steps: int,
+    earliest_us: int | None = None,
+    before_us: int | None = None,
+) -> tuple[Rollup, dict[int, int]]:
+    """Combined rollups of a window that starts at `from_us` (a multiple of the level's step): arrays (series, steps),
+    and for each series with rows the end of the last one (µs). Only rows that start in
+    [earliest_us, before_us) are read; by default all that reach into the window."""
+    row_of = {identity: row for row, identity in enumerate(series)}
+    result = Rollup.empty((len(series), steps))
+    ends: dict[int, int] = {}
+    to_us = from_us + steps * level.step_us if before_us is None else before_us
+    after_us = from_us - level.row_us - MAX_ROW_US if earliest_us is None else earliest_us - 1
+    with driver(session).cursor(binary=True) as cursor:
+        rows = cursor.execute(
+            f"SELECT series_id, start_us, tick_count, low, high, total, ticks FROM {level.table} "  # noqa: S608
+            "WHERE series_id = ANY(%b) AND start_us > %b AND start_us < %b",
+            (list(series), after_us, to_us),
+        ).fetchall()
+    payloads = [payload for row in rows for payload in row[3:]]
+    decoded = codec.decode_segments(payloads, [row[2] for row in rows for _ in range(4)])
+    for number, (identity, start_us, tick_count, *_) in enumerate(rows):
+        part = Rollup(*decoded[4 * number : 4 * number + 4])
+        result.add(row_of[identity], (start_us - from_us) // level.step_us, part)
+        ends[identity] = max(ends.get(identity, 0), start_us + tick_count * level.step_us)
+    return result, ends
+
+
+def merge_rows(session: Session, organization_id: int, level: Level, from_us: int) -> int:
+    """Make one row of the short rows of each series that start in [from_us, from_us + row_us); returns how many
+    series changed. Longer rows that begin before stay as they are."""
+    to_us = from_us + level.row_us
+    with driver(session).cursor() as cursor:
+        found = cursor.execute(
+            f"SELECT series_id, max(start_us + tick_count * {level.step_us}::bigint) FROM {level.table} "  # noqa: S608
+            "WHERE start_us >= %s AND start_us < %s GROUP BY series_id HAVING count(*) > 1 ORDER BY series_id",
+            (from_us, to_us),
+        ).fetchall()
+        for at in range(0, len(found), _MERGED_AT_ONCE):
+            chunk = found[at : at + _MERGED_AT_ONCE]
+            series = [identity for identity, _ in chunk]
+            # The last row can reach beyond the end of the window.
+            steps = (max(end for _, end in chunk) - from_us) // level.step_us
+            rollup, _ = read(session, level, series, from_us, steps, earliest_us=from_us, before_us=to_us)
+            cursor.execute(
+                f"DELETE FROM {level.table} WHERE series_id = ANY(%s) AND start_us >= %s AND start_us < %s",  # noqa: S608
+                (series, from_us, to_us),
+            )
+            write(session, organization_id, level, np.array(series, np.int64), from_us, rollup)
+    return len(found)
