@@ -17,10 +17,10 @@ def enable_tenant_rls(table: str, privileges: str = "SELECT, INSERT, UPDATE, DEL
     policies of the parent do not hold for those who read them directly.
     """
     op.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
-    op.execute(
-        f"CREATE POLICY tenant ON {table} TO {APP_ROLE} "
-        f"USING (organization_id = {CURRENT_ORGANIZATION}) WITH CHECK (organization_id = {CURRENT_ORGANIZATION})"
-    )
+    # Not a plain equality: together with `organization_id = 7` in a statement the planner would derive a constant
+    # condition, on which TimescaleDB 2.19 fails for UPDATE and DELETE ("variable not found in subplan target list").
+    rule = f"organization_id = ANY (ARRAY[{CURRENT_ORGANIZATION}])"
+    op.execute(f"CREATE POLICY tenant ON {table} TO {APP_ROLE} USING ({rule}) WITH CHECK ({rule})")
     op.execute(f"GRANT {privileges} ON {table} TO {APP_ROLE}")
 
 
