@@ -10,8 +10,9 @@ import (
 
 // buffer is one memory-mapped open-batch file.
 type buffer struct {
-	path string
-	data []byte
+	path   string
+	data   []byte
+	sealed Sealed // what Rotate returns, kept here so that rotating does not allocate
 }
 
 // openBuffer maps path, making it if it does not exist or has another layout. leftover is true where the file holds a
@@ -39,6 +40,7 @@ func openBuffer(path string) (b *buffer, leftover bool, err error) {
 		return nil, false, fmt.Errorf("map %s: %w", path, err)
 	}
 	b = &buffer{path: path, data: data}
+	b.sealed.buffer = b
 	if b.header().magic != layoutMagic {
 		*b.header() = header{magic: layoutMagic}
 	}

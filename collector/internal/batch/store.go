@@ -60,7 +60,7 @@ func Open(directoryPath string, spoolID [16]byte, nextSequence uint64, machineID
 			s.next = sequence + 1
 		}
 		if leftover {
-			leftovers = append(leftovers, &Sealed{buffer: b})
+			leftovers = append(leftovers, &b.sealed)
 		}
 	}
 	if len(leftovers) == 2 && leftovers[0].Sequence() > leftovers[1].Sequence() {
@@ -109,7 +109,7 @@ func (s *Store) Rotate(firstTick int64) (*Sealed, error) {
 	s.dir.rotate()
 	old.setState(stateSealing)
 	s.open(other, firstTick)
-	return &Sealed{buffer: old}, nil
+	return &old.sealed, nil
 }
 
 // Resource returns the resource of kind and key, making it if it is new.

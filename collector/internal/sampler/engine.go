@@ -100,6 +100,22 @@ func (e *Engine) EachCounter(yield func(source, name string, value float64)) {
 
 // Run samples until ctx ends, then closes the sources. It returns early only where nothing can be sampled at all.
 func (e *Engine) Run(ctx context.Context) error {
+	if err := e.Prepare(ctx); err != nil {
+		return err
+	}
+	var wait sync.WaitGroup
+	wait.Go(func() { e.discoverLoop(ctx) })
+	e.loop(ctx)
+	wait.Wait()
+	e.closeSources()
+	if sealed, err := e.store.Rotate(e.nextTick()); err == nil {
+		e.config.Sealed(sealed)
+	}
+	return nil
+}
+
+// Prepare starts the sources and has them find what there is. Run does it by itself.
+func (e *Engine) Prepare(ctx context.Context) error {
 	e.openGroups()
 	e.startSources(ctx)
 	if len(e.running) == 0 {
@@ -107,11 +123,21 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	e.refreshGroups(ctx)
 	e.discover(ctx)
+	return nil
+}
 
-	var wait sync.WaitGroup
-	wait.Go(func() { e.discoverLoop(ctx) })
-	e.loop(ctx)
-	wait.Wait()
+// Ticker returns a function that samples one tick after the other without waiting, for measurements.
+func (e *Engine) Ticker() func() {
+	state := &loopState{}
+	recorder := &Recorder{store: e.store}
+	number := nowUS()/batch.StepUS - 1
+	return func() {
+		number++
+		e.tick(state, number, (number+1)*batch.StepUS, recorder)
+	}
+}
+
+func (e *Engine) closeSources() {
 	for _, r := range e.running {
 		if finisher, ok := r.Source.(Finisher); ok {
 			finisher.Finish()
@@ -120,10 +146,6 @@ func (e *Engine) Run(ctx context.Context) error {
 			e.log.Warn("closing a source failed", "source", r.Name(), "error", err)
 		}
 	}
-	if sealed, err := e.store.Rotate(e.nextTick()); err == nil {
-		e.config.Sealed(sealed)
-	}
-	return nil
 }
 
 func (e *Engine) startSources(ctx context.Context) {
