@@ -6,8 +6,7 @@ import time
 from dataclasses import dataclass
 
 import structlog
-from sqlalchemy import func, or_, select
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from jitterscope.db import organization_session
@@ -15,6 +14,7 @@ from jitterscope.diagnosis.engine import diagnose
 from jitterscope.incidents import snapshots
 from jitterscope.incidents.models import IncidentRow, WatchRow
 from jitterscope.incidents.service import apply_diagnosis, resolve_silent
+from jitterscope.incidents.watches import note_triggers
 from jitterscope.inventory import service as inventory
 from jitterscope.settings import settings
 
@@ -36,20 +36,11 @@ class Outcome:
 def on_trigger(organization_id: int, resource_id: int, at_us: int, reason: str) -> Outcome | None:
     """Diagnose the cgroup that a triggered resource belongs to. None where it belongs to none."""
     with organization_session(organization_id) as session:
-        subject = inventory.owning_cgroup(session, resource_id)
-        if subject is None:
-            log.info("trigger_without_cgroup", organization_id=organization_id, resource_id=resource_id, reason=reason)
-            return None
-        statement = insert(WatchRow).values(
-            organization_id=organization_id, subject_id=subject.id, triggered_us=at_us, diagnosed_us=0
-        )
-        session.execute(
-            statement.on_conflict_do_update(
-                index_elements=["organization_id", "subject_id"],
-                set_={"triggered_us": func.greatest(WatchRow.triggered_us, at_us)},
-            )
-        )
-    return diagnose_subject(organization_id, subject.id)
+        subjects = note_triggers(session, {resource_id: at_us})
+    if not subjects:
+        log.info("trigger_without_cgroup", organization_id=organization_id, resource_id=resource_id, reason=reason)
+        return None
+    return diagnose_subject(organization_id, subjects[0])
 
 
 def diagnose_subject(organization_id: int, subject_id: int, *, only_newer: bool = False) -> Outcome | None:
@@ -89,7 +80,7 @@ def _has_newer(session: Session, subject_id: int) -> bool:
     subject = inventory.resource(session, subject_id)
     if subject is None:
         return True
-    clock_us = snapshots.node_clock_us(session, subject.node_id)
+    clock_us = inventory.node_clock_us(session, subject.node_id)
     watch = session.get(WatchRow, (session.info["organization_id"], subject_id))
     return clock_us is None or watch is None or clock_us > watch.diagnosed_us
 

@@ -117,7 +117,7 @@ class TimelineCpu(Schema):
 
     t_us: list[int]
     step_us: int
-    cpu_ratio: list[float | None]  # CPUs used: usage_us / step_us; per point the maximum when downsampled
+    cpu_ratio: list[float | None]  # CPUs used: usage_us / step_us; per point the maximum of its ticks when downsampled
     throttled_us: list[float | None]
     throttled_periods: list[float | None]
 
@@ -130,7 +130,9 @@ class TimelineSpan(Schema):
 
 
 class TimelineQueries(Schema):
-    """One entry a DNS answer. `complete` spans hold every query; outside them only slow ones were kept."""
+    """One entry a DNS answer; `t_us` is when its query reached the server, so that answers which waited for the same
+    moment form a staircase. `queue_wait_us` is -1 where it is not known. `complete` spans hold every query; outside
+    them only slow ones were kept."""
 
     t_us: list[int]
     latency_us: list[int]

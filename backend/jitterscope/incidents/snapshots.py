@@ -39,18 +39,12 @@ class Loaded:
     clock_us: int
 
 
-def node_clock_us(session: Session, node_id: int) -> int | None:
-    """End of the newest tick of a node: the data's own clock. None where it never sent any."""
-    span = series.data_span(session, node_id)
-    return None if span is None else span[1]
-
-
 def load(session: Session, cgroup_id: int, window_us: int) -> Loaded | None:
     """The newest `window_us` of a cgroup. None where there is no such cgroup, or no data of its node."""
     subject = inventory.resource(session, cgroup_id)
     if subject is None:
         return None
-    clock_us = node_clock_us(session, subject.node_id)
+    clock_us = inventory.node_clock_us(session, subject.node_id)
     if clock_us is None:
         return None
     end_us = clock_us - clock_us % TICK_US

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from jitterscope.cache import ValkeyError, valkey
 from jitterscope.db import after_commit
+from jitterscope.incidents.watches import note_triggers
 from jitterscope.worker import send
 
 log = structlog.get_logger(__name__)
@@ -32,6 +33,8 @@ def enqueue(session: Session, organization_id: int, triggers: Sequence[Trigger])
     for trigger in sorted(triggers, key=lambda one: one.at_us):
         newest[trigger.resource_id] = trigger
     if newest:
+        # Also where the message below is lost, the scheduled diagnosis comes by.
+        note_triggers(session, {one.resource_id: one.at_us for one in newest.values()})
         after_commit(session, lambda: _queue(organization_id, list(newest.values())))
 
 

@@ -83,6 +83,13 @@ def store_sources(session: Session, organization_id: int, node_id: int, sources:
         )  # fmt: skip
 
 
+def sealed_at_us(session: Session, node_id: int) -> int | None:
+    """When the newest batch of a node's collector was sealed; None where there is none."""
+    statement = text("SELECT sealed_at_us FROM collectors WHERE node_id = :node")
+    newest: int | None = session.scalar(statement, {"node": node_id})
+    return newest
+
+
 def sources_of(session: Session, node_id: int) -> list[SourceRow]:
     """The sources of a node's collector, by name."""
     rows = session.execute(

@@ -61,6 +61,11 @@ def facts(
     return fact_store.in_effect(session, resource_ids, from_us, to_us)
 
 
+def node_clock_us(session: Session, node_id: int) -> int | None:
+    """When the newest batch of a node was sealed (µs since the epoch): the clock of its data. None: no collector."""
+    return collectors.sealed_at_us(session, node_id)
+
+
 def sources(session: Session, node_id: int) -> list[SourceRow]:
     """What the collector of a node can and cannot measure, as it last said."""
     return collectors.sources_of(session, node_id)

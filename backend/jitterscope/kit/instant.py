@@ -1,0 +1,29 @@
+"""Points in time as users write them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+_LATEST_US = 32_503_680_000_000_000  # the year 3000
+
+
+class BadInstant(ValueError):
+    """The text is no time."""
+
+
+def parse_us(text: str) -> int:
+    """µs since the epoch from RFC 3339 with a time zone, or from µs since the epoch in digits. Raises BadInstant."""
+    if text.isascii() and text.isdigit():
+        us = int(text)
+    else:
+        try:
+            # A + in a query string that was not escaped arrives as a space.
+            time = datetime.fromisoformat(text.replace(" ", "+") if "T" in text else text)
+        except ValueError as error:
+            raise BadInstant(f"{text!r} is neither RFC 3339 nor µs since the epoch") from error
+        if time.tzinfo is None:
+            raise BadInstant(f"{text!r} has no time zone; add Z for UTC")
+        us = round(time.timestamp() * 1_000_000)
+    if not 0 <= us <= _LATEST_US:
+        raise BadInstant(f"{text!r} is out of range")
+    return us
