@@ -18,10 +18,10 @@ ENOUGH_TICKS = 5
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """CPU of a tick = fixed + per_query × queries. `load_us` is that per tick, from arrivals, so throttling cannot cap it.
+    """CPU of a tick = fixed + per_query × queries; `load_us` is that per tick, from arrivals: no throttling caps it.
 
     `measured`: "quiet" from undisturbed ticks; "stall" from CPU per answer inside the stalls, where there are no
-    other ticks (an upper bound: GC is in it); "usage" without DNS data: the median of the undisturbed ticks.
+    quiet ticks (an upper bound: GC is in it); "usage" without DNS data: the median of the undisturbed ticks.
     """
 
     measured: Literal["quiet", "stall", "usage", "none"]

@@ -56,7 +56,7 @@ def find(cpu: Cpu, ignore: BoolArray) -> list[Episode]:
         floor = found[-1].end if found else 0
         first, last = int(group[0]), int(group[-1])
         start = max(floor, first - cpu.lag)
-        # Saved burst or an idle start of the period can carry the first tick of a stall: follow CPU use back, 1 s at most.
+        # Saved burst or an idle start of the period can carry the first tick of a stall: follow it back, 1 s at most.
         while start > max(floor, first - cpu.lag - 10) and cpu.usage_us[start - 1] > raised:
             start -= 1
         end = last + 1

@@ -14,8 +14,8 @@ from jitterscope.diagnosis.stats import BoolArray, dilate
 
 # A cycle may take this many times what cheap cycles of the same process take before the rest counts as standing still.
 STRETCH = 3.0
-# With cycles this close together (share of time) the collector never rests.
-CONTINUOUS = 0.6
+# A collector that runs for more than this share of the time never rests.
+CONTINUOUS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,6 @@ class GcCost:
     start_us: int
     step_us: int
     cpus: float
-    long_cycle_us: float
 
     def most_us(self, episode: Episode) -> float:
         """The most CPU time (µs) that GC can have used in the episode."""
@@ -56,13 +55,12 @@ class GcCost:
         """Share of the episode in which a cycle was running."""
         return float(np.nansum(self.active_us[episode.ticks])) / max(1, episode.length * self.step_us)
 
-    def back_to_back(self, episode: Episode) -> bool:
-        """Do long cycles follow each other without rest? (Short ones also do in an allocating server under load.)"""
-        low, high = self._span(episode)
-        lengths = [c.end_us - c.start_us for c in self.cycles if c.end_us > low and c.start_us < high]
-        if not lengths:
-            return self.share_of_time(episode) >= CONTINUOUS
-        return float(np.median(lengths)) >= self.long_cycle_us
+    def rests(self, episode: Episode) -> bool:
+        """Is the collector idle for half of the time around the episode (1.5 s to either side)?"""
+        margin = 1_500_000 // self.step_us
+        around = self.active_us[max(0, episode.start - margin) : episode.end + margin]
+        known = around[np.isfinite(around)]
+        return len(known) < margin or float(known.mean()) < CONTINUOUS * self.step_us
 
     def _span(self, episode: Episode) -> tuple[int, int]:
         return self.start_us + episode.start * self.step_us, self.start_us + episode.end * self.step_us
@@ -102,7 +100,6 @@ def gc_cost(
         start_us=snapshot.start_us,
         step_us=snapshot.step_us,
         cpus=cpus,
-        long_cycle_us=2.0 * cpu.period_us,
     )
 
 

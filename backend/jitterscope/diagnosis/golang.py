@@ -9,9 +9,13 @@ import math
 import re
 from dataclasses import dataclass
 
+import numpy as np
+
 from jitterscope.diagnosis.signals import number
 from jitterscope.diagnosis.snapshot import ResourceView
 
+# From this share of GOMEMLIMIT on the runtime starts cycles because of it.
+NEAR = 0.85
 _SUFFIX = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 
 
@@ -89,6 +93,21 @@ def default_maxprocs(process: ResourceView, limit: float, cpus: float | None) ->
     if container_aware(process) and math.isfinite(limit):
         return int(min(cpus, max(2, math.ceil(limit))))
     return int(cpus)
+
+
+def counted_memory_bytes(cgroup: ResourceView, process: ResourceView) -> float | None:
+    """Memory that counts against GOMEMLIMIT, as nearly as it was recorded: anonymous memory, else the live heap."""
+    values = cgroup.series.get("memory_anon_bytes")
+    if values is not None and np.isfinite(values).any():
+        return float(np.nanmedian(values))
+    return heap_live_bytes(process)
+
+
+def at_memory_limit(cgroup: ResourceView, process: ResourceView) -> bool:
+    """GOMEMLIMIT is set and memory is near it, as far as anybody can tell: the limit, not growth, starts cycles."""
+    limit = memory_limit_bytes(process)
+    used = counted_memory_bytes(cgroup, process)
+    return limit is not None and (used is None or used >= NEAR * limit)
 
 
 def heap_live_bytes(process: ResourceView) -> float | None:

@@ -165,7 +165,7 @@ def _source(view: ResourceView, events: list[Event]) -> Literal["uprobe", "metri
     named = view.fact("go.gc_source") or next((event.attributes.get("source", "") for event in events), "")
     for known in ("uprobe", "metrics", "threads"):
         if named == known:
-            return known  # type: ignore[return-value]
+            return known
     return "unknown"
 
 
@@ -181,7 +181,7 @@ def _active(snapshot: Snapshot, events: list[Event]) -> FloatArray:
 
 
 def startup(snapshot: Snapshot, dns: Dns) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Ticks in which a process of the subject is still starting: it loads, collects and is throttled, and serves nobody.
+    """Ticks in which a process of the subject is starting: it loads, collects, is throttled, and serves nobody.
 
     From its start until 1 s after the first answer of a DNS server (at most 30 s), or for 10 s where there is none.
     """

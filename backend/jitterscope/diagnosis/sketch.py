@@ -12,7 +12,7 @@ def bucket_of(value_us: NDArray[np.float64]) -> NDArray[np.int64]:
     """Bucket index of each value (µs): the smallest b with value <= GAMMA**b; values of 1 µs or less are 0."""
     clipped = np.maximum(value_us, 1.0)
     # The epsilon keeps exact powers of gamma in their own bucket despite rounding.
-    return np.ceil(np.log(clipped) / np.log(GAMMA) - 1e-9).astype(np.int64)
+    return np.asarray(np.ceil(np.log(clipped) / np.log(GAMMA) - 1e-9), dtype=np.int64)
 
 
 def value_of(bucket: NDArray[np.int64]) -> NDArray[np.float64]:

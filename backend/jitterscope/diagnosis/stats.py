@@ -68,7 +68,7 @@ class LeadLag:
 
 
 def lead_lag(first: FloatArray, second: FloatArray, max_ticks: int) -> LeadLag:
-    """The lag within ±max_ticks at which the two correlate best; ties go to the smallest lag. r is 0 without variance."""
+    """The lag within ±max_ticks at which the two correlate best; ties go to the smallest lag. r is 0 where flat."""
     best = LeadLag(0, 0.0)
     for lag in sorted(range(-max_ticks, max_ticks + 1), key=lambda value: (abs(value), -value)):
         a = first[: len(first) - lag] if lag >= 0 else first[-lag:]

@@ -16,7 +16,7 @@ from jitterscope.diagnosis import episodes as episode_finder
 from jitterscope.diagnosis.demand import Demand
 from jitterscope.diagnosis.episodes import Episode
 from jitterscope.diagnosis.gc_cost import GcCost, gc_cost
-from jitterscope.diagnosis.golang import maxprocs
+from jitterscope.diagnosis.golang import at_memory_limit, maxprocs
 from jitterscope.diagnosis.signals import (
     Cpu,
     Dns,
@@ -37,6 +37,7 @@ from jitterscope.diagnosis.whatif import cfs
 Mechanism = Literal["gc", "spiral", "requests", "load", "other", "unclear"]
 
 LONG_S = 3.0  # a stall this long is judged while it lasts
+LEVEL_S = 10.0  # uncounted work at the limit for this long is a load level
 BURST_S = 5.0  # arrivals raised for longer are a load level, not a burst
 RISE = 1.5  # arrivals this much above the recent level are raised
 EXPLAINS = 0.5  # a demand that gives at least half of the throttled periods explains them
@@ -115,16 +116,20 @@ def analyse(snapshot: Snapshot) -> Throttling:
     if go is not None:
         procs = maxprocs(go.view, cpu.limit, number(snapshot.node.fact("node.cpus"))).value
         cost = gc_cost(snapshot, go, cpu, procs, process_cpu.get(go.view.id), demand, starting)
-    judged = tuple(_judge(episode, cpu, dns, demand, cost) for episode in found)
+    limited = go is not None and at_memory_limit(snapshot.subject, go.view)
+    judged = tuple(_judge(episode, cpu, dns, demand, cost, limited) for episode in found)
     active = np.nan_to_num(active_us) > 0
     return Throttling(cpu, dns, go, np.isfinite(active_us), active, demand, judged, starting, process_cpu)
 
 
-def _judge(episode: Episode, cpu: Cpu, dns: Dns, demand: Demand, cost: GcCost | None) -> Judged:
+def _judge(episode: Episode, cpu: Cpu, dns: Dns, demand: Demand, cost: GcCost | None, memory_limited: bool) -> Judged:
     quota = cpu.quota_us[episode.ticks]
     used = float(np.nansum(cpu.usage_us[episode.ticks]))
     load = np.nan_to_num(demand.load_us[episode.ticks], nan=0.0)
     seconds = episode.length * cpu.step_us / 1e6
+    # Work that could not run before (the node gave no CPU) is done now; it is the queries' all the same.
+    late_us = _held_back(episode, cpu, demand)
+    load[:1] += late_us
     queries_us = min(used, float(load.sum()))
     beyond = max(0.0, used - queries_us)
     gc_limit = cost.most_us(episode) if cost else 0.0
@@ -156,7 +161,7 @@ def _judge(episode: Episode, cpu: Cpu, dns: Dns, demand: Demand, cost: GcCost | 
         still_raised=still_raised,
         measured=demand.measured,
         gc_time=gc_time,
-        back_to_back=cost.back_to_back(episode) if cost else False,
+        spiral=memory_limited and cost is not None and not cost.rests(episode),
         gc_known=cost is None or bool(cost.known[episode.ticks].mean() > 0.8),
         busy_load=float(np.nanmean(load)) >= 0.85 * float(quota.mean()),
     )
@@ -183,12 +188,12 @@ def _mechanism(
     still_raised: bool,
     measured: str,
     gc_time: float,
-    back_to_back: bool,
+    spiral: bool,
     gc_known: bool,
     busy_load: bool,
 ) -> Mechanism:
     long = seconds >= LONG_S
-    if back_to_back and gc_time >= 0.6 and long:
+    if spiral:
         return "spiral"
     if by_queries >= EXPLAINS or (long and busy_load) or (measured == "stall" and long):
         # The queries alone need more than the quota: for a while, or as a level?
@@ -197,6 +202,9 @@ def _mechanism(
         if long or busy_load:
             return "load" if used_us >= 0.7 * quota_us * length else "unclear"
         return "unclear"
+    if measured in ("none", "usage") and seconds >= LEVEL_S and gc_time < 0.6 and used_us >= 0.85 * quota_us * length:
+        # Nobody counts the work; but what uses its whole limit for so long is no burst.
+        return "load"
     if measured in ("none", "stall"):
         return "unclear"
     lacked = max(gc_us, other_us)
@@ -206,6 +214,17 @@ def _mechanism(
         return "gc"
     # "Something else" is a claim about absence: only with the whole stall seen, and GC watched during it.
     return "other" if closed and not cut and gc_known else "unclear"
+
+
+def _held_back(episode: Episode, cpu: Cpu, demand: Demand) -> float:
+    """CPU (µs) that the queries just before a stall needed and did not get."""
+    missing = 0.0
+    for tick in range(episode.start - 1, max(-1, episode.start - 21), -1):
+        used, load = cpu.usage_us[tick], demand.load_us[tick]
+        if not (np.isfinite(used) and np.isfinite(load)) or used >= 0.7 * load:
+            break
+        missing += load - used
+    return missing
 
 
 def _arrivals(episode: Episode, cpu: Cpu, dns: Dns, demand: Demand) -> tuple[float, float, bool]:

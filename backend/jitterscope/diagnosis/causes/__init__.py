@@ -1,1 +1,1 @@
-"""Rules, one a file: `<area>/<cause>.py` exports CAUSE; `<cause>_scenario.py` beside it makes telemetry of the fault."""
+"""Rules, one a file: `<area>/<cause>.py` exports CAUSE, `<cause>_scenario.py` beside it makes its telemetry."""

@@ -19,7 +19,8 @@ REFERENCES = [
     "https://github.com/kubernetes/kubernetes/issues/104516",
 ]
 WHO = {
-    "kubernetes": "The kubelet cannot set it (no field in the pod spec): it takes an agent on the node, such as Koordinator's CPUBurst.",
+    "kubernetes": "The kubelet cannot set it (no field in the pod spec): it takes an agent on the node, such as "
+    "Koordinator's CPUBurst.",
     "docker": "docker run has no flag for it; the OCI runtime has (linux.resources.cpu.burst).",
     "systemd": "Few systemd versions know it: write it to the cgroup from an ExecStartPost of the unit.",
 }
@@ -27,7 +28,10 @@ WHO = {
 
 def for_gc(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], found: Found) -> Fix | None:
     cpus = _cpus(snapshot, throttling)
-    what = f"one GC cycle adds {gc_demand.peak_us(throttling, judged) / max(1.0, throttling.cpu.period_quota_us):.1f} quotas of CPU"
+    what = (
+        "one GC cycle adds "
+        f"{gc_demand.peak_us(throttling, judged) / max(1.0, throttling.cpu.period_quota_us):.1f} quotas of CPU"
+    )
     return _propose(snapshot, throttling, found, gc_demand.unthrottled(throttling, judged, cpus), what, cpus)
 
 
@@ -39,7 +43,10 @@ def for_requests(snapshot: Snapshot, throttling: Throttling, judged: list[Judged
 
 def for_bursts(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], found: Found) -> Fix | None:
     cpus = number(snapshot.node.fact("node.cpus")) or float("inf")
-    what = f"one burst adds {gc_demand.peak_us(throttling, judged) / max(1.0, throttling.cpu.period_quota_us):.1f} quotas of CPU"
+    what = (
+        "one burst adds "
+        f"{gc_demand.peak_us(throttling, judged) / max(1.0, throttling.cpu.period_quota_us):.1f} quotas of CPU"
+    )
     return _propose(snapshot, throttling, found, gc_demand.unthrottled(throttling, judged, cpus), what, cpus)
 
 
@@ -64,13 +71,15 @@ def _propose(
     before = cfs.replay(demand_us, step, quota, period, cpu.burst_us or 0.0, cpus).throttled_periods
     after = cfs.replay(demand_us, step, quota, period, float(quota), cpus).throttled_periods
     ratio = after / before if before else float("nan")
-    verdict, slow, throttled = "unknown", None, None
+    verdict = "unknown"
+    slow: Interval | None = None
+    throttled: Interval | None = None
     if np.isfinite(ratio):
         verdict = "removes" if ratio < 0.02 else "reduces" if ratio <= 0.6 else "cannot_help"
         low, high = max(0.0, ratio - 0.25), min(1.3, ratio + 0.5)
         inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "slow_in_stalls"), 0)
-        slow: Interval | None = predict.scaled(found.impact, inside, low, min(ratio, 1.0), high)
-        throttled: Interval | None = predict.throttled(found.impact, low, min(ratio, 1.0), high)
+        slow = predict.scaled(found.impact, inside, low, min(ratio, 1.0), high)
+        throttled = predict.throttled(found.impact, low, min(ratio, 1.0), high)
     opening = {"removes": "", "reduces": "Helps in part: ", "cannot_help": "Cannot help enough: ", "unknown": ""}[
         verdict
     ]
@@ -78,8 +87,9 @@ def _propose(
     return Fix(
         id="cfs_burst",
         title=f"CFS burst of {say.ms(quota)} (as much as the quota, the most the kernel allows)",
-        summary=f"{opening}{what}; burst adds at most one quota to what a period may use, from what earlier periods left.",
-        verdict=verdict,  # type: ignore[arg-type]
+        summary=f"{opening}{what}; burst adds at most one quota to what a period may use, from what earlier "
+        "periods left.",
+        verdict=verdict,
         predicted_slow_ratio=slow,
         predicted_throttled_ratio=throttled,
         precondition=None if kernel else "Linux 5.14 or later",

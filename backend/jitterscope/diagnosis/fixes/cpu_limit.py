@@ -39,7 +39,8 @@ def for_gc(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], fou
     why = (
         f"GC and queries together can never use more than {limit:g} CPUs at once here."
         if limit >= ceiling
-        else f"The largest cycle adds {gc_demand.peak_us(throttling, judged) / 1e6:.2f} s of CPU; with this limit it fits into one period."
+        else f"The largest cycle adds {gc_demand.peak_us(throttling, judged) / 1e6:.2f} s of CPU; with this "
+        "limit it fits into one period."
     )
     return _fix(snapshot, throttling, found, limit, why, "removes", 0.0, 0.0, 0.05, node)
 
@@ -52,7 +53,7 @@ def for_load(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], f
         inside[item.episode.ticks] = True
     load = throttling.demand.load_us[inside & np.isfinite(throttling.demand.load_us)]
     if not len(load):
-        return None
+        return _unknown(snapshot, throttling)
     # Half a second of demand at a time: shorter peaks are carried by the margin.
     window = min(len(load), 5)
     smooth = np.convolve(load, np.ones(window) / window, mode="valid")
@@ -60,11 +61,33 @@ def for_load(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], f
     node = number(snapshot.node.fact("node.cpus"))
     replayed = cfs.replay(np.nan_to_num(throttling.demand.load_us), cpu.step_us, limit * cpu.period_us, cpu.period_us)
     rest = replayed.throttled_periods / max(1, throttling.throttled_periods)
-    why = f"The queries of the stalls need up to {smooth.max() / cpu.step_us:.2f} CPU; this leaves {MARGIN - 1:.0%} headroom."
+    why = (
+        f"The queries of the stalls need up to {smooth.max() / cpu.step_us:.2f} CPU; this leaves "
+        f"{MARGIN - 1:.0%} headroom."
+    )
     verdict = "removes" if rest < 0.02 else "reduces"
     if node is not None and limit > node:
         verdict, why = "reduces", why + f" That is more than the {node:g} CPUs of the node: spread the load instead."
     return _fix(snapshot, throttling, found, limit, why, verdict, 0.0, rest, max(0.05, 2 * rest), node)
+
+
+def _unknown(snapshot: Snapshot, throttling: Throttling) -> Fix:
+    """Twice the limit to try, where throttling hides how much the work wants and nobody counts it."""
+    limit = _round_up(2 * throttling.cpu.limit)
+    texts, undo = patches.cpu_limit(snapshot, throttling.cpu, limit)
+    return Fix(
+        id="raise_cpu_limit",
+        title=f"Raise the CPU limit from {throttling.cpu.limit:g}, for a start to {limit:g}",
+        summary="How much it needs cannot be seen while it is throttled: try twice as much and look again.",
+        verdict="unknown",
+        patches=texts,
+        caveats=[
+            "What is not limited by the work that arrives (a batch job) uses any limit: then throttling is meant."
+        ],
+        verify="CPU use stays below the new limit. " + patches.VERIFY,
+        undo=undo,
+        references=REFERENCES,
+    )
 
 
 def for_bursts(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], found: Found) -> Fix | None:

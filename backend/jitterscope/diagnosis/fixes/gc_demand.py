@@ -1,4 +1,4 @@
-"""The CPU demand that the recorded stalls would have had without a limit: queries as they arrived plus each GC cycle."""
+"""The CPU demand of the recorded stalls as it were without a limit: queries as they arrived plus each GC cycle."""
 
 from __future__ import annotations
 

@@ -58,14 +58,16 @@ def fewer_cycles(snapshot: Snapshot, throttling: Throttling, found: Found) -> Fi
     if limit is None or live is None:
         return _fix(
             snapshot, "unknown", None, None, None,
-            "Cycles start only when memory is nearly used up, so there are fewer stalls; each stays as long as now. How many "
+            "Cycles start only when memory is nearly used up, so there are fewer stalls; each stays as long as "
+            "now. How many "
             "fewer depends on the live heap and the memory limit, which are not known here.",
             "Know the live heap (go_memstats_heap_inuse_bytes after a cycle) and give the container a memory limit.",
         )  # fmt: skip
     if limit < ROOM * live:
         return _fix(
             snapshot, "cannot_help", None, None, None,
-            f"The live heap ({say.mebibytes(live)}, {how}) nearly fills the memory limit: cycles would become more frequent, not rarer.",
+            f"The live heap ({say.mebibytes(live)}, {how}) nearly fills the memory limit: cycles would become "
+            "more frequent, not rarer.",
             f"A memory limit of at least {say.mebibytes(2.5 * live)}.",
         )  # fmt: skip
     # A cycle starts after the heap has grown by `live × GOGC` now, by `limit − live` then.
@@ -75,7 +77,8 @@ def fewer_cycles(snapshot: Snapshot, throttling: Throttling, found: Found) -> Fi
     inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "slow_in_stalls"), 0)
     fix = _fix(
         snapshot, "reduces", limit, inside, (low, ratio, high),
-        f"Cycles start when memory reaches {say.mebibytes(limit)} instead of at twice the live heap ({say.mebibytes(live)}, {how}): "
+        f"Cycles start when memory reaches {say.mebibytes(limit)} instead of at twice the live heap "
+        f"({say.mebibytes(live)}, {how}): "
         f"about {1 / ratio:.1f} times fewer. Each still stalls as long as now.",
         None if container is not None else "Set a memory limit of the container too, 25 % above GOMEMLIMIT.",
     )  # fmt: skip
@@ -102,12 +105,13 @@ def _fix(
         id="gogc_off_gomemlimit",
         title=f"GOGC=off with GOMEMLIMIT={value}" if limit else "GOGC=off with GOMEMLIMIT",
         summary=summary,
-        verdict=verdict,  # type: ignore[arg-type]
+        verdict=verdict,
         precondition=precondition,
         patches=[] if verdict == "cannot_help" or limit is None else texts,
         caveats=[
             "It still stalls, only more rarely: the CPU time of one cycle stays what it is.",
-            f"Keep {HEADROOM:.0%} of the container's memory limit free above GOMEMLIMIT and at least {ROOM:g} live heaps below it.",
+            f"Keep {HEADROOM:.0%} of the container's memory limit free above GOMEMLIMIT and at least {ROOM:g} "
+            "live heaps below it.",
             SPIRAL,
         ],
         verify=patches.VERIFY + " GC cycles become as rare as predicted.",

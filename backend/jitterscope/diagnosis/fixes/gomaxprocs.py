@@ -41,13 +41,17 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found) -> Fix | N
     if cpu.limit < 1:
         verdict = "cannot_help"
         summary = (
-            f"Cannot help enough: the limit is {cpu.limit:g} CPU, and even one CPU in use uses up the quota of a period "
+            f"Cannot help enough: the limit is {cpu.limit:g} CPU, and even one CPU in use uses up the quota of "
+            "a period "
             f"after {cpu.period_quota_us / 1000:.0f} of {cpu.period_us / 1000:.0f} ms. GOMAXPROCS is {current}."
         )
         slow = throttled = None
     else:
         verdict = "removes"
-        summary = f"GOMAXPROCS is {current}; with {wanted} the program cannot use more CPU than its limit of {cpu.limit:g} in any period."
+        summary = (
+            f"GOMAXPROCS is {current}; with {wanted} the program cannot use more CPU than its limit of "
+            f"{cpu.limit:g} in any period."
+        )
         inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "slow_in_stalls"), 0)
         slow = predict.scaled(found.impact, inside, 0.0, 0.0, 0.1)
         throttled = predict.throttled(found.impact, 0.0, 0.0, 0.1)
@@ -57,7 +61,7 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found) -> Fix | N
         id="gomaxprocs",
         title=f"GOMAXPROCS={wanted}",
         summary=summary,
-        verdict=verdict,  # type: ignore[arg-type]
+        verdict=verdict,
         predicted_slow_ratio=slow,
         predicted_throttled_ratio=throttled,
         patches=texts,

@@ -39,7 +39,8 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found, verify: st
         Fix(
             id="raise_gomemlimit",
             title=f"Raise GOMEMLIMIT from {say.mebibytes(now)} to {say.mebibytes(wanted)}",
-            summary=f"The program keeps at least {say.mebibytes(live or now)} in use; twice that lets the collector rest between cycles. "
+            summary=f"The program keeps at least {say.mebibytes(live or now)} in use; twice that lets the "
+            "collector rest between cycles. "
             "The cycles that are left may still be throttled, but no longer all the time.",
             verdict="reduces",
             predicted_slow_ratio=predict.scaled(found.impact, inside, 0.0, 0.1, 0.3),

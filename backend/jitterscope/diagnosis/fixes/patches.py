@@ -58,14 +58,18 @@ def cpu_limit(snapshot: Snapshot, cpu: Cpu, limit: float) -> tuple[list[Patch], 
             )
 
         def template(value: float) -> str:
-            return f'kubectl -n {namespace} patch {owner_of(snapshot)} --type strategic -p \'{{"spec":{{"template":{{"spec":{body(value)}}}}}}}\''
+            return (
+                f"kubectl -n {namespace} patch {owner_of(snapshot)} --type strategic -p "
+                f'\'{{"spec":{{"template":{{"spec":{body(value)}}}}}}}\''
+            )
 
         return [
             Patch(label="Permanently (replaces the pods)", language="shell", text=template(limit)),
             Patch(
                 label="This pod now, without a restart",
                 language="shell",
-                text=f"kubectl -n {namespace} patch pod {pod} --subresource resize --type strategic -p '{{\"spec\":{body(limit)}}}'",
+                text=f"kubectl -n {namespace} patch pod {pod} --subresource resize --type strategic -p "
+                f"'{{\"spec\":{body(limit)}}}'",
             ),
         ], template(old)
     if kind == "docker":
@@ -131,7 +135,10 @@ def environment(snapshot: Snapshot, values: dict[str, str | None]) -> tuple[list
         lines = "\n".join(
             f'Environment="{k}={v}"' if v is not None else f"UnsetEnvironment={k}" for k, v in values.items()
         )
-        text = f"mkdir -p /etc/systemd/system/{unit}.d\ncat > /etc/systemd/system/{unit}.d/jitterscope.conf <<'EOF'\n[Service]\n{lines}\nEOF\nsystemctl daemon-reload && systemctl restart {unit}"
+        text = (
+            f"mkdir -p /etc/systemd/system/{unit}.d\ncat > /etc/systemd/system/{unit}.d/jitterscope.conf "
+            f"<<'EOF'\n[Service]\n{lines}\nEOF\nsystemctl daemon-reload && systemctl restart {unit}"
+        )
         return [Patch(label="systemd drop-in (restarts the unit)", language="shell", text=text)], (
             f"rm /etc/systemd/system/{unit}.d/jitterscope.conf && systemctl daemon-reload && systemctl restart {unit}"
         )

@@ -36,14 +36,16 @@ def propose(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], fo
     return Fix(
         id="scale_out",
         title=f"{factor} times as many replicas",
-        summary=f"Spread over {factor} times as many pods, each one's share of the load fits into its limit with 20 % headroom.",
+        summary=f"Spread over {factor} times as many pods, each one's share of the load fits into its limit "
+        "with 20 % headroom.",
         verdict="removes",
         precondition="The clients spread over the replicas (a Service does so per connection or UDP flow).",
         patches=[
             Patch(
                 label="kubectl",
                 language="shell",
-                text=f"kubectl -n {namespace} scale {owner} --replicas=$(( {factor} * $(kubectl -n {namespace} get {owner} -o jsonpath='{{.spec.replicas}}') ))",
+                text=f"kubectl -n {namespace} scale {owner} --replicas=$(( {factor} * $(kubectl -n {namespace} "
+                f"get {owner} -o jsonpath='{{.spec.replicas}}') ))",
             )
         ],
         caveats=["An autoscaler (HPA, cluster-proportional-autoscaler) sets the number back: change it there instead."],

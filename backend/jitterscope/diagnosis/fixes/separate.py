@@ -21,7 +21,8 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found, name: str,
             Patch(
                 label="Run it as a container of its own",
                 language="yaml",
-                text="containers:\n- name: job\n  image: IMAGE\n  command: [COMMAND]\n  resources:\n    limits: {cpu: 500m}",
+                text="containers:\n- name: job\n  image: IMAGE\n  command: [COMMAND]\n  resources:\n    limits: "
+                "{cpu: 500m}",
             )
         ]
     elif kind == "systemd":
@@ -51,9 +52,11 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found, name: str,
     return Fix(
         id="own_cgroup",
         title=f"Give {name} a CPU limit of its own",
-        summary="The queries alone were not throttled when replayed through the limit: without the job beside them they have enough."
+        summary="The queries alone were not throttled when replayed through the limit: without the job beside "
+        "them they have enough."
         if alone
-        else "If the burst comes from a job of its own, moving it away frees the quota; here it was not seen which process it is.",
+        else "If the burst comes from a job of its own, moving it away frees the quota; here it was not seen "
+        "which process it is.",
         verdict="removes" if alone else "unknown",
         predicted_slow_ratio=predict.scaled(found.impact, inside, 0.0, 0.0, 0.1) if alone else None,
         predicted_throttled_ratio=predict.throttled(found.impact, 0.0, 0.0, 0.1) if alone else None,

@@ -33,16 +33,19 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found) -> Fix | N
     return Fix(
         id="multisocket",
         title="More UDP sockets (CoreDNS multisocket)",
-        summary=f"{say.percent(share)} of the queries that waited in the socket's queue did so while the CPU was not throttled: the single socket is a bottleneck."
+        summary=f"{say.percent(share)} of the queries that waited in the socket's queue did so while the CPU "
+        "was not throttled: the single socket is a bottleneck."
         if bottleneck
-        else f"Cannot help: {say.percent(1 - share)} of the queries that waited in the socket's queue did so while the CPU was throttled; more sockets would wait too.",
+        else f"Cannot help: {say.percent(1 - share)} of the queries that waited in the socket's queue did so "
+        "while the CPU was throttled; more sockets would wait too.",
         verdict="reduces" if bottleneck else "cannot_help",
         precondition=None if version >= (1, 12) else "CoreDNS 1.12.0 or later",
         patches=[Patch(label="In the server block of the Corefile", language="corefile", text="multisocket 2")]
         if bottleneck
         else [],
         caveats=[
-            "Each socket is served by its own goroutines: more CPUs at once, so with a CPU limit throttling can get worse."
+            "Each socket is served by its own goroutines: more CPUs at once, so with a CPU limit throttling can "
+            "get worse."
         ],
         verify="The share of the answer time spent in the socket queue falls.",
         undo="Remove the line and reload CoreDNS.",

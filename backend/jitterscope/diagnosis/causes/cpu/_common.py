@@ -56,9 +56,9 @@ def _missing(needs: tuple[str, ...], snapshot: Snapshot, throttling: Throttling)
     if "dns_queries" in needs and not np.isfinite(throttling.dns.queries).any():
         missing.append("dns_queries")
     # A cgroup known to hold no Go program needs no GC data: that cause is then simply not there.
-    if "go_gc_active_us" in needs and throttling.go is None:
-        if throttling.go_unobserved(snapshot) or not snapshot.processes:
-            missing.append("go_gc_active_us")
+    unobserved = throttling.go_unobserved(snapshot) or not snapshot.processes
+    if "go_gc_active_us" in needs and throttling.go is None and unobserved:
+        missing.append("go_gc_active_us")
     return missing
 
 

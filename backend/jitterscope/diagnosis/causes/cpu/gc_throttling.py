@@ -53,8 +53,10 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
             for part in (
                 common.harm_sentence(context, hurt),
                 common.cpu_sentence(context),
-                f"One GC cycle adds {say.seconds(cost)} of CPU time where a period of {say.ms(throttling.cpu.period_us)} "
-                f"allows {say.ms(throttling.cpu.period_quota_us)}; without it the queries alone would not have been throttled.",
+                f"One GC cycle adds {say.seconds(cost)} of CPU time where a period of "
+                f"{say.ms(throttling.cpu.period_us)} "
+                f"allows {say.ms(throttling.cpu.period_quota_us)}; without it the queries alone would not have "
+                "been throttled.",
                 f"{doubt}, so this is less certain." if doubt else "",
             )
             if part
@@ -84,9 +86,15 @@ def _not_found(context: common.Context, periods: int, of: int) -> NotFound:
         "by_queries": explained,
     }
     if explained >= 0.5 * of:
-        reason = f"The queries alone account for {explained:,.0f} of {of} throttled periods: they would be throttled without GC too."
+        reason = (
+            f"The queries alone account for {explained:,.0f} of {of} throttled periods: they would be "
+            "throttled without GC too."
+        )
     else:
-        reason = f"GC can have used {say.percent(numbers['gc_cpu_ratio'])} of the CPU time of the stalls; {periods} of {of} throttled periods are due to it."
+        reason = (
+            f"GC can have used {say.percent(numbers['gc_cpu_ratio'])} of the CPU time of the stalls; "
+            f"{periods} of {of} throttled periods are due to it."
+        )
     return NotFound(cause=ID, reason=reason, numbers=numbers)
 
 
@@ -96,7 +104,7 @@ def _confidence(context: common.Context, judged: list[Judged], share: float, p: 
         return "low"
     periods = common.periods_of(judged)
     dominant = periods >= 0.6 * context.throttling.throttled_periods and share >= 0.6
-    if source == "uprobe" and dominant and p <= 0.05 and (len(judged) >= 2 or periods >= 4):
+    if source == "uprobe" and dominant and p <= 0.1 and (len(judged) >= 2 or periods >= 4):
         return "high"
     return "medium" if dominant else "low"
 
@@ -116,8 +124,13 @@ def _evidence(context: common.Context, judged: list[Judged], together: Evidence,
             statement="CPU time that a GC cycle adds, against what one period allows",
             value=f"{say.seconds(mean)} / {say.seconds(cpu.period_quota_us)}",
             comparison=f"{say.percent(share)} of what the queries do not explain fell into GC cycles",
-            numbers={"cycle_cpu_us": mean, "cycle_cpu_max_us": float(costs.max()), "period_quota_us": cpu.period_quota_us,
-                     "cycles_stalled": float(len(judged)), "explained_ratio": share},
+            numbers={
+                "cycle_cpu_us": mean,
+                "cycle_cpu_max_us": float(costs.max()),
+                "period_quota_us": cpu.period_quota_us,
+                "cycles_stalled": float(len(judged)),
+                "explained_ratio": share,
+            },
             series=common.refs(context, judged, (cpu.owner.id, "cpu_usage_us"), (go.view.id, "go_gc_active_us")),
         ),
         Evidence(
@@ -128,7 +141,7 @@ def _evidence(context: common.Context, judged: list[Judged], together: Evidence,
             numbers={"throttled_periods": replayed, "of": float(periods), "load_ratio": throttling.base_load_ratio},
             series=common.refs(context, judged, (cpu.owner.id, "cpu_throttled_periods")),
         ),
-    ]  # fmt: skip
+    ]
     leads = _leads_us(context, judged)
     if len(leads):
         found.append(
@@ -206,7 +219,8 @@ CAUSE = Cause(
     title="Garbage collection uses up the CPU limit",
     summary="A Go program's GC cycle needs more CPU time than its limit allows in a period, so the kernel stops the "
     "whole program, requests included, until the next period, several times in a row.",
-    mechanism="While a cycle marks the heap, the runtime runs on up to GOMAXPROCS CPUs at once. A cycle over a large heap "
+    mechanism="While a cycle marks the heap, the runtime runs on up to GOMAXPROCS CPUs at once. A cycle over a "
+    "large heap "
     "needs a few hundred ms of CPU time. The kernel gives the cgroup `quota` of CPU time per `period` (100 ms): the "
     "cycle takes all of it in the first part of a period and everything in the cgroup stands still for the rest. This "
     "repeats until the cycle is done. Average CPU stays far below the limit and GC pauses stay below 1 ms, so neither "
@@ -217,8 +231,10 @@ CAUSE = Cause(
     detect=detect,
     propose=propose,
     false_positives=(
-        "Throttling while a program starts and loads its data coincides with many quick GC cycles; start-up is left out.",
-        "In a burst of requests on a small heap every throttled tick coincides with GC, though a cycle costs only a few ms.",
+        "Throttling while a program starts and loads its data coincides with many quick GC cycles; start-up is "
+        "left out.",
+        "In a burst of requests on a small heap every throttled tick coincides with GC, though a cycle costs "
+        "only a few ms.",
     ),
     references=(
         "https://go.dev/doc/gc-guide",

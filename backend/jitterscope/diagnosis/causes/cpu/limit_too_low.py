@@ -118,7 +118,8 @@ def _evidence(context: common.Context, judged: list[Judged], need: float, rate: 
                 id="needed_cpu",
                 statement="CPU that the arriving queries need, from the cost of one query",
                 value=f"{need:.2f} CPU",
-                comparison=f"limit {cpu.limit:g}; {rate:,.0f} queries/s × {say.ms(context.throttling.demand.per_query_us)}",
+                comparison=f"limit {cpu.limit:g}; {rate:,.0f} queries/s × "
+                           f"{say.ms(context.throttling.demand.per_query_us)}",
                 numbers={"needed_cpu": need, "cpu_limit": cpu.limit, "queries_per_s": rate,
                          "per_query_us": context.throttling.demand.per_query_us},
                 series=common.refs(context, judged, *((s.id, "dns_queries") for s in context.snapshot.dns_servers)),
@@ -150,9 +151,15 @@ def _not_found(context: common.Context, periods: int, of: int) -> NotFound:
     }
     if np.isfinite(ratio):
         numbers["load_ratio"] = ratio
-        reason = f"The queries need {say.percent(ratio)} of the limit on average; it was enough for {say.percent(quiet)} of the time."
+        reason = (
+            f"The queries need {say.percent(ratio)} of the limit on average; it was enough for "
+            f"{say.percent(quiet)} of the time."
+        )
     else:
-        reason = f"Average CPU is {mean:.2f} of {throttling.cpu.limit:g}; the limit was enough for {say.percent(quiet)} of the time."
+        reason = (
+            f"Average CPU is {mean:.2f} of {throttling.cpu.limit:g}; the limit was enough for "
+            f"{say.percent(quiet)} of the time."
+        )
     if periods:
         reason += f" Only {periods} of {of} throttled periods are steady load."
     return NotFound(cause=ID, reason=reason, numbers=numbers)
@@ -172,9 +179,11 @@ CAUSE = Cause(
     id=ID,
     title="The CPU limit is below what the load needs",
     summary="The program uses its whole CPU limit for as long as the load lasts; queries pile up.",
-    mechanism="When the work that arrives in a second needs more CPU time than `quota ÷ period` gives, every period ends "
+    mechanism="When the work that arrives in a second needs more CPU time than `quota ÷ period` gives, every "
+    "period ends "
     "throttled and a queue builds up: answers get slower until clients give up. GC runs more often under load and "
-    "coincides with throttled ticks without being their cause. Found when stalls last for seconds, CPU use stays at the "
+    "coincides with throttled ticks without being their cause. Found when stalls last for seconds, CPU use "
+    "stays at the "
     "limit and the arriving queries alone, at their measured cost, need the whole limit.",
     needs=NEEDS,
     rivals=("cpu/gc_throttling", "cpu/memory_limit_gc_spiral", "cpu/periodic_burst", "cpu/request_burst"),

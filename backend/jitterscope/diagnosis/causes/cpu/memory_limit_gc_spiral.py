@@ -28,14 +28,15 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     limit = golang.memory_limit_bytes(throttling.go.view)
     if limit is None:
         return NotFound(cause=ID, reason="GOMEMLIMIT is not set.", numbers={"gc_time_ratio": share})
-    used = memory_bytes(snapshot, context)
+    used = golang.counted_memory_bytes(snapshot.subject, throttling.go.view)
     numbers = {"gc_time_ratio": share, "gomemlimit_bytes": float(limit)}
     if used is not None:
         numbers["memory_bytes"] = used
-        if used < 0.85 * limit:
+        if used < golang.NEAR * limit:
             return NotFound(
                 cause=ID,
-                reason=f"Memory ({say.mebibytes(used)}) stays below GOMEMLIMIT ({say.mebibytes(limit)}): the limit starts no cycles.",
+                reason=f"Memory ({say.mebibytes(used)}) stays below GOMEMLIMIT ({say.mebibytes(limit)}): the "
+                "limit starts no cycles.",
                 numbers=numbers,
             )
     judged = throttling.of("spiral")
@@ -53,7 +54,8 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         judged,
         hurt,
         confidence=_confidence(context, judged, used, limit),
-        title=f"{say.who(snapshot)}'s heap does not fit into GOMEMLIMIT={say.mebibytes(limit).replace(' ', '')}: it collects garbage "
+        title=f"{say.who(snapshot)}'s heap does not fit into "
+        f"GOMEMLIMIT={say.mebibytes(limit).replace(' ', '')}: it collects garbage "
         f"{say.percent(inside)} of the time and uses up the CPU limit, {common.consequence(context, judged, hurt)}",
         summary=f"{common.harm_sentence(context, hurt)} {common.cpu_sentence(context)} "
         + (
@@ -76,15 +78,6 @@ def gc_time_ratio(context: common.Context) -> float:
     assert go is not None
     known = np.isfinite(go.active_us) & ~context.throttling.starting
     return float(go.active_us[known].mean()) / context.snapshot.step_us if known.any() else 0.0
-
-
-def memory_bytes(snapshot: Snapshot, context: common.Context) -> float | None:
-    """Memory that counts against GOMEMLIMIT, as nearly as it was recorded: anonymous memory, else the live heap."""
-    values = snapshot.subject.series.get("memory_anon_bytes")
-    if values is not None and np.isfinite(values).any():
-        return float(np.nanmedian(values))
-    go = context.throttling.go
-    return golang.heap_live_bytes(go.view) if go is not None else None
 
 
 def _confidence(context: common.Context, judged: list[Judged], used: float | None, limit: int) -> Confidence:
@@ -148,11 +141,15 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 CAUSE = Cause(
     id=ID,
     title="GOMEMLIMIT is below the live heap: a GC spiral",
-    summary="The memory limit given to the Go runtime is smaller than what the program keeps in use, so it collects without "
+    summary="The memory limit given to the Go runtime is smaller than what the program keeps in use, so it "
+    "collects without "
     "pause and leaves no CPU for the work.",
-    mechanism="GOMEMLIMIT is a soft limit: when memory reaches it, a cycle starts, whatever GOGC says. If the live heap is "
-    "as large as the limit, a cycle frees next to nothing and the next one starts at once. The runtime caps GC at half of "
-    "GOMAXPROCS, which knows nothing of the CPU limit: under a quota that can be all of it. Found when cycles of a heap at "
+    mechanism="GOMEMLIMIT is a soft limit: when memory reaches it, a cycle starts, whatever GOGC says. If the "
+    "live heap is "
+    "as large as the limit, a cycle frees next to nothing and the next one starts at once. The runtime caps GC "
+    "at half of "
+    "GOMAXPROCS, which knows nothing of the CPU limit: under a quota that can be all of it. Found when cycles "
+    "of a heap at "
     "GOMEMLIMIT follow each other without rest and the cgroup is throttled.",
     needs=NEEDS,
     rivals=("cpu/gc_throttling", "cpu/limit_too_low", "cpu/periodic_burst", "cpu/request_burst"),

@@ -203,16 +203,21 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 CAUSE = Cause(
     id=ID,
     title="A periodic job uses up the CPU limit",
-    summary="A process in the same cgroup burns CPU every few seconds; for that time the quota is gone for everybody in it.",
-    mechanism="A limit is shared by every process in the cgroup. A job that starts every few seconds (a cron script, a health "
-    "check, a configuration reload) takes the quota of several periods in a row; the server beside it stands still with it. "
-    "Found when bursts repeat, and their CPU comes neither with more queries nor inside GC cycles; per-process CPU names who.",
+    summary="A process in the same cgroup burns CPU every few seconds; for that time the quota is gone for "
+    "everybody in it.",
+    mechanism="A limit is shared by every process in the cgroup. A job that starts every few seconds (a cron "
+    "script, a health "
+    "check, a configuration reload) takes the quota of several periods in a row; the server beside it stands "
+    "still with it. "
+    "Found when bursts repeat, and their CPU comes neither with more queries nor inside GC cycles; per-process "
+    "CPU names who.",
     needs=NEEDS,
     rivals=("cpu/gc_throttling", "cpu/limit_too_low", "cpu/memory_limit_gc_spiral", "cpu/request_burst"),
     detect=detect,
     propose=propose,
     false_positives=(
-        "A node that takes CPU away (steal, a busy neighbour) makes work catch up afterwards: single, irregular periods.",
+        "A node that takes CPU away (steal, a busy neighbour) makes work catch up afterwards: single, irregular "
+        "periods.",
     ),
     references=(
         "https://docs.kernel.org/scheduler/sched-bwc.html",

@@ -39,7 +39,8 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         title=f"Bursts of up to {peak:,.0f} queries/s (usually {usual:,.0f}) use up {name}'s CPU limit, "
         f"{common.consequence(context, judged, hurt)}",
         summary=f"{common.harm_sentence(context, hurt)} {common.cpu_sentence(context)} "
-        f"In {say.count(len(judged), 'burst')} of about {burst:.1f} s the queries alone need more than {cpu.limit:g} CPU. "
+        f"In {say.count(len(judged), 'burst')} of about {burst:.1f} s the queries alone need more than "
+        f"{cpu.limit:g} CPU. "
         "GC runs along with them but did not use what was lacking.",
         evidence=[
             *_evidence(context, judged, usual, peak),
@@ -96,8 +97,13 @@ def _evidence(context: common.Context, judged: list[Judged], usual: float, peak:
             statement="Throttled ticks during raised arrivals or one period after",
             value=f"{together.hits} of {together.of}",
             comparison=f"chance {say.percent(together.chance_ratio)}, p {say.probability(together.p_shift)}",
-            numbers={"hits": together.hits, "of": together.of, "chance_ratio": together.chance_ratio,
-                     "lift": together.lift, "p_value": together.p_shift},
+            numbers={
+                "hits": together.hits,
+                "of": together.of,
+                "chance_ratio": together.chance_ratio,
+                "lift": together.lift,
+                "p_value": together.p_shift,
+            },
             series=common.refs(context, judged, (cpu.owner.id, "cpu_throttled_periods"), *servers),
         ),
         Evidence(
@@ -105,10 +111,14 @@ def _evidence(context: common.Context, judged: list[Judged], usual: float, peak:
             statement="Throttled periods when the queries alone are replayed through the limit",
             value=f"{explained:,.0f} of {periods}",
             comparison=f"{say.ms(throttling.demand.per_query_us)} of CPU a query",
-            numbers={"throttled_periods": explained, "of": float(periods), "per_query_us": throttling.demand.per_query_us},
+            numbers={
+                "throttled_periods": explained,
+                "of": float(periods),
+                "per_query_us": throttling.demand.per_query_us,
+            },
             series=common.refs(context, judged, (cpu.owner.id, "cpu_usage_us"), *servers),
         ),
-    ]  # fmt: skip
+    ]
     if throttling.go is not None:
         used = sum(item.used_us for item in judged)
         gc = sum(item.gc_us for item in judged)
@@ -117,7 +127,8 @@ def _evidence(context: common.Context, judged: list[Judged], usual: float, peak:
                 id="gc_share",
                 statement="Most that GC can have had of the CPU time of the bursts",
                 value=say.percent(gc / used if used else 0.0),
-                comparison=f"although {sum(i.gc_ticks for i in judged)} of {sum(i.hot_ticks for i in judged)} throttled ticks coincide with a cycle",
+                comparison=f"although {sum(i.gc_ticks for i in judged)} of {sum(i.hot_ticks for i in judged)} "
+                "throttled ticks coincide with a cycle",
                 numbers={"gc_cpu_ratio": gc / used if used else 0.0},
                 series=common.refs(context, judged, (throttling.go.view.id, "go_gc_active_us")),
             )
@@ -139,9 +150,15 @@ def _not_found(context: common.Context, judged: list[Judged]) -> NotFound:
     }
     numbers = {name: value for name, value in numbers.items() if np.isfinite(value)}
     if judged:
-        reason = f"Only {common.periods_of(judged)} of {context.throttling.throttled_periods} throttled periods fall into a burst of queries."
+        reason = (
+            f"Only {common.periods_of(judged)} of {context.throttling.throttled_periods} throttled periods "
+            "fall into a burst of queries."
+        )
     elif np.isfinite(during) and during >= RISE * usual:
-        reason = f"{during:,.0f} queries/s as the stalls began, usually {usual:,.0f}: raised, but not a short burst that uses up the limit by itself."
+        reason = (
+            f"{during:,.0f} queries/s as the stalls began, usually {usual:,.0f}: raised, but not a short "
+            "burst that uses up the limit by itself."
+        )
     else:
         reason = f"{during:,.0f} queries/s as the stalls began, {usual:,.0f} at other times: no burst."
     return NotFound(cause=ID, reason=reason, numbers=numbers)
@@ -163,12 +180,17 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 CAUSE = Cause(
     id=ID,
     title="Bursts of queries use up the CPU limit",
-    summary="For a fraction of a second many more queries arrive than usual, and answering them takes more CPU time than a "
+    summary="For a fraction of a second many more queries arrive than usual, and answering them takes more CPU "
+    "time than a "
     "period allows.",
-    mechanism="A burst needs `queries × CPU per query`. When that is more than the quota of a period, the kernel stops the "
-    "program until the next one, and the queue of the burst is worked off one quota at a time. A garbage-collected server "
-    "allocates along with the queries, so every throttled tick may coincide with a GC cycle; on a small heap a cycle takes "
-    "a few ms and is not what was lacking. Found when arrivals rise before or with the throttling and the queries alone, "
+    mechanism="A burst needs `queries × CPU per query`. When that is more than the quota of a period, the "
+    "kernel stops the "
+    "program until the next one, and the queue of the burst is worked off one quota at a time. A "
+    "garbage-collected server "
+    "allocates along with the queries, so every throttled tick may coincide with a GC cycle; on a small heap a "
+    "cycle takes "
+    "a few ms and is not what was lacking. Found when arrivals rise before or with the throttling and the "
+    "queries alone, "
     "replayed through the limit, are throttled.",
     needs=NEEDS,
     rivals=("cpu/gc_throttling", "cpu/limit_too_low", "cpu/memory_limit_gc_spiral", "cpu/periodic_burst"),
