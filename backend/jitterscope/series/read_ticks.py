@@ -24,6 +24,7 @@ _LAYOUTS = (
     "SELECT DISTINCT layout_id FROM series_blocks WHERE node_id = ANY(%s) AND start_us > %s AND start_us < %s "
     "AND step_us = %s"
 )
+_FIRST = "SELECT min(start_us) FROM series_blocks WHERE node_id = ANY(%s) AND start_us > %s AND start_us < %s"
 # `position` is the place of the series in its layout: only its bytes leave the server.
 _BLOCKS = (
     "SELECT wanted.series_id, b.start_us, b.tick_count, b.encoding, substring(b.payload "
@@ -39,9 +40,18 @@ _SEGMENTS = (
 
 
 def read(
-    session: Session, organization_id: int, resource_ids: Sequence[int], series: Sequence[int], window: Window
+    session: Session,
+    organization_id: int,
+    resource_ids: Sequence[int],
+    series: Sequence[int],
+    window: Window,
+    *,
+    landed_only: bool = False,
 ) -> dict[int, FloatArray]:
-    """The array of each series id that has a tick in the window. `resource_ids` are those that the series belong to."""
+    """The array of each series id that has a tick in the window. `resource_ids` are those that the series belong to.
+
+    With `landed_only` only what is not compacted yet.
+    """
     if not series or not window.ticks:
         return {}
     grid = Grid(window, list(series))
@@ -50,8 +60,17 @@ def read(
         # Blocks first: compaction moves them to segments in one transaction, so that what leaves between the two
         # reads is seen in the second, and what is seen twice is the same.
         _put_blocks(cursor, session, organization_id, nodes, grid, np.array(series, np.int64))
-        _put_segments(cursor, grid, list(series))
+        if not landed_only:
+            _put_segments(cursor, grid, list(series))
     return grid.arrays()
+
+
+def first_landed_us(session: Session, resource_ids: Sequence[int], window: Window) -> int | None:
+    """Start of the earliest landing block of these resources' nodes that may reach into the window."""
+    nodes = list(session.execute(_NODES, {"ids": list(resource_ids)}).scalars())
+    with driver(session).cursor() as cursor:
+        found = cursor.execute(_FIRST, (nodes, window.earliest_row_us, window.end_us)).fetchone()
+    return None if found is None else found[0]
 
 
 def _put_blocks(

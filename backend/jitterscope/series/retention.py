@@ -1,14 +1,19 @@
-"""How long data are kept, per organization and level, and the task's work of removing what is older."""
+"""How long data are kept, per organization and level, and the removal of what is older."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
 
-from sqlalchemy import text
+import structlog
+from sqlalchemy import bindparam, text
+from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
 from sqlalchemy.orm import Session
 
 from jitterscope import db
+from jitterscope.series import partitions, pins
+
+log = structlog.get_logger(__name__)
 
 DAY_US = 86_400_000_000
 _TRUST_S = 60.0
@@ -23,6 +28,18 @@ class Retention:
     minute_days: int = 400
 
 
+# table: (policy field, resource of a row, end of a row)
+_TABLES = {
+    "series_blocks": ("raw_days", None, "start_us + tick_count::bigint * step_us"),
+    "series_segments": ("raw_days", "series_id >> 12", "start_us + tick_count::bigint * step_us"),
+    "distributions": ("raw_days", "series_id >> 12", "start_us + tick_count::bigint * step_us"),
+    "query_blocks": ("raw_days", "server_id", "end_us"),
+    "events": ("second_days", "resource_id", "start_us + duration_us"),
+    "external_samples": ("second_days", None, "end_us"),
+    "series_rollups_1s": ("second_days", "series_id >> 12", "start_us + tick_count * 1000000::bigint"),
+    "series_rollups_1m": ("minute_days", "series_id >> 12", "start_us + tick_count * 60000000::bigint"),
+}
+
 _cache: dict[int, tuple[Retention, float]] = {}
 
 
@@ -33,10 +50,91 @@ def of(session: Session) -> Retention:
 
 
 def raw_us(organization_id: int) -> int:
-    """How far back ticks are accepted, in µs; at most a minute old."""
+    """How far back ticks are accepted, in µs; known for up to a minute."""
     now = time.monotonic()
     cached = _cache.get(organization_id)
     if cached is None or now - cached[1] > _TRUST_S:
         with db.organization_session(organization_id) as session:
             cached = _cache[organization_id] = (of(session), now)
     return cached[0].raw_days * DAY_US
+
+
+def set_policy(session: Session, organization_id: int, policy: Retention) -> None:
+    """Change the policy of the session's organization. Raises IntegrityError where ticks outlive rollups."""
+    session.execute(
+        text(
+            "INSERT INTO retention_policies VALUES (:organization, :raw, :second, :minute) "
+            "ON CONFLICT (organization_id) DO UPDATE SET raw_days = excluded.raw_days, "
+            "second_days = excluded.second_days, minute_days = excluded.minute_days"
+        ),
+        {
+            "organization": organization_id, "raw": policy.raw_days, "second": policy.second_days,
+            "minute": policy.minute_days,
+        },
+    )  # fmt: skip
+    db.after_commit(session, lambda: _cache.pop(organization_id, None))
+
+
+def expire(organization_id: int, now_us: int) -> dict[str, int]:
+    """Delete rows of an organization that ended before what it keeps, except what is pinned; rows deleted by table."""
+    deleted: dict[str, int] = {}
+    for table in _TABLES:
+        with db.organization_session(organization_id) as session:
+            policy = of(session)
+            deleted[table] = _expire_table(session, table, policy, now_us)
+            if table == "series_blocks":
+                deleted |= _expire_ledger(session, policy, now_us)
+    return {table: count for table, count in deleted.items() if count}
+
+
+def _expire_table(session: Session, table: str, policy: Retention, now_us: int) -> int:
+    field, resource, end = _TABLES[table]
+    cutoff_us = now_us - getattr(policy, field) * DAY_US
+    kept = [
+        (resource_id, window.from_us, window.to_us)
+        for window in pins.pinned_windows(session)
+        for resource_id in window.resource_ids
+        if window.from_us < cutoff_us
+    ]
+    pinned = "" if resource is None else (
+        f" AND NOT EXISTS (SELECT FROM unnest(:resources, :froms, :tos) AS pin (resource, from_us, to_us) "
+        f"WHERE pin.resource = {resource} AND {table}.start_us < pin.to_us AND {end} > pin.from_us)"
+    )  # fmt: skip
+    statement = text(f"DELETE FROM {table} WHERE start_us < :cutoff AND {end} < :cutoff{pinned}")  # noqa: S608
+    parameters: dict[str, object] = {"cutoff": cutoff_us}
+    if resource is not None:
+        names = ("resources", "froms", "tos")
+        statement = statement.bindparams(*(bindparam(name, type_=ARRAY(BIGINT)) for name in names))
+        for position, name in enumerate(names):
+            parameters[name] = [pin[position] for pin in kept]
+    return _rows(session.execute(statement, parameters))
+
+
+def _expire_ledger(session: Session, policy: Retention, now_us: int) -> dict[str, int]:
+    # A day longer than batches are accepted, so that none can come again after its row has gone.
+    batches = session.execute(
+        text("DELETE FROM ingest_batches WHERE sealed_at_us < :cutoff"),
+        {"cutoff": now_us - (policy.raw_days + 1) * DAY_US},
+    )
+    unused = session.execute(
+        text(
+            "DELETE FROM series_layouts l WHERE used_at < now() - interval '1 day' "
+            "AND NOT EXISTS (SELECT FROM series_blocks b WHERE b.layout_id = l.id)"
+        )
+    )
+    return {"ingest_batches": _rows(batches), "series_layouts": _rows(unused)}
+
+
+def _rows(result: object) -> int:
+    return int(getattr(result, "rowcount", 0))
+
+
+def drop_empty_partitions(now_us: int) -> int:
+    """Drop partitions that ended a day ago and hold nothing any more; how many."""
+    with db.system_session() as session:
+        dropped: int = session.execute(
+            text("SELECT drop_empty_time_partitions(:before)"), {"before": now_us - DAY_US}
+        ).scalar_one()
+    if dropped:
+        partitions.forget()
+    return dropped

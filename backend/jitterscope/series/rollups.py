@@ -113,7 +113,8 @@ def write(
         with driver(session).cursor() as cursor:
             cursor.execute(
                 f"INSERT INTO {level.table} "  # noqa: S608
-                "(organization_id, series_id, start_us, tick_count, low, high, total, ticks) SELECT %b, one.* FROM unnest(%b::bigint[], %b::bigint[], %b::integer[], %b::bytea[], %b::bytea[], "
+                "(organization_id, series_id, start_us, tick_count, low, high, total, ticks) "
+                "SELECT %b, one.* FROM unnest(%b::bigint[], %b::bigint[], %b::integer[], %b::bytea[], %b::bytea[], "
                 "%b::bytea[], %b::bytea[]) AS one",
                 (organization_id, *columns),
             )
@@ -127,13 +128,13 @@ def read(
     steps: int,
     earliest_us: int | None = None,
     before_us: int | None = None,
-) -> tuple[Rollup, dict[int, int]]:
-    """Combined rollups of a window that starts at `from_us` (a multiple of the level's step): arrays (series, steps),
-    and for each series with rows the end of the last one (µs). Only rows that start in
-    [earliest_us, before_us) are read; by default all that reach into the window."""
+) -> Rollup:
+    """Combined rollups of a window that starts at `from_us` (a multiple of the level's step): arrays (series, steps).
+
+    Only rows that start in [earliest_us, before_us) are read; by default all that reach into the window.
+    """
     row_of = {identity: row for row, identity in enumerate(series)}
     result = Rollup.empty((len(series), steps))
-    ends: dict[int, int] = {}
     to_us = from_us + steps * level.step_us if before_us is None else before_us
     after_us = from_us - level.row_us - MAX_ROW_US if earliest_us is None else earliest_us - 1
     with driver(session).cursor(binary=True) as cursor:
@@ -144,11 +145,10 @@ def read(
         ).fetchall()
     payloads = [payload for row in rows for payload in row[3:]]
     decoded = codec.decode_segments(payloads, [row[2] for row in rows for _ in range(4)])
-    for number, (identity, start_us, tick_count, *_) in enumerate(rows):
+    for number, (identity, start_us, *_) in enumerate(rows):
         part = Rollup(*decoded[4 * number : 4 * number + 4])
         result.add(row_of[identity], (start_us - from_us) // level.step_us, part)
-        ends[identity] = max(ends.get(identity, 0), start_us + tick_count * level.step_us)
-    return result, ends
+    return result
 
 
 def merge_rows(session: Session, organization_id: int, level: Level, from_us: int) -> int:
@@ -166,7 +166,7 @@ def merge_rows(session: Session, organization_id: int, level: Level, from_us: in
             series = [identity for identity, _ in chunk]
             # The last row can reach beyond the end of the window.
             steps = (max(end for _, end in chunk) - from_us) // level.step_us
-            rollup, _ = read(session, level, series, from_us, steps, earliest_us=from_us, before_us=to_us)
+            rollup = read(session, level, series, from_us, steps, earliest_us=from_us, before_us=to_us)
             cursor.execute(
                 f"DELETE FROM {level.table} WHERE series_id = ANY(%s) AND start_us >= %s AND start_us < %s",  # noqa: S608
                 (series, from_us, to_us),

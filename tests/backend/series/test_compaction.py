@@ -141,7 +141,7 @@ def check_rollups(organization: Any, start_us: int, values: dict[str, Any]) -> N
     with db.organization_session(organization.id) as session:
         for level in rollups.LEVELS:
             steps = usage.reshape(-1, level.step_us // TICK_US)
-            rollup, _ = rollups.read(session, level, [identity], start_us, len(steps))
+            rollup = rollups.read(session, level, [identity], start_us, len(steps))
             present = (~np.isnan(steps)).sum(axis=1)
             np.testing.assert_array_equal(rollup.ticks[0], present)
             np.testing.assert_array_equal(rollup.low[0], np.fmin.reduce(steps, axis=1))

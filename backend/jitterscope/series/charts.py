@@ -1,0 +1,180 @@
+"""Series cut down to the points of a chart; each point has the lowest and the highest tick of its span."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy.orm import Session
+
+from jitterscope.series import read_distributions, read_ticks, rollups
+from jitterscope.series.quantiles import BUCKETS, quantiles_us
+from jitterscope.series.rollups import Level, Rollup
+from jitterscope.series.types import TICK_US, FloatArray
+from jitterscope.series.window import Window
+
+Resolution = Literal["tick", "second", "minute"]
+_RESOLUTIONS: dict[int, Resolution] = {1_000_000: "second", 60_000_000: "minute"}
+# Bounds of memory: rolled-up steps of all series at once, and the time of histograms at once.
+_MAX_STEPS = 1_500_000
+_HISTOGRAM_PIECE_US = 1_800_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Parallel arrays, one entry a point that starts at start_us + i * step_us; NaN where no tick was seen."""
+
+    start_us: int
+    step_us: int
+    resolution: Resolution
+    low: FloatArray
+    high: FloatArray
+    mean: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class QuantileChart:
+    """Quantiles (µs) of a distribution per point; `count` observations; NaN where there were none."""
+
+    start_us: int
+    step_us: int
+    p50: FloatArray
+    p99: FloatArray
+    high: FloatArray
+    count: NDArray[np.int64]
+
+
+def chart(
+    session: Session,
+    organization_id: int,
+    resource_ids: Sequence[int],
+    series: Sequence[int],
+    from_us: int,
+    to_us: int,
+    points: int,
+    tick_us: int = TICK_US,
+) -> dict[int, Chart]:
+    """At most `points` (+1 for alignment) points of each series id in [from_us, to_us).
+
+    Ticks where they are few enough for the points, else 1 s or 1 min rollups; what is not rolled up yet comes from
+    ticks. Where ticks have been removed by retention, the finest rollup that is left is used.
+    """
+    span_us = max(to_us - from_us, tick_us)
+    step_us = -(-span_us // points)
+    level = next((level for level in reversed(rollups.LEVELS) if level.step_us <= step_us), None)
+    if tick_us < TICK_US or level is None:
+        found = _of_ticks(session, organization_id, resource_ids, series, from_us, to_us, step_us, tick_us)
+        if len(found) == len(series) or tick_us < TICK_US:
+            return found
+        levels = list(rollups.LEVELS)
+    else:
+        found = {}
+        levels = [one for one in rollups.LEVELS if one.step_us >= level.step_us]
+    for one in levels:
+        missing = [identity for identity in series if identity not in found]
+        at_once = max(1, _MAX_STEPS // (span_us // one.step_us + 1))
+        for at in range(0, len(missing), at_once):
+            part = missing[at : at + at_once]
+            found |= _of_rollups(session, organization_id, resource_ids, part, from_us, to_us, step_us, one)
+    return found
+
+
+def quantile_chart(session: Session, series: int, from_us: int, to_us: int, points: int) -> QuantileChart:
+    """p50, p99 and the highest value of a distribution over time; ticks are merged by adding counts."""
+    factor = max(1, -(-(to_us - from_us) // (points * TICK_US)))
+    step_us = factor * TICK_US
+    start_us = from_us - from_us % step_us
+    points = -(-(to_us - start_us) // step_us)
+    counts = np.zeros((points, BUCKETS), np.int64)
+    for at_us in range(start_us, to_us, _HISTOGRAM_PIECE_US):
+        window = Window.around(at_us, min(at_us + _HISTOGRAM_PIECE_US, to_us), TICK_US)
+        found = read_distributions.read(session, [series], window).get(series)
+        if found is not None:
+            point = (found.tick * TICK_US + window.start_us - start_us) // step_us
+            np.add.at(counts, (point, found.bucket), found.count)
+    p50, p99, high = quantiles_us(counts, (0.5, 0.99, 1.0))
+    return QuantileChart(start_us, step_us, p50, p99, high, counts.sum(axis=1))
+
+
+def _of_ticks(
+    session: Session,
+    organization_id: int,
+    resource_ids: Sequence[int],
+    series: Sequence[int],
+    from_us: int,
+    to_us: int,
+    step_us: int,
+    tick_us: int,
+) -> dict[int, Chart]:
+    factor = max(1, -(-step_us // tick_us))
+    window = Window.around(from_us - from_us % (factor * tick_us), to_us, tick_us)
+    found = read_ticks.read(session, organization_id, resource_ids, series, window)
+    charts: dict[int, Chart] = {}
+    for identity, values in found.items():
+        rollup = rollups.roll_ticks(values[None, :], factor)
+        charts[identity] = _as_chart(rollup, 0, window.start_us, factor * tick_us, "tick")
+    return charts
+
+
+def _of_rollups(
+    session: Session,
+    organization_id: int,
+    resource_ids: Sequence[int],
+    series: Sequence[int],
+    from_us: int,
+    to_us: int,
+    step_us: int,
+    level: Level,
+) -> dict[int, Chart]:
+    if not series:
+        return {}
+    factor = max(1, -(-step_us // level.step_us))
+    window = Window.around(from_us - from_us % (factor * level.step_us), to_us, level.step_us)
+    # What landed is read first: compaction may move it to rollups meanwhile. Seen twice, it changes no extreme and
+    # no mean.
+    landed = _landed(session, organization_id, resource_ids, series, window, level)
+    rollup = rollups.read(session, level, series, window.start_us, window.ticks)
+    for row, first, part in landed:
+        rollup.add(row, first, part)
+    coarse = rollups.roll_up(rollup, factor)
+    return {
+        identity: _as_chart(coarse, row, window.start_us, factor * level.step_us, _RESOLUTIONS[level.step_us])
+        for row, identity in enumerate(series)
+        if coarse.ticks[row].any()
+    }
+
+
+def _landed(
+    session: Session,
+    organization_id: int,
+    resource_ids: Sequence[int],
+    series: Sequence[int],
+    window: Window,
+    level: Level,
+) -> list[tuple[int, int, Rollup]]:
+    """(row, first step, rollup) of what compaction has not reached yet; the rest has rollups."""
+    first_us = read_ticks.first_landed_us(session, resource_ids, window)
+    if first_us is None:
+        return []
+    first = max(0, first_us - window.start_us) // level.step_us
+    start_us = window.start_us + first * level.step_us
+    found = read_ticks.read(
+        session, organization_id, resource_ids, series, Window.around(start_us, window.end_us, TICK_US),
+        landed_only=True,
+    )  # fmt: skip
+    factor = level.step_us // TICK_US
+    result: list[tuple[int, int, Rollup]] = []
+    for row, identity in enumerate(series):
+        if identity in found:
+            low, high, total, ticks = rollups.roll_ticks(found[identity][None, :], factor).parts
+            result.append((row, first, Rollup(low[0], high[0], total[0], ticks[0])))
+    return result
+
+
+def _as_chart(rollup: Rollup, row: int, start_us: int, step_us: int, resolution: Resolution) -> Chart:
+    ticks = rollup.ticks[row]
+    mean = np.divide(rollup.total[row], ticks, out=np.full(len(ticks), np.nan), where=ticks > 0)
+    return Chart(start_us, step_us, resolution, rollup.low[row], rollup.high[row], mean)

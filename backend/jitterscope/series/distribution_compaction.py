@@ -1,0 +1,85 @@
+"""Joins the short rows of latency histograms into one row per series and window."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from jitterscope import db
+from jitterscope.series.compaction import GRACE_US, WINDOW_US
+from jitterscope.series.landing import driver
+from jitterscope.series.types import IntArray
+
+# How far back windows are looked at each time: late data older than that stay in short rows, which read the same.
+_LOOK_BACK_US = 6 * 3_600_000_000
+_SERIES_AT_ONCE = 500
+# More than any bucket number (limits.MAX_BUCKET of ingest).
+_BUCKETS = 2048
+
+_FIND = (
+    "SELECT start_us - start_us %% %s, step_us, series_id FROM distributions WHERE start_us >= %s AND start_us < %s "
+    "GROUP BY 1, 2, 3 HAVING count(*) > 1 ORDER BY 1, 2, 3"
+)
+# One statement reads and removes: a row that comes meanwhile is not touched.
+_TAKE = (
+    "DELETE FROM distributions WHERE series_id = ANY(%b) AND step_us = %b AND start_us >= %b AND start_us < %b "
+    "RETURNING series_id, start_us, tick_count, entries, buckets, counts"
+)
+_PUT = (
+    "INSERT INTO distributions (organization_id, step_us, series_id, start_us, tick_count, entries, buckets, counts) "
+    "SELECT %b, %b, one.* FROM unnest(%b::bigint[], %b::bigint[], %b::integer[], %b::bytea[], %b::bytea[], "
+    "%b::bytea[]) AS one"
+)
+
+
+def compact(organization_id: int, now_us: int) -> int:
+    """Join rows in the closed windows of the last hours; returns how many rows were made."""
+    closed_us = (now_us - GRACE_US) // WINDOW_US * WINDOW_US
+    windows: dict[tuple[int, int], list[int]] = {}
+    with db.organization_session(organization_id) as session, driver(session).cursor() as cursor:
+        for start_us, step_us, series in cursor.execute(_FIND, (WINDOW_US, closed_us - _LOOK_BACK_US, closed_us)):
+            windows.setdefault((start_us, step_us), []).append(series)
+    made = 0
+    for (start_us, step_us), series in windows.items():
+        for at in range(0, len(series), _SERIES_AT_ONCE):
+            with db.organization_session(organization_id) as session:
+                made += _join(session, organization_id, series[at : at + _SERIES_AT_ONCE], step_us, start_us)
+    return made
+
+
+def _join(session: Session, organization_id: int, series: list[int], step_us: int, start_us: int) -> int:
+    with driver(session).cursor(binary=True) as cursor:
+        taken: dict[int, list[tuple[Any, ...]]] = {}
+        for row in cursor.execute(_TAKE, (series, step_us, start_us, start_us + WINDOW_US)):
+            taken.setdefault(row[0], []).append(row[1:])
+        columns: list[list[object]] = [[] for _ in range(6)]
+        for identity, rows in sorted(taken.items()):
+            for column, value in zip(columns, (identity, *_joined(rows, step_us)), strict=True):
+                column.append(value)
+        if columns[0]:
+            cursor.execute(_PUT, (organization_id, step_us, *columns))
+    return len(columns[0])
+
+
+def _joined(rows: list[tuple[Any, ...]], step_us: int) -> tuple[int, int, bytes, bytes, bytes]:
+    """(start, ticks, entries, buckets, counts) of rows (start, ticks, entries, buckets, counts) that may overlap."""
+    start_us = min(row[0] for row in rows)
+    ticks = max((row[0] - start_us) // step_us + row[1] for row in rows)
+    keys: list[IntArray] = []
+    for row_start, row_ticks, entries, buckets, _ in rows:
+        first = (row_start - start_us) // step_us
+        tick = np.repeat(np.arange(first, first + row_ticks), np.frombuffer(entries, "<u2"))
+        keys.append(tick * _BUCKETS + np.frombuffer(buckets, "<u2"))
+    weights = np.concatenate([np.frombuffer(row[4], "<u4") for row in rows]).astype(np.float64)
+    key, inverse = np.unique(np.concatenate(keys), return_inverse=True)
+    counts = np.bincount(inverse, weights, len(key)).clip(max=2**32 - 1)
+    entries = np.bincount(key // _BUCKETS, minlength=ticks)
+    return (
+        start_us,
+        ticks,
+        entries.astype("<u2").tobytes(),
+        (key % _BUCKETS).astype("<u2").tobytes(),
+        counts.astype("<u4").tobytes(),
+    )

@@ -1,0 +1,70 @@
+"""Periodic work on stored series. Every task may be repeated, killed and run twice at once."""
+
+from __future__ import annotations
+
+import time
+
+import structlog
+
+from jitterscope import db
+from jitterscope.series import compaction, distribution_compaction, partitions, retention, rollups
+from jitterscope.series.landing import driver
+from jitterscope.worker import periodic
+
+log = structlog.get_logger(__name__)
+_HOUR_US = 3_600_000_000
+# Which closed windows of rollups are looked at again: late data can still add short rows to them.
+_MERGE_BACK = {rollups.SECOND: 6 * _HOUR_US, rollups.MINUTE: 48 * _HOUR_US}
+
+
+def _now_us() -> int:
+    return time.time_ns() // 1000
+
+
+@periodic(seconds=30)
+def compact() -> None:
+    """Landing blocks of closed windows → segments and rollups; short histogram rows → long ones."""
+    for organization_id in db.organization_ids():
+        windows = compaction.compact(organization_id, _now_us())
+        histograms = distribution_compaction.compact(organization_id, _now_us())
+        if windows or histograms:
+            log.info("compacted", organization=organization_id, windows=windows, histogram_rows=histograms)
+
+
+@periodic(seconds=900)
+def merge_rollups() -> None:
+    """Rollup rows of closed hours and days → one row each."""
+    now_us = _now_us()
+    for organization_id in db.organization_ids():
+        for level, back_us in _MERGE_BACK.items():
+            newest = (now_us - _HOUR_US // 4) // level.row_us * level.row_us
+            for from_us in range(newest - back_us // level.row_us * level.row_us, newest, level.row_us):
+                with db.organization_session(organization_id) as session:
+                    # Two workers at one window would each write all of it.
+                    with driver(session).cursor() as cursor:
+                        locked = cursor.execute(
+                            "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, %s))",
+                            (f"merge {level.table} {organization_id}", from_us),
+                        ).fetchone()
+                    if locked == (True,):
+                        rollups.merge_rows(session, organization_id, level, from_us)
+
+
+@periodic(seconds=3600)
+def expire() -> None:
+    """Delete what is older than each organization keeps, then drop the partitions that are empty."""
+    now_us = _now_us()
+    for organization_id in db.organization_ids():
+        deleted = retention.expire(organization_id, now_us)
+        if deleted:
+            log.info("expired", organization=organization_id, **deleted)
+    dropped = retention.drop_empty_partitions(now_us)
+    if dropped:
+        log.info("partitions_dropped", count=dropped)
+
+
+@periodic(seconds=3600)
+def make_partitions() -> None:
+    """Make the partitions of the next days, so that no batch has to."""
+    now_us = _now_us()
+    partitions.ensure(now_us, now_us + 3 * partitions.DAY_US)
