@@ -44,7 +44,10 @@ func openBuffer(path string) (b *buffer, leftover bool, err error) {
 	if b.header().magic != layoutMagic {
 		*b.header() = header{magic: layoutMagic}
 	}
-	return b, b.state() != stateEmpty && b.plausible(), nil
+	if b.state() == stateDone {
+		b.setState(stateEmpty)
+	}
+	return b, (b.state() == stateOpen || b.state() == stateSealing) && b.plausible(), nil
 }
 
 // plausible guards recovery against a file damaged by a power failure.
@@ -63,11 +66,14 @@ func (b *buffer) start(spoolID [16]byte, sequence uint64, baseTick int64) {
 	b.setState(stateOpen)
 }
 
-// clear empties the buffer and gives the memory of a large journal back.
+// clear empties the buffer. Its pages stay in the file but not in this process, which halves the resident memory of the
+// two buffers; only a large journal is given back altogether.
 func (b *buffer) clear() {
+	b.setState(stateDone)
 	if b.journalLen() > 256<<10 {
 		_ = unix.Madvise(b.data[journalAt:], unix.MADV_REMOVE)
 	}
+	_ = unix.Madvise(b.data, unix.MADV_DONTNEED)
 	b.setState(stateEmpty)
 }
 

@@ -32,11 +32,13 @@ const (
 	fileBytes     = journalAt + JournalBytes
 )
 
-// Buffer states. A buffer is written to while open, read while sealing, and empty otherwise.
+// Buffer states. A buffer is written to while open, read while sealing, and empty otherwise; done is the moment of being
+// emptied, when what it held is safe elsewhere.
 const (
 	stateEmpty uint32 = iota
 	stateOpen
 	stateSealing
+	stateDone
 )
 
 type header struct {
