@@ -91,7 +91,9 @@ def _store(session: Session, organization_id: int, batch: ValidBatch) -> bool:
         delay_us=time.time_ns() // 1000 - batch.sealed_at_us,
         dropped_batches=batch.dropped_batches,
     )
-    triggers.enqueue(session, organization_id, _triggers(batch, ids.tolist()))
+    wanted = _triggers(batch, ids.tolist())
+    resolve.mark_throttled(session, {one.resource_id: one.at_us for one in wanted if one.reason == "throttled"})
+    triggers.enqueue(session, organization_id, wanted)
     return True
 
 

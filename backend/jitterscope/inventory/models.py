@@ -24,6 +24,7 @@ class Resource(Base):
     parent_id: Mapped[int | None] = mapped_column(BigInteger)
     first_seen_at: Mapped[datetime] = mapped_column(TIMESTAMP(timezone=True))
     last_seen_at: Mapped[datetime] = mapped_column(TIMESTAMP(timezone=True))
+    throttled_at: Mapped[datetime | None] = mapped_column(TIMESTAMP(timezone=True))
 
 
 class Fact(Base):

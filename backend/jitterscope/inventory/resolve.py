@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -69,6 +69,11 @@ _TOUCH = text(
     "WHERE resources.id = seen.id RETURNING resources.id"
 ).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
 
+_THROTTLED = text(
+    "UPDATE resources SET throttled_at = greatest(throttled_at, 'epoch'::timestamptz + seen.at * interval '1 us') "
+    "FROM unnest(:ids, :times) AS seen (id, at) WHERE resources.id = seen.id"
+).bindparams(bindparam("ids", type_=ARRAY(BIGINT)), bindparam("times", type_=ARRAY(BIGINT)))
+
 
 def resolve(session: Session, organization_id: int, specs: Sequence[Spec], seen_at: datetime) -> NDArray[np.int64]:
     """Ids parallel to `specs`, whose first entry is the node and whose parents come before their children.
@@ -106,6 +111,12 @@ def resolve(session: Session, organization_id: int, specs: Sequence[Spec], seen_
     if fresh.ids or fresh.touched:
         after_commit(session, lambda: _remember(cache_key, known, fresh))
     return ids
+
+
+def mark_throttled(session: Session, at_us: Mapping[int, int]) -> None:
+    """Note when resources (by id) were throttled, in µs."""
+    if at_us:
+        session.execute(_THROTTLED, {"ids": sorted(at_us), "times": [at_us[one] for one in sorted(at_us)]})
 
 
 def forget(organization_id: int) -> None:

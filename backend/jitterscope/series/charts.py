@@ -21,6 +21,7 @@ _RESOLUTIONS: dict[int, Resolution] = {1_000_000: "second", 60_000_000: "minute"
 # Bounds of memory: rolled-up steps of all series at once, and the time of histograms at once.
 _MAX_STEPS = 1_500_000
 _HISTOGRAM_PIECE_US = 1_800_000_000
+_MAX_QUANTILE_POINTS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def chart(
 
 def quantile_chart(session: Session, series: int, from_us: int, to_us: int, points: int) -> QuantileChart:
     """p50, p99 and the highest value of a distribution over time; ticks are merged by adding counts."""
-    factor = max(1, -(-(to_us - from_us) // (points * TICK_US)))
+    factor = max(1, -(-(to_us - from_us) // (min(points, _MAX_QUANTILE_POINTS) * TICK_US)))
     step_us = factor * TICK_US
     start_us = from_us - from_us % step_us
     points = -(-(to_us - start_us) // step_us)
