@@ -276,6 +276,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/collectors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Collectors
+         * @description Every collector that has ever delivered, the newest first, and what its sources can measure.
+         */
+        get: operations["list_collectors"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/collectors/tokens": {
         parameters: {
             query?: never;
@@ -477,6 +497,26 @@ export interface paths {
          * @description Close it by hand. Symptoms after now open it again.
          */
         post: operations["resolve_incident"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Incident Timeline
+         * @description The subject of an incident; by default its strongest window with 30 s around it.
+         */
+        get: operations["get_incident_timeline"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -717,6 +757,130 @@ export interface paths {
         patch: operations["rename_organization"];
         trace?: never;
     };
+    "/api/v1/recordings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Recording
+         * @description Record series, facts, events and queries of resources and their neighbours; at most one hour.
+         */
+        get: operations["get_recording"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/resources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Resources
+         * @description Resources by name, with limits and what they used in the last minute.
+         */
+        get: operations["list_resources"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/resources/{resource_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Resource
+         * @description A resource with its facts and their history, its place in the tree, and what its node can measure.
+         */
+        get: operations["get_resource"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/resources/{resource_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Resource Events
+         * @description Events of a resource in a window, oldest first: GC cycles, process starts, OOM kills.
+         */
+        get: operations["list_resource_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/resources/{resource_id}/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Resource Timeline
+         * @description A cgroup, or the cgroup of a process or DNS server; by default the newest ten minutes of its node's data.
+         */
+        get: operations["get_resource_timeline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/retention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Retention
+         * @description How long this organization keeps data.
+         */
+        get: operations["get_retention"];
+        /**
+         * Put Retention
+         * @description Change how long this organization keeps data. What is older goes within the hour; pinned windows stay.
+         */
+        put: operations["put_retention"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/risks": {
         parameters: {
             query?: never;
@@ -729,6 +893,26 @@ export interface paths {
          * @description Findings of the last 24 h that hurt nobody yet; newest first.
          */
         get: operations["list_risks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/series/query": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Query Series
+         * @description Metrics of a resource, cut to about `points` points that keep every extreme.
+         */
+        get: operations["query_series"];
         put?: never;
         post?: never;
         delete?: never;
@@ -951,6 +1135,54 @@ export interface components {
             /** Name */
             name?: string | null;
         };
+        /** CollectorItem */
+        CollectorItem: {
+            /** Batches */
+            batches: number;
+            /**
+             * Cpu Used
+             * @description CPUs that the collector itself used, mean of the last minute
+             */
+            cpu_used: number | null;
+            /**
+             * Delay Ms
+             * @description From sealing the newest batch to its arrival; includes clock differences
+             */
+            delay_ms: number;
+            /**
+             * Dropped Batches
+             * @description What its bounded spool had to drop
+             */
+            dropped_batches: number;
+            /**
+             * First Seen At
+             * Format: date-time
+             */
+            first_seen_at: string;
+            /**
+             * Last Seen At
+             * Format: date-time
+             */
+            last_seen_at: string;
+            /**
+             * Lateness Max Ms
+             * @description Latest tick of the last minute, after its deadline
+             */
+            lateness_max_ms: number | null;
+            /** Memory Bytes */
+            memory_bytes: number | null;
+            node: components["schemas"]["ResourceRef"];
+            /** Sources */
+            sources: components["schemas"]["SourceItem"][];
+            /**
+             * State
+             * @description silent: no batch for 15 s
+             * @enum {string}
+             */
+            state: "receiving" | "silent";
+            /** Version */
+            version: string;
+        };
         /** Delivery */
         Delivery: {
             /** Attempts */
@@ -986,6 +1218,23 @@ export interface components {
             /** Type */
             type: string;
         };
+        /** EventItem */
+        EventItem: {
+            /** Attributes */
+            attributes: {
+                [key: string]: string;
+            };
+            /** Duration Us */
+            duration_us: number;
+            /** Id */
+            id: number;
+            /** Kind */
+            kind: string;
+            /** Resource Id */
+            resource_id: number;
+            /** Start Us */
+            start_us: number;
+        };
         /**
          * Evidence
          * @description One measured statement. `value` and `comparison` are ready to show: "19 of 19", "chance 6.5 %".
@@ -1003,6 +1252,20 @@ export interface components {
             series: components["schemas"]["SeriesRef"][];
             /** Statement */
             statement: string;
+            /** Value */
+            value: string;
+        };
+        /** FactItem */
+        FactItem: {
+            /** Meaning */
+            meaning: string | null;
+            /** Name */
+            name: string;
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
             /** Value */
             value: string;
         };
@@ -1448,6 +1711,13 @@ export interface components {
             /** Next Cursor */
             next_cursor: string | null;
         };
+        /** Page[ResourceItem] */
+        Page_ResourceItem_: {
+            /** Items */
+            items: components["schemas"]["ResourceItem"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
         /** Page[Risk] */
         Page_Risk_: {
             /** Items */
@@ -1523,6 +1793,190 @@ export interface components {
             /** What To Do */
             what_to_do?: string | null;
         };
+        /** ResourceDetail */
+        ResourceDetail: {
+            /**
+             * Active
+             * @description Seen in the last five minutes
+             */
+            active: boolean;
+            /**
+             * Ancestors
+             * @description From the parent up to the node
+             */
+            ancestors: components["schemas"]["ResourceRef"][];
+            /** Children */
+            children: components["schemas"]["ResourceRef"][];
+            /**
+             * Cpu Limit
+             * @description CPUs; None: no limit, or unknown
+             */
+            cpu_limit: number | null;
+            /**
+             * Facts
+             * @description In effect now
+             */
+            facts: components["schemas"]["FactItem"][];
+            /**
+             * First Seen At
+             * Format: date-time
+             */
+            first_seen_at: string;
+            /**
+             * History
+             * @description Every change, oldest first
+             */
+            history: components["schemas"]["FactItem"][];
+            /** Id */
+            id: number;
+            /** Key */
+            key: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "external";
+            /**
+             * Last Seen At
+             * Format: date-time
+             */
+            last_seen_at: string;
+            /** Memory Limit Bytes */
+            memory_limit_bytes: number | null;
+            /**
+             * Metrics
+             * @description Names of the metrics that a resource of this kind has
+             */
+            metrics: string[];
+            /** Name */
+            name: string;
+            node: components["schemas"]["ResourceRef"];
+            /** Parent Id */
+            parent_id: number | null;
+            /**
+             * Sources
+             * @description Of the collector on its node
+             */
+            sources: components["schemas"]["SourceItem"][];
+            /**
+             * Throttled
+             * @description Throttled in the last fifteen minutes
+             */
+            throttled: boolean;
+            /** Throttled At */
+            throttled_at: string | null;
+            usage: components["schemas"]["ResourceUsage"];
+        };
+        /** ResourceItem */
+        ResourceItem: {
+            /**
+             * Active
+             * @description Seen in the last five minutes
+             */
+            active: boolean;
+            /**
+             * Cpu Limit
+             * @description CPUs; None: no limit, or unknown
+             */
+            cpu_limit: number | null;
+            /**
+             * First Seen At
+             * Format: date-time
+             */
+            first_seen_at: string;
+            /** Id */
+            id: number;
+            /** Key */
+            key: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "external";
+            /**
+             * Last Seen At
+             * Format: date-time
+             */
+            last_seen_at: string;
+            /** Memory Limit Bytes */
+            memory_limit_bytes: number | null;
+            /** Name */
+            name: string;
+            node: components["schemas"]["ResourceRef"];
+            /** Parent Id */
+            parent_id: number | null;
+            /**
+             * Throttled
+             * @description Throttled in the last fifteen minutes
+             */
+            throttled: boolean;
+            /** Throttled At */
+            throttled_at: string | null;
+            usage: components["schemas"]["ResourceUsage"];
+        };
+        /** ResourceRef */
+        ResourceRef: {
+            /** Id */
+            id: number;
+            /** Key */
+            key: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "external";
+            /** Name */
+            name: string;
+        };
+        /**
+         * ResourceUsage
+         * @description The last minute of ticks. None where nothing was measured.
+         */
+        ResourceUsage: {
+            /**
+             * Cpu Peak
+             * @description CPUs in use, highest 100 ms
+             */
+            cpu_peak: number | null;
+            /**
+             * Cpu Used
+             * @description CPUs in use, mean
+             */
+            cpu_used: number | null;
+            /** Memory Bytes */
+            memory_bytes: number | null;
+            /**
+             * Queries Per Second
+             * @description Of DNS servers
+             */
+            queries_per_second: number | null;
+            /**
+             * Throttled Ratio
+             * @description Share of CFS periods that ended throttled, 0 to 1
+             */
+            throttled_ratio: number | null;
+        };
+        /**
+         * RetentionPolicy
+         * @description How long data are kept; each level at least as long as the finer one.
+         */
+        RetentionPolicy: {
+            /**
+             * Minute Days
+             * @description 1 min rollups
+             */
+            minute_days: number;
+            /**
+             * Raw Days
+             * @description Ticks, single queries, latency distributions
+             */
+            raw_days: number;
+            /**
+             * Second Days
+             * @description 1 s rollups and events
+             */
+            second_days: number;
+        };
         /**
          * Risk
          * @description A finding that hurts nobody yet: listed, not sent.
@@ -1596,6 +2050,67 @@ export interface components {
              */
             role: "viewer" | "editor" | "admin";
         };
+        /** SeriesChart */
+        SeriesChart: {
+            /**
+             * Count
+             * @description Observations in the point; of distributions only
+             */
+            count: number[] | null;
+            /**
+             * High
+             * @description Highest tick of the point; of a distribution its highest value
+             */
+            high: (number | null)[];
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "delta" | "gauge" | "distribution";
+            /**
+             * Low
+             * @description Lowest tick of the point; of a distribution its median
+             */
+            low: (number | null)[];
+            /**
+             * Mean
+             * @description Mean of the ticks; of a distribution its 99th percentile
+             */
+            mean: (number | null)[];
+            /** Meaning */
+            meaning: string;
+            /** Metric */
+            metric: string;
+            /**
+             * Resolution
+             * @description What the points were made of
+             * @enum {string}
+             */
+            resolution: "tick" | "second" | "minute";
+            /** Resource Id */
+            resource_id: number;
+            /**
+             * Step Us
+             * @description Time that one point covers
+             */
+            step_us: number;
+            /**
+             * T Us
+             * @description Start of each point
+             */
+            t_us: number[];
+            /** Unit */
+            unit: string;
+        };
+        /** SeriesCharts */
+        SeriesCharts: {
+            /** From Us */
+            from_us: number;
+            /** Series */
+            series: components["schemas"]["SeriesChart"][];
+            /** To Us */
+            to_us: number;
+        };
         /**
          * SeriesRef
          * @description Where a number can be looked up again.
@@ -1609,6 +2124,26 @@ export interface components {
             resource_id: number;
             /** To Us */
             to_us: number;
+        };
+        /** SourceItem */
+        SourceItem: {
+            /**
+             * Detail
+             * @description What is missing, or which fallback is used
+             */
+            detail: string;
+            /** Name */
+            name: string;
+            /**
+             * Needs
+             * @description The privilege or kernel version that would enable it
+             */
+            needs: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "active" | "degraded" | "unavailable";
         };
         /** Stored */
         Stored: {
@@ -1635,6 +2170,111 @@ export interface components {
         SwitchRequest: {
             /** Organization Id */
             organization_id: number;
+        };
+        /**
+         * Timeline
+         * @description Everything the incident picture shows, on one time axis [from_us, to_us).
+         */
+        Timeline: {
+            cpu: components["schemas"]["TimelineCpu"];
+            /** From Us */
+            from_us: number;
+            /** Gc */
+            gc: components["schemas"]["TimelineSpan"][];
+            /** Limits */
+            limits: components["schemas"]["TimelineLimit"][];
+            /** Notes */
+            notes: string[];
+            queries: components["schemas"]["TimelineQueries"];
+            rate: components["schemas"]["TimelineRate"];
+            /** Slow Threshold Us */
+            slow_threshold_us: number;
+            subject: components["schemas"]["SubjectRef"];
+            /** Throttled */
+            throttled: components["schemas"]["TimelineSpan"][];
+            /** To Us */
+            to_us: number;
+        };
+        /**
+         * TimelineCpu
+         * @description 100 ms ticks (or 10 ms where zoomed); parallel arrays, None where a tick is missing.
+         */
+        TimelineCpu: {
+            /** Cpu Ratio */
+            cpu_ratio: (number | null)[];
+            /** Step Us */
+            step_us: number;
+            /** T Us */
+            t_us: number[];
+            /** Throttled Periods */
+            throttled_periods: (number | null)[];
+            /** Throttled Us */
+            throttled_us: (number | null)[];
+        };
+        /** TimelineLimit */
+        TimelineLimit: {
+            /** Cpu Limit */
+            cpu_limit: number | null;
+            /** From Us */
+            from_us: number;
+        };
+        /**
+         * TimelineQueries
+         * @description One entry a DNS answer; `t_us` is when its query reached the server, so that answers which waited for the same
+         *     moment form a staircase. `queue_wait_us` is -1 where it is not known. `complete` spans hold every query; outside
+         *     them only slow ones were kept.
+         */
+        TimelineQueries: {
+            /** Complete */
+            complete: [
+                number,
+                number
+            ][];
+            /** Latency Us */
+            latency_us: number[];
+            /** Name */
+            name: number[];
+            /** Names */
+            names: string[];
+            /** Queue Wait Us */
+            queue_wait_us: number[] | null;
+            /** Result */
+            result: number[];
+            /** T Us */
+            t_us: number[];
+            /** Truncated */
+            truncated: number;
+        };
+        /**
+         * TimelineRate
+         * @description Per-tick counts and latency of the DNS server, also where single queries were not kept.
+         */
+        TimelineRate: {
+            /** Latency Max Us */
+            latency_max_us: (number | null)[];
+            /** Latency P50 Us */
+            latency_p50_us: (number | null)[];
+            /** Queries */
+            queries: (number | null)[];
+            /** Slow */
+            slow: (number | null)[];
+            /** Step Us */
+            step_us: number;
+            /** T Us */
+            t_us: number[];
+        };
+        /** TimelineSpan */
+        TimelineSpan: {
+            /** Attributes */
+            attributes: {
+                [key: string]: string;
+            };
+            /** From Us */
+            from_us: number;
+            /** Label */
+            label: string;
+            /** To Us */
+            to_us: number;
         };
         /** TokenInfo */
         TokenInfo: {
@@ -2211,6 +2851,35 @@ export interface operations {
             };
         };
     };
+    list_collectors: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CollectorItem"][];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     list_ingest_tokens: {
         parameters: {
             query?: never;
@@ -2566,6 +3235,46 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Incident"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    get_incident_timeline: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                from?: string | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                to?: string | null;
+                /** @description Points of each line at most */
+                points?: number;
+                /** @description Single queries at most; slow ones are kept first */
+                queries?: number;
+            };
+            header?: never;
+            path: {
+                incident_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Timeline"];
                 };
             };
             /** @description Any error: a problem document */
@@ -3011,6 +3720,253 @@ export interface operations {
             };
         };
     };
+    get_recording: {
+        parameters: {
+            query: {
+                /** @description Cgroups, processes, DNS servers */
+                resource: number[];
+                from: string;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                to: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A recording file: see docs/recordings.md */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.jitterscope.recording": unknown;
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    list_resources: {
+        parameters: {
+            query?: {
+                kind?: ("node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "external") | null;
+                /** @description Part of the name or key */
+                search?: string | null;
+                /** @description Resource id of a node */
+                node?: number | null;
+                /** @description Only those throttled in the last 15 minutes */
+                throttled?: boolean;
+                /** @description Only those seen in the last 5 minutes */
+                active?: boolean;
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_ResourceItem_"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    get_resource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                resource_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResourceDetail"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    list_resource_events: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339; default: 15 minutes before `to` */
+                from?: string | null;
+                /** @description RFC 3339; default: now */
+                to?: string | null;
+                kind?: string[] | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                resource_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventItem"][];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    get_resource_timeline: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                from?: string | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                to?: string | null;
+                /** @description Points of each line at most */
+                points?: number;
+                /** @description Single queries at most; slow ones are kept first */
+                queries?: number;
+            };
+            header?: never;
+            path: {
+                resource_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Timeline"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    get_retention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetentionPolicy"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    put_retention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RetentionPolicy"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetentionPolicy"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     list_risks: {
         parameters: {
             query?: {
@@ -3032,6 +3988,47 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Page_Risk_"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    query_series: {
+        parameters: {
+            query: {
+                /** @description Resource id */
+                resource: number;
+                /** @description Names of contracts/metrics.toml */
+                metric: string[];
+                /** @description RFC 3339; default: 15 minutes before `to` */
+                from?: string | null;
+                /** @description RFC 3339; default: now */
+                to?: string | null;
+                points?: number;
+                /** @description 100000: the grid; 10000: the zoom */
+                step_us?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeriesCharts"];
                 };
             };
             /** @description Any error: a problem document */

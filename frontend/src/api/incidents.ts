@@ -1,0 +1,64 @@
+/** Incidents: how to read them, and their keys in the cache. */
+
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+
+import { api, unwrap, type Schemas } from "./client";
+
+export type Incident = Schemas["Incident"];
+export type IncidentSummary = Schemas["IncidentSummary"];
+export type IncidentPage = Schemas["Page_IncidentSummary_"];
+
+type State = IncidentSummary["state"];
+
+/** What people mean by "open" and "resolved", in states. */
+const STATES: Record<"active" | "closed", readonly State[]> = {
+  active: ["open", "acknowledged", "fix_applied"],
+  closed: ["resolved", "verified"],
+};
+
+export interface IncidentFilter {
+  state?: "active" | "closed" | "all" | undefined;
+  severity?: IncidentSummary["severity"] | undefined;
+  subject?: number | undefined;
+  q?: string | undefined;
+}
+
+export const incidentKeys = {
+  all: ["incidents"] as const,
+  lists: ["incidents", "list"] as const,
+  list: (filter: IncidentFilter) => ["incidents", "list", filter] as const,
+  one: (id: number) => ["incidents", "one", id] as const,
+  timeline: (id: number, fromUs: number, toUs: number) => ["incidents", "timeline", id, fromUs, toUs] as const,
+};
+
+// The options are inferred on purpose: their type carries the key's and the data's.
+/* eslint-disable @typescript-eslint/explicit-module-boundary-types */
+export const incidentsQuery = (filter: IncidentFilter) =>
+  infiniteQueryOptions({
+    queryKey: incidentKeys.list(filter),
+    queryFn: ({ pageParam, signal }) =>
+      unwrap(
+        api.GET("/api/v1/incidents", {
+          params: {
+            query: {
+              state: filter.state === undefined || filter.state === "all" ? undefined : [...STATES[filter.state]],
+              severity: filter.severity === undefined ? undefined : [filter.severity],
+              subject: filter.subject,
+              q: filter.q,
+              cursor: pageParam,
+              limit: 50,
+            },
+          },
+          signal,
+        }),
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.next_cursor ?? undefined,
+  });
+
+export const incidentQuery = (id: number) =>
+  queryOptions({
+    queryKey: incidentKeys.one(id),
+    queryFn: ({ signal }) => unwrap(api.GET("/api/v1/incidents/{incident_id}", { params: { path: { incident_id: id } }, signal })),
+  });
+/* eslint-enable @typescript-eslint/explicit-module-boundary-types */

@@ -1,0 +1,64 @@
+/** Server-sent events: what changed is fetched again, at once. */
+
+import { type QueryClient } from "@tanstack/react-query";
+import { useSyncExternalStore } from "react";
+
+import { incidentKeys } from "./incidents";
+
+let live = false;
+const listeners = new Set<() => void>();
+
+function setLive(next: boolean): void {
+  if (next === live) return;
+  live = next;
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Whether changes arrive by themselves now. */
+export function useLive(): boolean {
+  return useSyncExternalStore(subscribe, () => live);
+}
+
+/** Listens until the returned function is called. The browser reconnects by itself. */
+export function listen(client: QueryClient): () => void {
+  const source = new EventSource("/api/v1/events/stream", { withCredentials: true });
+  let wasReady = false;
+  source.addEventListener("ready", () => {
+    setLive(true);
+    // After a gap anything may have changed.
+    if (wasReady) void client.invalidateQueries();
+    wasReady = true;
+  });
+  source.addEventListener("incident", (event: MessageEvent<string>) => {
+    const id = idOf(event.data);
+    void client.invalidateQueries({ queryKey: incidentKeys.lists });
+    void client.invalidateQueries({ queryKey: ["risks"] });
+    if (id !== null) void client.invalidateQueries({ queryKey: incidentKeys.one(id) });
+  });
+  for (const type of ["collector", "first_data"]) {
+    source.addEventListener(type, () => {
+      void client.invalidateQueries({ queryKey: ["collectors"] });
+      void client.invalidateQueries({ queryKey: ["resources"] });
+    });
+  }
+  source.addEventListener("error", () => setLive(false));
+  return () => {
+    source.close();
+    setLive(false);
+  };
+}
+
+function idOf(data: string): number | null {
+  try {
+    const message: unknown = JSON.parse(data);
+    const id = typeof message === "object" && message !== null && "id" in message ? message.id : null;
+    return typeof id === "number" ? id : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,68 @@
+/** Who is signed in, and signing in and out. */
+
+import { queryOptions, useMutation, useQueryClient, type UseMutationResult } from "@tanstack/react-query";
+
+import { api, unwrap, type Schemas } from "./client";
+
+export type Me = Schemas["Me"];
+
+// The options are inferred on purpose: their type carries the key's and the data's.
+// eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types
+export const meQuery = () =>
+  queryOptions({
+    queryKey: ["me"] as const,
+    queryFn: ({ signal }) => unwrap(api.GET("/api/v1/me", { signal })),
+    staleTime: 60_000,
+  });
+
+export interface Credentials {
+  email: string;
+  password: string;
+}
+
+export function useSignIn(): UseMutationResult<Me, Error, Credentials> {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ email, password }) => unwrap(api.POST("/api/v1/auth/login", { body: { email, password } })),
+    onSuccess: (me) => {
+      client.clear();
+      client.setQueryData(meQuery().queryKey, me);
+    },
+  });
+}
+
+export interface Acceptance {
+  token: string;
+  name: string;
+  password: string;
+}
+
+export function useAcceptInvitation(): UseMutationResult<Me, Error, Acceptance> {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (body) => unwrap(api.POST("/api/v1/auth/accept", { body })),
+    onSuccess: (me) => {
+      client.clear();
+      client.setQueryData(meQuery().queryKey, me);
+    },
+  });
+}
+
+export function useSignOut(): UseMutationResult {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: () => unwrap(api.POST("/api/v1/auth/logout")),
+    onSuccess: () => client.clear(),
+  });
+}
+
+export function useSwitchOrganization(): UseMutationResult<Me, Error, number> {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (organization_id) => unwrap(api.POST("/api/v1/auth/switch", { body: { organization_id } })),
+    onSuccess: (me) => {
+      client.clear();
+      client.setQueryData(meQuery().queryKey, me);
+    },
+  });
+}

@@ -1,0 +1,51 @@
+/** Members, tokens, channels and the audit trail. */
+
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+
+import { api, unwrap, type Schemas } from "./client";
+
+export type Member = Schemas["Member"];
+export type Role = Member["role"];
+export type TokenInfo = Schemas["TokenInfo"];
+export type Channel = Schemas["Channel"];
+export type ChannelKind = Schemas["ChannelKindInfo"];
+
+export const settingsKeys = {
+  members: ["members"] as const,
+  invitations: ["invitations"] as const,
+  tokens: ["tokens"] as const,
+  channels: ["channels"] as const,
+  deliveries: (channelId: number) => ["channels", channelId, "deliveries"] as const,
+};
+
+// The options are inferred on purpose: their type carries the key's and the data's.
+/* eslint-disable @typescript-eslint/explicit-module-boundary-types */
+export const membersQuery = () =>
+  queryOptions({ queryKey: settingsKeys.members, queryFn: ({ signal }) => unwrap(api.GET("/api/v1/members", { signal })) });
+
+export const invitationsQuery = () =>
+  queryOptions({ queryKey: settingsKeys.invitations, queryFn: ({ signal }) => unwrap(api.GET("/api/v1/members/invitations", { signal })) });
+
+export const tokensQuery = () => queryOptions({ queryKey: settingsKeys.tokens, queryFn: ({ signal }) => unwrap(api.GET("/api/v1/tokens", { signal })) });
+
+export const channelsQuery = () =>
+  queryOptions({ queryKey: settingsKeys.channels, queryFn: ({ signal }) => unwrap(api.GET("/api/v1/channels", { signal })) });
+
+export const channelKindsQuery = () =>
+  queryOptions({ queryKey: ["channelKinds"] as const, queryFn: ({ signal }) => unwrap(api.GET("/api/v1/channels/kinds", { signal })), staleTime: 600_000 });
+
+export const deliveriesQuery = (channelId: number) =>
+  queryOptions({
+    queryKey: settingsKeys.deliveries(channelId),
+    queryFn: ({ signal }) =>
+      unwrap(api.GET("/api/v1/channels/{channel_id}/deliveries", { params: { path: { channel_id: channelId }, query: { limit: 20 } }, signal })),
+  });
+
+export const auditQuery = () =>
+  infiniteQueryOptions({
+    queryKey: ["audit"] as const,
+    queryFn: ({ pageParam, signal }) => unwrap(api.GET("/api/v1/audit", { params: { query: { cursor: pageParam, limit: 50 } }, signal })),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.next_cursor ?? undefined,
+  });
+/* eslint-enable @typescript-eslint/explicit-module-boundary-types */

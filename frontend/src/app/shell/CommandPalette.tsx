@@ -1,0 +1,73 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { Command } from "cmdk";
+import { useState, type ReactElement } from "react";
+
+import { incidentsQuery } from "@/api/incidents";
+import { setTheme } from "@/ui/theme";
+
+import styles from "./CommandPalette.module.css";
+import { ResourceResults } from "./ResourceResults";
+
+export interface CommandPaletteProps {
+  open: boolean;
+  onOpenChange: (open: boolean) => void;
+}
+
+/** ⌘K: every page, incident and resource, and the commands that have no page. */
+export function CommandPalette({ open, onOpenChange }: CommandPaletteProps): ReactElement {
+  return (
+    <Command.Dialog open={open} onOpenChange={onOpenChange} label="Search and commands" className={styles["dialog"]} overlayClassName={styles["overlay"]}>
+      {open && <Content onDone={() => onOpenChange(false)} />}
+    </Command.Dialog>
+  );
+}
+
+function Content({ onDone }: { onDone: () => void }): ReactElement {
+  const navigate = useNavigate();
+  const [text, setText] = useState("");
+  const { data } = useInfiniteQuery(incidentsQuery({ state: "all" }));
+  const incidents = data?.pages[0]?.items ?? [];
+  const run = (action: () => unknown) => () => {
+    onDone();
+    action();
+  };
+  return (
+    <>
+      <Command.Input className={styles["input"]} placeholder="Incident, container, page, command…" value={text} onValueChange={setText} />
+      <Command.List className={styles["list"]}>
+        <Command.Empty className={styles["empty"]}>Nothing found. Try a pod, a cgroup path or a cause.</Command.Empty>
+        <Command.Group heading="Incidents">
+          {incidents.slice(0, 30).map((incident) => (
+            <Command.Item
+              key={incident.id}
+              value={`incident ${incident.id} ${incident.title} ${incident.subject.name} ${incident.cause}`}
+              onSelect={run(() => navigate({ to: "/incidents/$incidentId", params: { incidentId: incident.id } }))}
+            >
+              <span>{incident.title}</span>
+              <small>{incident.state.replace("_", " ")}</small>
+            </Command.Item>
+          ))}
+        </Command.Group>
+        <ResourceResults text={text} onChoose={(resourceId) => run(() => navigate({ to: "/resources/$resourceId", params: { resourceId } }))()} />
+        <Command.Group heading="Go to">
+          <Command.Item onSelect={run(() => navigate({ to: "/incidents" }))}>Incidents</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/risks" }))}>Risks</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/resources" }))}>Explore resources</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/causes" }))}>Causes</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/collectors" }))}>Collectors</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/collectors", search: { add: true } }))}>Add a collector</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/settings/$section", params: { section: "channels" } }))}>Settings: notification channels</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/settings/$section", params: { section: "members" } }))}>Settings: members</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/settings/$section", params: { section: "tokens" } }))}>Settings: API tokens</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/settings/$section", params: { section: "audit" } }))}>Settings: audit trail</Command.Item>
+        </Command.Group>
+        <Command.Group heading="Theme">
+          <Command.Item onSelect={run(() => setTheme("light"))}>Theme: light</Command.Item>
+          <Command.Item onSelect={run(() => setTheme("dark"))}>Theme: dark</Command.Item>
+          <Command.Item onSelect={run(() => setTheme("system"))}>Theme: as the system</Command.Item>
+        </Command.Group>
+      </Command.List>
+    </>
+  );
+}

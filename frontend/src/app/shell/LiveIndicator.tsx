@@ -1,0 +1,16 @@
+import type { ReactElement } from "react";
+
+import { useLive } from "@/api/live";
+
+import styles from "./Shell.module.css";
+
+/** Whether what is on the screen updates by itself. */
+export function LiveIndicator(): ReactElement {
+  const live = useLive();
+  return (
+    <span className={styles["live"]} data-live={live} title={live ? "Changes arrive by themselves" : "No live connection; it is being made again"}>
+      <i aria-hidden="true" />
+      <span>{live ? "live" : "connecting"}</span>
+    </span>
+  );
+}

@@ -1,0 +1,66 @@
+import { Link, Outlet } from "@tanstack/react-router";
+import { useState, type ReactElement } from "react";
+
+import { isMac } from "@/lib/keys";
+
+import { AccountMenu } from "./AccountMenu";
+import { CommandPalette } from "./CommandPalette";
+import { LiveIndicator } from "./LiveIndicator";
+import styles from "./Shell.module.css";
+import { ShortcutHelp } from "./ShortcutHelp";
+import { useShellKeys } from "./useShellKeys";
+
+const PAGES = [
+  { to: "/incidents", label: "Incidents" },
+  { to: "/risks", label: "Risks" },
+  { to: "/resources", label: "Explore" },
+  { to: "/causes", label: "Causes" },
+  { to: "/collectors", label: "Collectors" },
+] as const;
+
+/** What is around every page: skip link, navigation, command palette, account. */
+export function Shell(): ReactElement {
+  const [palette, setPalette] = useState(false);
+  const [help, setHelp] = useState(false);
+  useShellKeys({ onPalette: setPalette, onHelp: setHelp });
+  return (
+    <>
+      <a className={styles["skip"]} href="#main">
+        Skip to the content
+      </a>
+      <header className={styles["bar"]}>
+        <Link to="/incidents" className={styles["brand"]} aria-label="Jitterscope, incidents">
+          <Logo />
+          jitterscope
+        </Link>
+        <nav className={styles["nav"]} aria-label="Pages">
+          {PAGES.map((page) => (
+            <Link key={page.to} to={page.to} className={styles["link"]} activeProps={{ "data-active": true }}>
+              {page.label}
+            </Link>
+          ))}
+        </nav>
+        <div className={styles["right"]}>
+          <LiveIndicator />
+          <button type="button" className={styles["palette"]} onClick={() => setPalette(true)} aria-label="Open the command palette" aria-keyshortcuts="Meta+K Control+K">
+            <span>Search</span>
+            <kbd>{isMac() ? "⌘" : "Ctrl "}K</kbd>
+          </button>
+          <AccountMenu onHelp={() => setHelp(true)} />
+        </div>
+      </header>
+      <Outlet />
+      <CommandPalette open={palette} onOpenChange={setPalette} />
+      <ShortcutHelp open={help} onOpenChange={setHelp} />
+    </>
+  );
+}
+
+function Logo(): ReactElement {
+  return (
+    <svg width="22" height="22" viewBox="0 0 32 32" aria-hidden="true" fill="none" strokeLinejoin="round" strokeLinecap="round">
+      <path d="M3 12h26" stroke="var(--limit)" strokeWidth="2" strokeDasharray="3.4 3" />
+      <path d="M3 23h6l2-2 2 2h2l2.4-18 3 23 2.2-5H29" stroke="var(--hot)" strokeWidth="2.8" />
+    </svg>
+  );
+}

@@ -1,0 +1,37 @@
+import type { ReactElement } from "react";
+
+import { isMac } from "@/lib/keys";
+import { Dialog } from "@/ui/Dialog";
+
+import styles from "./ShortcutHelp.module.css";
+
+const GROUPS: readonly { title: string; keys: readonly (readonly [string, string])[] }[] = [
+  { title: "Everywhere", keys: [["⌘K", "search and commands"], ["?", "this help"], ["g i", "incidents"], ["g r", "risks"], ["g e", "explore"], ["g c", "causes"], ["g o", "collectors"], ["g s", "settings"]] },
+  { title: "Lists", keys: [["j k", "next, previous"], ["Enter", "open"], ["a", "acknowledge"], ["m", "mute for an hour"]] },
+  { title: "Incident", keys: [["[ ]", "previous, next incident"], ["z", "zoom to the trigger"], ["s", "drag selects instead of pans"], ["c", "copy the first fix"], ["a", "acknowledge"], ["m", "mute for an hour"]] },
+  { title: "Picture (focused)", keys: [["← →", "tick by tick"], ["⇧← ⇧→", "pan"], ["+ −", "zoom"], ["0", "show everything"], ["Enter", "select the tick"], ["Esc", "clear"]] },
+];
+
+export function ShortcutHelp({ open, onOpenChange }: { open: boolean; onOpenChange: (open: boolean) => void }): ReactElement {
+  return (
+    <Dialog open={open} onOpenChange={onOpenChange} title="Keyboard">
+      <div className={styles["groups"]}>
+        {GROUPS.map((group) => (
+          <section key={group.title}>
+            <h3>{group.title}</h3>
+            <dl>
+              {group.keys.map(([key, meaning]) => (
+                <div key={key}>
+                  <dt>
+                    <kbd>{isMac() ? key : key.replace("⌘", "Ctrl ")}</kbd>
+                  </dt>
+                  <dd>{meaning}</dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+    </Dialog>
+  );
+}

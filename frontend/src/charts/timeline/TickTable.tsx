@@ -1,0 +1,76 @@
+import { useMemo, useState, type ReactElement } from "react";
+
+import { count, cpus, microseconds, MISSING } from "@/lib/format";
+import { clock, duration } from "@/lib/time";
+import type { TimeView } from "@/lib/timeView";
+import { Table, tableStyles } from "@/ui/Table";
+
+import { limitAt, type TimelineModel } from "./model";
+import { indexRange, overlapping, spanStats } from "./stats";
+import styles from "./TickTable.module.css";
+
+const MOST_ROWS = 200;
+
+/** The same data as a table: every tick of the view, or the notable ones where there are too many. */
+export function TickTable({ model, view }: { model: TimelineModel; view: TimeView }): ReactElement {
+  const [open, setOpen] = useState(false);
+  return (
+    <details className={styles["details"]} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>The same as a table</summary>
+      {open && <Rows model={model} view={view} />}
+    </details>
+  );
+}
+
+function Rows({ model, view }: { model: TimelineModel; view: TimeView }): ReactElement {
+  const { ticks, left } = useMemo(() => pick(model, view), [model, view]);
+  return (
+    <>
+      {left > 0 && <p className={styles["note"]}>{count(left)} quiet ticks are left out; zoom in to list every tick.</p>}
+      <Table label={`Ticks of ${duration(model.cpu.stepUs)}`}>
+        <thead>
+          <tr>
+            <th scope="col">Local time</th>
+            <th scope="col" className={tableStyles["number"]}>CPU</th>
+            <th scope="col" className={tableStyles["number"]}>Limit</th>
+            <th scope="col" className={tableStyles["number"]}>Throttled</th>
+            <th scope="col" className={tableStyles["number"]}>In GC</th>
+            <th scope="col" className={tableStyles["number"]}>Answers</th>
+            <th scope="col" className={tableStyles["number"]}>Slow</th>
+            <th scope="col" className={tableStyles["number"]}>Slowest</th>
+          </tr>
+        </thead>
+        <tbody>
+          {ticks.map((tick) => {
+            const stats = spanStats(model, tick);
+            const limit = limitAt(model.limits, tick.fromUs);
+            return (
+              <tr key={tick.fromUs}>
+                <th scope="row">{clock(tick.fromUs, 2)}</th>
+                <td className={tableStyles["number"]}>{stats.cpuMax === null ? "not recorded" : cpus(stats.cpuMax)}</td>
+                <td className={tableStyles["number"]}>{limit === null ? "none" : cpus(limit)}</td>
+                <td className={tableStyles["number"]}>{stats.throttledUs > 0 ? duration(stats.throttledUs) : overlapping(model.throttled, tick).length > 0 ? "yes" : MISSING}</td>
+                <td className={tableStyles["number"]}>{stats.gcUs > 0 ? duration(stats.gcUs) : MISSING}</td>
+                <td className={tableStyles["number"]}>{count(stats.answers)}</td>
+                <td className={tableStyles["number"]}>{count(stats.slow)}</td>
+                <td className={tableStyles["number"]}>{microseconds(stats.maxUs)}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </Table>
+    </>
+  );
+}
+
+function pick(model: TimelineModel, view: TimeView): { ticks: TimeView[]; left: number } {
+  const [first, last] = indexRange(model.cpu.tUs, view);
+  const all = Array.from(model.cpu.tUs.slice(first, last), (fromUs) => ({ fromUs, toUs: fromUs + model.cpu.stepUs }));
+  if (all.length <= MOST_ROWS) return { ticks: all, left: 0 };
+  const notable = all.filter((tick) => {
+    const stats = spanStats(model, tick);
+    return stats.slow > 0 || stats.ticksOverLimit > 0 || stats.throttledPeriods > 0 || stats.missingTicks > 0;
+  });
+  const ticks = notable.slice(0, MOST_ROWS);
+  return { ticks, left: all.length - ticks.length };
+}

@@ -1,0 +1,157 @@
+import { useCallback, useId, useMemo, useRef, useState, type KeyboardEvent, type ReactElement } from "react";
+
+import { microseconds, significant } from "@/lib/format";
+import { span, type TimeView } from "@/lib/timeView";
+
+import { drawCpuLane } from "./cpuLane";
+import { drawDnsLane } from "./dnsLane";
+import type { Frame } from "./draw";
+import { drawGcLane } from "./gcLane";
+import { onChartKey } from "./keyboard";
+import { Lane, RIGHT_PX, TIME_AXIS_PX, type YAxis } from "./Lane";
+import { Legend } from "./Legend";
+import { Minimap } from "./Minimap";
+import type { TimelineModel } from "./model";
+import { usePalette } from "./palette";
+import { Readout } from "./Readout";
+import { cpuTop, decades, latencyRange } from "./scales";
+import { gaps } from "./stats";
+import { summarize } from "./summary";
+import styles from "./Timeline.module.css";
+import { usePointer, type DragMode } from "./usePointer";
+import { useWidth } from "@/charts/useWidth";
+
+export interface TimelineProps {
+  /** What is drawn: covers at least the view. */
+  model: TimelineModel;
+  /** The whole recording, for the strip below. */
+  overview: TimelineModel;
+  extent: TimeView;
+  view: TimeView;
+  onView: (view: TimeView) => void;
+  selection: TimeView | null;
+  onSelection: (selection: TimeView | null) => void;
+  dragMode: DragMode;
+  /** Marked in the picture: the moment that made us look. */
+  triggerUs: number | null;
+}
+
+/** CPU, throttling, GC and every DNS answer on one time axis. */
+export function Timeline(props: TimelineProps): ReactElement {
+  const { model, overview, extent, view, onView, selection, onSelection, dragMode, triggerUs } = props;
+  const host = useRef<HTMLDivElement>(null);
+  const surface = useRef<HTMLDivElement>(null);
+  const widthPx = useWidth(host);
+  const palette = usePalette();
+  const helpId = useId();
+  const [cursorUs, setCursorUs] = useState<number | null>(null);
+  const [byKey, setByKey] = useState(false);
+
+  const phone = widthPx < 640;
+  const gutterPx = phone ? 50 : 66;
+  const hasDns = overview.answers.tUs.length > 0 || overview.rate.tUs.length > 0;
+  const hasGc = overview.gc.length > 0;
+
+  const top = useMemo(() => cpuTop(model), [model]);
+  const missing = useMemo(() => gaps(model), [model]);
+  const latency = useMemo(() => latencyRange(overview), [overview]);
+  const cpuAxis = useMemo<YAxis>(() => ({ min: 0, max: top, log: false, splits: [0, top / 2, top], format: (value) => significant(value, 2) }), [top]);
+  const dnsAxis = useMemo<YAxis>(
+    () => ({ min: 10 ** latency.lowLog, max: 10 ** latency.highLog, log: true, splits: decades(latency.lowLog, latency.highLog), format: microseconds }),
+    [latency],
+  );
+  const paintCpu = useCallback((frame: Frame) => drawCpuLane(frame, { model, top, gaps: missing }, palette), [model, top, missing, palette]);
+  const paintDns = useCallback((frame: Frame) => drawDnsLane(frame, { model, ...latency }, palette), [model, latency, palette]);
+  const paintGc = useCallback((frame: Frame) => drawGcLane(frame, model, palette), [model, palette]);
+
+  const hover = useCallback((us: number | null) => {
+    setByKey(false);
+    setCursorUs(us);
+  }, []);
+  usePointer(surface, { view, extent, dragMode, onView, onCursor: hover, onSelection });
+
+  const press = (event: KeyboardEvent): void => {
+    if (event.metaKey || event.ctrlKey || event.altKey) return;
+    const result = onChartKey(event.key, event.shiftKey, { view, extent, cursorUs, selection, stepUs: model.cpu.stepUs });
+    if (result === null) return;
+    event.preventDefault();
+    if (result.view !== undefined) onView(result.view);
+    if (result.selection !== undefined) onSelection(result.selection);
+    if (result.cursorUs !== undefined) {
+      setByKey(true);
+      setCursorUs(result.cursorUs);
+    }
+  };
+
+  const left = (us: number): number => ((us - view.fromUs) / span(view)) * 100;
+  const visible = (us: number): boolean => us >= view.fromUs && us <= view.toUs;
+  const lane = { widthPx, gutterPx, view, palette };
+
+  return (
+    <div ref={host} className={styles["timeline"]}>
+      <Legend model={overview} hasDns={hasDns} hasGc={hasGc} />
+      {/* An interactive picture: focusable, driven by keys, described in words below. */}
+      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions */}
+      <div
+        className={styles["lanes"]}
+        role="application"
+        aria-roledescription="timeline"
+        aria-label={summarize(model, view)}
+        aria-describedby={helpId}
+        // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+        tabIndex={0}
+        onKeyDown={press}
+        onBlur={() => byKey && setCursorUs(null)}
+      >
+        {widthPx > 0 && (
+          <>
+            <h3 className={styles["laneTitle"]}>CPU in use, each bar one tick</h3>
+            <Lane {...lane} heightPx={phone ? 130 : 170} y={cpuAxis} timeAxis={!hasDns && !hasGc} paint={paintCpu} />
+            {hasGc && (
+              <div className={styles["gcRow"]}>
+                <h3 className={styles["sideTitle"]} style={{ width: gutterPx }}>
+                  GC
+                </h3>
+                <Lane {...lane} heightPx={hasDns ? 28 : 28 + TIME_AXIS_PX} y={null} timeAxis={!hasDns} paint={paintGc} />
+              </div>
+            )}
+            {hasDns && (
+              <>
+                <h3 className={styles["laneTitle"]}>DNS, each dot one answer</h3>
+                <Lane {...lane} heightPx={(phone ? 200 : 250) + TIME_AXIS_PX} y={dnsAxis} timeAxis paint={paintDns} />
+              </>
+            )}
+          </>
+        )}
+        <div ref={surface} className={styles["surface"]} data-mode={dragMode} style={{ left: gutterPx, right: RIGHT_PX }}>
+          {selection !== null && selection.toUs > view.fromUs && selection.fromUs < view.toUs && (
+            <span
+              className={styles["selection"]}
+              style={{ left: `${Math.max(0, left(selection.fromUs))}%`, right: `${Math.max(0, 100 - left(selection.toUs))}%` }}
+            />
+          )}
+          {triggerUs !== null && visible(triggerUs) && <span className={styles["trigger"]} style={{ left: `${left(triggerUs)}%` }} />}
+          {cursorUs !== null && visible(cursorUs) && (
+            <>
+              <span className={styles["cursor"]} style={{ left: `${left(cursorUs)}%` }} />
+              <div className={styles["tooltip"]} data-side={left(cursorUs) > 55 ? "left" : "right"} style={{ left: `${left(cursorUs)}%` }}>
+                <Readout model={model} us={cursorUs} />
+              </div>
+            </>
+          )}
+        </div>
+      </div>
+      {widthPx > 0 && (
+        <div style={{ paddingLeft: gutterPx, paddingRight: RIGHT_PX }}>
+          <Minimap model={overview} extent={extent} view={view} onView={onView} widthPx={widthPx - gutterPx - RIGHT_PX} palette={palette} />
+        </div>
+      )}
+      <p id={helpId} className="visually-hidden">
+        Arrow keys move tick by tick, with Shift they pan; plus and minus zoom; Enter selects the tick; 0 shows everything; Escape clears.
+      </p>
+      <p className="visually-hidden" aria-live="polite">
+        {byKey && cursorUs !== null ? summarize(model, { fromUs: cursorUs - (cursorUs % model.cpu.stepUs), toUs: cursorUs - (cursorUs % model.cpu.stepUs) + model.cpu.stepUs }) : ""}
+      </p>
+    </div>
+  );
+}

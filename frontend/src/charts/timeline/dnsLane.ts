@@ -1,0 +1,156 @@
+/** The DNS lane: every answer a dot on a log scale; slow ones are diamonds, failures crosses. */
+
+import { microseconds } from "@/lib/format";
+import type { TimeView } from "@/lib/timeView";
+
+import { eachCell, emptyGrid, fillGrid, type Projection } from "./density";
+import { clipped, label, throttledBands, xOf, type Frame } from "./draw";
+import { isFailure, type TimelineModel } from "./model";
+import type { Palette } from "./palette";
+import { indexRange } from "./stats";
+
+export interface DnsLaneInput {
+  readonly model: TimelineModel;
+  readonly lowLog: number;
+  readonly highLog: number;
+}
+
+/** Up to this many dots are drawn one by one, round and larger; more share screen cells. */
+const SINGLE_DOTS = 4000;
+
+export function drawDnsLane(frame: Frame, input: DnsLaneInput, palette: Palette): void {
+  clipped(frame, () => {
+    throttledBands(frame, input.model.throttled, palette, false);
+    drawThreshold(frame, input, palette);
+    drawRates(frame, input, palette);
+    drawAnswers(frame, input, palette);
+  });
+}
+
+const yOf = (frame: Frame, input: DnsLaneInput, log: number): number =>
+  frame.top + ((input.highLog - log) / (input.highLog - input.lowLog)) * frame.height;
+
+function drawThreshold(frame: Frame, input: DnsLaneInput, palette: Palette): void {
+  const { ctx, dpr } = frame;
+  const y = yOf(frame, input, Math.log10(input.model.slowThresholdUs));
+  ctx.strokeStyle = palette.hot;
+  ctx.globalAlpha = 0.7;
+  ctx.lineWidth = dpr;
+  ctx.setLineDash([2 * dpr, 4 * dpr]);
+  ctx.beginPath();
+  ctx.moveTo(frame.left, y);
+  ctx.lineTo(frame.left + frame.width, y);
+  ctx.stroke();
+  ctx.setLineDash([]);
+  ctx.globalAlpha = 1;
+  label(frame, `slow: over ${microseconds(input.model.slowThresholdUs)}`, frame.left + frame.width - 6 * dpr, y - 10 * dpr, palette.hot, palette, "right");
+}
+
+function drawAnswers(frame: Frame, input: DnsLaneInput, palette: Palette): void {
+  const { answers, slowThresholdUs } = input.model;
+  const range = indexRange(answers.tUs, frame.view);
+  const special = (i: number): boolean => (answers.latencyUs[i] as number) > slowThresholdUs || isFailure(answers.result[i] as number);
+  if (range[1] - range[0] > SINGLE_DOTS) drawDense(frame, input, palette, range, special);
+  else drawSparse(frame, input, palette, range, special);
+
+  const { ctx, dpr } = frame;
+  ctx.fillStyle = palette.hot;
+  ctx.strokeStyle = palette.hot;
+  ctx.lineWidth = 1.6 * dpr;
+  // Each marked dot once a pixel: a second diamond on the same place adds time, not information.
+  const drawn = new Set<number>();
+  const half = 3 * dpr;
+  for (let i = range[0]; i < range[1]; i += 1) {
+    if (!special(i)) continue;
+    const x = Math.round(xOf(frame, answers.tUs[i] as number));
+    const y = Math.round(yOf(frame, input, answers.logLatency[i] as number));
+    const place = y * 65_536 + x;
+    if (drawn.has(place)) continue;
+    drawn.add(place);
+    ctx.beginPath();
+    if (isFailure(answers.result[i] as number)) {
+      ctx.moveTo(x - half, y - half);
+      ctx.lineTo(x + half, y + half);
+      ctx.moveTo(x - half, y + half);
+      ctx.lineTo(x + half, y - half);
+      ctx.stroke();
+    } else {
+      ctx.moveTo(x, y - half);
+      ctx.lineTo(x + half, y);
+      ctx.lineTo(x, y + half);
+      ctx.lineTo(x - half, y);
+      ctx.fill();
+    }
+  }
+}
+
+type Range = readonly [number, number];
+
+function drawSparse(frame: Frame, input: DnsLaneInput, palette: Palette, range: Range, special: (i: number) => boolean): void {
+  const { ctx, dpr } = frame;
+  const { answers } = input.model;
+  const radius = (range[1] - range[0] < 400 ? 2.4 : 1.7) * dpr;
+  ctx.fillStyle = palette.cool;
+  ctx.globalAlpha = 0.62;
+  ctx.beginPath();
+  for (let i = range[0]; i < range[1]; i += 1) {
+    if (special(i)) continue;
+    const x = xOf(frame, answers.tUs[i] as number);
+    const y = yOf(frame, input, answers.logLatency[i] as number);
+    ctx.moveTo(x + radius, y);
+    ctx.arc(x, y, radius, 0, Math.PI * 2);
+  }
+  ctx.fill();
+  ctx.globalAlpha = 1;
+}
+
+function drawDense(frame: Frame, input: DnsLaneInput, palette: Palette, range: Range, special: (i: number) => boolean): void {
+  const { ctx, dpr } = frame;
+  const { answers } = input.model;
+  const cell = Math.max(1, Math.round(1.5 * dpr));
+  const grid = emptyGrid(frame.width, frame.height, cell);
+  const projection: Projection = {
+    fromUs: frame.view.fromUs,
+    toUs: frame.view.toUs,
+    lowLog: input.lowLog,
+    highLog: input.highLog,
+    widthPx: frame.width,
+    heightPx: frame.height,
+  };
+  fillGrid(grid, answers.tUs, answers.logLatency, range, projection, (i) => !special(i));
+  ctx.fillStyle = palette.cool;
+  const density: readonly (readonly [number, number, number])[] = [[1, 1, 0.45], [2, 3, 0.68], [4, 65_535, 0.95]];
+  for (const [low, high, alpha] of density) {
+    ctx.globalAlpha = alpha;
+    eachCell(grid, low, high, (column, row) => ctx.fillRect(frame.left + column * cell, frame.top + row * cell, cell, cell));
+  }
+  ctx.globalAlpha = 1;
+}
+
+const inside = (spans: readonly TimeView[], us: number): boolean => spans.some((span) => span.fromUs <= us && us < span.toUs);
+
+/** Where single answers were not kept: the median of each tick as a dash, the slowest as a hollow mark. */
+function drawRates(frame: Frame, input: DnsLaneInput, palette: Palette): void {
+  const { ctx, dpr } = frame;
+  const { rate, answers, slowThresholdUs } = input.model;
+  const [first, last] = indexRange(rate.tUs, { fromUs: frame.view.fromUs - rate.stepUs, toUs: frame.view.toUs });
+  const width = Math.max(dpr, (rate.stepUs / (frame.view.toUs - frame.view.fromUs)) * frame.width);
+  for (let i = first; i < last; i += 1) {
+    const at = rate.tUs[i] as number;
+    if (inside(answers.complete, at + rate.stepUs / 2)) continue;
+    const x = xOf(frame, at);
+    const p50 = rate.p50Us[i] as number;
+    const slowest = rate.maxUs[i] as number;
+    if (p50 > 0) {
+      ctx.fillStyle = palette.cool;
+      ctx.globalAlpha = 0.7;
+      ctx.fillRect(x, yOf(frame, input, Math.log10(p50)) - dpr, width, 2 * dpr);
+    }
+    if (slowest > 0 && slowest <= slowThresholdUs) {
+      ctx.globalAlpha = 0.35;
+      ctx.fillStyle = palette.cool;
+      ctx.fillRect(x, yOf(frame, input, Math.log10(slowest)), width, dpr);
+    }
+  }
+  ctx.globalAlpha = 1;
+}

@@ -1,0 +1,80 @@
+/** What the picture shows, as typed arrays. Times are µs since the epoch; a missing tick is NaN. */
+
+import type { TimeView } from "@/lib/timeView";
+
+export interface Span extends TimeView {
+  readonly label: string;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+export interface CpuTicks {
+  readonly tUs: Float64Array;
+  readonly stepUs: number;
+  /** CPUs in use in each tick; the maximum where ticks were merged. */
+  readonly cpus: Float64Array;
+  readonly throttledUs: Float64Array;
+  readonly throttledPeriods: Float64Array;
+}
+
+export interface LimitStep {
+  readonly fromUs: number;
+  /** null: no limit */
+  readonly cpus: number | null;
+}
+
+/** Single DNS answers, sorted by time; parallel arrays. */
+export interface Answers {
+  readonly tUs: Float64Array;
+  readonly latencyUs: Float64Array;
+  /** log10 of latencyUs, kept because every redraw needs it. */
+  readonly logLatency: Float32Array;
+  /** QueryResult of ingest.proto. */
+  readonly result: Uint8Array;
+  readonly queueWaitUs: Float64Array | null;
+  readonly name: Uint32Array;
+  readonly names: readonly string[];
+  /** Spans with every answer; outside them only slow ones were kept. */
+  readonly complete: readonly TimeView[];
+  readonly truncated: number;
+}
+
+export interface RateTicks {
+  readonly tUs: Float64Array;
+  readonly stepUs: number;
+  readonly queries: Float64Array;
+  readonly slow: Float64Array;
+  readonly p50Us: Float64Array;
+  readonly maxUs: Float64Array;
+}
+
+export interface TimelineModel {
+  readonly extent: TimeView;
+  readonly cpu: CpuTicks;
+  /** The 100 ms ticks behind finer ones: what a limit is measured against, and all there is where no detail was kept. */
+  readonly coarse: CpuTicks | null;
+  readonly limits: readonly LimitStep[];
+  readonly throttled: readonly Span[];
+  readonly gc: readonly Span[];
+  readonly answers: Answers;
+  readonly rate: RateTicks;
+  readonly slowThresholdUs: number;
+  readonly notes: readonly string[];
+}
+
+export const RESULTS = ["answered", "NXDOMAIN", "SERVFAIL", "REFUSED", "no answer", "other error"] as const;
+
+/** NXDOMAIN is an answer; the rest after it are failures. */
+export const isFailure = (result: number): boolean => result >= 2;
+
+/** The ticks that limits and gaps are judged by: a quota is a rule about 100 ms, not about 10 ms. */
+export const judgedTicks = (model: TimelineModel): CpuTicks => model.coarse ?? model.cpu;
+
+/** The limit in force at a time; null: none is known or set. */
+export function limitAt(limits: readonly LimitStep[], us: number): number | null {
+  let found: number | null = limits[0]?.cpus ?? null;
+  for (const step of limits) {
+    if (step.fromUs > us) break;
+    found = step.cpus;
+  }
+  return found;
+}

@@ -1,0 +1,50 @@
+/** The value ranges of the lanes. Pure. */
+
+import type { TimelineModel } from "./model";
+
+/** The next "round" number at or above: 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8 × 10^n. */
+export function roundUp(value: number): number {
+  if (value <= 0) return 1;
+  const size = 10 ** Math.floor(Math.log10(value));
+  const step = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((candidate) => candidate * size >= value * 0.999999) ?? 10;
+  return step * size;
+}
+
+/** CPUs at the top of the CPU lane: the highest bar and the limit both fit, with room for the limit's label. */
+export function cpuTop(model: TimelineModel): number {
+  let top = 0;
+  for (const value of model.cpu.cpus) if (value > top) top = value;
+  for (const step of model.limits) {
+    // A limit far above the bars would flatten them: it is then told in the label instead.
+    if (step.cpus !== null && (top === 0 || step.cpus < top * 8)) top = Math.max(top, step.cpus * 1.15);
+  }
+  return roundUp(top === 0 ? 1 : top * 1.05);
+}
+
+/** log10 µs at the bottom and top of the latency lane, whole half-decades. */
+export function latencyRange(model: TimelineModel): { readonly lowLog: number; readonly highLog: number } {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const value of model.answers.logLatency) {
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  const consider = (us: number): void => {
+    if (Number.isNaN(us) || us <= 0) return;
+    low = Math.min(low, Math.log10(us));
+    high = Math.max(high, Math.log10(us));
+  };
+  model.rate.p50Us.forEach(consider);
+  model.rate.maxUs.forEach(consider);
+  if (low > high) return { lowLog: 2, highLog: 5 };
+  const threshold = Math.log10(model.slowThresholdUs);
+  const roundedLow = Math.max(0, Math.floor(low * 2 - 0.1) / 2);
+  const roundedHigh = Math.ceil(Math.max(high, threshold) * 2 + 0.2) / 2;
+  return { lowLog: Math.min(roundedLow, roundedHigh - 1), highLog: roundedHigh };
+}
+
+export function decades(lowLog: number, highLog: number): number[] {
+  const found: number[] = [];
+  for (let log = Math.ceil(lowLog); log <= highLog; log += 1) found.push(10 ** log);
+  return found;
+}

@@ -1,0 +1,86 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+
+import { causesQuery, type CauseInfo } from "@/api/causes";
+import { explain } from "@/api/problem";
+import { Page } from "@/ui/Page";
+import { ErrorState, Skeleton } from "@/ui/states";
+import { References } from "@/widgets/References";
+
+import styles from "./CausesPage.module.css";
+
+const route = getRouteApi("/signed-in/causes");
+
+/** What Jitterscope can find: mechanism, what it needs to see, what looks the same. */
+export function CausesPage(): ReactElement {
+  const { cause: chosenId } = route.useSearch();
+  const { data: causes, isError, error, refetch } = useQuery(causesQuery());
+  const chosen = causes?.find((cause) => cause.id === chosenId) ?? causes?.[0];
+  return (
+    <Page title="Causes" lead="Every fault that Jitterscope can name. A cause is found only by its mechanism, never by its symptom alone.">
+      {causes === undefined ? (
+        isError ? (
+          <ErrorState {...explain(error)} onRetry={() => void refetch()} />
+        ) : (
+          <Skeleton lines={5} height={40} label="Loading causes" />
+        )
+      ) : (
+        <div className={styles["columns"]}>
+          <nav aria-label="Causes">
+            <ul className={styles["list"]}>
+              {causes.map((cause) => (
+                <li key={cause.id}>
+                  <Link to="/causes" search={{ cause: cause.id }} className={styles["item"]} aria-current={cause === chosen ? "true" : undefined}>
+                    {cause.title}
+                    <code>{cause.id}</code>
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          </nav>
+          {chosen !== undefined && <Cause cause={chosen} />}
+        </div>
+      )}
+    </Page>
+  );
+}
+
+function Cause({ cause }: { cause: CauseInfo }): ReactElement {
+  return (
+    <article className={styles["cause"]}>
+      <h2>{cause.title}</h2>
+      <p className={styles["summary"]}>{cause.summary}</p>
+      <h3>How it happens</h3>
+      <p>{cause.mechanism}</p>
+      <h3>Looks the same</h3>
+      <ul>
+        {cause.rivals.map((rival) => (
+          <li key={rival.id}>
+            <Link to="/causes" search={{ cause: rival.id }}>
+              {rival.title}
+            </Link>
+          </li>
+        ))}
+      </ul>
+      {cause.false_positives.length > 0 && (
+        <>
+          <h3>When it could be wrong</h3>
+          <ul>
+            {cause.false_positives.map((text) => (
+              <li key={text}>{text}</li>
+            ))}
+          </ul>
+        </>
+      )}
+      <h3>What it needs to see</h3>
+      <p className={styles["needs"]}>
+        {cause.needs.map((metric) => (
+          <code key={metric}>{metric}</code>
+        ))}
+      </p>
+      <h3>Read more</h3>
+      <References references={cause.references} />
+    </article>
+  );
+}

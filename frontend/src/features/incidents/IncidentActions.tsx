@@ -1,0 +1,28 @@
+import type { ReactElement } from "react";
+
+import type { Incident } from "@/api/incidents";
+import { Button } from "@/ui/Button";
+
+import { NeighbourLinks } from "./NeighbourLinks";
+import { useCommands } from "./useCommands";
+
+export function IncidentActions({ incident }: { incident: Incident }): ReactElement {
+  const commands = useCommands();
+  const active = incident.state === "open" || incident.state === "acknowledged";
+  return (
+    <>
+      {active && (
+        <>
+          <Button kind={incident.state === "open" ? "primary" : "plain"} shortcut="a" onClick={() => commands.toggleAcknowledge(incident)}>
+            {incident.state === "open" ? "Acknowledge" : "Unacknowledge"}
+          </Button>
+          <Button onClick={() => commands.resolve(incident)}>Resolve</Button>
+        </>
+      )}
+      <Button shortcut="m" onClick={() => commands.toggleMute(incident)}>
+        {incident.muted ? "Unmute" : "Mute 1 h"}
+      </Button>
+      <NeighbourLinks id={incident.id} />
+    </>
+  );
+}

@@ -1,0 +1,50 @@
+import { useEffect, useState, type ReactElement } from "react";
+
+import styles from "./IncidentList.module.css";
+import type { IncidentSearch } from "./search";
+
+const STATES = [
+  ["active", "Open"],
+  ["closed", "Resolved"],
+  ["all", "All"],
+] as const;
+
+export function IncidentFilters({ search, onChange }: { search: IncidentSearch; onChange: (next: IncidentSearch) => void }): ReactElement {
+  const [text, setText] = useState(search.q ?? "");
+  const state = search.state ?? "active";
+
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      if (text !== (search.q ?? "")) onChange({ ...search, q: text === "" ? undefined : text });
+    }, 200);
+    return () => clearTimeout(timer);
+  }, [text, search, onChange]);
+
+  return (
+    <div className={styles["filters"]} role="search">
+      <div className={styles["tabs"]} role="group" aria-label="State">
+        {STATES.map(([value, label]) => (
+          <button key={value} type="button" aria-pressed={state === value} onClick={() => onChange({ ...search, state: value === "active" ? undefined : value })}>
+            {label}
+          </button>
+        ))}
+      </div>
+      <select
+        className={styles["select"]}
+        aria-label="Severity"
+        value={search.severity ?? ""}
+        onChange={(event) => onChange({ ...search, severity: SEVERITIES.find((one) => one === event.target.value) })}
+      >
+        <option value="">Every severity</option>
+        {SEVERITIES.map((severity) => (
+          <option key={severity} value={severity}>
+            {severity}
+          </option>
+        ))}
+      </select>
+      <input className={styles["search"]} type="search" placeholder="Filter by words" aria-label="Filter by words" value={text} onChange={(event) => setText(event.target.value)} />
+    </div>
+  );
+}
+
+const SEVERITIES = ["critical", "warning", "info"] as const;

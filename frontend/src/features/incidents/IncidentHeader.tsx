@@ -1,0 +1,44 @@
+import type { ReactElement, ReactNode } from "react";
+
+import type { Incident } from "@/api/incidents";
+import { plural } from "@/lib/format";
+import { duration, parseUs } from "@/lib/time";
+import { Chip } from "@/ui/Chip";
+import { useNowUs } from "@/ui/Time";
+import { Figures } from "@/widgets/Figures";
+import { SeverityChip, StateChip } from "@/widgets/Severity";
+import { SubjectName } from "@/widgets/SubjectName";
+
+import styles from "./IncidentHeader.module.css";
+
+/** Verdict first: who, what, because of what, how bad. */
+export function IncidentHeader({ incident, actions }: { incident: Incident; actions: ReactNode }): ReactElement {
+  const now = useNowUs();
+  const startUs = parseUs(incident.onset_at);
+  const endUs = incident.resolved_at === null ? now : parseUs(incident.resolved_at);
+  return (
+    <header className={styles["header"]}>
+      <div className={styles["chips"]}>
+        <SeverityChip severity={incident.severity} />
+        <StateChip state={incident.state} />
+        {incident.muted && <Chip tone="dim">muted</Chip>}
+        <Chip tone="dim" title={`First seen ${incident.onset_at}, opened ${incident.opened_at}`}>
+          for {duration(Math.max(0, endUs - startUs))}
+        </Chip>
+        <Chip tone="dim" title="How many diagnoses found it">
+          {plural(incident.occurrences, "diagnosis", "diagnoses")} agree
+        </Chip>
+        <Chip>
+          <SubjectName subject={incident.subject} />
+        </Chip>
+        <Chip tone="dim">{incident.subject.node}</Chip>
+      </div>
+      <div className={styles["actions"]}>{actions}</div>
+      <h1 className={styles["verdict"]}>{incident.title}</h1>
+      <p className={styles["summary"]}>{incident.summary}</p>
+      <div className={styles["figures"]}>
+        <Figures impact={incident.impact} />
+      </div>
+    </header>
+  );
+}

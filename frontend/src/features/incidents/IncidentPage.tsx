@@ -1,0 +1,127 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { useCallback, useMemo, type ReactElement } from "react";
+
+import { api, unwrap } from "@/api/client";
+import { incidentKeys, incidentQuery, type Incident } from "@/api/incidents";
+import { explain } from "@/api/problem";
+import { formatView, parseView } from "@/lib/search";
+import { parseUs, US_PER_S } from "@/lib/time";
+import type { TimeView } from "@/lib/timeView";
+import { Page } from "@/ui/Page";
+import { Section } from "@/ui/Section";
+import { ErrorState, Skeleton } from "@/ui/states";
+import { useToast } from "@/ui/Toast";
+import { Evidence } from "@/widgets/Evidence";
+import { FixList } from "@/widgets/FixList";
+import { References } from "@/widgets/References";
+import { Rivals } from "@/widgets/Rivals";
+import { decodeTimeline } from "@/widgets/timeline/decode";
+import { TimelineView, type PictureState, type TimelineQuery } from "@/widgets/timeline/TimelineView";
+
+import { History } from "./History";
+import { IncidentActions } from "./IncidentActions";
+import { IncidentHeader } from "./IncidentHeader";
+import styles from "./IncidentPage.module.css";
+import { SubjectFacts } from "./SubjectFacts";
+import { useIncidentKeys } from "./useIncidentKeys";
+
+/** What came before and how it ended belongs to the picture. */
+const MARGIN_US = 30 * US_PER_S;
+
+const route = getRouteApi("/signed-in/incidents/$incidentId");
+
+export function IncidentPage(): ReactElement {
+  const { incidentId } = route.useParams();
+  const { data: incident, isError, error, refetch } = useQuery(incidentQuery(incidentId));
+  if (incident === undefined) {
+    return (
+      <Page title="Incident" ownHeading>
+        {isError ? <ErrorState {...explain(error)} onRetry={() => void refetch()} /> : <Skeleton lines={6} height={44} label="Loading the incident" />}
+      </Page>
+    );
+  }
+  // Another incident is another page: nothing of the first one's picture may stay.
+  return <Loaded key={incident.id} incident={incident} />;
+}
+
+function Loaded({ incident }: { incident: Incident }): ReactElement {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const toast = useToast();
+  useIncidentKeys(incident);
+
+  const extent = useMemo<TimeView>(
+    () => ({ fromUs: parseUs(incident.window_from) - MARGIN_US, toUs: parseUs(incident.window_to) + MARGIN_US }),
+    [incident.window_from, incident.window_to],
+  );
+  const load = useCallback((part: TimeView): TimelineQuery => timelineQuery(incident.id, part), [incident.id]);
+  const onState = useCallback(
+    (state: PictureState) =>
+      void navigate({
+        search: (before) => ({ ...before, view: formatView(state.view), sel: formatView(state.selection) }),
+        replace: true,
+        resetScroll: false,
+      }),
+    [navigate],
+  );
+  const show = (span: TimeView): void => onState({ view: null, selection: span });
+  const slow = incident.impact.slow_ratio !== null;
+
+  return (
+    <Page title={incident.title} ownHeading>
+      <IncidentHeader incident={incident} actions={<IncidentActions incident={incident} />} />
+      <section aria-label="What happened" className={styles["picture"]}>
+        <TimelineView
+          extent={extent}
+          triggerUs={parseUs(incident.trigger_at)}
+          load={load}
+          state={{ view: parseView(search.view), selection: parseView(search.sel) }}
+          onState={onState}
+        />
+      </section>
+      <div className={styles["body"]}>
+        <div className={styles["wide"]}>
+          <Section
+            title="What to change"
+            note={`Each fix replayed on the recorded trace: predicted share of ${slow ? "answers over 20 ms" : "periods throttled"}, with its interval, on one scale.`}
+          >
+            <FixList fixes={incident.fixes} impact={incident.impact} onCopied={(fix) => toast({ text: `Patch copied: ${fix.title}` })} />
+          </Section>
+        </div>
+        <Section title="Evidence" note="Measured in this window, each beside what chance alone would give.">
+          <Evidence evidence={incident.evidence} onShow={show} />
+        </Section>
+        <Section title="What else it could be" note="Causes that look the same, and what the data say about them.">
+          <Rivals rivals={incident.rivals} notEnoughData={incident.not_enough_data} />
+        </Section>
+        <Section title="Facts of the subject">
+          <SubjectFacts resourceId={incident.subject.resource_id} />
+        </Section>
+        <Section title="History">
+          <History history={incident.history} />
+          {incident.references.length > 0 && (
+            <div className={styles["references"]}>
+              <h3>Read more</h3>
+              <References references={incident.references} />
+            </div>
+          )}
+        </Section>
+      </div>
+    </Page>
+  );
+}
+
+function timelineQuery(id: number, part: TimeView): TimelineQuery {
+  return {
+    queryKey: incidentKeys.timeline(id, part.fromUs, part.toUs),
+    queryFn: async () =>
+      decodeTimeline(
+        await unwrap(
+          api.GET("/api/v1/incidents/{incident_id}/timeline", {
+            params: { path: { incident_id: id }, query: { from: String(part.fromUs), to: String(part.toUs), queries: 100_000 } },
+          }),
+        ),
+      ),
+  };
+}

@@ -1,0 +1,55 @@
+import { Link } from "@tanstack/react-router";
+import { useEffect, useRef, type ReactElement } from "react";
+
+import type { IncidentSummary } from "@/api/incidents";
+import { milliseconds, percent } from "@/lib/format";
+import { Time } from "@/ui/Time";
+import { SeverityChip } from "@/widgets/Severity";
+import { SubjectName } from "@/widgets/SubjectName";
+
+import styles from "./IncidentList.module.css";
+
+/** A share of 0.1 % and one of 30 % both need to be seen: the meter is logarithmic from 0.1 % to 100 %. */
+const meter = (ratio: number): number => Math.max(2, Math.min(100, ((Math.log10(Math.max(ratio, 0.001)) + 3) / 3) * 100));
+
+export function IncidentRow({ incident, current }: { incident: IncidentSummary; current: boolean }): ReactElement {
+  const row = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (current) row.current?.scrollIntoView({ block: "nearest" });
+  }, [current]);
+  const { impact } = incident;
+  const quiet = incident.muted || incident.state === "resolved" || incident.state === "verified";
+  return (
+    <li ref={row} className={styles["row"]} data-current={current} data-quiet={quiet}>
+      <div>
+        <SeverityChip severity={incident.severity} />
+      </div>
+      <div>
+        <Link to="/incidents/$incidentId" params={{ incidentId: incident.id }} className={styles["title"]}>
+          {incident.title}
+        </Link>
+        <p className={styles["sub"]}>
+          <SubjectName subject={incident.subject} />
+          <span>{incident.cause_title}</span>
+          {incident.state !== "open" && <span>{incident.state.replace("_", " ")}</span>}
+          {incident.muted && <span>muted</span>}
+        </p>
+      </div>
+      <div className={styles["share"]}>
+        {impact.slow_ratio !== null ? (
+          <>
+            {percent(impact.slow_ratio)} slow <small>p99 {milliseconds(impact.p99_ms)}</small>
+            <span className={styles["meter"]} aria-hidden="true">
+              <i style={{ width: `${meter(impact.slow_ratio)}%` }} />
+            </span>
+          </>
+        ) : (
+          impact.throttled_ratio !== null && <>{percent(impact.throttled_ratio)} throttled</>
+        )}
+      </div>
+      <div className={styles["when"]}>
+        <Time at={incident.onset_at} />
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,16 @@
+import { oneOf, optionalString } from "@/lib/search";
+
+/** The list's filter in the URL; what is at its default is left out. */
+export interface IncidentSearch {
+  state?: "active" | "closed" | "all" | undefined;
+  severity?: "critical" | "warning" | "info" | undefined;
+  q?: string | undefined;
+}
+
+export function incidentSearch(search: Record<string, unknown>): IncidentSearch {
+  return {
+    state: oneOf(search["state"], ["active", "closed", "all"]),
+    severity: oneOf(search["severity"], ["critical", "warning", "info"]),
+    q: optionalString(search["q"]),
+  };
+}

@@ -1,0 +1,1 @@
+import type { ReactElement } from "react"; export function ResourceListPage(): ReactElement { return <main id="main" />; }

@@ -1,0 +1,52 @@
+import { useMutation } from "@tanstack/react-query";
+import { useState, type ReactElement, type SyntheticEvent } from "react";
+
+import { api, unwrap } from "@/api/client";
+import { Button } from "@/ui/Button";
+import { Field } from "@/ui/Field";
+import { Section } from "@/ui/Section";
+import { useToast } from "@/ui/Toast";
+import { useTellError } from "@/widgets/useTellError";
+
+import styles from "./Settings.module.css";
+
+export function Account(): ReactElement {
+  const toast = useToast();
+  const tell = useTellError();
+  const [current, setCurrent] = useState("");
+  const [next, setNext] = useState("");
+  const change = useMutation({
+    mutationFn: () => unwrap(api.POST("/api/v1/me/password", { body: { current_password: current, new_password: next } })),
+    onSuccess: () => {
+      setCurrent("");
+      setNext("");
+      toast({ text: "Password changed. Your other sessions have ended." });
+    },
+    onError: tell,
+  });
+  const submit = (event: SyntheticEvent): void => {
+    event.preventDefault();
+    change.mutate();
+  };
+  return (
+    <Section title="Change your password">
+      <form className={styles["form"]} onSubmit={submit}>
+        <Field label="Current password">
+          {(attributes) => (
+            <input {...attributes} type="password" autoComplete="current-password" required value={current} onChange={(event) => setCurrent(event.target.value)} />
+          )}
+        </Field>
+        <Field label="New password" hint="At least 10 characters.">
+          {(attributes) => (
+            <input {...attributes} type="password" autoComplete="new-password" required minLength={10} value={next} onChange={(event) => setNext(event.target.value)} />
+          )}
+        </Field>
+        <p style={{ marginTop: 14 }}>
+          <Button type="submit" kind="primary" disabled={change.isPending}>
+            Change it
+          </Button>
+        </p>
+      </form>
+    </Section>
+  );
+}

@@ -1,0 +1,54 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+
+import { explain } from "@/api/problem";
+import { auditQuery } from "@/api/settings";
+import { Button } from "@/ui/Button";
+import { Section } from "@/ui/Section";
+import { ErrorState, Skeleton } from "@/ui/states";
+import { Table, tableStyles } from "@/ui/Table";
+import { Time } from "@/ui/Time";
+
+export function Audit(): ReactElement {
+  const { data, isError, error, refetch, hasNextPage, fetchNextPage } = useInfiniteQuery(auditQuery());
+  const entries = data?.pages.flatMap((page) => page.items) ?? [];
+  return (
+    <Section title="Audit trail" note="Who changed what. Entries cannot be changed or removed.">
+      {data === undefined ? (
+        isError ? (
+          <ErrorState {...explain(error)} onRetry={() => void refetch()} />
+        ) : (
+          <Skeleton lines={6} label="Loading the audit trail" />
+        )
+      ) : (
+        <Table label="Audit trail">
+          <thead>
+            <tr>
+              <th scope="col">When</th>
+              <th scope="col">Who</th>
+              <th scope="col">What</th>
+              <th scope="col">On</th>
+              <th scope="col">Detail</th>
+            </tr>
+          </thead>
+          <tbody>
+            {entries.map((entry) => (
+              <tr key={entry.id}>
+                <td className={tableStyles["nowrap"]}>
+                  <Time at={entry.at} style="clock" />
+                </td>
+                <td>{entry.actor}</td>
+                <td>{entry.action}</td>
+                <td>{entry.target}</td>
+                <td className={`${tableStyles["wrap"] ?? ""} ${tableStyles["dim"] ?? ""}`}>{Object.entries(entry.detail).map(([name, value]) => `${name}: ${plain(value)}`).join(", ")}</td>
+              </tr>
+            ))}
+          </tbody>
+        </Table>
+      )}
+      {hasNextPage && <Button onClick={() => void fetchNextPage()}>Show older ones</Button>}
+    </Section>
+  );
+}
+
+const plain = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));

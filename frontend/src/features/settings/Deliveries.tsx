@@ -1,0 +1,73 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+
+import { api, unwrap } from "@/api/client";
+import { deliveriesQuery, settingsKeys } from "@/api/settings";
+import { Button } from "@/ui/Button";
+import { Table, tableStyles } from "@/ui/Table";
+import { Time } from "@/ui/Time";
+import { Async } from "@/widgets/Async";
+import { useTellError } from "@/widgets/useTellError";
+
+import styles from "./Settings.module.css";
+
+const STATES = { pending: "waiting", sending: "being sent", sent: "✓ sent", dead: "✕ given up" } as const;
+
+export function Deliveries({ channelId }: { channelId: number }): ReactElement {
+  const client = useQueryClient();
+  const tell = useTellError();
+  const deliveries = useQuery(deliveriesQuery(channelId));
+  const retry = useMutation({
+    mutationFn: (id: number) =>
+      unwrap(api.POST("/api/v1/channels/{channel_id}/deliveries/{delivery_id}/retry", { params: { path: { channel_id: channelId, delivery_id: id } } })),
+    onError: tell,
+    onSettled: () => client.invalidateQueries({ queryKey: settingsKeys.channels }),
+  });
+  return (
+    <Async query={deliveries} label="Loading deliveries">
+      {({ items }) =>
+        items.length === 0 ? (
+          <p className={styles["dim"]}>Nothing was sent here yet.</p>
+        ) : (
+          <Table label="Last deliveries">
+            <thead>
+              <tr>
+                <th scope="col">When</th>
+                <th scope="col">What</th>
+                <th scope="col">State</th>
+                <th scope="col">Attempts</th>
+                <th scope="col">Answer</th>
+              </tr>
+            </thead>
+            <tbody>
+              {items.map((delivery) => (
+                <tr key={delivery.id}>
+                  <td className={tableStyles["nowrap"]}>
+                    <Time at={delivery.created_at} />
+                  </td>
+                  <td>
+                    {delivery.type}{" "}
+                    <Link to="/incidents/$incidentId" params={{ incidentId: delivery.incident_id }}>
+                      incident {delivery.incident_id}
+                    </Link>
+                  </td>
+                  <td className={styles[delivery.state === "sent" ? "ok" : delivery.state === "dead" ? "hot" : "dim"]}>
+                    {STATES[delivery.state]}
+                    {delivery.state === "dead" && (
+                      <Button kind="quiet" onClick={() => retry.mutate(delivery.id)}>
+                        Try again
+                      </Button>
+                    )}
+                  </td>
+                  <td>{delivery.attempts}</td>
+                  <td className={tableStyles["wrap"]}>{delivery.last_error ?? (delivery.last_status === null ? "" : `HTTP ${delivery.last_status}`)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </Table>
+        )
+      }
+    </Async>
+  );
+}

@@ -1,0 +1,57 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import type { ComponentType, ReactElement } from "react";
+
+import { meQuery } from "@/api/me";
+import { Page } from "@/ui/Page";
+import { EmptyState } from "@/ui/states";
+
+import { Account } from "./Account";
+import { Audit } from "./Audit";
+import { Channels } from "./Channels";
+import { Members } from "./Members";
+import styles from "./Settings.module.css";
+import { Tokens } from "./Tokens";
+
+const route = getRouteApi("/signed-in/settings/$section");
+
+const SECTIONS: readonly { id: string; title: string; scope: string | null; Component: ComponentType }[] = [
+  { id: "channels", title: "Notifications", scope: "channels:read", Component: Channels },
+  { id: "members", title: "Members", scope: "members:read", Component: Members },
+  { id: "tokens", title: "API tokens", scope: "tokens:read", Component: Tokens },
+  { id: "audit", title: "Audit trail", scope: "audit:read", Component: Audit },
+  { id: "account", title: "Your account", scope: null, Component: Account },
+];
+
+export function SettingsPage(): ReactElement {
+  const { section } = route.useParams();
+  const { data: me } = useQuery(meQuery());
+  const allowed = SECTIONS.filter(({ scope }) => scope === null || (me?.scopes.includes(scope) ?? false));
+  const chosen = allowed.find(({ id }) => id === section);
+  return (
+    <Page title="Settings" lead={me?.organization.name}>
+      <div className={styles["columns"]}>
+        <nav aria-label="Settings">
+          <ul className={styles["nav"]}>
+            {allowed.map(({ id, title }) => (
+              <li key={id}>
+                <Link to="/settings/$section" params={{ section: id }} activeProps={{ "aria-current": "page" }}>
+                  {title}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <div className={styles["content"]}>
+          {chosen !== undefined ? (
+            <chosen.Component />
+          ) : (
+            <EmptyState title="Not for your role">
+              <p>This part of the settings needs another role. Ask an administrator of {me?.organization.name ?? "your organization"}.</p>
+            </EmptyState>
+          )}
+        </div>
+      </div>
+    </Page>
+  );
+}

@@ -1,0 +1,82 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState, type ReactElement, type SyntheticEvent } from "react";
+
+import { api, unwrap } from "@/api/client";
+import { meQuery } from "@/api/me";
+import { settingsKeys, tokensQuery } from "@/api/settings";
+import { Button } from "@/ui/Button";
+import { Field } from "@/ui/Field";
+import { Section } from "@/ui/Section";
+import { Async } from "@/widgets/Async";
+import { SecretOnce } from "@/widgets/SecretOnce";
+import { TokenTable } from "@/widgets/TokenTable";
+import { useTellError } from "@/widgets/useTellError";
+
+import styles from "./Settings.module.css";
+
+export function Tokens(): ReactElement {
+  const client = useQueryClient();
+  const tell = useTellError();
+  const tokens = useQuery(tokensQuery());
+  const refresh = (): Promise<void> => client.invalidateQueries({ queryKey: settingsKeys.tokens });
+  const revoke = useMutation({
+    mutationFn: (id: number) => unwrap(api.DELETE("/api/v1/tokens/{token_id}", { params: { path: { token_id: id } } })),
+    onError: tell,
+    onSettled: refresh,
+  });
+  return (
+    <>
+      <Section title="API tokens" note="For programs: send one as Authorization: Bearer. Collectors have their own tokens on the Collectors page.">
+        <Async query={tokens} label="Loading tokens">
+          {({ items }) => <TokenTable tokens={items} onRevoke={(id) => revoke.mutate(id)} />}
+        </Async>
+      </Section>
+      <NewToken onCreated={refresh} />
+    </>
+  );
+}
+
+function NewToken({ onCreated }: { onCreated: () => Promise<void> }): ReactElement {
+  const tell = useTellError();
+  const { data: me } = useQuery(meQuery());
+  const [name, setName] = useState("");
+  const [scopes, setScopes] = useState<readonly string[]>(["incidents:read"]);
+  const create = useMutation({
+    mutationFn: () => unwrap(api.POST("/api/v1/tokens", { body: { name, scopes: [...scopes] } })),
+    onSuccess: () => setName(""),
+    onError: tell,
+    onSettled: onCreated,
+  });
+  const submit = (event: SyntheticEvent): void => {
+    event.preventDefault();
+    create.mutate();
+  };
+  return (
+    <Section title="New API token" note="A token can do no more than you can.">
+      <form className={styles["form"]} onSubmit={submit}>
+        <Field label="Name" hint="What uses it: “grafana”, “deploy pipeline”.">
+          {(attributes) => <input {...attributes} required value={name} onChange={(event) => setName(event.target.value)} />}
+        </Field>
+        <fieldset className={styles["checks"]}>
+          <legend>Scopes</legend>
+          {me?.scopes.map((scope) => (
+            <label key={scope}>
+              <input
+                type="checkbox"
+                checked={scopes.includes(scope)}
+                onChange={(event) => setScopes(event.target.checked ? [...scopes, scope] : scopes.filter((one) => one !== scope))}
+              />
+              {scope}
+            </label>
+          ))}
+        </fieldset>
+        <p style={{ marginTop: 14 }}>
+          <Button type="submit" kind="primary" disabled={create.isPending || scopes.length === 0}>
+            Make the token
+          </Button>
+        </p>
+      </form>
+      {create.data !== undefined && <SecretOnce label={`Token ${create.data.token.name}`} text={create.data.secret} />}
+    </Section>
+  );
+}

@@ -1,0 +1,66 @@
+/** Figures as the UI shows them: always with a unit, in a precision that a decision needs. */
+
+const counts = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+
+export const MISSING = "–";
+
+export function count(value: number | null | undefined): string {
+  return value == null || Number.isNaN(value) ? MISSING : counts.format(value);
+}
+
+/** Three significant digits, no trailing zeros, no exponent: 0.23, 4.1, 60, 1,012. */
+export function significant(value: number, digits = 3): string {
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1000) return counts.format(value);
+  const decimals = Math.min(6, Math.max(0, digits - 1 - Math.floor(Math.log10(size))));
+  return value.toFixed(decimals).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
+}
+
+/** A ratio 0..1 as "2.5 %". A share that rounds to zero but is not is told as "< 0.01 %". */
+export function percent(ratio: number | null | undefined): string {
+  if (ratio == null || Number.isNaN(ratio)) return MISSING;
+  const value = ratio * 100;
+  if (value > 0 && value < 0.01) return "< 0.01 %";
+  return `${significant(value, value < 10 ? 2 : 3)} %`;
+}
+
+export function milliseconds(ms: number | null | undefined): string {
+  if (ms == null || Number.isNaN(ms)) return MISSING;
+  if (ms >= 10_000) return `${significant(ms / 1000)} s`;
+  return `${significant(ms, ms < 10 ? 2 : 3)} ms`;
+}
+
+export function microseconds(us: number | null | undefined): string {
+  if (us == null || Number.isNaN(us)) return MISSING;
+  return us < 1000 ? `${Math.round(us)} µs` : milliseconds(us / 1000);
+}
+
+/** CPUs in use or allowed: "0.23 CPU". */
+export function cpus(value: number | null | undefined): string {
+  return value == null || Number.isNaN(value) ? MISSING : `${significant(value, value < 10 ? 2 : 3)} CPU`;
+}
+
+const BYTES = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
+
+export function bytes(value: number | null | undefined): string {
+  if (value == null || Number.isNaN(value)) return MISSING;
+  let size = value;
+  let unit = 0;
+  while (Math.abs(size) >= 1024 && unit < BYTES.length - 1) {
+    size /= 1024;
+    unit += 1;
+  }
+  return `${significant(size, unit === 0 ? 4 : 3)} ${BYTES[unit] ?? "B"}`;
+}
+
+/** A value of a metric of contracts/metrics.toml in its unit. */
+export function inUnit(value: number | null | undefined, unit: string): string {
+  if (unit === "us") return microseconds(value);
+  if (unit === "bytes") return bytes(value);
+  return value == null || Number.isNaN(value) ? MISSING : significant(value);
+}
+
+export function plural(n: number, one: string, many = `${one}s`): string {
+  return `${counts.format(n)} ${n === 1 ? one : many}`;
+}

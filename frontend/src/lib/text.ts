@@ -1,0 +1,14 @@
+/** Short names for long things. */
+
+/** The last meaningful parts of a cgroup path, readable in one line. */
+export function shortPath(path: string, parts = 2): string {
+  const pieces = path.split("/").filter((piece) => piece !== "");
+  if (pieces.length <= parts) return path;
+  return `…/${pieces.slice(-parts).join("/")}`;
+}
+
+/** "coredns_proxy" → "Coredns proxy"; metric names as titles. */
+export function sentence(name: string): string {
+  const words = name.replaceAll(/[_.]+/g, " ").trim();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

@@ -1,0 +1,34 @@
+import { useEffect, useRef, type ReactElement, type ReactNode } from "react";
+
+import styles from "./Page.module.css";
+
+export interface PageProps {
+  /** Also the document's title. */
+  title: string;
+  /** Hides the visible heading where the page brings its own. */
+  ownHeading?: boolean;
+  lead?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+}
+
+export function Page({ title, ownHeading = false, lead, actions, children }: PageProps): ReactElement {
+  const main = useRef<HTMLElement>(null);
+  useEffect(() => {
+    document.title = `${title} · Jitterscope`;
+  }, [title]);
+  return (
+    <main id="main" ref={main} tabIndex={-1} className={styles["page"]}>
+      {!ownHeading && (
+        <div className={styles["head"]}>
+          <div>
+            <h1>{title}</h1>
+            {lead !== undefined && <div className={styles["lead"]}>{lead}</div>}
+          </div>
+          {actions !== undefined && <div className={styles["actions"]}>{actions}</div>}
+        </div>
+      )}
+      {children}
+    </main>
+  );
+}

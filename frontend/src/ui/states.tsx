@@ -1,0 +1,58 @@
+/** What a page shows while it loads, when there is nothing, and when something failed. */
+
+import { useEffect, useState, type ReactElement, type ReactNode } from "react";
+
+import { Button } from "./Button";
+import styles from "./states.module.css";
+
+/** Grey lines where text will be, in the final height, so that nothing jumps. Invisible for the first 200 ms. */
+export function Skeleton({ lines = 3, height = 20, label = "Loading" }: { lines?: number; height?: number; label?: string }): ReactElement {
+  const visible = useDelayed(200);
+  return (
+    <div className={styles["skeleton"]} data-visible={visible} role="status" aria-label={label}>
+      {Array.from({ length: lines }, (_, index) => (
+        <span key={index} style={{ height, width: `${92 - ((index * 17) % 40)}%` }} />
+      ))}
+    </div>
+  );
+}
+
+export function EmptyState({ title, children, action }: { title: string; children: ReactNode; action?: ReactNode }): ReactElement {
+  return (
+    <div className={styles["empty"]}>
+      <h2>{title}</h2>
+      <div className={styles["body"]}>{children}</div>
+      {action !== undefined && <div className={styles["action"]}>{action}</div>}
+    </div>
+  );
+}
+
+export interface ErrorStateProps {
+  title: string;
+  /** What happened and what to do, from the server's problem document where there is one. */
+  detail: string;
+  onRetry?: () => void;
+}
+
+export function ErrorState({ title, detail, onRetry }: ErrorStateProps): ReactElement {
+  return (
+    <div className={styles["error"]} role="alert">
+      <h2>{title}</h2>
+      <p className={styles["body"]}>{detail}</p>
+      {onRetry !== undefined && (
+        <div className={styles["action"]}>
+          <Button onClick={onRetry}>Try again</Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function useDelayed(ms: number): boolean {
+  const [passed, setPassed] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setPassed(true), ms);
+    return () => clearTimeout(timer);
+  }, [ms]);
+  return passed;
+}

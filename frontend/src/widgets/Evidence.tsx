@@ -1,0 +1,47 @@
+import type { ReactElement } from "react";
+
+import type { Schemas } from "@/api/client";
+import type { TimeView } from "@/lib/timeView";
+
+import styles from "./Evidence.module.css";
+
+export interface EvidenceProps {
+  evidence: readonly Schemas["Evidence"][];
+  /** Shows where a number comes from in the picture above. */
+  onShow?: (span: TimeView) => void;
+}
+
+/** Measured statements, each with its value and the level that chance would give. */
+export function Evidence({ evidence, onShow }: EvidenceProps): ReactElement {
+  return (
+    <table className={styles["evidence"]}>
+      <thead className="visually-hidden">
+        <tr>
+          <th scope="col">Statement</th>
+          <th scope="col">Measured</th>
+        </tr>
+      </thead>
+      <tbody>
+        {evidence.map((item) => {
+          const at = item.series[0];
+          return (
+            <tr key={item.id}>
+              <th scope="row">
+                {item.statement}
+                {at !== undefined && onShow !== undefined && (
+                  <button type="button" className={styles["show"]} onClick={() => onShow({ fromUs: at.from_us, toUs: at.to_us })}>
+                    show
+                  </button>
+                )}
+              </th>
+              <td>
+                <strong>{item.value}</strong>
+                {item.comparison !== null && <span className={styles["chance"]}>{item.comparison}</span>}
+              </td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,83 @@
+import { useState, type ReactElement } from "react";
+
+import type { Schemas } from "@/api/client";
+import { percent } from "@/lib/format";
+import { CopyButton } from "@/ui/CopyButton";
+
+import { FixDetail } from "./FixDetail";
+import styles from "./FixList.module.css";
+import { IntervalBar } from "./IntervalBar";
+import { scaleOf, VERDICTS, predictionOf } from "./fixScale";
+
+export interface FixListProps {
+  fixes: readonly Schemas["Fix"][];
+  impact: Schemas["Impact"];
+  onCopied?: (fix: Schemas["Fix"]) => void;
+}
+
+/** Fixes that compare themselves: one scale, the interval drawn, the verdict in words, the patch one key away. */
+export function FixList({ fixes, impact, onCopied }: FixListProps): ReactElement {
+  const [open, setOpen] = useState<string | null>(fixes[0]?.id ?? null);
+  const scale = scaleOf(fixes, impact);
+  return (
+    <div className={styles["list"]}>
+      {scale !== null && (
+        <div className={styles["axis"]} aria-hidden="true">
+          <span>0 %</span>
+          <span className={styles["now"]} style={{ left: `${(scale.now / scale.max) * 100}%` }}>
+            now {percent(scale.now)}
+          </span>
+        </div>
+      )}
+      <ol>
+        {fixes.map((fix) => {
+          const prediction = scale === null ? null : predictionOf(fix, scale.of);
+          const verdict = VERDICTS[fix.verdict];
+          const expanded = open === fix.id;
+          const patch = fix.patches[0];
+          return (
+            <li key={fix.id} className={styles["fix"]} data-verdict={fix.verdict}>
+              <div className={styles["row"]}>
+                <div className={styles["what"]}>
+                  <h3>
+                    <button type="button" className={styles["toggle"]} aria-expanded={expanded} onClick={() => setOpen(expanded ? null : fix.id)}>
+                      <span className={styles["arrow"]} aria-hidden="true">
+                        {expanded ? "▾" : "▸"}
+                      </span>
+                      {fix.title}
+                    </button>
+                  </h3>
+                  <p>
+                    <span className={styles["verdict"]} data-verdict={fix.verdict}>
+                      <span aria-hidden="true">{verdict.mark}</span> {verdict.text}
+                    </span>{" "}
+                    {fix.summary}
+                  </p>
+                </div>
+                <div className={styles["prediction"]}>
+                  {prediction !== null && scale !== null ? (
+                    <>
+                      <IntervalBar interval={prediction} now={scale.now} max={scale.max} good={fix.verdict === "removes"} />
+                      <p className={styles["numbers"]}>
+                        <strong>{percent(prediction.expected)}</strong>{" "}
+                        {prediction.low !== prediction.high && `${percent(prediction.low)} to ${percent(prediction.high)}`}
+                      </p>
+                    </>
+                  ) : (
+                    <p className={styles["numbers"]}>no prediction</p>
+                  )}
+                </div>
+                <div className={styles["copy"]}>
+                  {patch !== undefined && (
+                    <CopyButton text={patch.text} label="Copy patch" aria-label={`Copy patch: ${fix.title}`} onCopied={() => onCopied?.(fix)} />
+                  )}
+                </div>
+              </div>
+              {expanded && <FixDetail fix={fix} />}
+            </li>
+          );
+        })}
+      </ol>
+    </div>
+  );
+}

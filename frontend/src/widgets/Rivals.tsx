@@ -1,0 +1,52 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+
+import type { Schemas } from "@/api/client";
+
+import styles from "./Rivals.module.css";
+
+type Status = Schemas["Rival"]["status"];
+
+const STATUS: Record<Status, { mark: string; text: string }> = {
+  ruled_out: { mark: "✓", text: "ruled out" },
+  not_ruled_out: { mark: "!", text: "not ruled out" },
+  not_enough_data: { mark: "?", text: "not enough data" },
+};
+
+export interface RivalsProps {
+  rivals: readonly Schemas["Rival"][];
+  notEnoughData: readonly Schemas["NotEnoughData"][];
+}
+
+/** What else it could have been, and whether the data exclude it. What is not known is said aloud. */
+export function Rivals({ rivals, notEnoughData }: RivalsProps): ReactElement {
+  const named = new Set(rivals.map((rival) => rival.cause));
+  return (
+    <ul className={styles["rivals"]}>
+      {rivals.map((rival) => (
+        <Row key={rival.cause} cause={rival.cause} title={rival.title} status={rival.status} reason={rival.reason} />
+      ))}
+      {notEnoughData
+        .filter((item) => !named.has(item.cause))
+        .map((item) => (
+          <Row key={item.cause} cause={item.cause} title={item.cause} status="not_enough_data" reason={item.reason} />
+        ))}
+    </ul>
+  );
+}
+
+function Row({ cause, title, status, reason }: { cause: string; title: string; status: Status; reason: string }): ReactElement {
+  return (
+    <li>
+      <p className={styles["title"]}>
+        <Link to="/causes" search={{ cause }}>
+          {title}
+        </Link>
+        <span className={styles["status"]} data-status={status}>
+          <span aria-hidden="true">{STATUS[status].mark}</span> {STATUS[status].text}
+        </span>
+      </p>
+      <p className={styles["reason"]}>{reason}</p>
+    </li>
+  );
+}

@@ -1,0 +1,17 @@
+import type { ReactElement, ReactNode } from "react";
+
+import { CodeBlock } from "@/ui/CodeBlock";
+
+import styles from "./SecretOnce.module.css";
+
+/** A secret that the server shows once and keeps nowhere. */
+export function SecretOnce({ label, text, children }: { label: string; text: string; children?: ReactNode }): ReactElement {
+  return (
+    <div className={styles["secret"]} role="status">
+      <p>
+        <strong>Copy it now: it is shown once.</strong> {children}
+      </p>
+      <CodeBlock label={label} text={text} />
+    </div>
+  );
+}

@@ -1,0 +1,13 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+
+import type { Schemas } from "@/api/client";
+
+/** Who it is about, as a link to the resource. */
+export function SubjectName({ subject }: { subject: Schemas["SubjectRef"] }): ReactElement {
+  return (
+    <Link to="/resources/$resourceId" params={{ resourceId: subject.resource_id }} title={`${subject.kind} ${subject.key} on ${subject.node}`}>
+      {subject.name}
+    </Link>
+  );
+}

@@ -1,0 +1,48 @@
+import type { ReactElement } from "react";
+
+import type { TokenInfo } from "@/api/settings";
+import { Button } from "@/ui/Button";
+import { Table, tableStyles } from "@/ui/Table";
+import { Time } from "@/ui/Time";
+
+export function TokenTable({ tokens, onRevoke }: { tokens: readonly TokenInfo[]; onRevoke: (id: number) => void }): ReactElement {
+  if (tokens.length === 0) return <p className={tableStyles["dim"]}>There is none yet.</p>;
+  return (
+    <Table label="Tokens">
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">Ends in</th>
+          <th scope="col">Scopes</th>
+          <th scope="col">Made</th>
+          <th scope="col">Last used</th>
+          <th scope="col">State</th>
+        </tr>
+      </thead>
+      <tbody>
+        {tokens.map((token) => (
+          <tr key={token.id}>
+            <th scope="row">{token.name}</th>
+            <td>
+              <code>…{token.hint}</code>
+            </td>
+            <td className={tableStyles["wrap"]}>{token.kind === "ingest" ? "send data" : token.scopes.join(", ")}</td>
+            <td className={tableStyles["nowrap"]}>
+              <Time at={token.created_at} /> by {token.created_by}
+            </td>
+            <td className={tableStyles["nowrap"]}>{token.last_used_at === null ? "never" : <Time at={token.last_used_at} />}</td>
+            <td>
+              {token.revoked_at !== null ? (
+                <span className={tableStyles["dim"]}>revoked</span>
+              ) : (
+                <Button kind="quiet" onClick={() => onRevoke(token.id)} aria-label={`Revoke ${token.name}`}>
+                  Revoke
+                </Button>
+              )}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </Table>
+  );
+}

@@ -1,0 +1,144 @@
+import { keepPreviousData, useQuery, type QueryKey } from "@tanstack/react-query";
+import { useCallback, useEffect, useMemo, useState, type ReactElement } from "react";
+
+import { explain } from "@/api/problem";
+import { summarize } from "@/charts/timeline/summary";
+import { TickTable } from "@/charts/timeline/TickTable";
+import { Timeline } from "@/charts/timeline/Timeline";
+import type { TimelineModel } from "@/charts/timeline/model";
+import type { DragMode } from "@/charts/timeline/usePointer";
+import { plainKey } from "@/lib/keys";
+import { duration, US_PER_S } from "@/lib/time";
+import { around, clampView, covers, detailTile, span, zoomAround, type TimeView } from "@/lib/timeView";
+import { Button } from "@/ui/Button";
+import { ErrorState, Skeleton } from "@/ui/states";
+
+import { TimelineControls } from "./TimelineControls";
+import styles from "./TimelineView.module.css";
+
+export interface TimelineQuery {
+  queryKey: QueryKey;
+  queryFn: () => Promise<TimelineModel>;
+}
+
+/** What of the picture is kept in the URL. */
+export interface PictureState {
+  view: TimeView | null;
+  selection: TimeView | null;
+}
+
+export interface TimelineViewProps {
+  /** The whole window that can be looked at. */
+  extent: TimeView;
+  triggerUs: number | null;
+  /** How to load a part of it. */
+  load: (part: TimeView) => TimelineQuery;
+  state: PictureState;
+  onState: (state: PictureState) => void;
+}
+
+/** Around the trigger: enough to see the stall, what came before and how it ended. */
+const FIRST_SPAN_US = 5 * US_PER_S;
+/** Closer than this a 10 ms tick is wide enough to see, and its tile short enough for the server to have it at 10 ms. */
+const FINE_SPAN_US = 2 * US_PER_S;
+
+export function TimelineView({ extent, triggerUs, load, state, onState }: TimelineViewProps): ReactElement {
+  const toTrigger = useCallback(
+    () => (triggerUs === null ? extent : clampView({ fromUs: triggerUs - FIRST_SPAN_US * 0.35, toUs: triggerUs + FIRST_SPAN_US * 0.65 }, extent)),
+    [extent, triggerUs],
+  );
+  const [picture, setPicture] = useState<PictureState>(state);
+  const [dragMode, setDragMode] = useState<DragMode>("pan");
+  const view = useMemo(() => (picture.view === null ? toTrigger() : clampView(picture.view, extent)), [picture.view, toTrigger, extent]);
+
+  // The URL follows when the hand rests: browsers refuse hundreds of updates in a second.
+  useEffect(() => {
+    const timer = setTimeout(() => onState(picture), 250);
+    return () => clearTimeout(timer);
+  }, [picture, onState]);
+
+  const base = useQuery({ ...load(extent), placeholderData: keepPreviousData });
+  const overview = base.data;
+  const wantsDetail =
+    overview !== undefined && (overview.answers.truncated > 0 || overview.cpu.stepUs > 100_000 || span(view) <= FINE_SPAN_US) && span(view) < span(extent);
+  const tile = useMemo(() => detailTile(view, extent), [view, extent]);
+  const detail = useQuery({ ...load(tile), enabled: wantsDetail, placeholderData: keepPreviousData });
+  const model = useMemo(() => {
+    if (overview === undefined || !wantsDetail || detail.data === undefined || !covers(detail.data.extent, view)) return overview;
+    const finer = detail.data.cpu.stepUs < 100_000 && overview.cpu.stepUs === 100_000;
+    if (!finer) return detail.data;
+    return span(view) <= FINE_SPAN_US ? { ...detail.data, coarse: overview.cpu } : { ...detail.data, cpu: overview.cpu };
+  }, [overview, wantsDetail, detail.data, view]);
+
+  const setView = useCallback((next: TimeView) => setPicture((before) => ({ ...before, view: next })), []);
+  const setSelection = useCallback((next: TimeView | null) => setPicture((before) => ({ ...before, selection: next })), []);
+
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      const key = plainKey(event);
+      if (key === "z") setView(toTrigger());
+      if (key === "s") setDragMode((mode) => (mode === "pan" ? "select" : "pan"));
+    };
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  }, [setView, toTrigger]);
+
+  if (model === undefined || overview === undefined) {
+    if (base.isError) return <ErrorState {...explain(base.error)} onRetry={() => void base.refetch()} />;
+    return (
+      <div className={styles["loading"]}>
+        <Skeleton lines={4} height={90} label="Loading the recording" />
+      </div>
+    );
+  }
+
+  const { selection } = picture;
+  return (
+    <div className={styles["view"]}>
+      <TimelineControls
+        text={`${duration(span(view))} of ${duration(span(extent))}, ticks of ${duration(model.cpu.stepUs)}`}
+        busy={detail.isFetching}
+        dragMode={dragMode}
+        onDragMode={setDragMode}
+        onTrigger={triggerUs === null ? null : () => setView(toTrigger())}
+        onAll={() => setView(extent)}
+        onZoom={(factor) => setView(zoomAround(view, factor, view.fromUs + span(view) / 2, extent))}
+      />
+      <Timeline
+        model={model}
+        overview={overview}
+        extent={extent}
+        view={view}
+        onView={setView}
+        selection={selection}
+        onSelection={setSelection}
+        dragMode={dragMode}
+        triggerUs={triggerUs}
+      />
+      <div className={styles["below"]}>
+        {selection === null ? (
+          <p>{summarize(model, view)}</p>
+        ) : (
+          <p>
+            <strong>Selected {duration(span(selection))}.</strong> {summarize(model, selection)}{" "}
+            <Button kind="quiet" onClick={() => setView(around(selection.fromUs + span(selection) / 2, span(selection) * 1.2, extent))}>
+              Zoom to it
+            </Button>
+            <Button kind="quiet" onClick={() => setSelection(null)}>
+              Clear
+            </Button>
+          </p>
+        )}
+        {overview.notes.map((note) => (
+          <p key={note} className={styles["note"]}>
+            {note}
+          </p>
+        ))}
+        {model.answers.truncated > 0 && (
+          <p className={styles["note"]}>{model.answers.truncated.toLocaleString("en-US")} answers are left out at this zoom; zoom in to see every one.</p>
+        )}
+        <TickTable model={model} view={view} />
+      </div>
+    </div>
+  );
+}
