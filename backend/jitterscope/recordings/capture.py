@@ -1,0 +1,134 @@
+"""Reads a recording from the database: cgroups with all their neighbours, in one window."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy.orm import Session
+
+from jitterscope.errors import Problem, not_found
+from jitterscope.inventory import service as inventory
+from jitterscope.inventory.types import ResourceRow
+from jitterscope.recordings.model import RecordedResource, Recording
+from jitterscope.series import service as series
+from jitterscope.series.catalogue import METRICS
+from jitterscope.series.types import TICK_US, ZOOM_STEP_US, FloatArray
+
+MAX_WINDOW_US = 3600 * 1_000_000
+MAX_RESOURCES = 2_000
+
+
+def capture(
+    session: Session,
+    resource_ids: Sequence[int],
+    from_us: int,
+    to_us: int,
+    labels: Mapping[str, str] | None = None,
+) -> Recording:
+    """Everything stored of the given resources and their neighbours, with 10 ms ticks where there are any.
+
+    A cgroup brings its ancestors, processes, DNS servers and probes; a process or DNS server brings its cgroup.
+    All must be of one node. The first one's cgroup is the subject. Raises Problem.
+    """
+    from_us -= from_us % TICK_US
+    to_us += -to_us % TICK_US
+    if not 0 < to_us - from_us <= MAX_WINDOW_US:
+        raise Problem(422, "invalid-window", "Invalid window", "A recording covers at most one hour.", "Ask for less.")
+    rows, subject_id = _members(session, resource_ids, from_us, to_us)
+    ordered = _parents_first(rows)
+    index = {row.id: number for number, row in enumerate(ordered)}
+    ids = [row.id for row in ordered]
+    node = ordered[0]
+    values = _series(session, ordered, from_us, to_us, TICK_US)
+    zoomed = _series(session, ordered, from_us, to_us, ZOOM_STEP_US)
+    names = [metric.name for metric in METRICS.values() if metric.kind == "distribution"]
+    histograms = series.read_distributions(session, ids, names, from_us, to_us)
+    facts = inventory.facts(session, ids, from_us, to_us)
+    events = series.read_events(session, ids, from_us, to_us)
+    servers = [row.id for row in ordered if row.kind == "dns_server"]
+    queries = series.read_queries(session, servers, from_us, to_us) if servers else {}
+    return Recording(
+        start_us=from_us,
+        ticks=(to_us - from_us) // TICK_US,
+        subject=index[subject_id],
+        resources=tuple(
+            RecordedResource(
+                kind=row.kind,
+                key=row.key,
+                name=row.name,
+                # A parent that is not part of the recording: hang it below the node.
+                parent=index.get(row.parent_id or node.id, 0),
+                series=values.get(row.id, {}),
+                zoomed=zoomed.get(row.id, {}),
+                distributions={name: one for (owner, name), one in histograms.items() if owner == row.id},
+                facts=facts.get(row.id, ()),
+                events=tuple(events.get(row.id, ())),
+                queries=queries.get(row.id),
+            )
+            for row in ordered
+        ),
+        sources=tuple(inventory.sources(session, node.id)),
+        labels=labels or {},
+    )
+
+
+def _members(
+    session: Session, resource_ids: Sequence[int], from_us: int, to_us: int
+) -> tuple[dict[int, ResourceRow], int]:
+    rows: dict[int, ResourceRow] = {}
+    subject_id: int | None = None
+    for resource_id in resource_ids:
+        resource = inventory.resource(session, resource_id)
+        if resource is None:
+            raise not_found("resource", resource_id)
+        cgroup = inventory.owning_cgroup(session, resource_id)
+        tree = None if cgroup is None else inventory.subject_tree(session, cgroup.id, from_us, to_us)
+        if cgroup is None or tree is None:
+            raise Problem(
+                422,
+                "no-cgroup",
+                "Cannot be recorded",
+                f"Resource {resource_id} is in no cgroup; a recording is of cgroups and what lives in them.",
+                "Name cgroups, processes or DNS servers.",
+            )
+        subject_id = subject_id or cgroup.id
+        for row in (tree.node, *tree.ancestors, tree.subject, *tree.processes, *tree.dns_servers, *tree.probes):
+            rows[row.id] = row
+    if subject_id is None:
+        raise Problem(422, "nothing-to-record", "Nothing to record", "No resource is named.", "Name at least one.")
+    if len({row.node_id for row in rows.values()}) > 1:
+        raise Problem(422, "two-nodes", "Several nodes", "A recording is of one node.", "Record each node by itself.")
+    if len(rows) > MAX_RESOURCES:
+        raise Problem(422, "too-much", "Too much", f"{len(rows)} resources; at most {MAX_RESOURCES}.", "Name fewer.")
+    return rows, subject_id
+
+
+def _parents_first(rows: Mapping[int, ResourceRow]) -> list[ResourceRow]:
+    """The node first, every resource after its parent."""
+    ordered: list[ResourceRow] = []
+    placed: set[int] = set()
+
+    def place(row: ResourceRow) -> None:
+        if row.id in placed:
+            return
+        placed.add(row.id)  # before its parent: a cycle ends here
+        parent = rows.get(row.parent_id or 0)
+        if parent is not None:
+            place(parent)
+        ordered.append(row)
+
+    for row in sorted(rows.values(), key=lambda one: (one.kind != "node", one.id)):
+        place(row)
+    return ordered
+
+
+def _series(
+    session: Session, rows: Sequence[ResourceRow], from_us: int, to_us: int, step_us: int
+) -> dict[int, dict[str, FloatArray]]:
+    result: dict[int, dict[str, FloatArray]] = {}
+    for kind in {row.kind for row in rows}:
+        ids = [row.id for row in rows if row.kind == kind]
+        names = [one.name for one in METRICS.values() if kind in one.resources and one.kind != "distribution"]
+        for (resource_id, name), array in series.read_series(session, ids, names, from_us, to_us, step_us).items():
+            result.setdefault(resource_id, {})[name] = array
+    return result

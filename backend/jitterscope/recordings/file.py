@@ -1,0 +1,127 @@
+"""The recording file: see docs/recordings.md.
+
+magic     8 bytes  "JITTREC1"; the digit is the version, readers refuse others
+frame     one zstd frame with checksum, of: length-prefixed parts (uint32, little-endian)
+  header  JSON: start_us, ticks, subject, names, labels
+  batch   ingest.v1.Batch, again and again
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import zstandard
+from google.protobuf.message import DecodeError
+
+from jitterscope.ingest.pb import ingest_pb2 as pb
+from jitterscope.recordings.batches import batch_of, slices
+from jitterscope.recordings.merge import BadRecording, merge
+from jitterscope.recordings.model import Recording
+
+MAGIC = b"JITTREC1"
+# Longer pieces compress better; this is the longest that 10 ms ticks fit into.
+_SLICE_US = 30_000_000
+# A file may not unpack to more than this: it can come from anybody.
+MAX_CONTENT_BYTES = 1024 * 1024 * 1024
+_MAX_PART_BYTES = 256 * 1024 * 1024
+
+
+def write(recording: Recording, target: BinaryIO) -> None:
+    """Write the file to a stream."""
+    header = {
+        "start_us": recording.start_us,
+        "ticks": recording.ticks,
+        "subject": recording.subject,
+        "names": [resource.name for resource in recording.resources],
+        "labels": dict(recording.labels),
+    }
+    target.write(MAGIC)
+    compressor = zstandard.ZstdCompressor(level=12, write_checksum=True)
+    with compressor.stream_writer(target, closefd=False) as stream:
+        _write_part(stream, json.dumps(header, ensure_ascii=False).encode())
+        for from_us, to_us in slices(recording, _SLICE_US):
+            _write_part(stream, batch_of(recording, from_us, to_us).SerializeToString())
+
+
+def read(source: BinaryIO) -> Recording:
+    """The recording in a stream. Raises BadRecording with what is wrong."""
+    magic = source.read(len(MAGIC))
+    if magic[:7] == MAGIC[:7] and magic != MAGIC:
+        raise BadRecording(f"its version is {magic[7:].decode('ascii', 'replace')}; this program reads version 1")
+    if magic != MAGIC:
+        raise BadRecording("it does not start with JITTREC1: this is no recording")
+    try:
+        with zstandard.ZstdDecompressor().stream_reader(source, closefd=False) as stream:
+            parts = _parts(stream)
+            header = json.loads(next(parts, b""))
+            return merge(
+                (pb.Batch.FromString(part) for part in parts),
+                int(header["start_us"]),
+                int(header["ticks"]),
+                int(header["subject"]),
+                [str(name) for name in header["names"]],
+                {str(name): str(value) for name, value in header["labels"].items()},
+            )
+    except BadRecording:
+        raise
+    except (zstandard.ZstdError, DecodeError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise BadRecording(f"it is damaged ({type(error).__name__}: {error})") from error
+
+
+def save(recording: Recording, path: Path) -> int:
+    """Write a file, whole or not at all; its size in bytes."""
+    part = path.with_name(path.name + ".part")
+    try:
+        with part.open("wb") as target:
+            write(recording, target)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+    return path.stat().st_size
+
+
+def load(path: Path) -> Recording:
+    """Read a file. Raises BadRecording, OSError."""
+    with path.open("rb") as source:
+        try:
+            return read(source)
+        except BadRecording as error:
+            raise BadRecording(f"{path}: {error}") from error
+
+
+def to_bytes(recording: Recording) -> bytes:
+    """The file as bytes."""
+    buffer = io.BytesIO()
+    write(recording, buffer)
+    return buffer.getvalue()
+
+
+def _write_part(stream: zstandard.ZstdCompressionWriter, part: bytes) -> None:
+    stream.write(len(part).to_bytes(4, "little") + part)
+
+
+def _parts(stream: zstandard.ZstdDecompressionReader) -> Iterator[bytes]:
+    total = 0
+    while prefix := _exactly(stream, 4, end_allowed=True):
+        size = int.from_bytes(prefix, "little")
+        total += size
+        if size > _MAX_PART_BYTES or total > MAX_CONTENT_BYTES:
+            raise BadRecording("it unpacks to too much")
+        yield _exactly(stream, size)
+
+
+def _exactly(stream: zstandard.ZstdDecompressionReader, size: int, *, end_allowed: bool = False) -> bytes:
+    content = b""
+    while len(content) < size:
+        piece = stream.read(size - len(content))
+        if not piece:
+            if end_allowed and not content:
+                return b""
+            raise BadRecording("it is cut off")
+        content += piece
+    return content

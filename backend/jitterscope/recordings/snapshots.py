@@ -1,0 +1,166 @@
+"""Recordings and snapshots into each other: how recorded runs become tests of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from jitterscope.diagnosis.snapshot import (
+    Distribution,
+    Event,
+    FactValue,
+    Queries,
+    ResourceView,
+    Snapshot,
+)
+from jitterscope.inventory.types import FactRow, ResourceKind, SourceRow
+from jitterscope.recordings.batches import batch_of
+from jitterscope.recordings.file import load
+from jitterscope.recordings.merge import merge
+from jitterscope.recordings.model import RecordedResource, Recording
+from jitterscope.series.types import TICK_US, StoredDistribution, StoredEvent, StoredQueries
+
+
+def load_recording(path: Path) -> Snapshot:
+    """The snapshot of a recording's subject over its whole window. Raises BadRecording, OSError."""
+    return snapshot_of(load(path))
+
+
+def snapshot_of(recording: Recording, from_us: int | None = None, to_us: int | None = None) -> Snapshot:
+    """What the engine sees of the recording's subject; of a part of its window where given (whole ticks)."""
+    part = recording if from_us is None and to_us is None else _cut(recording, from_us, to_us)
+    resources = part.resources
+    ancestors: list[int] = []
+    at = resources[part.subject].parent
+    while resources[at].kind == "cgroup" and at not in ancestors:
+        ancestors.append(at)
+        at = resources[at].parent
+    below = _below(part, part.subject)
+    servers = [i for i in below if resources[i].kind == "dns_server"]
+    keys = {resources[i].key for i in servers}
+    probes = [
+        i for i, one in enumerate(resources)
+        if one.kind == "probe" and (one.parent in servers or one.key.rpartition("@")[2] in keys)
+    ]  # fmt: skip
+
+    def views(indices: list[int]) -> tuple[ResourceView, ...]:
+        return tuple(_view(i, resources[i]) for i in indices)
+
+    return Snapshot(
+        start_us=part.start_us,
+        ticks=part.ticks,
+        subject=_view(part.subject, resources[part.subject]),
+        node=_view(0, resources[0]),
+        ancestors=views(ancestors),
+        processes=views([i for i in below if resources[i].kind == "process"]),
+        dns_servers=views(servers),
+        probes=views(probes),
+        unavailable={
+            source.name: f"{source.detail} (needs {source.needs})" if source.needs else source.detail
+            for source in part.sources
+            if source.state == "unavailable"
+        },
+    )
+
+
+def recording_of(snapshot: Snapshot, labels: Mapping[str, str] | None = None) -> Recording:
+    """The same content as a recording: to replay a synthetic scenario into a running service."""
+    resources = [_recorded(snapshot.node, "node", 0)]
+    parent = 0
+    for ancestor in reversed(snapshot.ancestors):
+        resources.append(_recorded(ancestor, "cgroup", parent))
+        parent = len(resources) - 1
+    resources.append(_recorded(snapshot.subject, "cgroup", parent))
+    subject = len(resources) - 1
+    resources.extend(_recorded(process, "process", subject) for process in snapshot.processes)
+    first_server = len(resources)
+    resources.extend(_recorded(server, "dns_server", subject) for server in snapshot.dns_servers)
+    resources.extend(_recorded(probe, "probe", min(first_server, len(resources) - 1)) for probe in snapshot.probes)
+    return Recording(
+        start_us=snapshot.start_us,
+        ticks=snapshot.ticks,
+        subject=subject,
+        resources=tuple(resources),
+        sources=tuple(SourceRow(name, "unavailable", why, "") for name, why in snapshot.unavailable.items()),
+        labels=labels or {},
+    )
+
+
+def _below(recording: Recording, subject: int) -> list[int]:
+    """Indices below the subject. Parents come first, so one pass finds them."""
+    found = {subject}
+    for index, resource in enumerate(recording.resources):
+        if index and resource.parent in found and resource.parent != index:
+            found.add(index)
+    return sorted(found - {subject})
+
+
+def _view(index: int, resource: RecordedResource) -> ResourceView:
+    stored = resource.queries
+    return ResourceView(
+        id=index + 1,
+        kind=resource.kind,
+        key=resource.key,
+        name=resource.name,
+        series=resource.series,
+        distributions={
+            name: Distribution(one.tick, one.bucket, one.count) for name, one in resource.distributions.items()
+        },
+        facts=tuple(FactValue(fact.name, fact.value, fact.since_us) for fact in resource.facts),
+        events=tuple(Event(e.kind, e.start_us, e.duration_us, e.attributes) for e in resource.events),
+        queries=None
+        if stored is None
+        else Queries(stored.sent_us, stored.latency_us, stored.result, stored.queue_wait_us, stored.complete),
+    )
+
+
+def _recorded(view: ResourceView, kind: ResourceKind, parent: int) -> RecordedResource:
+    return RecordedResource(
+        kind=kind,
+        key=view.key,
+        name=view.name,
+        parent=parent,
+        series=view.series,
+        distributions={
+            name: StoredDistribution(one.tick, one.bucket, one.count) for name, one in view.distributions.items()
+        },
+        facts=tuple(FactRow(fact.name, fact.value, fact.since_us) for fact in view.facts),
+        events=tuple(StoredEvent(0, 0, e.kind, e.start_us, e.duration_us, e.attributes) for e in view.events),
+        queries=None if view.queries is None else _stored(view.queries),
+    )
+
+
+def _stored(queries: Queries) -> StoredQueries:
+    unnamed = np.zeros(len(queries.sent_us), np.int64)
+    return StoredQueries(
+        sent_us=queries.sent_us,
+        latency_us=queries.latency_us,
+        result=queries.result,
+        name=unnamed,
+        client=unnamed,
+        names=("",),
+        clients=("",),
+        queue_wait_us=queries.queue_wait_us,
+        complete=queries.complete,
+    )
+
+
+def _cut(recording: Recording, from_us: int | None, to_us: int | None) -> Recording:
+    """A part of the window: by way of a batch, so that cutting and sending agree."""
+    start = max(recording.start_us, from_us or 0)
+    end = min(recording.end_us, recording.end_us if to_us is None else to_us)
+    batch = batch_of(recording, start, end)
+    facts_before = [
+        (index, fact)
+        for index, resource in enumerate(recording.resources)
+        for fact in resource.facts
+        if fact.since_us < start
+    ]
+    if start != recording.start_us:
+        for index, fact in facts_before:
+            batch.facts.add(resource=index, name=fact.name, value=fact.value, observed_at_us=fact.since_us)
+    names = [resource.name for resource in recording.resources]
+    cut = merge([batch], start, (end - start) // TICK_US, recording.subject, names, recording.labels)
+    return Recording(cut.start_us, cut.ticks, cut.subject, cut.resources, recording.sources, recording.labels)
