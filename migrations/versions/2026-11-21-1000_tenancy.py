@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from alembic import op
+
 from migrations.helpers import APP_ROLE, CURRENT_ORGANIZATION, definer_function, enable_tenant_rls
 
 revision = "20261121_1000"
@@ -95,12 +96,18 @@ def _lookups() -> None:
     definer_function(
         "system_organization_ids()", "TABLE (organization_id bigint)", "SELECT id FROM organizations ORDER BY id"
     )
+    # Password hashes never leave the database: the caller gets the salt, computes, and asks whether it fits.
     definer_function(
-        "auth_login(p_email text)",
-        "TABLE (user_id bigint, name text, password_hash text, organization_id bigint, role text)",
-        "SELECT u.id, u.name, u.password_hash, m.organization_id, m.role FROM users u "
-        "LEFT JOIN memberships m ON m.user_id = u.id "
-        "WHERE u.email = lower(p_email) AND u.disabled_at IS NULL ORDER BY m.id",
+        "auth_password_salt(p_email text)",
+        "text",
+        "SELECT substring(password_hash FROM '^(.*)[$][^$]*$') FROM users "
+        "WHERE email = lower(p_email) AND disabled_at IS NULL",
+    )
+    definer_function(
+        "auth_login(p_email text, p_password_hash text)",
+        "TABLE (user_id bigint, name text, organization_id bigint)",
+        "SELECT u.id, u.name, m.organization_id FROM users u LEFT JOIN memberships m ON m.user_id = u.id "
+        "WHERE u.email = lower(p_email) AND u.password_hash = p_password_hash AND u.disabled_at IS NULL ORDER BY m.id",
     )
     definer_function(
         "auth_session(p_hash bytea)",
@@ -199,7 +206,8 @@ def downgrade() -> None:
     for function in (
         "auth_expire()", "auth_create_organization(bytea, text)", "auth_accept_invitation(bytea, text, text)",
         "auth_set_password(bigint, text, text)", "auth_invitation(bytea)", "auth_token(bytea)",
-        "auth_session_organizations(bytea)", "auth_session(bytea)", "auth_login(text)", "system_organization_ids()",
+        "auth_session_organizations(bytea)", "auth_session(bytea)", "auth_login(text, text)",
+        "auth_password_salt(text)", "system_organization_ids()",
     ):  # fmt: skip
         op.execute(f"DROP FUNCTION {function}")
     op.execute("DROP POLICY fellow_members ON users")

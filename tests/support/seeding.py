@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import psycopg
 from psycopg import sql
+from psycopg.types.json import Jsonb
 
 # In every text column of the seeded rows: wherever it appears, data leaked.
 SENTINEL = "belongs-to-somebody-else"
@@ -48,7 +49,8 @@ def seed(superuser_url: str, organization_id: int) -> Seeded:
         connection.execute("SELECT ensure_time_partitions(%s, %s)", (now_us, now_us))
         tables = tenant_tables(connection)
         seeded = Seeded(organization_id, tables)
-        seeded.ids = {table: FIRST_ID + number for number, table in enumerate(tables) if _has_id(connection, table)}
+        first = FIRST_ID + organization_id * 1000  # other organizations may be seeded too
+        seeded.ids = {table: first + number for number, table in enumerate(tables) if _has_id(connection, table)}
         for table in tables:
             _insert(connection, table, seeded, now_us)
         return seeded
@@ -60,7 +62,8 @@ def fingerprint(superuser_url: str, organization_id: int) -> dict[str, str]:
         found: dict[str, str] = {}
         for table in tenant_tables(connection):
             query = sql.SQL(
-                "SELECT md5(coalesce(string_agg(t::text, '|' ORDER BY t::text), '')) FROM {} t WHERE organization_id = %s"
+                "SELECT md5(coalesce(string_agg(t::text, '|' ORDER BY t::text), '')) FROM {} t "
+                "WHERE organization_id = %s"
             ).format(sql.Identifier(table))
             row = connection.execute(query, (organization_id,)).fetchone()
             assert row is not None
@@ -94,7 +97,7 @@ def _columns(connection: psycopg.Connection, table: str) -> list[Column]:
 
 
 def _insert(connection: psycopg.Connection, table: str, seeded: Seeded, now_us: int) -> None:
-    references = dict(
+    references: dict[str, str] = dict(
         connection.execute(
             "SELECT a.attname, k.confrelid::regclass::text FROM pg_constraint k JOIN pg_attribute a "
             "ON a.attrelid = k.conrelid AND a.attnum = k.conkey[1] WHERE k.conrelid = %s::regclass AND k.contype = 'f'",
@@ -129,13 +132,13 @@ def _value(column: Column, table: str, seeded: Seeded, references: dict[str, str
         return now_us
     match column.type:
         case "text":
-            return SENTINEL
+            return f"{SENTINEL}-{seeded.organization_id}"
         case "text[]":
             return [SENTINEL]
         case "jsonb":
-            return psycopg.types.json.Jsonb({"text": SENTINEL})
+            return Jsonb({"text": SENTINEL})
         case "bytea":
-            return f"{SENTINEL} {table}".encode()
+            return f"{SENTINEL} {table} {seeded.organization_id}".encode()
         case "bigint" if column.name.endswith("_id"):
             return FIRST_ID
         case "bigint" | "integer" | "smallint":

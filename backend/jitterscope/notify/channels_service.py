@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, SecretStr, ValidationError
 from sqlalchemy import func, select
+from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
 from jitterscope.errors import Problem, not_found
@@ -98,7 +99,7 @@ def views(session: Session, rows: list[ChannelRow]) -> list[Channel]:
     }
     newest = session.execute(
         select(DeliveryRow.channel_id, DeliveryRow.last_error)
-        .distinct(DeliveryRow.channel_id)
+        .ext(distinct_on(DeliveryRow.channel_id))
         .where(DeliveryRow.channel_id.in_([row.id for row in rows]), DeliveryRow.attempts > 0)
         .order_by(DeliveryRow.channel_id, DeliveryRow.id.desc())
     )

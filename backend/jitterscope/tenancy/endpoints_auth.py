@@ -114,17 +114,14 @@ def change_password(body: PasswordChange, principal: Caller) -> None:
     login.limit_attempts("password", f"user {user_id}")
     with db.organization_session(principal.organization_id) as session:
         email = session.scalars(select(User.email).where(User.id == user_id)).one()
-        login.verify(email, body.current_password.get_secret_value())
-        old = session.execute(
-            text("SELECT password_hash FROM auth_login(:email) LIMIT 1"), {"email": email}
-        ).scalar_one()
+        old = login.password_hash(session, email, body.current_password.get_secret_value())
         changed = session.execute(
             text("SELECT auth_set_password(:user, :old, :new)"),
             {"user": user_id, "old": old, "new": secrets.hash_password(body.new_password.get_secret_value())},
         ).scalar_one()
         if not changed:
             raise Problem(
-                409, "password-changed", "Password changed meanwhile", "Somebody changed it just now.", "Sign in again."
+                401, "wrong-credentials", "Wrong password", "The current password is another one.", "Type it again."
             )
         sessions.end_others(session, principal)
         audit.record(session, principal, "user.change_password", f"user {user_id}")

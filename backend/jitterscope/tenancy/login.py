@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass
 
 from sqlalchemy import text
+from sqlalchemy.orm import Session
 
 from jitterscope import cache, db
 from jitterscope.errors import Problem
@@ -49,9 +50,10 @@ def verify(email: str, password: str) -> tuple[int, str, list[int]]:
     """(user id, name, organization ids in the order of joining). Raises Problem 401, always after one argon2 check."""
     with db.system_session() as session:
         rows = session.execute(
-            text("SELECT user_id, name, password_hash, organization_id FROM auth_login(:email)"), {"email": email}
+            text("SELECT user_id, name, organization_id FROM auth_login(:email, :hash)"),
+            {"email": email, "hash": password_hash(session, email, password)},
         ).all()
-    if not secrets.verify_password(rows[0].password_hash if rows else None, password):
+    if not rows:
         raise Problem(
             401,
             "wrong-credentials",
@@ -60,6 +62,12 @@ def verify(email: str, password: str) -> tuple[int, str, list[int]]:
             "Check both; an administrator can reset a password with `jitterscope admin set-password`.",
         )
     return rows[0].user_id, rows[0].name, [row.organization_id for row in rows if row.organization_id is not None]
+
+
+def password_hash(session: Session, email: str, password: str) -> str:
+    """The hash that this password has for this user; for an unknown one some hash, after the same time."""
+    salt = session.execute(text("SELECT auth_password_salt(:email)"), {"email": email}).scalar_one()
+    return secrets.hash_with(salt, password)
 
 
 def log_in(email: str, password: str, organization_id: int | None, user_agent: str, address: str) -> Login:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import psycopg
 import pytest
@@ -14,7 +15,8 @@ from tests.support.seeding import SENTINEL, Seeded, fingerprint, seed
 # Each runs with the schema owner's rights. A new one must return only what its arguments prove knowledge of, or
 # change nothing that the caller could not change itself; then add it here.
 REVIEWED_DEFINER_FUNCTIONS = {
-    "auth_accept_invitation", "auth_create_organization", "auth_expire", "auth_invitation", "auth_login", "auth_session",
+    "auth_accept_invitation", "auth_create_organization", "auth_expire", "auth_invitation", "auth_login",
+    "auth_password_salt", "auth_session",
     "auth_session_organizations", "auth_set_password", "auth_token", "drop_empty_time_partitions",
     "ensure_time_partitions", "system_organization_ids",
 }  # fmt: skip
@@ -46,7 +48,8 @@ def test_no_table_view_partition_or_chunk_shows_another_organization(
 ) -> None:
     relations = connection.execute(
         "SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
-        "WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')"
+        "WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') "
+        "AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')"
     ).fetchall()
     assert {table for _, table in relations} >= set(seeded.tables)
     readable = 0
@@ -86,10 +89,11 @@ def test_rows_of_another_organization_cannot_be_written(
     for table in seeded.tables:
         name = sql.Identifier(table)
         for statement in ("DELETE FROM {}", "UPDATE {} SET organization_id = organization_id"):
-            try:
-                connection.execute(sql.SQL(statement + " WHERE organization_id = %s").format(name), (seeded.organization_id,))
-            except psycopg.errors.InsufficientPrivilege:
-                pass  # no such grant at all, as for the audit trail
+            # Refused where there is no such grant at all, as for the audit trail.
+            with suppress(psycopg.errors.InsufficientPrivilege):
+                connection.execute(
+                    sql.SQL(statement + " WHERE organization_id = %s").format(name), (seeded.organization_id,)
+                )
     assert fingerprint(database.superuser_url, seeded.organization_id) == before
     for column in ("name", "hint", "created_by"):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
@@ -132,6 +136,16 @@ def test_the_application_role_cannot_leave_its_bounds(connection: psycopg.Connec
         connection.execute(statement)
 
 
+def test_password_hashes_never_leave_the_database(
+    connection: psycopg.Connection, other_organization: Organization
+) -> None:
+    salt = connection.execute("SELECT auth_password_salt(%s)", (other_organization.email,)).fetchone()
+    assert salt is not None
+    assert len(salt[0].split("$")) == 5  # method, version, parameters, salt; no hash
+    guesses = connection.execute("SELECT * FROM auth_login(%s, %s)", (other_organization.email, salt[0])).fetchall()
+    assert guesses == []
+
+
 def test_turning_row_security_off_refuses_instead_of_showing(connection: psycopg.Connection) -> None:
     connection.execute("SET row_security = off")
     with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
@@ -147,9 +161,12 @@ def test_the_application_role_has_no_powers(database: Database) -> None:
         memberships = superuser.execute(
             "SELECT count(*) FROM pg_auth_members WHERE member = 'jitterscope_app'::regrole"
         ).fetchone()
-        owned = superuser.execute("SELECT count(*) FROM pg_class WHERE relowner = 'jitterscope_app'::regrole").fetchone()
+        owned = superuser.execute(
+            "SELECT count(*) FROM pg_class WHERE relowner = 'jitterscope_app'::regrole"
+        ).fetchone()
         unprotected = superuser.execute(
-            "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'organization_id' "
+            "SELECT c.relname FROM pg_class c "
+            "JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'organization_id' "
             "WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition "
             "AND NOT c.relrowsecurity"
         ).fetchall()

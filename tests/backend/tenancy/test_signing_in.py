@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+import psycopg
+from fastapi.testclient import TestClient
+
+from jitterscope.settings import Settings
+from tests.backend.conftest import Database, Organization
+
+HERE = {"X-Requested-With": "jitterscope"}
+
+
+def sign_in(client: TestClient, organization: Organization) -> None:
+    response = client.post("/api/v1/auth/login", json={"email": organization.email, "password": organization.password})
+    assert response.status_code == 200, response.text
+
+
+def test_a_session_starts_with_a_protected_cookie_and_ends_with_it(
+    client: TestClient, organization: Organization
+) -> None:
+    response = client.post(
+        "/api/v1/auth/login", json={"email": organization.email.upper(), "password": organization.password}
+    )
+    assert response.status_code == 200, response.text
+    cookie = response.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=lax" in cookie
+    assert response.json()["organization"]["id"] == organization.id
+    me = client.get("/api/v1/me").json()
+    assert (me["kind"], me["email"], me["role"]) == ("session", organization.email, "admin")
+    kept = client.cookies["jitterscope_session"]
+    assert client.post("/api/v1/auth/logout", headers=HERE).status_code == 204
+    again = client.get("/api/v1/me", headers={"Cookie": f"jitterscope_session={kept}"})
+    assert again.status_code == 401  # ended on the server too
+
+
+def test_cookies_are_secure_where_the_service_has_tls(
+    client: TestClient, organization: Organization, settings_override: Callable[..., Settings]
+) -> None:
+    settings_override(public_url="https://jitterscope.example.org")
+    response = client.post("/api/v1/auth/login", json={"email": organization.email, "password": organization.password})
+    assert "secure" in response.headers["set-cookie"].lower()
+
+
+def test_wrong_password_and_unknown_user_look_the_same(
+    client: TestClient, organization: Organization, settings_override: Callable[..., Settings]
+) -> None:
+    settings_override(login_attempts_per_minute=1000)
+    bodies, seconds = [], []
+    for email in (organization.email, "nobody@example.org"):
+        taken = []
+        for _ in range(7):
+            started = time.perf_counter()
+            response = client.post("/api/v1/auth/login", json={"email": email, "password": "not the password"})
+            taken.append(time.perf_counter() - started)
+            assert response.status_code == 401
+        document = response.json()
+        del document["request_id"]
+        bodies.append(document)
+        seconds.append(statistics.median(taken))
+    assert bodies[0] == bodies[1]
+    # Both pay for one argon2 hash, tens of milliseconds; without it the unknown user would be told by a fast answer.
+    assert 0.5 < seconds[0] / seconds[1] < 2
+
+
+def test_guessing_is_slowed_down(client: TestClient, organization: Organization) -> None:
+    answers = [
+        client.post("/api/v1/auth/login", json={"email": organization.email, "password": f"guess {n}"})
+        for n in range(11)
+    ]
+    assert [answer.status_code for answer in answers] == [401] * 10 + [429]
+    assert 0 < int(answers[-1].headers["retry-after"]) <= 60
+    right = client.post("/api/v1/auth/login", json={"email": organization.email, "password": organization.password})
+    assert right.status_code == 429
+
+
+def test_changes_with_a_cookie_must_come_from_this_site(client: TestClient, organization: Organization) -> None:
+    sign_in(client, organization)
+    body = {"name": "renamed"}
+    path = "/api/v1/organizations/current"
+    refused = client.patch(path, json=body, headers={"Origin": "https://evil.example"})
+    assert (refused.status_code, refused.json()["type"]) == (403, "urn:jitterscope:problem:cross-site")
+    assert client.patch(path, json=body).status_code == 403  # an old browser without Origin
+    assert client.patch(path, json=body, headers={"Origin": "http://testserver"}).status_code == 200
+    assert client.patch(path, json=body, headers=HERE).json()["name"] == "renamed"
+
+
+def test_sessions_end(client: TestClient, organization: Organization, database: Database) -> None:
+    sign_in(client, organization)
+    with psycopg.connect(database.owner_url) as owner:
+        owner.execute("UPDATE sessions SET expires_at = now() WHERE organization_id = %s", (organization.id,))
+    assert client.get("/api/v1/me").status_code == 401
+
+
+def test_disabled_users_are_out_at_once(client: TestClient, organization: Organization, database: Database) -> None:
+    sign_in(client, organization)
+    with psycopg.connect(database.owner_url) as owner:
+        owner.execute("UPDATE users SET disabled_at = now() WHERE email = %s", (organization.email,))
+    assert client.get("/api/v1/me").status_code == 401
+    again = client.post("/api/v1/auth/login", json={"email": organization.email, "password": organization.password})
+    assert again.status_code == 401
+
+
+def test_changing_the_password_ends_other_sessions(client: TestClient, organization: Organization) -> None:
+    sign_in(client, organization)
+    other = client.cookies["jitterscope_session"]
+    client.cookies.clear()
+    sign_in(client, organization)
+    body = {"current_password": "wrong one", "new_password": "a new long password"}
+    assert client.post("/api/v1/me/password", json=body, headers=HERE).status_code == 401
+    body["current_password"] = organization.password
+    assert client.post("/api/v1/me/password", json=body, headers=HERE).status_code == 204
+    assert client.get("/api/v1/me").status_code == 200
+    client.cookies.clear()
+    assert client.get("/api/v1/me", headers={"Cookie": f"jitterscope_session={other}"}).status_code == 401
+    for password, status in ((organization.password, 401), ("a new long password", 200)):
+        response = client.post("/api/v1/auth/login", json={"email": organization.email, "password": password})
+        assert response.status_code == status
+
+
+def test_no_secret_is_stored_or_echoed(client: TestClient, organization: Organization, database: Database) -> None:
+    sign_in(client, organization)
+    cookie = client.cookies["jitterscope_session"]
+    with psycopg.connect(database.owner_url) as owner:
+        stored = str(owner.execute("SELECT s.*, u.* FROM sessions s JOIN users u ON u.id = s.user_id").fetchall())
+    assert cookie not in stored
+    assert organization.password not in stored
+    assert "$argon2id$" in stored
+    refused = client.post("/api/v1/auth/login", json={"email": "no address", "password": "my-secret-password"})
+    assert refused.status_code == 422
+    assert "my-secret-password" not in refused.text
+    assert refused.json()["errors"][0]["location"] == "body.email"
