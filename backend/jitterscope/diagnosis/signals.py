@@ -178,25 +178,3 @@ def _active(snapshot: Snapshot, events: list[Event]) -> FloatArray:
         for tick in range(max(0, int(low)), min(snapshot.ticks - 1, int(high)) + 1):
             inside[tick] += max(0, min(event.end_us, int(edges[tick + 1])) - max(event.start_us, int(edges[tick])))
     return np.minimum(inside, float(snapshot.step_us))
-
-
-def startup(snapshot: Snapshot, dns: Dns) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Ticks in which a process of the subject is starting: it loads, collects, is throttled, and serves nobody.
-
-    From its start until 1 s after the first answer of a DNS server (at most 30 s), or for 10 s where there is none.
-    """
-    mask = np.zeros(snapshot.ticks, dtype=np.bool_)
-    answered = np.flatnonzero(np.nan_to_num(dns.answers) > 0)
-    second = max(1, 1_000_000 // snapshot.step_us)
-    for view in snapshot.processes:
-        for event in view.events:
-            first = (event.start_us - snapshot.start_us) // snapshot.step_us
-            if event.kind != "process.start" or first < -30 * second or first >= snapshot.ticks:
-                continue
-            if not snapshot.dns_servers:
-                end = first + 10 * second
-            else:
-                later = answered[answered >= first]
-                end = min(first + 30 * second, int(later[0]) + second if len(later) else first + 30 * second)
-            mask[max(0, int(first)) : max(0, int(end))] = True
-    return mask

@@ -51,6 +51,8 @@ class Workload:
     gc_us_per_mb: float = 1_100.0
     # (every_s, cpu_s) of a single-threaded job beside the server
     job: tuple[float, float] | None = None
+    # is it a process of its own that the collector sees, or forked anew and gone each time
+    job_seen: bool = True
     # (at_s, seconds) in which the node gives the cgroup no CPU
     hiccups: tuple[tuple[float, float], ...] = ()
     # share of answers that are late for a reason of their own (a slow upstream)
@@ -105,6 +107,7 @@ class _Machine:
         self.job_left_us = 0.0
         self.next_job_us = load.job[0] * 0.6e6 if load.job else float("inf")
         self.arrivals = 0.0
+        self.job_starts: list[Event] = []
 
     def step(self, now: int) -> None:
         tick = now // TICK_US
@@ -164,6 +167,7 @@ class _Machine:
     def _start_jobs(self, now: int) -> None:
         if self.load.job and now >= self.next_job_us:
             self.job_left_us += self.load.job[1] * 1e6
+            self.job_starts.append(Event("process.start", EPOCH_US + now))
             self.next_job_us += self.load.job[0] * 1e6 * (0.97 + 0.06 * self.random.random())
         if not self.load.is_go or self.gc_left_us > 0:
             return
@@ -222,7 +226,7 @@ class _Machine:
     def result(self) -> Run:
         from jitterscope.diagnosis.simulate_views import snapshot_of
 
-        snapshot = snapshot_of(self.load, self.columns, self.cycles, self.answered, self.random)
+        snapshot = snapshot_of(self.load, self.columns, self.cycles, self.job_starts, self.answered, self.random)
         return Run(
             snapshot,
             int(self.columns["cpu_throttled_periods"].sum()),

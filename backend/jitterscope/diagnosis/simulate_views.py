@@ -14,6 +14,7 @@ def snapshot_of(
     load: Workload,
     columns: dict[str, FloatArray],
     cycles: list[Event],
+    job_starts: list[Event],
     answered: list[tuple[int, int]],
     random: np.random.Generator,
 ) -> Snapshot:
@@ -36,9 +37,9 @@ def snapshot_of(
     )  # fmt: skip
     processes = [_server(load, columns, cycles)]
     if load.job:
-        processes.append(
-            view(5, "process", "4712:1", {"process_cpu_us": columns["job_us"]}, {"process.executable": "python3.11"})
-        )
+        seen = {"process_cpu_us": columns["job_us"]} if load.job_seen else {}
+        facts = {"process.executable": "python3.11"}
+        processes.append(view(5, "process", "4712:1", seen, facts, tuple(job_starts)))
     servers = (_dns(columns, answered, ticks, load),) if load.serves_dns else ()
     node = view(
         0, "node", "node-1", {}, {"node.cpus": str(load.node_cpus), "node.kernel": "6.12.9", "node.cgroup_version": "2"}

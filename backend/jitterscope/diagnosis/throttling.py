@@ -28,9 +28,9 @@ from jitterscope.diagnosis.signals import (
     read_dns,
     read_go,
     series,
-    startup,
 )
 from jitterscope.diagnosis.snapshot import FloatArray, Snapshot
+from jitterscope.diagnosis.startup import starting
 from jitterscope.diagnosis.stats import BoolArray, dilate
 from jitterscope.diagnosis.whatif import cfs
 
@@ -104,9 +104,9 @@ def analyse(snapshot: Snapshot) -> Throttling:
     processes = read_go(snapshot)
     go = processes[0] if processes else None
     active_us = go.active_us if go else np.full(snapshot.ticks, np.nan)
-    starting = startup(snapshot, dns)
-    found = episode_finder.find(cpu, starting) if np.isfinite(cpu.limit) else []
-    demand = demands.measure(cpu, dns, active_us, found, starting)
+    loading = starting(snapshot, cpu, dns)
+    found = episode_finder.find(cpu, loading) if np.isfinite(cpu.limit) else []
+    demand = demands.measure(cpu, dns, active_us, found, loading)
     process_cpu = {
         view.id: series(view, "process_cpu_us", snapshot.ticks)
         for view in snapshot.processes
@@ -115,11 +115,11 @@ def analyse(snapshot: Snapshot) -> Throttling:
     cost = None
     if go is not None:
         procs = maxprocs(go.view, cpu.limit, number(snapshot.node.fact("node.cpus"))).value
-        cost = gc_cost(snapshot, go, cpu, procs, process_cpu.get(go.view.id), demand, starting)
+        cost = gc_cost(snapshot, go, cpu, procs, process_cpu.get(go.view.id), demand, loading)
     limited = go is not None and at_memory_limit(snapshot.subject, go.view)
     judged = tuple(_judge(episode, cpu, dns, demand, cost, limited) for episode in found)
     active = np.nan_to_num(active_us) > 0
-    return Throttling(cpu, dns, go, np.isfinite(active_us), active, demand, judged, starting, process_cpu)
+    return Throttling(cpu, dns, go, np.isfinite(active_us), active, demand, judged, loading, process_cpu)
 
 
 def _judge(episode: Episode, cpu: Cpu, dns: Dns, demand: Demand, cost: GcCost | None, memory_limited: bool) -> Judged:

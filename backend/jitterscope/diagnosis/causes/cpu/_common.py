@@ -233,7 +233,7 @@ def build(
     low, high = extent(context.snapshot, judged)
     first = min(item.episode.first for item in judged)
     stall_us = context.snapshot.start_us + first * context.snapshot.step_us - context.throttling.cpu.period_us
-    onset = min(hurt.first_slow_us or stall_us, max(low, stall_us))
+    onset = hurt.first_slow_us or max(low, stall_us)
     return Found(
         cause=context.cause,
         score=round(min(1.0, score), 4),

@@ -11,6 +11,7 @@ from jitterscope.diagnosis.cause import Cause
 from jitterscope.diagnosis.causes.cpu import _common as common
 from jitterscope.diagnosis.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound, SeriesRef
 from jitterscope.diagnosis.fixes import cfs_burst, cpu_limit, separate
+from jitterscope.diagnosis.signals import is_go
 from jitterscope.diagnosis.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.throttling import Judged, Throttling, analyse
 
@@ -47,7 +48,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         return _not_found(context, judged)
     guilty = culprit(throttling, snapshot, judged)
     every, spread = _interval_s(context, judged)
-    itself = guilty.process is not None and throttling.go is not None and guilty.process.id == throttling.go.view.id
+    itself = guilty.process is not None and is_go(guilty.process)
     if throttling.go_unobserved(snapshot) and (guilty.process is None or itself):
         return common.not_enough(ID, ["go_gc_active_us"], snapshot)
     if (itself or guilty.process is None) and (len(judged) < 3 or spread > 0.4):

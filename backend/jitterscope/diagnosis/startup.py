@@ -1,0 +1,63 @@
+"""When a service is still starting: it loads data, collects garbage, is throttled, and nobody waits for it yet."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jitterscope.diagnosis.signals import Cpu, Dns
+from jitterscope.diagnosis.snapshot import ResourceView, Snapshot
+from jitterscope.diagnosis.stats import BoolArray
+
+LONGEST_S = 30
+WITHOUT_DNS_S = 10
+# The backlog of the load is worked off for so long after the first answer.
+AFTERWARDS_S = 1
+
+
+def starting(snapshot: Snapshot, cpu: Cpu, dns: Dns) -> BoolArray:
+    """True from the start of the serving process until 1 s after its first answer (at most 30 s, 10 s without DNS).
+
+    A process that starts beside a running service (a cron job) does not make the service start.
+    """
+    mask = np.zeros(snapshot.ticks, dtype=np.bool_)
+    second = max(1, 1_000_000 // snapshot.step_us)
+    answered = np.flatnonzero(np.nan_to_num(dns.answers) > 0)
+    serving = _serving(snapshot)
+    for view in snapshot.processes:
+        for event in view.events:
+            if event.kind != "process.start":
+                continue
+            first = int((event.start_us - snapshot.start_us) // snapshot.step_us)
+            if first < -LONGEST_S * second or first >= snapshot.ticks:
+                continue
+            if serving is not None:
+                if view.id not in serving:
+                    continue
+                later = answered[answered >= first]
+                end = first + LONGEST_S * second
+                if len(later):
+                    end = min(end, int(later[0]) + AFTERWARDS_S * second)
+            elif _already_busy(cpu, first, 3 * second):
+                continue
+            else:
+                end = first + WITHOUT_DNS_S * second
+            mask[max(0, first) : max(0, end)] = True
+    return mask
+
+
+def _serving(snapshot: Snapshot) -> set[int] | None:
+    """Ids of the processes that are the DNS servers of the subject; None where that cannot be told."""
+    software = {server.fact("dns.software") for server in snapshot.dns_servers} - {None}
+    found = {view.id for view in snapshot.processes if _program(view) in software}
+    return found or None
+
+
+def _program(view: ResourceView) -> str | None:
+    return view.fact("process.executable") or view.fact("process.command")
+
+
+def _already_busy(cpu: Cpu, first: int, ticks: int) -> bool:
+    """Did the cgroup use CPU (over 0.5 %) just before the tick?"""
+    before = cpu.usage_us[max(0, first - ticks) : max(0, first)]
+    known = before[np.isfinite(before)]
+    return len(known) > 0 and float(np.median(known)) > 0.005 * cpu.step_us
