@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from alembic import op
+
 from migrations.helpers import enable_tenant_rls
 
 revision = "20261121_1010"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from alembic import op
+
 from migrations.helpers import APP_ROLE, enable_tenant_rls
 from migrations.partitions import (
     DAY_US,
