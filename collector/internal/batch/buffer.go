@@ -44,10 +44,11 @@ func openBuffer(path string) (b *buffer, leftover bool, err error) {
 	if b.header().magic != layoutMagic {
 		*b.header() = header{magic: layoutMagic}
 	}
-	if b.state() == stateDone {
+	leftover = (b.state() == stateOpen || b.state() == stateSealing) && b.plausible()
+	if !leftover {
 		b.setState(stateEmpty)
 	}
-	return b, (b.state() == stateOpen || b.state() == stateSealing) && b.plausible(), nil
+	return b, leftover, nil
 }
 
 // plausible guards recovery against a file damaged by a power failure.

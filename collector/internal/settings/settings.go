@@ -32,7 +32,6 @@ type Settings struct {
 	Sources       string
 	LogLevel      string
 	LogFormat     string
-	Kubelet       string
 	Config        string
 
 	options  map[string]toml.Primitive
@@ -55,7 +54,6 @@ func (s *Settings) define(flags *flag.FlagSet) {
 	flags.IntVar(&s.MaxCgroups, "max-cgroups", 1000, "cgroups to sample at most; those with a CPU quota and those nearest to the root are kept")
 	flags.Float64Var(&s.CPUBudget, "cpu-budget", 0.25, "share of one CPU that the collector may use before it lowers its resolution; 0: no limit")
 	flags.StringVar(&s.Sources, "sources", "", "sources to use, comma-separated; \"-NAME\" turns one off; default: all")
-	flags.StringVar(&s.Kubelet, "kubelet", "auto", "kubelet address for pod names: auto, off, or a URL such as https://127.0.0.1:10250")
 	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error")
 	flags.StringVar(&s.LogFormat, "log-format", "json", "json or text")
 }

@@ -1,0 +1,53 @@
+package names
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"time"
+)
+
+// Container is what a directory knows of a container or, with an empty ID, of a pod.
+type Container struct {
+	ID        string
+	PodUID    string
+	Namespace string
+	Pod       string
+	Name      string
+	Owner     string // "Deployment/coredns"
+	Image     string
+}
+
+// Directory is somebody who can be asked for all containers of this node.
+type Directory interface {
+	// Name says who it is, for the log and the UI: "kubelet at http://127.0.0.1:10255".
+	Name() string
+	List(ctx context.Context) ([]Container, error)
+}
+
+// ErrAbsent is returned by List where there is nobody to ask, which is no fault.
+var ErrAbsent = errors.New("not present")
+
+// Longest answer that is read, and how long to wait for it.
+const (
+	maxAnswerBytes = 64 << 20
+	answerTimeout  = 5 * time.Second
+)
+
+// overSocket is a transport to a Unix socket.
+func overSocket(socket string) *http.Transport {
+	return &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+		},
+		DisableKeepAlives: true, // asked once a minute: a connection is not worth its memory
+	}
+}
+
+// isSocket tells whether somebody may listen at path.
+func isSocket(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode()&os.ModeSocket != 0
+}

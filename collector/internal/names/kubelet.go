@@ -1,0 +1,202 @@
+package names
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Kubelet asks the kubelet of this node for its pods. It is the only one that knows who owns a pod.
+type Kubelet struct {
+	URL       string // "https://127.0.0.1:10250", or the read-only port "http://127.0.0.1:10255"
+	TokenFile string // of a service account that may get nodes/proxy or nodes/pods; unused with http
+	CAFile    string
+	Insecure  bool // do not verify the kubelet's certificate, which many clusters sign themselves
+}
+
+// Name implements Directory.
+func (k Kubelet) Name() string { return "kubelet at " + k.URL }
+
+// List asks GET /pods.
+func (k Kubelet) List(ctx context.Context) ([]Container, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(k.URL, "/")+"/pods", nil)
+	if err != nil {
+		return nil, err
+	}
+	transport := &http.Transport{DisableKeepAlives: true}
+	if strings.HasPrefix(k.URL, "https:") {
+		if transport.TLSClientConfig, err = k.tls(); err != nil {
+			return nil, err
+		}
+		token, err := os.ReadFile(k.TokenFile)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", k.Name(), err)
+		}
+		request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	}
+	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answered %s", k.Name(), response.Status)
+	}
+	return parsePods(io.LimitReader(response.Body, maxAnswerBytes))
+}
+
+func (k Kubelet) tls() (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: k.Insecure}
+	if k.CAFile != "" && !k.Insecure {
+		pem, err := os.ReadFile(k.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", k.Name(), err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%s has no certificate", k.CAFile)
+		}
+	}
+	return config, nil
+}
+
+// pod is what is used of a v1.Pod.
+type pod struct {
+	Metadata struct {
+		Name, Namespace, UID string
+		Annotations, Labels  map[string]string
+		OwnerReferences      []struct {
+			Kind, Name string
+			Controller bool
+		}
+	}
+	Spec struct {
+		Containers, InitContainers []struct{ Name, Image string }
+	}
+	Status struct {
+		ContainerStatuses, InitContainerStatuses, EphemeralContainerStatuses []struct {
+			Name, ContainerID, Image string
+		}
+	}
+}
+
+// parsePods reads a v1.PodList one pod at a time: the list of a full node takes megabytes.
+func parsePods(r io.Reader) ([]Container, error) {
+	decoder := json.NewDecoder(r)
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return nil, fmt.Errorf("pod list: %w", notEOF(err))
+		}
+		if token == "items" {
+			break
+		}
+	}
+	if token, err := decoder.Token(); err != nil || token != json.Delim('[') {
+		return nil, nil // "items": null on a node without pods
+	}
+	var containers []Container
+	for decoder.More() {
+		var p pod
+		if err := decoder.Decode(&p); err != nil {
+			return nil, fmt.Errorf("pod list: %w", notEOF(err))
+		}
+		containers = append(containers, p.containers()...)
+	}
+	return containers, nil
+}
+
+func notEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// containers lists the pod itself and its containers.
+func (p *pod) containers() []Container {
+	of := Container{PodUID: p.Metadata.UID, Namespace: p.Metadata.Namespace, Pod: p.Metadata.Name, Owner: p.owner()}
+	if hash := p.Metadata.Annotations["kubernetes.io/config.hash"]; hash != "" {
+		of.PodUID = hash // a static pod's cgroup is named by it
+	}
+	images := make(map[string]string)
+	for _, c := range append(p.Spec.InitContainers, p.Spec.Containers...) {
+		images[c.Name] = c.Image
+	}
+	found := []Container{of}
+	statuses := append(append(p.Status.InitContainerStatuses, p.Status.ContainerStatuses...), p.Status.EphemeralContainerStatuses...)
+	for _, status := range statuses {
+		_, id, ok := strings.Cut(status.ContainerID, "://") // "containerd://0123…"
+		if !ok {
+			continue
+		}
+		c := of
+		c.ID, c.Name, c.Image = id, status.Name, status.Image
+		if image := images[status.Name]; image != "" {
+			c.Image = image
+		}
+		found = append(found, c)
+	}
+	return found
+}
+
+// owner names the controller that a person knows: a Deployment, not its ReplicaSet of the day.
+func (p *pod) owner() string {
+	for _, reference := range p.Metadata.OwnerReferences {
+		if !reference.Controller {
+			continue
+		}
+		hash := p.Metadata.Labels["pod-template-hash"]
+		if name, ok := strings.CutSuffix(reference.Name, "-"+hash); ok && hash != "" && reference.Kind == "ReplicaSet" {
+			return "Deployment/" + name
+		}
+		return reference.Kind + "/" + reference.Name
+	}
+	return ""
+}
+
+// LocalKubelet tries the kubelet of this node where it usually listens: the read-only port, then the authenticated one.
+type LocalKubelet struct {
+	Host     string // address of the node
+	Insecure bool
+	// ServiceAccount is the folder with token and ca.crt, /var/run/secrets/kubernetes.io/serviceaccount.
+	ServiceAccount string
+}
+
+// Name implements Directory.
+func (l LocalKubelet) Name() string { return "kubelet at " + l.Host }
+
+// List implements Directory; ErrAbsent where nobody listens.
+func (l LocalKubelet) List(ctx context.Context) ([]Container, error) {
+	host := l.Host
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	containers, err := Kubelet{URL: "http://" + host + ":10255"}.List(ctx)
+	if err == nil || !errors.Is(err, syscall.ECONNREFUSED) {
+		return containers, err
+	}
+	token := filepath.Join(l.ServiceAccount, "token")
+	if _, missing := os.Stat(token); missing != nil {
+		return nil, ErrAbsent // not in a cluster, or not allowed to ask
+	}
+	containers, err = Kubelet{
+		URL: "https://" + host + ":10250", TokenFile: token, CAFile: filepath.Join(l.ServiceAccount, "ca.crt"), Insecure: l.Insecure,
+	}.List(ctx)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return nil, ErrAbsent
+	}
+	return containers, err
+}

@@ -1,0 +1,207 @@
+package names
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+const (
+	id  = "0c8cd1b2ec1d8877d7a6a412759d20646f39aec47ff5e3bfd6cfe96f7c9bcfff"
+	uid = "9118fc9a-5622-43c2-a6a9-ea0a582ea247"
+)
+
+func TestIdentify(t *testing.T) {
+	systemdUID := strings.ReplaceAll(uid, "-", "_")
+	for path, want := range map[string]Identity{
+		// The path of case 1: containerd with the systemd driver.
+		"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + systemdUID + ".slice/cri-containerd-" + id + ".scope": {Kubernetes, uid, id, ""},
+		"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + systemdUID + ".slice":                                 {Kubernetes, uid, "", ""},
+		"/kubepods.slice/kubepods-pod" + systemdUID + ".slice/crio-" + id + ".scope":                                              {Kubernetes, uid, id, ""},
+		"/kubepods/besteffort/pod" + uid + "/" + id:                                                                               {Kubernetes, uid, id, ""},
+		"/kubepods/burstable":                      {Kubernetes, "", "", ""},
+		"/kubepods.slice/kubepods-burstable.slice": {Kubernetes, "", "", ""},
+		// A static pod: its uid is a hash without dashes.
+		"/kubepods/burstable/pod" + strings.ReplaceAll(uid, "-", "") + "/" + id: {Kubernetes, strings.ReplaceAll(uid, "-", ""), id, ""},
+		// kind: a cluster in a Docker container.
+		"/docker/" + id + "/kubelet/kubepods/burstable/pod" + uid + "/" + id: {Kubernetes, uid, id, ""},
+		"/docker/" + id:                            {Docker, "", id, ""},
+		"/system.slice/docker-" + id + ".scope":    {Docker, "", id, ""},
+		"/system.slice/nerdctl-" + id + ".scope":   {Containerd, "", id, ""},
+		"/default/" + id:                           {Containerd, "", id, ""},
+		"/machine.slice/libpod-" + id + ".scope":   {None, "", id, ""},
+		"/system.slice/nginx.service":              {Systemd, "", "", "nginx.service"},
+		"/system.slice":                            {Systemd, "", "", "system.slice"},
+		`/system.slice/system-getty\x2dtty.slice`:  {Systemd, "", "", "system-getty-tty.slice"},
+		"/user.slice/user-0.slice/session-3.scope": {Systemd, "", "", "session-3.scope"},
+		"/jitterscope-lab-123/coredns":             {None, "", "", ""},
+		"/process_api/" + id[:32]:                  {None, "", "", ""},
+	} {
+		if got := Identify(path); got != want {
+			t.Errorf("%s\n got %+v\nwant %+v", path, got, want)
+		}
+	}
+}
+
+// onSocket serves handler on a Unix socket, with HTTP/1 and HTTP/2.
+func onSocket(t *testing.T, handler http.HandlerFunc) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s")
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: handler, Protocols: new(http.Protocols)}
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetUnencryptedHTTP2(true)
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	return path
+}
+
+func TestDocker(t *testing.T) {
+	path := onSocket(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1.24/containers/json" {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = w.Write([]byte(`[{"Id":"` + id + `","Names":["/web-1"],"Image":"nginx:1.27","Labels":{}}]`))
+	})
+	found, err := DockerSocket{path}.List(context.Background())
+	if err != nil || len(found) != 1 || found[0] != (Container{ID: id, Name: "web-1", Image: "nginx:1.27"}) {
+		t.Errorf("%+v, %v", found, err)
+	}
+	if _, err := (DockerSocket{path + "-none"}).List(context.Background()); !errors.Is(err, ErrAbsent) {
+		t.Errorf("no socket: %v", err)
+	}
+}
+
+func field(number protowire.Number, value ...byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), value)
+}
+
+func TestCRI(t *testing.T) {
+	labelled := func(key, value string) []byte {
+		return field(8, append(field(1, []byte(key)...), field(2, []byte(value)...)...)...)
+	}
+	var container []byte
+	container = append(container, field(1, []byte(id)...)...)
+	container = append(container, field(3, field(1, []byte("coredns")...)...)...)
+	container = append(container, field(4, append(field(1, []byte("sha256:abc")...), field(18, []byte("coredns:1.12.0")...)...)...)...)
+	container = protowire.AppendVarint(protowire.AppendTag(container, 6, protowire.VarintType), 1)
+	container = append(container, labelled("io.kubernetes.pod.uid", uid)...)
+	container = append(container, labelled("io.kubernetes.pod.name", "coredns-1")...)
+	container = append(container, labelled("io.kubernetes.pod.namespace", "kube-system")...)
+	message := field(1, container...)
+	status := "0"
+	path := onSocket(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 2 || r.Header.Get("Content-Type") != "application/grpc" || r.URL.Path != "/runtime.v1.RuntimeService/ListContainers" {
+			t.Errorf("request %s %s %v", r.Proto, r.URL, r.Header)
+		}
+		w.Header().Set("Content-Type", "application/grpc")
+		w.Header().Set("Trailer", "Grpc-Status")
+		_, _ = w.Write(append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...))
+		w.Header().Set("Grpc-Status", status)
+	})
+	want := Container{ID: id, PodUID: uid, Namespace: "kube-system", Pod: "coredns-1", Name: "coredns", Image: "coredns:1.12.0"}
+	found, err := CRISocket{path}.List(context.Background())
+	if err != nil || len(found) != 1 || found[0] != want {
+		t.Errorf("%+v, %v", found, err)
+	}
+	status = "12"
+	if _, err := (CRISocket{path}).List(context.Background()); err == nil || !strings.Contains(err.Error(), "12") {
+		t.Errorf("gRPC status 12 (unimplemented): %v", err)
+	}
+	for cut := range len(message) { // a cut message is an error or fewer containers, never a crash
+		_, _ = parseContainers(message[:cut])
+	}
+}
+
+const podList = `{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[{
+ "metadata":{"name":"coredns-668d6bf9bc-x","namespace":"kube-system","uid":"` + uid + `","labels":{"pod-template-hash":"668d6bf9bc"},
+  "ownerReferences":[{"kind":"ReplicaSet","name":"coredns-668d6bf9bc","controller":true}]},
+ "spec":{"containers":[{"name":"coredns","image":"registry.k8s.io/coredns/coredns:v1.12.0"}]},
+ "status":{"containerStatuses":[{"name":"coredns","containerID":"containerd://` + id + `","image":"sha256:1"}]}},
+ {"metadata":{"name":"web-0","uid":"u2","ownerReferences":[{"kind":"StatefulSet","name":"web","controller":true}]},"spec":{},"status":{}}]}`
+
+func TestKubelet(t *testing.T) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/pods" || r.Header.Get("Authorization") != "Bearer secret" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = w.Write([]byte(podList))
+	}))
+	defer server.Close()
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kubelet := Kubelet{URL: server.URL, TokenFile: token, Insecure: true}
+	resolver := NewResolver(kubelet)
+	path := "/kubepods/burstable/pod" + uid + "/" + id
+	if facts, known := resolver.Facts(path); known || facts["workload.manager"] != "kubernetes" || facts["workload.container"] != id[:12] {
+		t.Errorf("before asking: %v %v", facts, known)
+	}
+	if !resolver.Due(time.Now(), false) {
+		t.Error("the first question is due at once")
+	}
+	resolver.Ask(context.Background())
+	if resolver.Due(time.Now(), true) {
+		t.Error("asked again at once")
+	}
+	facts, known := resolver.Facts(path)
+	want := map[string]string{
+		"workload.manager": "kubernetes", "workload.namespace": "kube-system", "workload.pod": "coredns-668d6bf9bc-x",
+		"workload.container": "coredns", "workload.owner": "Deployment/coredns", "workload.image": "registry.k8s.io/coredns/coredns:v1.12.0",
+	}
+	if !known || len(facts) != len(want) {
+		t.Errorf("container: %v %v", facts, known)
+	}
+	for name, value := range want {
+		if facts[name] != value {
+			t.Errorf("%s is %q, want %q", name, facts[name], value)
+		}
+	}
+	if facts, known := resolver.Facts("/kubepods/burstable/pod" + uid); !known || facts["workload.pod"] != want["workload.pod"] || facts["workload.container"] != "" {
+		t.Errorf("pod: %v %v", facts, known)
+	}
+	kubelet.Insecure = false
+	if _, err := kubelet.List(context.Background()); err == nil {
+		t.Error("an unknown certificate was trusted")
+	}
+	if _, err := parsePods(strings.NewReader(`{"items":[{"metadata":{"na`)); err == nil {
+		t.Error("a cut list was taken as whole")
+	}
+	if pods, err := parsePods(strings.NewReader(`{"kind":"PodList","items":null}`)); err != nil || pods != nil {
+		t.Errorf("no pods: %v %v", pods, err)
+	}
+	if owner := mustPods(t)[2].Owner; owner != "StatefulSet/web" {
+		t.Errorf("owner %q", owner)
+	}
+}
+
+func mustPods(t *testing.T) []Container {
+	t.Helper()
+	containers, err := parsePods(strings.NewReader(podList))
+	if err != nil || len(containers) != 3 {
+		t.Fatalf("%v, %v", containers, err)
+	}
+	return containers
+}
+
+func TestLocalKubeletThatIsNotThere(t *testing.T) {
+	if _, err := (LocalKubelet{Host: "127.0.0.1", ServiceAccount: t.TempDir()}).List(context.Background()); !errors.Is(err, ErrAbsent) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,109 @@
+package names
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+)
+
+// Resolver turns cgroup paths into facts. The directories are asked in turn; the first that knows a container wins.
+type Resolver struct {
+	directories []Directory
+
+	mu         sync.Mutex
+	containers map[string]Container
+	pods       map[string]Container
+	asked      time.Time
+	using      []string // directories that answered last
+	problems   []string
+}
+
+const (
+	// A container that nobody knows yet is asked for again soon, since the kubelet learns of it late.
+	askAgain  = 2 * time.Second
+	askAlways = 60 * time.Second
+)
+
+// NewResolver makes a Resolver.
+func NewResolver(directories ...Directory) *Resolver {
+	return &Resolver{directories: directories, containers: map[string]Container{}, pods: map[string]Container{}}
+}
+
+// Due tells whether it is time to ask the directories: unknown is true where a container is there that nobody knows.
+func (r *Resolver) Due(now time.Time, unknown bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	since := now.Sub(r.asked)
+	return len(r.directories) > 0 && (since >= askAlways || unknown && since >= askAgain)
+}
+
+// Ask asks all directories.
+func (r *Resolver) Ask(ctx context.Context) {
+	containers, pods := make(map[string]Container), make(map[string]Container)
+	var using, problems []string
+	for _, directory := range r.directories {
+		found, err := directory.List(ctx)
+		if errors.Is(err, ErrAbsent) {
+			continue
+		}
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("%s: %v", directory.Name(), err))
+			continue
+		}
+		using = append(using, directory.Name())
+		for _, c := range found {
+			if _, known := containers[c.ID]; c.ID != "" && !known {
+				containers[c.ID] = c
+			}
+			if _, known := pods[c.PodUID]; c.PodUID != "" && !known {
+				pods[c.PodUID] = Container{PodUID: c.PodUID, Namespace: c.Namespace, Pod: c.Pod, Owner: c.Owner}
+			}
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.containers, r.pods, r.using, r.problems, r.asked = containers, pods, using, problems, time.Now()
+}
+
+// Status says who answered and who did not.
+func (r *Resolver) Status() (using, problems string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Join(r.using, ", "), strings.Join(r.problems, "; ")
+}
+
+// Facts returns the workload facts of a cgroup. known is false where somebody should know more than the path tells.
+func (r *Resolver) Facts(cgroupPath string) (facts map[string]string, known bool) {
+	identity := Identify(cgroupPath)
+	facts = map[string]string{catalogue.FactWorkloadManager: identity.Manager}
+	set := func(name, value string) {
+		if value != "" {
+			facts[name] = value
+		}
+	}
+	if identity.Unit != "" {
+		set(catalogue.FactWorkloadContainer, identity.Unit)
+		return facts, true
+	}
+	r.mu.Lock()
+	found, ok := r.containers[identity.ContainerID]
+	if identity.ContainerID == "" || !ok {
+		pod, podKnown := r.pods[identity.PodUID]
+		found, ok = pod, podKnown && identity.ContainerID == ""
+	}
+	r.mu.Unlock()
+	set(catalogue.FactWorkloadNamespace, found.Namespace)
+	set(catalogue.FactWorkloadPod, found.Pod)
+	set(catalogue.FactWorkloadOwner, found.Owner)
+	set(catalogue.FactWorkloadContainer, found.Name)
+	set(catalogue.FactWorkloadImage, found.Image)
+	if identity.ContainerID != "" && found.Name == "" {
+		set(catalogue.FactWorkloadContainer, identity.ContainerID[:12])
+	}
+	return facts, ok || identity.ContainerID == "" && identity.PodUID == ""
+}
