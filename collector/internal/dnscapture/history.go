@@ -1,0 +1,48 @@
+package dnscapture
+
+import "github.com/jitterscope/jitterscope/collector/internal/dnswire"
+
+// Results of a query; the numbers are those of ingest.v1 QueryResult.
+const (
+	resultNoError = iota
+	resultNXDomain
+	resultServFail
+	resultRefused
+	resultTimeout
+	resultOther
+)
+
+// Record is a finished query.
+type Record struct {
+	SeenNS      int64
+	Name        uint64 // place in the name log
+	LatencyUS   uint32
+	QueueWaitUS uint32 // valid if HasWait
+	Client      dnswire.Address
+	Server      uint16
+	Result      uint8
+	HasWait     bool
+}
+
+// history is a ring of the queries that finished last, of all servers.
+type history struct {
+	records []Record
+	written uint64
+}
+
+func (h *history) put(record Record) {
+	h.records[h.written%uint64(len(h.records))] = record
+	h.written++
+}
+
+// each visits the records from number from on, oldest first, and returns the number after the last. Overwritten ones are
+// skipped.
+func (h *history) each(from uint64, visit func(*Record)) uint64 {
+	if h.written > uint64(len(h.records)) {
+		from = max(from, h.written-uint64(len(h.records)))
+	}
+	for ; from < h.written; from++ {
+		visit(&h.records[from%uint64(len(h.records))])
+	}
+	return from
+}

@@ -1,0 +1,139 @@
+package dnscapture
+
+import (
+	"errors"
+	"net/netip"
+	"slices"
+
+	"github.com/jitterscope/jitterscope/collector/internal/batch"
+	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
+)
+
+// ErrFull means that MaxServers are watched already.
+var ErrFull = errors.New("more DNS servers than can be watched")
+
+// Candidates takes the addresses to which something was sent that may be a DNS server and is not known yet.
+func (t *Tracker) Candidates() []ServerKey {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	taken := slices.Clone(t.candidates[:t.waiting])
+	t.waiting = 0
+	return taken
+}
+
+// Known tells whether the address is watched.
+func (t *Tracker) Known(key ServerKey) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	number, ok := t.index[key]
+	return ok && number != foreign
+}
+
+// Ignore marks an address that is no server on this machine.
+func (t *Tracker) Ignore(key ServerKey) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.index) < maxForeign {
+		t.index[key] = foreign
+	}
+}
+
+// Reconsider forgets which addresses are to be ignored.
+func (t *Tracker) Reconsider() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key, number := range t.index {
+		if number == foreign {
+			delete(t.index, key)
+		}
+	}
+}
+
+// Add watches a server.
+func (t *Tracker) Add(server *Server) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, other := range t.servers {
+		if other == nil {
+			server.scanned = t.history.written
+			t.servers[i] = server
+			t.index[server.Key] = uint16(i)
+			return nil
+		}
+	}
+	return ErrFull
+}
+
+// Remove forgets a server and its unanswered queries.
+func (t *Tracker) Remove(server *Server) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	number, ok := t.index[server.Key]
+	if !ok || number == foreign || t.servers[number] != server {
+		return
+	}
+	for entry := t.inflight.first(); entry != nil; {
+		following := t.inflight.after(entry)
+		if entry.server == number {
+			t.inflight.remove(entry)
+		}
+		entry = following
+	}
+	for i := range t.history.records {
+		if t.history.records[i].Server == number {
+			t.history.records[i].Server = foreign // the number will be another server's
+		}
+	}
+	delete(t.index, server.Key)
+	t.servers[number] = nil
+}
+
+// Promote returns a client of the server that deserves a path of its own, if any; decide by SetPath.
+func (t *Tracker) Promote(server *Server) (PathChange, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	best, free, quietest := server.busiest()
+	switch {
+	case best == nil:
+		return PathChange{}, false
+	case free != 0:
+		return PathChange{Client: best.address, index: free}, true
+	case best.recent > 2*quietest.recent:
+		index := quietest.path
+		return PathChange{Client: best.address, index: index, replaced: server.paths[index].Resource}, true
+	}
+	return PathChange{}, false
+}
+
+// SetPath carries a change out and returns the resource of the path that it replaced, NoResource if none.
+func (t *Tracker) SetPath(server *Server, change PathChange, counted *Counted) batch.ResourceID {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	old := batch.NoResource
+	if p := server.paths[change.index]; p != nil {
+		old = p.Resource
+	}
+	server.paths[change.index] = &path{Counted: counted, client: change.Client}
+	for i := range server.clients.entries {
+		for k := range server.clients.entries[i] {
+			entry := &server.clients.entries[i][k]
+			switch {
+			case entry.recent > 0 && entry.address == change.Client:
+				entry.path = change.index
+			case entry.path == change.index:
+				entry.path = 0
+			}
+		}
+	}
+	return old
+}
+
+// Decay lets the clients' counts fade; call it every 10 s.
+func (t *Tracker) Decay(server *Server) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	server.decay()
+}
+
+// Text writes an address as people do.
+func Text(address dnswire.Address) string { return netip.AddrFrom16(address).Unmap().String() }

@@ -1,0 +1,224 @@
+package dnscapture
+
+import (
+	"sync"
+
+	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
+)
+
+const (
+	inflightCapacity = 32768
+	historyCapacity  = 65536 // 10 s at 6,500 queries/s
+	timeoutNS        = 5_000_000_000
+	maxCandidates    = 64
+	foreign          = ^uint16(0)
+	maxForeign       = 1024
+)
+
+// Tracker matches answers to queries. Sample-time methods (Read, Packet, Tick) neither allocate nor block; the others are
+// for the slow path. All of them lock.
+type Tracker struct {
+	mu       sync.Mutex
+	index    map[ServerKey]uint16 // into servers, or foreign
+	servers  [MaxServers]*Server
+	inflight *inflight
+	history  history
+	names    *nameLog
+	reads    *reads
+	tcp      *connections
+	tokens   tokens
+	nowNS    int64
+
+	candidates [maxCandidates]ServerKey
+	waiting    int
+
+	segment dnswire.Segment
+	header  dnswire.Header
+	text    []byte
+	stats   Stats
+}
+
+// Stats counts what the tracker could not use.
+type Stats struct {
+	Packets, NotDNS, Repeated, Unmatched, Overflow uint64
+}
+
+// NewTracker makes a Tracker.
+func NewTracker() *Tracker {
+	return &Tracker{
+		index: make(map[ServerKey]uint16), inflight: newInflight(inflightCapacity),
+		history: history{records: make([]Record, historyCapacity)}, names: newNameLog(), reads: newReads(),
+		tcp: newConnections(), text: make([]byte, 0, 1200), tokens: newTokens(),
+	}
+}
+
+// Lock and Unlock enclose Read, Packet and Tick.
+func (t *Tracker) Lock() { t.mu.Lock() }
+
+// Unlock ends what Lock began.
+func (t *Tracker) Unlock() { t.mu.Unlock() }
+
+// Read notes when a server read a query.
+func (t *Tracker) Read(read *Read) { t.reads.put(read) }
+
+// Packet takes a packet of a capture. Packets must come in the order of time.
+func (t *Tracker) Packet(capture uint8, packet *Packet) {
+	t.stats.Packets++
+	if !dnswire.ParseIP(packet.EtherType, packet.Data, &t.segment) {
+		t.stats.NotDNS++
+		return
+	}
+	if t.segment.Protocol == dnswire.ProtocolTCP {
+		t.tcpSegment(capture, packet)
+		return
+	}
+	t.message(capture, packet.TimeNS, packet.Interface, t.segment.Payload)
+}
+
+// message takes the start of one DNS message of the current segment.
+func (t *Tracker) message(capture uint8, timeNS int64, interface_ int32, message []byte) {
+	if !dnswire.ParseHeader(message, &t.header) {
+		t.stats.NotDNS++
+		return
+	}
+	server, client := &t.segment.Destination, &t.segment.Source
+	if t.header.Response {
+		server, client = client, server
+	}
+	number, known := t.server(capture, server)
+	if !known {
+		return
+	}
+	f := flow{client: *client, server: number, id: t.header.ID, protocol: t.segment.Protocol}
+	if t.header.Response {
+		t.answer(&f, timeNS)
+	} else {
+		t.query(&f, timeNS, interface_, message)
+	}
+}
+
+// server looks an address up; an unknown one is remembered as a candidate.
+func (t *Tracker) server(capture uint8, endpoint *dnswire.Endpoint) (uint16, bool) {
+	key := ServerKey{*endpoint, capture}
+	number, known := t.index[key]
+	if known {
+		return number, number != foreign
+	}
+	for i := range t.waiting {
+		if t.candidates[i] == key {
+			return 0, false
+		}
+	}
+	if t.waiting < maxCandidates {
+		t.candidates[t.waiting] = key
+		t.waiting++
+	}
+	return 0, false
+}
+
+func (t *Tracker) query(f *flow, timeNS int64, interface_ int32, message []byte) {
+	if t.inflight.find(f) != nil {
+		// Sent again by the client, or seen again on another interface on its way (a bridge and its ports).
+		t.stats.Repeated++
+		return
+	}
+	server := t.servers[f.server]
+	index := server.clients.count(&f.client.Address)
+	server.total.queries++
+	server.paths[index].queries++
+	entry := t.inflight.add(f)
+	if entry == nil {
+		t.stats.Overflow++
+		return
+	}
+	server.unanswered++
+	entry.seenNS, entry.interface_, entry.path, entry.name = timeNS, interface_, index, noName
+	if text, ok := dnswire.AppendQuestion(t.text[:0], message); ok {
+		entry.name = t.names.put(text)
+	}
+}
+
+func (t *Tracker) answer(f *flow, timeNS int64) {
+	entry := t.inflight.find(f)
+	if entry == nil {
+		t.stats.Unmatched++
+		return
+	}
+	record := Record{
+		SeenNS: entry.seenNS, Name: entry.name, Client: f.client.Address, Server: f.server, Result: resultOf(t.header.Rcode),
+	}
+	latencyUS := max(timeNS-entry.seenNS, 0) / 1000
+	record.LatencyUS = uint32(min(latencyUS, 1<<32-1))
+	server := t.servers[f.server]
+	if readNS, ok := t.reads.take(&f.client, server.Key.Port, f.id, entry.seenNS, timeNS); ok && f.protocol == dnswire.ProtocolUDP {
+		record.HasWait, record.QueueWaitUS = true, uint32((readNS-entry.seenNS)/1000)
+		server.wait.Observe(int64(record.QueueWaitUS))
+		server.work.Observe((timeNS - readNS) / 1000)
+	}
+	server.total.answer(record.Result, latencyUS)
+	server.pathOf(entry.path, &f.client.Address).answer(record.Result, latencyUS)
+	server.maxUS = max(server.maxUS, latencyUS)
+	if latencyUS > slowUS {
+		server.slowAtNS = entry.seenNS
+	}
+	t.finish(server, entry, record)
+}
+
+func (t *Tracker) finish(server *Server, entry *pending, record Record) {
+	server.unanswered--
+	t.history.put(record)
+	t.inflight.remove(entry)
+}
+
+func resultOf(rcode uint8) uint8 {
+	switch rcode {
+	case dnswire.RcodeNoError:
+		return resultNoError
+	case dnswire.RcodeNXDomain:
+		return resultNXDomain
+	case dnswire.RcodeServFail:
+		return resultServFail
+	case dnswire.RcodeRefused:
+		return resultRefused
+	}
+	return resultOther
+}
+
+// Tick closes the tick that ends at endUS: every packet before it must have been given and none after. throttled tells
+// whether the cgroup of a server was throttled in it.
+func (t *Tracker) Tick(back int, endUS int64, recorder Recorder, throttled func(*Server) bool) {
+	t.nowNS = endUS * 1000
+	t.expire(t.nowNS)
+	for _, server := range t.servers {
+		if server == nil {
+			continue
+		}
+		t.watchFor(server, endUS, recorder, throttled)
+		server.record(back, endUS, recorder)
+	}
+}
+
+// expire gives up queries that are older than the timeout.
+func (t *Tracker) expire(nowNS int64) {
+	for {
+		entry := t.inflight.first()
+		if entry == nil || entry.seenNS > nowNS-timeoutNS {
+			return
+		}
+		server := t.servers[entry.server]
+		server.total.timeouts++
+		server.pathOf(entry.path, &entry.client.Address).timeouts++
+		server.slowAtNS = entry.seenNS
+		t.finish(server, entry, Record{
+			SeenNS: entry.seenNS, Name: entry.name, LatencyUS: timeoutNS / 1000, Client: entry.client.Address,
+			Server: entry.server, Result: resultTimeout,
+		})
+	}
+}
+
+// Statistics returns the counters.
+func (t *Tracker) Statistics() Stats {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stats
+}

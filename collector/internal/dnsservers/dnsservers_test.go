@@ -1,0 +1,97 @@
+package dnsservers
+
+import (
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
+	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
+)
+
+func TestScanFindsServingSocketsOnly(t *testing.T) {
+	udp, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = udp.Close() }()
+	served := udp.LocalAddr().(*net.UDPAddr).AddrPort()
+	tcp, err := net.Listen("tcp4", served.String())
+	if err != nil {
+		t.Skip("the TCP port of the same number is taken")
+	}
+	defer func() { _ = tcp.Close() }()
+	other, err := net.ListenPacket("udp4", "127.0.0.1:0") // asks others
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close() }()
+
+	processes := []*procwatch.Process{{PID: os.Getpid(), DNS: "coredns"}, {PID: os.Getpid()}}
+	listeners, err := Scan("/proc", processes)
+	if err != nil || len(listeners) != 1 {
+		t.Fatalf("%+v, %v", listeners, err)
+	}
+	l := listeners[0]
+	if len(l.Ports) != 1 || l.Ports[0] != served.Port() {
+		t.Errorf("ports %v, served %d", l.Ports, served.Port())
+	}
+	endpoint := dnswire.Endpoint{Address: served.Addr().As16(), Port: served.Port()}
+	if !l.Serves(endpoint) {
+		t.Error("does not serve its own address")
+	}
+	endpoint.Address = netip.MustParseAddr("192.0.2.1").As16()
+	if l.Serves(endpoint) {
+		t.Error("serves a foreign address")
+	}
+}
+
+func TestConfigurationPath(t *testing.T) {
+	for arguments, want := range map[string]string{
+		"/coredns\x00-conf\x00/etc/coredns/Corefile\x00": "/etc/coredns/Corefile",
+		"/coredns\x00--conf=/x\x00":                      "/x",
+		"/coredns\x00-dns.port=1053\x00":                 "Corefile",
+		"/coredns\x00conf\x00-conf":                      "Corefile",
+		"":                                               "Corefile",
+	} {
+		if got := configurationPath([]byte(arguments)); got != want {
+			t.Errorf("%q: %q", arguments, got)
+		}
+	}
+}
+
+func TestSecretsAreStripped(t *testing.T) {
+	const corefile = `.:53 {
+    forward . 10.0.0.2 { max_concurrent 1000 }
+    route53 example.org.:Z1 {
+        aws_access_key AKIA0 topsecret1
+    }
+    etcd {
+        credentials user topsecret2
+        endpoint http://root:topsecret3@10.0.0.1:2379
+    }
+    tsig {
+        secret name. dG9wc2VjcmV0NA==
+    }
+    azure group:zone {
+        client_secret topsecret5
+    }
+    cache 30
+}`
+	got := StripSecrets(corefile)
+	for _, secret := range []string{"topsecret", "dG9w", "AKIA0"} {
+		if strings.Contains(got, secret) {
+			t.Errorf("%s is still there:\n%s", secret, got)
+		}
+	}
+	for _, kept := range []string{"max_concurrent 1000", "cache 30", "@10.0.0.1:2379", "credentials REDACTED"} {
+		if !strings.Contains(got, kept) {
+			t.Errorf("%s is lost:\n%s", kept, got)
+		}
+	}
+	if strings.Count(got, "\n") != strings.Count(corefile, "\n") {
+		t.Error("lines are lost")
+	}
+}

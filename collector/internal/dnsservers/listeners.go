@@ -1,0 +1,125 @@
+// Package dnsservers finds out where the DNS servers among the watched processes listen, and what they are.
+package dnsservers
+
+import (
+	"slices"
+
+	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
+	"github.com/jitterscope/jitterscope/collector/internal/netsock"
+	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
+)
+
+// Port is the one that needs no further sign of being DNS.
+const Port = 53
+
+// Listener is one DNS server process and its sockets.
+type Listener struct {
+	Process *procwatch.Process
+	UDP     []netsock.Socket // unconnected, on ports that serve clients
+	Ports   []uint16         // of UDP
+	local   netsock.Addresses
+}
+
+// Scan looks up the sockets of the DNS servers among processes. It needs the right to ptrace them.
+func Scan(proc string, processes []*procwatch.Process) ([]Listener, error) {
+	var listeners []Listener
+	var failed error
+	tables := make(map[uint64]*namespace)
+	for _, process := range processes {
+		if process.DNS == "" {
+			continue
+		}
+		held, err := netsock.Inodes(proc, process.PID)
+		if err != nil {
+			failed = err
+			continue
+		}
+		ns := tables[process.NetworkNS]
+		if ns == nil {
+			if ns, err = readNamespace(proc, process.PID); err != nil {
+				failed = err
+				continue
+			}
+			tables[process.NetworkNS] = ns
+		}
+		if listener := ns.listener(process, held); len(listener.Ports) > 0 {
+			listeners = append(listeners, listener)
+		}
+	}
+	return listeners, failed
+}
+
+// namespace is the sockets of a network namespace.
+type namespace struct {
+	udp, tcp []netsock.Socket
+	local    netsock.Addresses
+}
+
+func readNamespace(proc string, pid int) (*namespace, error) {
+	ns := &namespace{}
+	var err error
+	if ns.local, err = netsock.Local(proc, pid); err != nil {
+		return nil, err
+	}
+	for _, table := range []string{"udp", "udp6"} {
+		_ = netsock.List(proc, pid, table, func(s *netsock.Socket) { // no IPv6, no udp6
+			if s.Unconnected() {
+				ns.udp = append(ns.udp, *s)
+			}
+		})
+	}
+	for _, table := range []string{"tcp", "tcp6"} {
+		_ = netsock.List(proc, pid, table, func(s *netsock.Socket) {
+			if s.State == netsock.TCPListen {
+				ns.tcp = append(ns.tcp, *s)
+			}
+		})
+	}
+	return ns, nil
+}
+
+// listener picks a process's own. Many servers also ask others from unconnected sockets on random ports: a port serves
+// clients if it is 53 or the process accepts TCP on it too, as a DNS server must (RFC 7766).
+func (ns *namespace) listener(process *procwatch.Process, held map[uint64]struct{}) Listener {
+	tcp := make(map[uint16]bool)
+	for _, s := range ns.tcp {
+		if _, ours := held[s.Inode]; ours {
+			tcp[s.Local.Port] = true
+		}
+	}
+	l := Listener{Process: process, local: ns.local}
+	for _, s := range ns.udp {
+		if _, ours := held[s.Inode]; ours && (s.Local.Port == Port || tcp[s.Local.Port]) {
+			l.UDP = append(l.UDP, s)
+			if !slices.Contains(l.Ports, s.Local.Port) {
+				l.Ports = append(l.Ports, s.Local.Port)
+			}
+		}
+	}
+	return l
+}
+
+// Serves tells whether the process answers on this address of its network namespace.
+func (l *Listener) Serves(endpoint dnswire.Endpoint) bool { return len(l.Sockets(endpoint)) > 0 }
+
+// Sockets returns the sockets that receive what is sent to an address: those bound to it, else those bound to any.
+func (l *Listener) Sockets(endpoint dnswire.Endpoint) []netsock.Socket {
+	var exact, wildcard []netsock.Socket
+	for _, s := range l.UDP {
+		switch {
+		case s.Local.Port != endpoint.Port:
+		case s.Local.Address == endpoint.Address:
+			exact = append(exact, s)
+		case isWildcard(s.Local.Address) && l.local.Has(endpoint.Address):
+			wildcard = append(wildcard, s)
+		}
+	}
+	if len(exact) > 0 {
+		return exact
+	}
+	return wildcard
+}
+
+func isWildcard(address dnswire.Address) bool {
+	return address == dnswire.Address{} || address == dnswire.Address{10: 0xff, 11: 0xff}
+}

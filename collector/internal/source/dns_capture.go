@@ -1,0 +1,185 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/batch"
+	"github.com/jitterscope/jitterscope/collector/internal/bpf"
+	"github.com/jitterscope/jitterscope/collector/internal/dnscapture"
+	"github.com/jitterscope/jitterscope/collector/internal/dnspath"
+	"github.com/jitterscope/jitterscope/collector/internal/sampler"
+)
+
+func init() { register("dns_capture", func() sampler.Source { return &dnsCapture{} }) }
+
+// dnsCapture times the DNS servers of this machine from packets.
+type dnsCapture struct {
+	registry *sampler.Registry
+	shared   *dnsShared
+	manager  *dnsManager
+	tracker  *dnscapture.Tracker
+	captures captures // changed in Registry.Between alone
+	packet   dnscapture.Packet
+	recorder *sampler.Recorder // of the current tick
+	isSlowed func(*dnscapture.Server) bool
+	addRead  func(*dnscapture.Read)
+	clock    bpf.Clock
+}
+
+// dnsShared is what the DNS sources share.
+type dnsShared struct {
+	// split is where reads come from, nil where the kernel does not offer it; set by dns_path_split.
+	split atomic.Pointer[dnspath.Split]
+	// splitState is the value of the fact dns.path_split.
+	splitState atomic.Pointer[string]
+	// servers is the current list, replaced as a whole by dns_capture.
+	servers atomic.Pointer[[]*dnsServer]
+}
+
+func sharedDNS(registry *sampler.Registry) *dnsShared {
+	return registry.Shared("dns", func() any {
+		shared := &dnsShared{}
+		shared.servers.Store(&[]*dnsServer{})
+		off := "not available: the source dns_path_split is turned off"
+		shared.splitState.Store(&off)
+		return shared
+	}).(*dnsShared)
+}
+
+func (d *dnsCapture) Name() string { return "dns_capture" }
+
+func (d *dnsCapture) Start(ctx context.Context, registry *sampler.Registry) error {
+	d.registry, d.tracker, d.shared = registry, dnscapture.NewTracker(), sharedDNS(registry)
+	d.isSlowed, d.addRead = d.throttled, d.tracker.Read // once: a method value is an allocation
+	d.manager = newDNSManager(registry, d.tracker, d.shared, &d.captures)
+	host, err := openCapture(0, 0, dnscapture.UDPRing, dnscapture.TCPRing)
+	if err != nil {
+		return &sampler.Unavailable{Detail: err.Error(), Needs: dnscapture.Needs}
+	}
+	d.captures.list = append(d.captures.list, host)
+	go d.loop(ctx)
+	return nil
+}
+
+// loop does what need not wait for the next discovery, off the sampling thread: servers met for the first time, and
+// queries that are ready to be sent.
+func (d *dnsCapture) loop(ctx context.Context) {
+	ticker := time.NewTicker(250 * time.Millisecond)
+	defer ticker.Stop()
+	for round := 0; ; round++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			d.manager.candidates()
+			if round%2 == 0 {
+				d.flush()
+			}
+		}
+	}
+}
+
+func (d *dnsCapture) flush() {
+	for _, block := range d.tracker.Flush(d.manager.lossy()) {
+		d.registry.Queries(block.Server, block.Queries)
+	}
+}
+
+func (d *dnsCapture) Discover(ctx context.Context) { d.manager.discover(ctx) }
+
+func (d *dnsCapture) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
+	d.tracker.Lock()
+	defer d.tracker.Unlock()
+	d.recorder = recorder
+	// Reads first: an answer that is about to be matched was read before it was sent.
+	if split := d.shared.split.Load(); split != nil {
+		d.clock.Set()
+		split.Drain(&d.clock, d.addRead)
+	}
+	// Packets carry the kernel's time, so ticks that the sampler missed are filled in.
+	for back := min(tick.Missed, batch.Lag); back >= 0; back-- {
+		endUS := tick.EndUS() - int64(back)*batch.StepUS
+		for _, c := range d.captures.list {
+			d.drain(c.number, c.udp, endUS*1000)
+			d.drain(c.number, c.tcp, endUS*1000)
+		}
+		d.tracker.Tick(back, endUS, recorder, d.isSlowed)
+	}
+}
+
+func (d *dnsCapture) drain(capture uint8, socket *dnscapture.Socket, cutoffNS int64) {
+	for socket.Next(cutoffNS, &d.packet) {
+		d.tracker.Packet(capture, &d.packet)
+		socket.Done()
+	}
+}
+
+// throttled tells whether a server's cgroup, or one above, has a throttled period in the current tick. The source
+// cgroup_cpu has written it before: sources are sampled in the order of their names.
+func (d *dnsCapture) throttled(server *dnscapture.Server) bool {
+	for _, slot := range server.Throttled {
+		if d.recorder.Value(slot) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Finish sends what is ready.
+func (d *dnsCapture) Finish() { d.flush() }
+
+// EachCounter implements sampler.Counters.
+func (d *dnsCapture) EachCounter(yield func(name string, value float64)) {
+	packets, drops := d.manager.statistics()
+	stats := d.tracker.Statistics()
+	yield("packets_total", float64(packets))
+	yield("packets_dropped_total", float64(drops))
+	yield("packets_not_dns_total", float64(stats.NotDNS))
+	yield("queries_repeated_total", float64(stats.Repeated))
+	yield("queries_overflow_total", float64(stats.Overflow))
+	yield("answers_unmatched_total", float64(stats.Unmatched))
+}
+
+func (d *dnsCapture) Close() error {
+	var errs []error
+	for _, c := range d.captures.list {
+		errs = append(errs, c.close())
+	}
+	return errors.Join(errs...)
+}
+
+// captures are the network namespaces in which packets are taken.
+type captures struct{ list []*capture }
+
+// capture is the sockets in one network namespace.
+type capture struct {
+	number    uint8 // 0: the collector's own
+	namespace uint64
+	udp, tcp  *dnscapture.Socket
+}
+
+// openCapture opens the sockets in the network namespace of the calling thread.
+func openCapture(number uint8, namespace uint64, udpRing, tcpRing dnscapture.Shape) (*capture, error) {
+	c := &capture{number: number, namespace: namespace}
+	var err error
+	if c.udp, err = dnscapture.Open(17, udpRing, []uint16{53}); err != nil {
+		return nil, err
+	}
+	if c.tcp, err = dnscapture.Open(6, tcpRing, []uint16{53}); err != nil {
+		return nil, errors.Join(err, c.udp.Close())
+	}
+	return c, nil
+}
+
+func (c *capture) setPorts(ports []uint16) error {
+	if err := errors.Join(c.udp.SetPorts(ports), c.tcp.SetPorts(ports)); err != nil {
+		return fmt.Errorf("ports %v: %w", ports, err)
+	}
+	return nil
+}
+
+func (c *capture) close() error { return errors.Join(c.udp.Close(), c.tcp.Close()) }

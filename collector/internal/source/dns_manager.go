@@ -1,0 +1,278 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/batch"
+	"github.com/jitterscope/jitterscope/collector/internal/dnscapture"
+	"github.com/jitterscope/jitterscope/collector/internal/dnsservers"
+	"github.com/jitterscope/jitterscope/collector/internal/netns"
+	"github.com/jitterscope/jitterscope/collector/internal/netsock"
+	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
+	"github.com/jitterscope/jitterscope/collector/internal/sampler"
+)
+
+const (
+	maxNamespaces   = 8 // besides the collector's own
+	reconsiderEvery = 30 * time.Second
+	decayEvery      = 10 * time.Second
+)
+
+// dnsManager is the slow path of dns_capture: which servers there are, where packets are taken, what the servers are.
+type dnsManager struct {
+	registry *sampler.Registry
+	watcher  *procwatch.Watcher
+	tracker  *dnscapture.Tracker
+	shared   *dnsShared
+	captures *captures
+	own      uint64 // inode of the collector's network namespace
+
+	mu         sync.Mutex
+	listeners  []dnsservers.Listener
+	servers    []*dnsServer
+	refused    map[uint64]error // namespaces that could not be entered
+	reconsider time.Time
+	decayed    time.Time
+	drops      uint64 // seen by lossy
+}
+
+// dnsServer is a server address together with the process behind it.
+type dnsServer struct {
+	*dnscapture.Server
+	process *procwatch.Process
+	sockets atomic.Pointer[[]netsock.Socket] // UDP sockets that receive what is sent to the address
+}
+
+func newDNSManager(registry *sampler.Registry, tracker *dnscapture.Tracker, shared *dnsShared, captures *captures) *dnsManager {
+	own, _ := netns.ID(registry.Roots.Proc, "self")
+	m := &dnsManager{
+		registry: registry, watcher: procwatch.Shared(registry), tracker: tracker, shared: shared, captures: captures, own: own,
+		refused: make(map[uint64]error),
+	}
+	m.watcher.Subscribe(m.processesChanged)
+	return m
+}
+
+// discover follows the processes and their sockets.
+func (m *dnsManager) discover(ctx context.Context) {
+	m.watcher.Refresh(ctx)
+	listeners, err := dnsservers.Scan(m.registry.Roots.Proc, m.watcher.Processes())
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.listeners = listeners
+	m.openNamespaces()
+	portsErr := m.setPorts()
+	m.state(err, portsErr)
+	now := time.Now()
+	if now.Sub(m.reconsider) > reconsiderEvery {
+		m.reconsider = now
+		m.tracker.Reconsider()
+	}
+	decay := now.Sub(m.decayed) > decayEvery
+	if decay {
+		m.decayed = now
+	}
+	for _, server := range m.servers {
+		m.refresh(server, decay)
+	}
+}
+
+// state says what cannot be seen.
+func (m *dnsManager) state(scan, ports error) {
+	detail, needs := "", ""
+	switch {
+	case scan != nil:
+		detail, needs = "sockets of some DNS servers cannot be attributed: "+scan.Error(), "CAP_SYS_PTRACE"
+	case ports != nil:
+		detail = "not all servers are captured: " + ports.Error()
+	case len(m.refused) > 0:
+		needs = netns.Needs
+		for _, err := range m.refused {
+			detail = fmt.Sprintf("loopback traffic in %d network namespaces is not seen: %v", len(m.refused), err)
+		}
+	}
+	m.registry.Degraded(detail, needs)
+}
+
+// openNamespaces opens sockets in the namespaces of servers in containers: what stays inside is not seen from the host.
+// Called with mu held.
+func (m *dnsManager) openNamespaces() {
+	wanted := make(map[uint64]int)
+	for i := range m.listeners {
+		if process := m.listeners[i].Process; process.NetworkNS != m.own && process.NetworkNS != 0 {
+			wanted[process.NetworkNS] = process.PID
+		}
+	}
+	var gone, fresh []*capture
+	for _, c := range m.captures.list[1:] {
+		if _, ok := wanted[c.namespace]; !ok {
+			gone = append(gone, c)
+		}
+		delete(wanted, c.namespace)
+	}
+	for namespace := range m.refused {
+		if _, ok := wanted[namespace]; !ok {
+			delete(m.refused, namespace)
+		}
+	}
+	for namespace, pid := range wanted {
+		if m.refused[namespace] != nil {
+			continue
+		}
+		if number, ok := m.freeCapture(fresh); ok {
+			c, err := m.openIn(number, namespace, pid)
+			if err != nil {
+				m.refused[namespace] = err
+				continue
+			}
+			fresh = append(fresh, c)
+		}
+	}
+	if len(gone)+len(fresh) == 0 {
+		return
+	}
+	m.registry.Between(func() {
+		m.captures.list = slices.DeleteFunc(m.captures.list, func(c *capture) bool { return slices.Contains(gone, c) })
+		m.captures.list = append(m.captures.list, fresh...)
+	})
+	for _, c := range gone {
+		m.dropServers(func(s *dnsServer) bool { return s.Key.Capture == c.number })
+		_ = c.close()
+	}
+}
+
+func (m *dnsManager) freeCapture(fresh []*capture) (uint8, bool) {
+	for number := uint8(1); number <= maxNamespaces; number++ {
+		taken := func(c *capture) bool { return c.number == number }
+		if !slices.ContainsFunc(m.captures.list, taken) && !slices.ContainsFunc(fresh, taken) {
+			return number, true
+		}
+	}
+	return 0, false
+}
+
+func (m *dnsManager) openIn(number uint8, namespace uint64, pid int) (c *capture, err error) {
+	err = netns.Do(m.registry.Roots.Proc, pid, func() error {
+		c, err = openCapture(number, namespace, dnscapture.SmallUDPRing, dnscapture.SmallTCPRing)
+		return err
+	})
+	return c, err
+}
+
+// setPorts gives every capture the ports of all servers. Called with mu held.
+func (m *dnsManager) setPorts() error {
+	ports := []uint16{dnsservers.Port}
+	for i := range m.listeners {
+		for _, port := range m.listeners[i].Ports {
+			if !slices.Contains(ports, port) {
+				ports = append(ports, port)
+			}
+		}
+	}
+	slices.Sort(ports)
+	var err error
+	if len(ports) > dnscapture.MaxPorts {
+		err = fmt.Errorf("%d ports, at most %d", len(ports), dnscapture.MaxPorts)
+		ports = ports[:dnscapture.MaxPorts]
+	}
+	for _, c := range m.captures.list {
+		if failed := c.setPorts(ports); failed != nil {
+			err = failed
+		}
+	}
+	return err
+}
+
+// lossy tells whether packets were dropped since it was last asked.
+func (m *dnsManager) lossy() bool {
+	_, drops := m.statistics()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	lost := drops != m.drops
+	m.drops = drops
+	return lost
+}
+
+func (m *dnsManager) statistics() (packets, drops uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, c := range m.captures.list {
+		for _, socket := range []*dnscapture.Socket{c.udp, c.tcp} {
+			p, d := socket.Statistics()
+			packets, drops = packets+p, drops+d
+		}
+	}
+	return packets, drops
+}
+
+// candidates decides about addresses that queries were sent to.
+func (m *dnsManager) candidates() {
+	found := m.tracker.Candidates()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, key := range found {
+		if listener := m.listenerOf(key); listener != nil {
+			m.add(key, listener)
+		} else {
+			m.tracker.Ignore(key)
+		}
+	}
+	for _, server := range m.servers {
+		m.promote(server)
+	}
+}
+
+// listenerOf finds the process behind an address. Packets of a namespace that has its own capture are seen twice, there
+// and on the host's side: only there they count. Called with mu held.
+func (m *dnsManager) listenerOf(key dnscapture.ServerKey) *dnsservers.Listener {
+	for i := range m.listeners {
+		l := &m.listeners[i]
+		number := uint8(0)
+		for _, c := range m.captures.list[1:] {
+			if c.namespace == l.Process.NetworkNS {
+				number = c.number
+			}
+		}
+		if number == key.Capture && l.Serves(key.Endpoint) {
+			return l
+		}
+	}
+	return nil
+}
+
+func (m *dnsManager) processesChanged(_, removed []*procwatch.Process) {
+	if len(removed) == 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.listeners = slices.DeleteFunc(m.listeners, func(l dnsservers.Listener) bool { return slices.Contains(removed, l.Process) })
+	m.dropServers(func(s *dnsServer) bool { return slices.Contains(removed, s.process) })
+}
+
+// dropServers forgets servers. Called with mu held.
+func (m *dnsManager) dropServers(which func(*dnsServer) bool) {
+	var gone []batch.ResourceID
+	m.servers = slices.DeleteFunc(slices.Clone(m.servers), func(s *dnsServer) bool {
+		if !which(s) {
+			return false
+		}
+		m.tracker.Remove(s.Server)
+		gone = append(gone, s.Resources()...)
+		return true
+	})
+	m.publish()
+	for _, resource := range gone {
+		m.registry.Remove(resource)
+	}
+}
+
+func (m *dnsManager) publish() {
+	servers := slices.Clone(m.servers)
+	m.shared.servers.Store(&servers)
+}
