@@ -40,7 +40,8 @@ class _Node:
     """Known resources of one node: (kind, key) → (id, parent id)."""
 
     ids: dict[tuple[str, str], tuple[int, int | None]] = field(default_factory=dict)
-    touched: dict[int, float] = field(default_factory=dict)
+    # When each was last written, by our clock and by the data's: a spool brings hours of data within seconds.
+    touched: dict[int, tuple[float, float]] = field(default_factory=dict)
 
 
 _nodes: dict[tuple[int, str], _Node] = {}
@@ -83,13 +84,13 @@ def resolve(session: Session, organization_id: int, specs: Sequence[Spec], seen_
     cache_key = (organization_id, specs[0].key)
     known = _nodes.get(cache_key) or _Node()
     fresh = _Node()
-    now = time.monotonic()
+    now = (time.monotonic(), seen_at.timestamp())
     node = known.ids.get(("node", specs[0].key))
     stale = [
         known.ids[spec.kind, spec.key][0]
         for spec in specs
         if (spec.kind, spec.key) in known.ids
-        and now - known.touched.get(known.ids[spec.kind, spec.key][0], 0.0) > _TOUCH_S
+        and _is_due(known.touched.get(known.ids[spec.kind, spec.key][0]), now)
     ]
     if stale:
         alive = set(session.execute(_TOUCH, {"ids": stale, "seen": seen_at}).scalars())
@@ -113,6 +114,10 @@ def resolve(session: Session, organization_id: int, specs: Sequence[Spec], seen_
     return ids
 
 
+def _is_due(touched: tuple[float, float] | None, now: tuple[float, float]) -> bool:
+    return touched is None or any(new - old > _TOUCH_S for old, new in zip(touched, now, strict=True))
+
+
 def mark_throttled(session: Session, at_us: Mapping[int, int]) -> None:
     """Note when resources (by id) were throttled, in µs."""
     if at_us:
@@ -133,7 +138,7 @@ def _upsert(
     specs: Sequence[Spec],
     seen_at: datetime,
     fresh: _Node,
-    now: float,
+    now: tuple[float, float],
 ) -> None:
     rows = session.execute(
         _UPSERT,

@@ -1,0 +1,90 @@
+"""Synthetic scenarios fed through the real ingest route, as a collector sends them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+from fastapi.testclient import TestClient
+
+from jitterscope.db import organization_session
+from jitterscope.diagnosis.simulate import Workload, simulate
+from jitterscope.incidents import diagnoses
+from jitterscope.incidents.models import IncidentRow
+from jitterscope.recordings.model import Recording
+from jitterscope.recordings.replay import prepare
+from jitterscope.recordings.snapshots import recording_of
+from jitterscope.series.types import TICK_US
+from jitterscope.settings import Settings
+
+
+@dataclass
+class Service:
+    """The application with one organization's collector and user."""
+
+    client: TestClient
+    organization: Any
+
+    def feed(self, recording: Recording, *, ends_us: int | None = None, suffix: str = "", begin: int = 0) -> int:
+        """Send a recording so that it ends at `ends_us` (default: now); the id of its subject."""
+        ends_us = ends_us or time.time_ns() // 1000
+        shift_us = ends_us - ends_us % TICK_US - recording.end_us
+        shift_us -= shift_us % TICK_US
+        for batch in prepare(recording, shift_us, suffix):
+            body = zstandard.compress(batch.SerializeToString())
+            response = self.client.post("/api/v1/ingest", content=body, headers=self.organization.ingest_headers)
+            assert response.status_code < 300, response.text
+        subject = recording.resources[recording.subject]
+        with organization_session(self.organization.id) as session:
+            from sqlalchemy import text
+
+            return int(
+                session.execute(
+                    text("SELECT max(id) FROM resources WHERE kind = 'cgroup' AND key = :key"), {"key": subject.key}
+                ).scalar_one()
+            )
+
+    def diagnose(self, subject_id: int) -> diagnoses.Outcome | None:
+        return diagnoses.diagnose_subject(self.organization.id, subject_id)
+
+    def get(self, path: str, status: int = 200, **params: Any) -> Any:
+        response = self.client.get(f"/api/v1{path}", params=params, headers=self.organization.headers)
+        assert response.status_code == status, response.text
+        return response.json()
+
+    def post(self, path: str, content: Any = None, status: int = 200) -> Any:
+        response = self.client.post(f"/api/v1{path}", json=content, headers=self.organization.headers)
+        assert response.status_code == status, response.text
+        return response.json()
+
+    def change(self, incident_id: int, **values: Any) -> None:
+        with organization_session(self.organization.id) as session:
+            row = session.get(IncidentRow, incident_id)
+            assert row is not None
+            for name, value in values.items():
+                setattr(row, name, value)
+
+
+@pytest.fixture
+def service(
+    client: TestClient, organization: Any, settings_override: Callable[..., Settings], tmp_path: Path
+) -> Service:
+    settings_override(state_dir=tmp_path, notify_allow_private_targets=True)
+    return Service(client, organization)
+
+
+@pytest.fixture(scope="session")
+def gc_fault() -> Recording:
+    """60 s of a CoreDNS that its garbage collection throttles."""
+    return recording_of(simulate(Workload()).snapshot)
+
+
+@pytest.fixture(scope="session")
+def healthy() -> Recording:
+    """The same CoreDNS with enough CPU."""
+    return recording_of(simulate(Workload(quota_us=400_000)).snapshot)
