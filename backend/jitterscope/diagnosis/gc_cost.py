@@ -8,7 +8,7 @@ import numpy as np
 
 from jitterscope.diagnosis.demand import Demand
 from jitterscope.diagnosis.episodes import Episode
-from jitterscope.diagnosis.signals import Cpu, Cycle, GoProcess
+from jitterscope.diagnosis.signals import Cpu, Cycles, GoProcess
 from jitterscope.diagnosis.snapshot import FloatArray, Snapshot
 from jitterscope.diagnosis.stats import BoolArray, dilate
 
@@ -22,7 +22,7 @@ CONTINUOUS = 0.5
 class GcCost:
     """`near`: ticks within one CFS period of a cycle; `known`: ticks in which somebody watched."""
 
-    cycles: tuple[Cycle, ...]
+    cycles: Cycles
     bound_us: FloatArray
     active_us: FloatArray
     near: BoolArray
@@ -36,11 +36,9 @@ class GcCost:
     def most_us(self, episode: Episode) -> float:
         """The most CPU time (µs) that GC can have used in the episode."""
         low, high = self._span(episode)
-        inside = [
-            bound * max(0, min(cycle.end_us, high) - max(cycle.start_us, low)) / max(1, cycle.end_us - cycle.start_us)
-            for cycle, bound in zip(self.cycles, self.bound_us.tolist(), strict=True)
-        ]
-        by_cycles = float(sum(inside))
+        inside = np.minimum(self.cycles.end_us, high) - np.maximum(self.cycles.start_us, low)
+        length = np.maximum(1, self.cycles.end_us - self.cycles.start_us)
+        by_cycles = float((self.bound_us * np.clip(inside / length, 0.0, 1.0)).sum())
         if by_cycles == 0.0:
             # The cycle's end is not reported yet, but the ticks it runs in are.
             by_cycles = float(np.nansum(self.active_us[episode.ticks])) * self.cpus
@@ -76,15 +74,12 @@ def gc_cost(
     starting: BoolArray,
 ) -> GcCost:
     """Bounds from spans: a cycle cannot use more than GOMAXPROCS CPUs, nor much more than its cheap siblings."""
-    edges = snapshot.start_us, snapshot.start_us + snapshot.ticks * snapshot.step_us
-    tick = [(cycle.start_us - edges[0]) // snapshot.step_us for cycle in go.cycles]
     # Cycles of the start-up, on a heap that is still growing, say nothing about later ones.
-    usable = tuple(
-        cycle
-        for cycle, at in zip(go.cycles, tick, strict=True)
-        if cycle.end_us > edges[0] and not (0 <= at < snapshot.ticks and starting[at])
-    )
-    lengths = np.array([cycle.end_us - cycle.start_us for cycle in usable], dtype=np.float64)
+    at = (go.cycles.start_us - snapshot.start_us) // snapshot.step_us
+    inside = (at >= 0) & (at < snapshot.ticks)
+    kept = (go.cycles.end_us > snapshot.start_us) & ~(inside & starting[np.clip(at, 0, snapshot.ticks - 1)])
+    usable = Cycles(go.cycles.start_us[kept], go.cycles.end_us[kept])
+    lengths = (usable.end_us - usable.start_us).astype(np.float64)
     cpus = float(procs) if procs else 2.0 * max(1.0, cpu.limit)
     if len(lengths) >= 5:
         # Throttled cycles last long by standing still; their cheap siblings show what the work takes.

@@ -85,7 +85,7 @@ def impact(snapshot: Snapshot, throttling: Throttling, found: Harm) -> Impact:
     known = queries > 0
     cycles = None
     if throttling.go is not None:
-        cycles = sum(1 for cycle in throttling.go.cycles if snapshot.start_us < cycle.end_us <= snapshot.end_us)
+        cycles = throttling.go.cycles.ended(snapshot.start_us, snapshot.end_us)
     return Impact(
         queries=int(queries) if known else None,
         slow_queries=found.slow if known else None,

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from jitterscope.diagnosis.snapshot import Event, FloatArray, ResourceView, Snapshot
+from jitterscope.diagnosis.snapshot import Event, FloatArray, IntArray, ResourceView, Snapshot
 
 GC_EVENT = "go.gc_cycle"
 
@@ -55,9 +55,23 @@ class Dns:
 
 
 @dataclass(frozen=True, slots=True)
-class Cycle:
-    start_us: int
-    end_us: int
+class Cycles:
+    """GC cycles in time order: parallel arrays of µs since the epoch."""
+
+    start_us: IntArray
+    end_us: IntArray
+
+    def overlapping(self, low_us: int, high_us: int) -> Cycles:
+        """Those that ran at some time in [low_us, high_us)."""
+        chosen = (self.end_us > low_us) & (self.start_us < high_us)
+        return Cycles(self.start_us[chosen], self.end_us[chosen])
+
+    def ended(self, low_us: int, high_us: int) -> int:
+        """How many ended in (low_us, high_us]."""
+        return int(((self.end_us > low_us) & (self.end_us <= high_us)).sum())
+
+    def __len__(self) -> int:
+        return len(self.start_us)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +81,7 @@ class GoProcess:
     view: ResourceView
     source: Literal["uprobe", "metrics", "threads", "unknown"]
     active_us: FloatArray
-    cycles: tuple[Cycle, ...]
+    cycles: Cycles
 
 
 def series(view: ResourceView, metric: str, ticks: int) -> FloatArray:
@@ -152,11 +166,9 @@ def read_go(snapshot: Snapshot) -> list[GoProcess]:
         if not has(view, "go_gc_active_us") and not events:
             continue
         # A cycle's event comes when it has ended; the series may already show the ticks it ran in, or not yet.
-        recorded, spans = series(view, "go_gc_active_us", snapshot.ticks), _active(snapshot, events)
+        cycles = _cycles(events)
+        recorded, spans = series(view, "go_gc_active_us", snapshot.ticks), _active(snapshot, cycles)
         active = np.fmax(recorded, np.where((spans > 0) | ~np.isfinite(recorded).any(), spans, np.nan))
-        cycles = tuple(
-            Cycle(event.start_us, event.end_us) for event in sorted(events, key=lambda event: event.start_us)
-        )
         found.append(GoProcess(view, _source(view, events), active, cycles))
     return sorted(found, key=lambda process: (-float(np.nansum(process.active_us)), process.view.id))
 
@@ -169,12 +181,20 @@ def _source(view: ResourceView, events: list[Event]) -> Literal["uprobe", "metri
     return "unknown"
 
 
-def _active(snapshot: Snapshot, events: list[Event]) -> FloatArray:
-    """Wall time of each tick inside the spans of the events, µs."""
+def _cycles(events: list[Event]) -> Cycles:
+    spans = np.array(sorted((event.start_us, event.end_us) for event in events) or np.zeros((0, 2)), dtype=np.int64)
+    return Cycles(spans[:, 0], spans[:, 1])
+
+
+def _active(snapshot: Snapshot, cycles: Cycles) -> FloatArray:
+    """Wall time of each tick inside a cycle, µs."""
+    if not len(cycles):
+        return np.zeros(snapshot.ticks)
+    # A process runs one cycle at a time; estimated spans may overlap a little, and count once.
+    ends = np.maximum.accumulate(cycles.end_us)
+    starts = np.maximum(cycles.start_us, np.concatenate([cycles.start_us[:1], ends[:-1]]))
+    ends = np.maximum(ends, starts)
     edges = snapshot.start_us + np.arange(snapshot.ticks + 1) * snapshot.step_us
-    inside = np.zeros(snapshot.ticks)
-    for event in events:
-        low, high = np.searchsorted(edges, [event.start_us, event.end_us], side="right") - 1
-        for tick in range(max(0, int(low)), min(snapshot.ticks - 1, int(high)) + 1):
-            inside[tick] += max(0, min(event.end_us, int(edges[tick + 1])) - max(event.start_us, int(edges[tick])))
-    return np.minimum(inside, float(snapshot.step_us))
+    times = np.stack([starts, ends], axis=1).ravel() - snapshot.start_us
+    passed = np.cumsum(np.stack([np.zeros(len(starts)), ends - starts], axis=1).ravel())
+    return np.diff(np.interp(edges - snapshot.start_us, times, passed))

@@ -99,7 +99,21 @@ class Throttling:
         return self.go is None and any(is_go(process) for process in snapshot.processes)
 
 
+# Every cause and its fixes ask about the same snapshot: the last answer is kept (one entry, replaced atomically).
+_latest: tuple[Snapshot, Throttling] | None = None
+
+
 def analyse(snapshot: Snapshot) -> Throttling:
+    """The analysis of a snapshot; a snapshot is never changed, so asking again gives the same object."""
+    global _latest
+    held = _latest
+    if held is None or held[0] is not snapshot:
+        held = (snapshot, _analyse(snapshot))
+        _latest = held
+    return held[1]
+
+
+def _analyse(snapshot: Snapshot) -> Throttling:
     cpu, dns = read_cpu(snapshot), read_dns(snapshot)
     processes = read_go(snapshot)
     go = processes[0] if processes else None

@@ -193,9 +193,9 @@ def _leads_us(context: common.Context, judged: list[Judged]) -> np.ndarray[tuple
         low = snapshot.start_us + item.episode.start * snapshot.step_us
         first_end = snapshot.start_us + (item.episode.first + 1) * snapshot.step_us
         high = snapshot.start_us + item.episode.end * snapshot.step_us
-        starts = [cycle.start_us for cycle in go.cycles if cycle.end_us > low and cycle.start_us < high] if go else []
-        if starts:
-            leads.append(float(first_end - min(starts)))
+        cycles = go.cycles.overlapping(low, high) if go else None
+        if cycles:
+            leads.append(float(first_end - int(cycles.start_us.min())))
     return np.array(leads)
 
 

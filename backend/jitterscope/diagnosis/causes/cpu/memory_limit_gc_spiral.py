@@ -96,7 +96,7 @@ def _evidence(
     assert go is not None
     of = sum(item.episode.periods for item in judged)
     low, high = common.extent(context.snapshot, judged)
-    cycles = [cycle for cycle in go.cycles if cycle.end_us > low and cycle.start_us < high]
+    cycles = go.cycles.overlapping(low, high)
     found = [
         Evidence(
             id="gc_time",
