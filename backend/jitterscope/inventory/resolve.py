@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 
 from jitterscope.db import after_commit
 from jitterscope.inventory.types import ResourceKind
+from jitterscope.kit.perobject import PerObject
 
 # How often `last_seen_at` of a resource moves, and with it how long a cached id is trusted to exist.
 _TOUCH_S = 60.0
@@ -44,7 +45,8 @@ class _Node:
     touched: dict[int, tuple[float, float]] = field(default_factory=dict)
 
 
-_nodes: dict[tuple[int, str], _Node] = {}
+_Nodes = dict[tuple[int, str], _Node]
+_caches: PerObject[_Nodes] = PerObject(dict)
 _lock = threading.Lock()
 
 _UPSERT = text(
@@ -82,7 +84,8 @@ def resolve(session: Session, organization_id: int, specs: Sequence[Spec], seen_
     `seen_at` is when the collector saw them, which for a batch out of a spool is long before now.
     """
     cache_key = (organization_id, specs[0].key)
-    known = _nodes.get(cache_key) or _Node()
+    nodes = _caches.of(session.get_bind())
+    known = nodes.get(cache_key) or _Node()
     fresh = _Node()
     now = (time.monotonic(), seen_at.timestamp())
     node = known.ids.get(("node", specs[0].key))
@@ -110,7 +113,7 @@ def resolve(session: Session, organization_id: int, specs: Sequence[Spec], seen_
     )
     _adopt(session, specs, ids, known, fresh)
     if fresh.ids or fresh.touched:
-        after_commit(session, lambda: _remember(cache_key, known, fresh))
+        after_commit(session, lambda: _remember(nodes, cache_key, known, fresh))
     return ids
 
 
@@ -122,13 +125,6 @@ def mark_throttled(session: Session, at_us: Mapping[int, int]) -> None:
     """Note when resources (by id) were throttled, in µs."""
     if at_us:
         session.execute(_THROTTLED, {"ids": sorted(at_us), "times": [at_us[one] for one in sorted(at_us)]})
-
-
-def forget(organization_id: int) -> None:
-    """Drop what is cached of an organization."""
-    with _lock:
-        for key in [key for key in _nodes if key[0] == organization_id]:
-            del _nodes[key]
 
 
 def _upsert(
@@ -166,12 +162,12 @@ def _adopt(session: Session, specs: Sequence[Spec], ids: NDArray[np.int64], know
         session.execute(_ADOPT, {"ids": list(changed), "parents": list(changed.values())})
 
 
-def _remember(key: tuple[int, str], known: _Node, fresh: _Node) -> None:
+def _remember(nodes: _Nodes, key: tuple[int, str], known: _Node, fresh: _Node) -> None:
     # Replaced, not changed: other threads read the old object without a lock.
     with _lock:
-        if len(_nodes) >= _MAX_NODES and key not in _nodes:
-            _nodes.clear()
-        current = _nodes.get(key) or known
+        if len(nodes) >= _MAX_NODES and key not in nodes:
+            nodes.clear()
+        current = nodes.get(key) or known
         if len(current.ids) > _MAX_RESOURCES:  # processes come and go: forget those of long ago
             current = _Node()
-        _nodes[key] = _Node(current.ids | fresh.ids, current.touched | fresh.touched)
+        nodes[key] = _Node(current.ids | fresh.ids, current.touched | fresh.touched)

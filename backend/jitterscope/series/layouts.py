@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
 from sqlalchemy.orm import Session
 
 from jitterscope.db import after_commit
+from jitterscope.kit.perobject import PerObject
 
 IdArray = NDArray[np.int64]
 
@@ -20,9 +22,15 @@ IdArray = NDArray[np.int64]
 _TRUST_S = 3600.0
 _MAX_CACHED = 5000
 
-_ids: dict[tuple[int, bytes], tuple[int, float]] = {}
-_contents: dict[tuple[int, int], IdArray] = {}
-_lock = threading.Lock()
+
+@dataclass(slots=True)
+class _Cache:
+    ids: dict[tuple[int, bytes], tuple[int, float]] = field(default_factory=dict)
+    contents: dict[tuple[int, int], IdArray] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+_caches = PerObject(_Cache)
 
 _UPSERT = text(
     "INSERT INTO series_layouts (organization_id, digest, series_ids) VALUES (:organization, :digest, :series) "
@@ -39,7 +47,8 @@ def layout_id(session: Session, organization_id: int, series: IdArray) -> int:
     digest = hashlib.blake2b(series.tobytes(), digest_size=16).digest()
     key = (organization_id, digest)
     now = time.monotonic()
-    cached = _ids.get(key)
+    cache = _caches.of(session.get_bind())
+    cached = cache.ids.get(key)
     if cached is not None and now - cached[1] < _TRUST_S:
         return cached[0]
     if len(np.unique(series)) != len(series):
@@ -47,13 +56,14 @@ def layout_id(session: Session, organization_id: int, series: IdArray) -> int:
     identity: int = session.execute(
         _UPSERT, {"organization": organization_id, "digest": digest, "series": series.tolist()}
     ).scalar_one()
-    after_commit(session, lambda: _remember(key, identity, now))
+    after_commit(session, lambda: _remember(cache, key, identity, now))
     return identity
 
 
 def contents(session: Session, organization_id: int, layout_ids: list[int]) -> dict[int, IdArray]:
     """Series ids of each layout. Layouts never change, so they are cached."""
-    missing = [identity for identity in layout_ids if (organization_id, identity) not in _contents]
+    cache = _caches.of(session.get_bind())
+    missing = [identity for identity in layout_ids if (organization_id, identity) not in cache.contents]
     if missing:
         rows = session.execute(
             text("SELECT id, series_ids FROM series_layouts WHERE id = ANY(:ids)").bindparams(
@@ -61,20 +71,21 @@ def contents(session: Session, organization_id: int, layout_ids: list[int]) -> d
             ),
             {"ids": missing},
         )
-        with _lock:
-            if len(_contents) > _MAX_CACHED:
-                _contents.clear()
-            for row in rows:
-                _contents[organization_id, row.id] = np.array(row.series_ids, np.int64)
+        read = {(organization_id, row.id): np.array(row.series_ids, np.int64) for row in rows}
+        with cache.lock:
+            if len(cache.contents) > _MAX_CACHED:
+                cache.contents = {}
+            cache.contents = cache.contents | read
+    known = cache.contents
     return {
-        identity: _contents[organization_id, identity]
+        identity: known[organization_id, identity]
         for identity in layout_ids
-        if (organization_id, identity) in _contents
+        if (organization_id, identity) in known
     }
 
 
-def _remember(key: tuple[int, bytes], identity: int, now: float) -> None:
-    with _lock:
-        if len(_ids) > _MAX_CACHED:
-            _ids.clear()
-        _ids[key] = (identity, now)
+def _remember(cache: _Cache, key: tuple[int, bytes], identity: int, now: float) -> None:
+    with cache.lock:
+        if len(cache.ids) > _MAX_CACHED:
+            cache.ids.clear()
+        cache.ids[key] = (identity, now)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-
 from sqlalchemy import text
 
 from jitterscope import db
+from jitterscope.kit.perobject import PerObject
 
 DAY_US = 86_400_000_000
 
-_known_days: set[int] = set()
-_lock = threading.Lock()
+# Days that this process knows to have partitions.
+_known_days: PerObject[set[int]] = PerObject(set)
 
 
 def ensure(from_us: int, to_us: int) -> None:
@@ -20,15 +19,14 @@ def ensure(from_us: int, to_us: int) -> None:
     Uses a transaction of its own, so that the locks of making one are gone before rows are written.
     """
     days = set(range(from_us // DAY_US, to_us // DAY_US + 1))
-    if days <= _known_days:
+    known = _known_days.of(db.engine())
+    if days <= known:
         return
     with db.system_session() as session:
         session.execute(text("SELECT ensure_time_partitions(:from_us, :to_us)"), {"from_us": from_us, "to_us": to_us})
-    with _lock:
-        _known_days.update(days)
+    known |= days
 
 
 def forget() -> None:
     """After partitions were dropped, or another database is used: ask the database again."""
-    with _lock:
-        _known_days.clear()
+    _known_days.of(db.engine()).clear()

@@ -11,6 +11,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
 from sqlalchemy.orm import Session
 
 from jitterscope import db
+from jitterscope.kit.perobject import PerObject
 from jitterscope.series import partitions, pins
 
 log = structlog.get_logger(__name__)
@@ -40,7 +41,7 @@ _TABLES = {
     "series_rollups_1m": ("minute_days", "series_id >> 12", "start_us + tick_count * 60000000::bigint"),
 }
 
-_cache: dict[int, tuple[Retention, float]] = {}
+_caches: PerObject[dict[int, tuple[Retention, float]]] = PerObject(dict)
 
 
 def of(session: Session) -> Retention:
@@ -52,10 +53,11 @@ def of(session: Session) -> Retention:
 def raw_us(organization_id: int) -> int:
     """How far back ticks are accepted, in µs; known for up to a minute."""
     now = time.monotonic()
-    cached = _cache.get(organization_id)
+    cache = _caches.of(db.engine())
+    cached = cache.get(organization_id)
     if cached is None or now - cached[1] > _TRUST_S:
         with db.organization_session(organization_id) as session:
-            cached = _cache[organization_id] = (of(session), now)
+            cached = cache[organization_id] = (of(session), now)
     return cached[0].raw_days * DAY_US
 
 
@@ -72,7 +74,7 @@ def set_policy(session: Session, organization_id: int, policy: Retention) -> Non
             "minute": policy.minute_days,
         },
     )  # fmt: skip
-    db.after_commit(session, lambda: _cache.pop(organization_id, None))
+    db.after_commit(session, lambda: _caches.of(db.engine()).pop(organization_id, None))
 
 
 def expire(organization_id: int, now_us: int) -> dict[str, int]:

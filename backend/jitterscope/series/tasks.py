@@ -13,8 +13,9 @@ from jitterscope.worker import periodic
 
 log = structlog.get_logger(__name__)
 _HOUR_US = 3_600_000_000
-# Which closed windows of rollups are looked at again: late data can still add short rows to them.
-_MERGE_BACK = {rollups.SECOND: 6 * _HOUR_US, rollups.MINUTE: 48 * _HOUR_US}
+# Spans of the last two days are looked at again: late data can still add short rows to them.
+_MERGE_BACK_US = 48 * _HOUR_US
+_MERGE_GRACE_US = _HOUR_US // 4
 
 
 def _now_us() -> int:
@@ -34,20 +35,25 @@ def compact() -> None:
 @periodic(seconds=900)
 def merge_rollups() -> None:
     """Rollup rows of closed hours and days → one row each."""
-    now_us = _now_us()
     for organization_id in db.organization_ids():
-        for level, back_us in _MERGE_BACK.items():
-            newest = (now_us - _HOUR_US // 4) // level.row_us * level.row_us
-            for from_us in range(newest - back_us // level.row_us * level.row_us, newest, level.row_us):
-                with db.organization_session(organization_id) as session:
-                    # Two workers at one window would each write all of it.
-                    with driver(session).cursor() as cursor:
-                        locked = cursor.execute(
-                            "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, %s))",
-                            (f"merge {level.table} {organization_id}", from_us),
-                        ).fetchone()
-                    if locked == (True,):
-                        rollups.merge_rows(session, organization_id, level, from_us)
+        merge_closed(organization_id, _now_us())
+
+
+def merge_closed(organization_id: int, now_us: int, back_us: int = _MERGE_BACK_US) -> None:
+    """Merge the rollup rows of every closed row span that began in the last `back_us`."""
+    for level in rollups.LEVELS:
+        closed_us = (now_us - _MERGE_GRACE_US) // level.row_us * level.row_us
+        first_us = (now_us - back_us) // level.row_us * level.row_us
+        for from_us in range(first_us, closed_us, level.row_us):
+            with db.organization_session(organization_id) as session:
+                # Two workers at one span would each write all of it.
+                with driver(session).cursor() as cursor:
+                    locked = cursor.execute(
+                        "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, %s))",
+                        (f"merge {level.table} {organization_id}", from_us),
+                    ).fetchone()
+                if locked == (True,):
+                    rollups.merge_rows(session, organization_id, level, from_us)
 
 
 @periodic(seconds=3600)
