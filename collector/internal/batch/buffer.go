@@ -78,9 +78,6 @@ func (b *buffer) clear() {
 	b.setState(stateEmpty)
 }
 
-// sync writes the mapped file to disk.
-func (b *buffer) sync() error { return unix.Msync(b.data, unix.MS_SYNC) }
-
 func (b *buffer) close() error { return unix.Munmap(b.data) }
 
 var _ = [1]struct{}{}[unsafe.Sizeof(slotEntry{})-slotBytes] // the slot table is read as an array of slotEntry

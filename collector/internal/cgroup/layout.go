@@ -51,18 +51,3 @@ func (l *Layout) set(controller, directory string) {
 		*target = directory
 	}
 }
-
-// hierarchies lists the distinct mounts, the one with the CPU limits first.
-func (l Layout) hierarchies() []string {
-	var distinct []string
-	seen := map[string]bool{"": true}
-	for _, directory := range []string{l.CPU, l.CPUAcct, l.Memory, l.Pids} {
-		resolved, err := filepath.EvalSymlinks(directory)
-		if err != nil || seen[resolved] || directory == "" {
-			continue
-		}
-		seen[resolved] = true
-		distinct = append(distinct, resolved)
-	}
-	return distinct
-}
