@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.finding import Severity
+from jitterscope.diagnosis.registry import all_causes
 from jitterscope.errors import Problem
 from jitterscope.incidents import actions, queries, views
 from jitterscope.incidents.models import IncidentRow
@@ -27,6 +28,7 @@ from jitterscope.kit import cursor as cursors
 from jitterscope.kit.schema import Page
 from jitterscope.tenancy.auth import Principal, require
 
+all_causes()  # imported now, not while the first request waits
 router = APIRouter(tags=["incidents"])
 Reader = Annotated[Principal, Depends(require("incidents:read"))]
 Writer = Annotated[Principal, Depends(require("incidents:write"))]

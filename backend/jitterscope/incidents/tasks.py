@@ -7,10 +7,13 @@ from sqlalchemy.orm import Session
 
 from jitterscope import worker
 from jitterscope.db import organization_ids
+from jitterscope.diagnosis.registry import all_causes
 from jitterscope.incidents import diagnoses, pins
 from jitterscope.series.pins import PinnedWindow, register_pins
 
 log = structlog.get_logger(__name__)
+# Import every cause (and scipy with them) before workers fork: the first stall is diagnosed as fast as the others.
+all_causes()
 
 
 @worker.app.task(name="incidents.diagnose")  # type: ignore[untyped-decorator]

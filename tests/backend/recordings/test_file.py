@@ -47,7 +47,7 @@ def made() -> Recording:
                 "cgroup", "/a", "a", 0,
                 series={"cpu_usage_us": usage, "memory_usage_bytes": ticks * 1e10 + 0.5, "cpu_periods": ticks * 0 + 1},
                 zoomed={"cpu_usage_us": zoomed},
-                facts=(FactRow("cpu.quota_us", "50000", START_US), FactRow("cpu.quota_us", "90000", START_US + 33_000_000)),
+                facts=(FactRow("cpu.quota_us", "50000", START_US), FactRow("cpu.quota_us", "9000", START_US + 33_000_000)),
             ),
             RecordedResource(
                 "process", "7:1", "coredns", 1,
@@ -114,7 +114,7 @@ def test_a_part_of_a_window() -> None:
     assert isinstance(part, Snapshot)
     assert (part.start_us, part.ticks) == (START_US + 30_000_000, 100)
     assert part.subject.series["cpu_usage_us"][0] == 300_000
-    assert part.subject.fact("cpu.quota_us") == "90000"
+    assert part.subject.fact("cpu.quota_us") == "9000"
     assert part.dns_servers[0].queries is not None
     assert part.dns_servers[0].queries.sent_us.tolist() == [START_US + 30_000_001]
     assert part.dns_servers[0].queries.complete == ((START_US + 30_000_000, START_US + 31_000_000),)

@@ -1,0 +1,107 @@
+"""Live events over a real HTTP server."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+
+from jitterscope.events.publish import publish
+from jitterscope.main import create_app
+from jitterscope.recordings.model import Recording
+
+
+@pytest.fixture
+def url(service: Any) -> Iterator[str]:
+    """The application behind uvicorn: a test client cannot read an endless response."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(create_app(), host="127.0.0.1", port=port, log_config=None))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 20
+    while not server.started:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    yield f"http://127.0.0.1:{port}/api/v1/events/stream"
+    server.should_exit = True
+    server.force_exit = True
+    thread.join(10)
+
+
+class Listener:
+    """Reads events in the background."""
+
+    def __init__(self, url: str, headers: dict[str, str]) -> None:
+        self.events: list[dict[str, Any]] = []
+        self.lines: list[str] = []
+        self.status = 0
+        self._stop = False
+        self._thread = threading.Thread(target=self._run, args=(url, headers), daemon=True)
+        self._thread.start()
+
+    def _run(self, url: str, headers: dict[str, str]) -> None:
+        with httpx.Client(timeout=30) as client, client.stream("GET", url, headers=headers) as response:
+            self.status = response.status_code
+            for line in response.iter_lines():
+                self.lines.append(line)
+                if line.startswith("data:"):
+                    self.events.append(json.loads(line[5:]))
+                if self._stop:
+                    return
+
+    def wait(self, count: int, timeout_s: float = 10.0) -> list[dict[str, Any]]:
+        deadline = time.monotonic() + timeout_s
+        while len(self.events) < count:
+            assert time.monotonic() < deadline, self.events
+            time.sleep(0.02)
+        return self.events
+
+    def close(self) -> None:
+        self._stop = True
+
+
+def test_changes_arrive_and_missed_ones_are_told_again(
+    service: Any, gc_fault: Recording, url: str, organization: Any, other_organization: Any
+) -> None:
+    listener = Listener(url, organization.headers)
+    theirs = Listener(url, other_organization.headers)
+    assert listener.wait(1)[0] == {"type": "ready", "id": 0, "missed": 0}
+    theirs.wait(1)
+    service.diagnose(service.feed(gc_fault))
+    number = service.get("/incidents")["items"][0]["id"]
+    mine = [event for event in _until(listener, "incident") if event["type"] == "incident"]
+    assert (mine[0]["id"], mine[0]["action"]) == (number, "opened")
+    assert f"id: {mine[0]['transition_id']}" in listener.lines
+    service.post(f"/incidents/{number}/acknowledge")
+    listener.close()
+    publish(organization.id, "first_data", 7)  # wakes the listener up to see that it is closed
+    again = Listener(url, organization.headers | {"Last-Event-ID": str(mine[0]["transition_id"])})
+    ready, missed = again.wait(2)[:2]
+    assert ready["missed"] == 1
+    assert (missed["id"], missed["action"]) == (number, "acknowledged")
+    again.close()
+    publish(organization.id, "collector", 8)
+    assert [event["type"] for event in theirs.events] == ["ready"], "another organization hears nothing"
+    publish(other_organization.id, "collector", 9)
+    theirs.close()
+
+
+def test_a_stream_needs_a_caller(url: str) -> None:
+    assert httpx.get(url).status_code == 401
+
+
+def _until(listener: Listener, type: str) -> list[dict[str, Any]]:
+    deadline = time.monotonic() + 10
+    while not any(event["type"] == type for event in listener.events):
+        assert time.monotonic() < deadline, listener.events
+        time.sleep(0.02)
+    return listener.events

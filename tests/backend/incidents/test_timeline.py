@@ -1,0 +1,168 @@
+"""What the incident picture is drawn from: right numbers, within its budgets, fast."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jitterscope.incidents.downsample import fold_max, fold_sum, median_per_tick, pick, runs
+from jitterscope.incidents.schemas import Timeline
+from jitterscope.incidents.timeline import _limits, _most_telling
+from jitterscope.inventory.types import FactRow
+from jitterscope.kit.instant import BadInstant, parse_us
+from jitterscope.recordings.model import Recording
+
+NAN = float("nan")
+
+
+@pytest.fixture
+def subject(service: Any, gc_fault: Recording) -> tuple[int, int]:
+    """Subject id, and where the recording's first tick landed (µs)."""
+    now_us = time.time_ns() // 1000
+    ends_us = now_us - now_us % 100_000
+    subject_id = service.feed(gc_fault, ends_us=ends_us)
+    return subject_id, ends_us - gc_fault.ticks * 100_000
+
+
+def test_it_shows_what_was_recorded(service: Any, gc_fault: Recording, subject: tuple[int, int]) -> None:
+    subject_id, start_us = subject
+    got = service.get(f"/resources/{subject_id}/timeline", **{"from": start_us, "to": start_us + 60_000_000})
+    shown = Timeline.model_validate(got)
+    cgroup = gc_fault.resources[gc_fault.subject]
+    assert (shown.from_us, shown.to_us, shown.cpu.step_us) == (start_us, start_us + 60_000_000, 100_000)
+    assert shown.cpu.t_us == list(range(start_us, start_us + 60_000_000, 100_000))
+    assert shown.cpu.cpu_ratio == [None if np.isnan(v) else v / 100_000 for v in cgroup.series["cpu_usage_us"]]
+    assert [(limit.from_us, limit.cpu_limit) for limit in shown.limits] == [(start_us, 0.5)]
+    cycles = [event for one in gc_fault.resources for event in one.events if event.kind == "go.gc_cycle"]
+    assert [span.to_us - span.from_us for span in shown.gc] == [event.duration_us for event in cycles]
+    hot = np.nan_to_num(cgroup.series["cpu_throttled_us"]) > 0
+    inside = np.zeros(len(hot), bool)
+    for span in shown.throttled:
+        inside[(span.from_us - start_us) // 100_000 : (span.to_us - start_us) // 100_000] = True
+    assert (inside[hot]).all()
+    lost_ms = sum(float(span.attributes["throttled_ms"]) for span in shown.throttled)
+    assert lost_ms == pytest.approx(np.nansum(cgroup.series["cpu_throttled_us"]) / 1000, rel=0.01)
+    server = next(one for one in gc_fault.resources if one.kind == "dns_server")
+    assert server.queries is not None
+    slow = int((server.queries.latency_us > 20_000).sum())
+    assert sum(latency > 20_000 for latency in shown.queries.latency_us) == pytest.approx(slow, abs=3)
+    assert len(shown.queries.t_us) == 20_000
+    assert shown.queries.truncated > 39_000
+    assert shown.queries.t_us == sorted(shown.queries.t_us)
+    assert shown.queries.complete == [(start_us, start_us + 60_000_000)]
+    assert np.nansum(np.array(shown.rate.queries, float)) == np.nansum(server.series["dns_queries"])
+
+
+def test_an_incident_has_its_window(service: Any, subject: tuple[int, int]) -> None:
+    service.diagnose(subject[0])
+    incident = service.get("/incidents")["items"][0]
+    shown = Timeline.model_validate(service.get(f"/incidents/{incident['id']}/timeline", queries=100, points=50))
+    assert shown.subject.resource_id == subject[0]
+    assert len(shown.cpu.t_us) <= 50
+    assert len(shown.queries.t_us) == 100
+    assert max(value for value in shown.cpu.cpu_ratio if value is not None) > 0.5, "peaks survive downsampling"
+
+
+def test_ten_minutes_within_200_ms(service: Any, gc_fault: Recording) -> None:
+    now_us = time.time_ns() // 1000
+    for minute in range(10):
+        subject_id = service.feed(gc_fault, ends_us=now_us - minute * 60_000_000)
+    path = f"/resources/{subject_id}/timeline"
+    service.get(path)
+    took: list[float] = []
+    for _ in range(5):
+        began = time.perf_counter()
+        got = service.get(path)
+        took.append(time.perf_counter() - began)
+    assert len(got["cpu"]["t_us"]) == 6000
+    assert got["queries"]["truncated"] > 500_000
+    print(f"timeline of 10 min with 600,000 single queries: {sorted(took)[2] * 1000:.0f} ms (median of 5)")
+
+
+def test_ten_ms_ticks_when_zoomed(service: Any, subject: tuple[int, int], organization: Any) -> None:
+    from tests.support.batches import BatchBuilder
+
+    subject_id, start_us = subject
+    builder = BatchBuilder(node="node-1")
+    builder.resource(2, "/lab/server")
+    builder.block({(1, "cpu_usage_us"): [9_000.0] * 100, (1, "cpu_throttled_us"): [0.0] * 100}, start_us, 10_000)
+    response = service.client.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers)
+    assert response.status_code < 300, response.text
+    path = f"/resources/{subject_id}/timeline"
+    zoomed = service.get(path, **{"from": start_us, "to": start_us + 1_000_000})
+    assert zoomed["cpu"]["step_us"] == 10_000
+    assert zoomed["cpu"]["cpu_ratio"] == [0.9] * 100
+    wide = service.get(path, **{"from": start_us, "to": start_us + 60_000_000})
+    assert wide["cpu"]["step_us"] == 100_000
+
+
+def test_windows_that_make_no_sense(service: Any, subject: tuple[int, int]) -> None:
+    path = f"/resources/{subject[0]}/timeline"
+    service.get(path, status=422, **{"from": "yesterday"})
+    service.get(path, status=422, **{"from": "2026-11-21T10:00:00"})
+    service.get(path, status=422, **{"from": 2_000_000, "to": 1_000_000})
+    service.get(path, status=422, **{"from": 0, "to": 86_400_000_001})
+    service.get(path, status=422, points=1)
+    service.get("/resources/999999999/timeline", status=404)
+
+
+def test_points_in_time() -> None:
+    assert parse_us("2026-11-21T10:00:00Z") == parse_us("2026-11-21T11:00:00+01:00") == 1_795_255_200_000_000
+    assert parse_us("2026-11-21T11:00:00 01:00") == 1_795_255_200_000_000
+    assert parse_us("1795255200000000") == 1_795_255_200_000_000
+    for text in ("", "now", "2026-11-21", "2026-11-21T10:00:00", "9" * 30, "-5", "9999-01-01T00:00:00Z"):
+        with pytest.raises(BadInstant):
+            parse_us(text)
+
+
+def test_folding_keeps_peaks_sums_and_gaps() -> None:
+    values = np.array([1.0, 5.0, NAN, NAN, 2.0, NAN, 7.0])
+    assert np.array_equal(fold_max(values, 2), [5.0, NAN, 2.0, 7.0], equal_nan=True)
+    assert np.array_equal(fold_sum(values, 2), [6.0, NAN, 2.0, 7.0], equal_nan=True)
+    assert fold_max(values, 1) is values
+
+
+def test_runs_and_picks() -> None:
+    first, end = runs(np.array([True, True, False, True]))
+    assert (first.tolist(), end.tolist()) == ([0, 3], [2, 4])
+    assert pick(np.array([1.0, 9.0, 3.0, 7.0]), 2).tolist() == [1, 3]
+    assert pick(np.array([1.0]), 2).tolist() == [0]
+
+
+def test_the_median_is_the_sketchs_own() -> None:
+    from jitterscope.diagnosis.sketch import quantile_us
+
+    generator = np.random.default_rng(1)
+    tick, bucket, count = (
+        generator.integers(0, 20, 300),
+        generator.integers(0, 200, 300),
+        generator.integers(1, 50, 300),
+    )
+    medians = median_per_tick(tick, bucket, count, 21)
+    assert np.isnan(medians[20])
+    for number in range(20):
+        mine = tick == number
+        assert medians[number] == quantile_us(bucket[mine], count[mine], 0.5)
+
+
+def test_slow_answers_are_kept_first() -> None:
+    latency = np.full(1000, 300)
+    latency[[5, 500, 999]] = 50_000
+    kept = _most_telling(latency, 10)
+    assert len(kept) == 10
+    assert {5, 500, 999} <= set(kept.tolist())
+    assert len(_most_telling(np.full(1000, 50_000), 10)) == 10
+    assert len(_most_telling(latency, 0)) == 0
+
+
+def test_limit_steps_follow_the_facts() -> None:
+    facts = (
+        FactRow("cpu.period_us", "100000", 0), FactRow("cpu.quota_us", "50000", 0), FactRow("cpu.quota_us", "oops", 50),
+        FactRow("cpu.quota_us", "-1", 200), FactRow("cpu.quota_us", "90000", 300), FactRow("cpu.period_us", "50000", 300),
+    )  # fmt: skip
+    assert _limits(facts, 100) == [
+        {"from_us": 100, "cpu_limit": 0.5}, {"from_us": 200, "cpu_limit": None}, {"from_us": 300, "cpu_limit": 1.8},
+    ]  # fmt: skip
