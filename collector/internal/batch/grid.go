@@ -70,8 +70,12 @@ func (s *Store) Delta(slot Slot, counter uint64) {
 	s.previous[slot], s.seen[slot] = counter, true
 }
 
-// Forget makes the next Delta of slot a first reading.
-func (s *Store) Forget(slot Slot) { s.seen[slot] = false }
+// BeginAtZero makes the next Delta of slot count from 0. Call it before the slot is sampled.
+func (s *Store) BeginAtZero(slot Slot) {
+	if slot != NoSlot {
+		s.previous[slot], s.seen[slot] = 0, true
+	}
+}
 
 // Value returns what the current tick holds for slot, NaN where nothing was written.
 func (s *Store) Value(slot Slot) float64 {

@@ -22,14 +22,20 @@ type Location struct {
 	CPUAcct string
 	Memory  string
 	Pids    string
-	inodes  [4]uint64
+	marks   [4]mark // by controller
+}
+
+// mark tells one cgroup from a later one of the same path, and from itself before a controller was turned on in it.
+type mark struct {
+	inode       uint64
+	controllers uint8 // v2: a bit for each of cpu, memory and pids
 }
 
 // Parent is the path of the cgroup above, "/" at the top.
 func (l Location) Parent() string { return path.Dir(l.Path) }
 
 // Same tells whether other is this very cgroup and not a later one of the same path.
-func (l Location) Same(other Location) bool { return l.Path == other.Path && l.inodes == other.inodes }
+func (l Location) Same(other Location) bool { return l.Path == other.Path && l.marks == other.marks }
 
 // Walker lists the cgroups of a layout.
 type Walker struct {
@@ -43,7 +49,7 @@ type Walker struct {
 // Walk lists the cgroups, parents first. Past the limit it keeps what has a CPU quota, then what is nearest to the root.
 func (w *Walker) Walk(ctx context.Context) ([]Location, error) {
 	found := make(map[string]*Location)
-	walked := make(map[string]map[string]uint64) // resolved hierarchy -> path -> inode
+	walked := make(map[string]map[string]mark) // resolved hierarchy -> path
 	for index, directory := range []string{w.Layout.CPU, w.Layout.CPUAcct, w.Layout.Memory, w.Layout.Pids} {
 		if directory == "" {
 			continue
@@ -52,22 +58,22 @@ func (w *Walker) Walk(ctx context.Context) ([]Location, error) {
 		if err != nil {
 			return nil, err
 		}
-		inodes, done := walked[resolved]
+		marks, done := walked[resolved]
 		if !done {
-			inodes = make(map[string]uint64)
-			if err := w.descend(ctx, resolved, "", inodes); err != nil {
+			marks = make(map[string]mark)
+			if err := w.descend(ctx, resolved, "", marks); err != nil {
 				return nil, err
 			}
-			walked[resolved] = inodes
+			walked[resolved] = marks
 		}
-		for relative, inode := range inodes {
+		for relative, mark := range marks {
 			location := found[relative]
 			if location == nil {
 				location = &Location{Path: relative, Version: w.Layout.Version}
 				found[relative] = location
 			}
 			*location.directory(index) = resolved + relative
-			location.inodes[index] = inode
+			location.marks[index] = mark
 		}
 	}
 	locations := make([]Location, 0, len(found))
@@ -81,7 +87,7 @@ func (l *Location) directory(index int) *string {
 	return [...]*string{&l.CPU, &l.CPUAcct, &l.Memory, &l.Pids}[index]
 }
 
-func (w *Walker) descend(ctx context.Context, root, relative string, inodes map[string]uint64) error {
+func (w *Walker) descend(ctx context.Context, root, relative string, marks map[string]mark) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -90,7 +96,7 @@ func (w *Walker) descend(ctx context.Context, root, relative string, inodes map[
 	}
 	entries, err := os.ReadDir(root + relative)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) {
-		delete(inodes, relative) // vanished meanwhile
+		delete(marks, relative) // vanished meanwhile
 		return nil
 	}
 	if errors.Is(err, fs.ErrPermission) {
@@ -98,6 +104,13 @@ func (w *Walker) descend(ctx context.Context, root, relative string, inodes map[
 	}
 	if err != nil {
 		return err
+	}
+	if relative != "" && w.Layout.Version == 2 {
+		own := marks[relative]
+		for _, entry := range entries {
+			own.controllers |= controllerBits[entry.Name()]
+		}
+		marks[relative] = own
 	}
 	for _, entry := range entries {
 		if !entry.IsDir() || len(relative)+len(entry.Name()) >= 511 {
@@ -108,13 +121,16 @@ func (w *Walker) descend(ctx context.Context, root, relative string, inodes map[
 		if unix.Lstat(root+child, &status) != nil {
 			continue
 		}
-		inodes[child] = status.Ino
-		if err := w.descend(ctx, root, child, inodes); err != nil {
+		marks[child] = mark{inode: status.Ino}
+		if err := w.descend(ctx, root, child, marks); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// controllerBits are files that exist where a v2 controller is on.
+var controllerBits = map[string]uint8{"cpu.max": 1, "memory.current": 2, "pids.current": 4}
 
 func (w *Walker) limit(locations []Location) []Location {
 	w.Shed = 0

@@ -79,6 +79,13 @@ func TestV2AndReincarnation(t *testing.T) {
 	if !before.Same(walk(t, walker)[0]) {
 		t.Error("the same cgroup is not the same")
 	}
+	if err := os.WriteFile(filepath.Join(root, "a", "cpu.max"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if before.Same(walk(t, walker)[0]) {
+		t.Error("a cgroup in which a controller was turned on has to be opened again")
+	}
+	before = walk(t, walker)[0]
 	if err := os.Rename(filepath.Join(root, "a"), filepath.Join(root, "b")); err != nil {
 		t.Fatal(err)
 	}

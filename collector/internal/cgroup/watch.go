@@ -80,10 +80,11 @@ func relevant(events []byte) bool {
 	return false
 }
 
-// IsLimit tells whether a file of a cgroup holds a limit that becomes a fact.
+// IsLimit tells whether a file of a cgroup holds a limit that becomes a fact, or turns controllers on.
 func IsLimit(name string) bool {
 	switch name {
-	case "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.cfs_burst_us", "cpu.max", "cpu.max.burst", "memory.limit_in_bytes", "memory.max":
+	case "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.cfs_burst_us", "cpu.max", "cpu.max.burst", "memory.limit_in_bytes", "memory.max",
+		"cgroup.subtree_control":
 		return true
 	}
 	return false

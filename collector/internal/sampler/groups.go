@@ -14,6 +14,7 @@ import (
 type Group struct {
 	cgroup.Location
 	Resource batch.ResourceID
+	Born     bool // made while the collector ran: its counters began at 0
 }
 
 // groups follows the cgroup tree and tells the sources of changes.
@@ -27,6 +28,7 @@ type groups struct {
 	mu          sync.Mutex
 	byPath      map[string]*Group
 	subscribers []func(added, removed []*Group)
+	walked      bool
 	waiting     []func(added, removed []*Group) // subscribed, not told of the existing groups yet
 }
 
@@ -49,6 +51,7 @@ func (g *groups) subscribe(change func(added, removed []*Group)) {
 
 // refresh walks the tree once and tells the subscribers.
 func (g *groups) refresh(ctx context.Context) error {
+	before := g.walker.Shed
 	locations, err := g.walker.Walk(ctx)
 	if err != nil {
 		return err
@@ -73,7 +76,7 @@ func (g *groups) refresh(ctx context.Context) error {
 		if resource == batch.NoResource {
 			continue
 		}
-		group := &Group{Location: location, Resource: resource}
+		group := &Group{Location: location, Resource: resource, Born: g.walked && before+g.walker.Shed == 0}
 		g.byPath[location.Path] = group
 		added = append(added, group)
 	}
@@ -83,6 +86,7 @@ func (g *groups) refresh(ctx context.Context) error {
 			delete(g.byPath, path)
 		}
 	}
+	g.walked = true
 	existing := make([]*Group, 0, len(g.byPath))
 	for _, location := range locations {
 		if group, ok := g.byPath[location.Path]; ok {

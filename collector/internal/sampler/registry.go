@@ -63,6 +63,16 @@ func (r *Registry) Series(resource batch.ResourceID, metric uint32) batch.Slot {
 	return r.engine.store.Series(resource, metric)
 }
 
+// Counter is Series for a counter that is written with Recorder.Delta. Of something that was born while the collector ran,
+// the first reading counts in full, since the counter began at 0; otherwise it only sets the start.
+func (r *Registry) Counter(resource batch.ResourceID, metric uint32, born bool) batch.Slot {
+	slot := r.engine.store.Series(resource, metric)
+	if born {
+		r.engine.store.BeginAtZero(slot)
+	}
+	return slot
+}
+
 // Between runs change while no tick is being sampled. Keep it short: the next tick waits for it. Open files before.
 func (r *Registry) Between(change func()) {
 	r.engine.sampling.Lock()

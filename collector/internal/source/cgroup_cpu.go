@@ -65,7 +65,7 @@ func (c *cgroupCPU) Start(ctx context.Context, registry *sampler.Registry) error
 
 func (c *cgroupCPU) open(group *sampler.Group) *cpuGroup {
 	g := &cpuGroup{Group: group, limits: cgroup.CPULimits{QuotaUS: -1, BurstUS: -1}}
-	series := func(metric uint32) batch.Slot { return c.registry.Series(group.Resource, metric) }
+	series := func(metric uint32) batch.Slot { return c.registry.Counter(group.Resource, metric, group.Born) }
 	if group.CPU != "" {
 		g.stat = procfs.HoldIfExists(group.CPU + "/cpu.stat")
 		g.local = procfs.HoldIfExists(group.CPU + "/cpu.stat.local")

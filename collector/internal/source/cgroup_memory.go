@@ -60,8 +60,9 @@ func (m *cgroupMemory) open(group *sampler.Group) *memoryGroup {
 		return nil
 	}
 	series := func(metric uint32) batch.Slot { return m.registry.Series(group.Resource, metric) }
-	g.usageSlot, g.hitsSlot = series(catalogue.MemoryUsageBytes), series(catalogue.MemoryLimitHits)
-	g.killsSlot, g.majorFaultsSlot = series(catalogue.MemoryOOMKills), series(catalogue.MemoryMajorFaults)
+	counter := func(metric uint32) batch.Slot { return m.registry.Counter(group.Resource, metric, group.Born) }
+	g.usageSlot, g.hitsSlot = series(catalogue.MemoryUsageBytes), counter(catalogue.MemoryLimitHits)
+	g.killsSlot, g.majorFaultsSlot = counter(catalogue.MemoryOOMKills), counter(catalogue.MemoryMajorFaults)
 	g.anonSlot, g.fileSlot = series(catalogue.MemoryAnonBytes), series(catalogue.MemoryFileBytes)
 	return g
 }

@@ -36,7 +36,7 @@ func (p *psi) Name() string { return "psi" }
 
 func (p *psi) Start(_ context.Context, registry *sampler.Registry) error {
 	p.registry = registry
-	node := p.hold(batch.Node, filepath.Join(registry.Roots.Proc, "pressure")+"/", "")
+	node := p.hold(batch.Node, false, filepath.Join(registry.Roots.Proc, "pressure")+"/", "")
 	if node == nil {
 		return &sampler.Unavailable{
 			Detail: "/proc/pressure cannot be read", Needs: "Linux 4.20 with CONFIG_PSI, and psi=1 on the kernel command line where it is off by default",
@@ -52,11 +52,11 @@ func (p *psi) open(group *sampler.Group) *pressureFiles {
 	if group.Version != 2 {
 		return nil // v1 has no pressure files
 	}
-	return p.hold(group.Resource, group.CPU+"/", ".pressure")
+	return p.hold(group.Resource, group.Born, group.CPU+"/", ".pressure")
 }
 
 // hold opens the files; nil where a first read gives nothing (PSI may be compiled in and turned off).
-func (p *psi) hold(resource batch.ResourceID, prefix, suffix string) *pressureFiles {
+func (p *psi) hold(resource batch.ResourceID, born bool, prefix, suffix string) *pressureFiles {
 	held := &pressureFiles{}
 	any := false
 	buffer := make([]byte, len(p.buffer))
@@ -70,9 +70,9 @@ func (p *psi) hold(resource batch.ResourceID, prefix, suffix string) *pressureFi
 		}
 		any = true
 		held.files[i] = file
-		held.some[i] = p.registry.Series(resource, pressureSome[i])
+		held.some[i] = p.registry.Counter(resource, pressureSome[i], born)
 		if pressure.HasFull {
-			held.full[i] = p.registry.Series(resource, pressureFull[i])
+			held.full[i] = p.registry.Counter(resource, pressureFull[i], born)
 		}
 	}
 	if !any {
