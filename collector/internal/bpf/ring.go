@@ -3,6 +3,7 @@ package bpf
 import (
 	"errors"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -68,6 +69,11 @@ func (c *Clock) Set() {
 
 // NS converts to nanoseconds since the Unix epoch.
 func (c *Clock) NS(monotonic uint64) int64 { return int64(monotonic) + c.offsetNS }
+
+// Forget gives back the memory that loading programs took: with the kernel's type information some megabytes.
+func Forget() {
+	debug.FreeOSMemory()
+}
 
 // CounterOf reads the first element of an array map of counters; 0 where that fails.
 func CounterOf(m *ebpf.Map) uint64 {

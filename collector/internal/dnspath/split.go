@@ -30,10 +30,11 @@ type Split struct {
 func Open() (*Split, error) {
 	_ = rlimit.RemoveMemlock() // only needed before Linux 5.11, where failing shows below
 	s := &Split{ports: make(map[uint16]struct{})}
-	if err := bpf.LoadDNSPathObjects(&s.objects, nil); err != nil {
+	err := bpf.LoadDNSPathObjects(&s.objects, nil)
+	bpf.Forget()
+	if err != nil {
 		return nil, err
 	}
-	var err error
 	if s.ring, err = bpf.OpenRing(s.objects.Queries); err != nil {
 		return nil, errors.Join(err, s.objects.Close())
 	}

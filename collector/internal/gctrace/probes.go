@@ -31,6 +31,7 @@ func Open() (*Probes, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer bpf.Forget()
 	p := &Probes{multi: true}
 	if err := spec.LoadAndAssign(&p.objects, nil); err != nil {
 		// Before Linux 6.6 there is no uprobe_multi: one perf event each does as well.

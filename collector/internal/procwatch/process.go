@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -37,6 +38,22 @@ var knownServers = map[string]string{
 	"pdns_server": "pdns_server", "kresd": "knot-resolver", "knot-resolver": "knot-resolver", "knotd": "knot", "nsd": "nsd",
 	"node-cache": "node-cache", "kube-dns": "kube-dns", "systemd-resolve": "systemd-resolved",
 	"systemd-resolved": "systemd-resolved",
+}
+
+var version = regexp.MustCompile(`[-_.]?v?[0-9][^a-z]*$`)
+
+// serverName recognizes a DNS server by its executable, "coredns" as well as "coredns-v1.12.0", or by its Go module.
+func serverName(executable string, info *goruntime.Info) string {
+	if known := knownServers[executable]; known != "" {
+		return known
+	}
+	if known := knownServers[version.ReplaceAllString(executable, "")]; known != "" {
+		return known
+	}
+	if info != nil && strings.HasPrefix(info.MainModule, "github.com/coredns/coredns@") {
+		return "coredns"
+	}
+	return ""
 }
 
 // status is what a scan reads of a process.

@@ -183,7 +183,7 @@ func (w *Watcher) examine(pid int, stat status, old *Process) (*Process, int) {
 	if target == "" {
 		process.Executable = stat.command
 	}
-	process.DNS = knownServers[process.Executable]
+	process.DNS = serverName(process.Executable, nil)
 	if process.DNS == "" && w.port53.ownedBy(pid, process.NetworkNS) {
 		process.DNS = process.Executable
 	}
@@ -194,6 +194,9 @@ func (w *Watcher) examine(pid int, stat status, old *Process) (*Process, int) {
 		if info, err := goruntime.ReadInfo(directory + "/exe"); err == nil {
 			process.Go = &info
 		}
+	}
+	if process.DNS == "" {
+		process.DNS = serverName(process.Executable, process.Go)
 	}
 	switch {
 	case process.DNS != "":
