@@ -109,17 +109,22 @@ func TestTickDoesNotAllocate(t *testing.T) {
 			for range 50 {
 				tick()
 			}
-			var before, after runtime.MemStats
 			const ticks = 200
-			batches = 0
-			runtime.ReadMemStats(&before)
-			for i := range ticks {
-				_, _ = stat.WriteAt(throttles[i%len(throttles)], 0)
-				tick()
+			var before, after runtime.MemStats
+			allocations := uint64(1 << 63)
+			// The runtime itself allocates now and then; what a tick allocates is there each time.
+			for attempt := 0; attempt < 5 && allocations > 0; attempt++ {
+				batches = 0
+				runtime.ReadMemStats(&before)
+				for i := range ticks {
+					_, _ = stat.WriteAt(throttles[i%len(throttles)], 0)
+					tick()
+				}
+				runtime.ReadMemStats(&after)
+				allocations = min(allocations, after.Mallocs-before.Mallocs)
 			}
-			runtime.ReadMemStats(&after)
-			if allocations := after.Mallocs - before.Mallocs; allocations != 0 {
-				t.Errorf("%d allocations in %d ticks", allocations, ticks)
+			if allocations != 0 {
+				t.Errorf("at least %d allocations in %d ticks", allocations, ticks)
 			}
 			if batches < ticks/25 {
 				t.Errorf("%d batches in %d ticks", batches, ticks)
