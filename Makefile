@@ -37,6 +37,10 @@ frontend/dist/index.html: frontend/node_modules/.package-lock.json $(FRONTEND_SO
 build-collector:
 	@mkdir -p bin
 	cd collector && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o ../bin/ ./cmd/...
+ifdef ARCH
+	cd collector && CGO_ENABLED=0 GOARCH=$(ARCH) go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" \
+	  -o ../bin/jitterscope-collector-linux-$(ARCH) ./cmd/jitterscope-collector
+endif
 
 up: build ## Start everything on this machine; prints the URL and the first login
 	@$(RUN) jitterscope up $(ARGS)

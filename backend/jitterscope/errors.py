@@ -11,7 +11,7 @@ import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DataError, DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
@@ -95,6 +95,16 @@ def problem_for(error: Exception) -> Problem:
     ):
         log.warning("database_unavailable", error=str(getattr(error, "orig", None) or error)[:300])
         return _unavailable("database")
+    if isinstance(error, DataError | UnicodeEncodeError):
+        # What fits JSON but no database: a NUL or half a surrogate pair in a text, a number beyond 64 bits.
+        log.info("unstorable_value", error=type(error).__name__)
+        return Problem(
+            400,
+            "unstorable-value",
+            "Unstorable value",
+            "A text has a NUL character or half a surrogate pair, or a number is too large.",
+            "Correct the value.",
+        )
     if isinstance(error, redis.exceptions.ConnectionError | redis.exceptions.TimeoutError):
         log.warning("valkey_unavailable", error=str(error)[:300])
         return _unavailable("message broker")

@@ -83,7 +83,11 @@ class RequestMiddleware:
 
     @staticmethod
     def _record(scope: Scope, status: int, seconds: float) -> None:
-        route = getattr(scope.get("route"), "path", "unmatched")
+        # Templates, not paths: an id in a label would make a series of its own. Included routers know theirs without
+        # the prefix.
+        prefix = "/api/v1" if scope["path"].startswith("/api/v1/") else ""
+        found = getattr(scope.get("route"), "path", None)
+        route = "unmatched" if found is None else found if found.startswith("/api/") else prefix + found
         REQUESTS.labels(scope["method"], route, str(status)).inc()
         SECONDS.labels(scope["method"], route).observe(seconds)
         level = log.warning if status >= 500 else log.debug

@@ -30,6 +30,8 @@ class Settings(BaseSettings):
     # What browsers and notifications use to reach this service.
     public_url: str = "http://127.0.0.1:8000"
     frontend_dist: Path = REPOSITORY / "frontend" / "dist"
+    # Holds jitterscope-collector, and jitterscope-collector-linux-ARCH for other machines.
+    collector_folder: Path = REPOSITORY / "bin"
     state_dir: Path = REPOSITORY / ".run"
     session_ttl_s: int = Field(default=7 * 24 * 3600, ge=60)
     login_attempts_per_minute: int = Field(default=10, ge=1)

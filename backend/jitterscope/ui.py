@@ -19,7 +19,10 @@ def mount(app: FastAPI, dist: Path) -> None:
         if path.startswith("api/"):
             raise HTTPException(404, "There is no such API route.")
         root = dist.resolve()
-        file = (root / path).resolve()
+        try:
+            file = (root / path).resolve()
+        except ValueError as error:  # a NUL in the path
+            raise HTTPException(404, "There is no such file.") from error
         if path and file.is_relative_to(root) and file.is_file():
             forever = path.startswith("assets/")
             caching = "public, max-age=31536000, immutable" if forever else "no-cache"

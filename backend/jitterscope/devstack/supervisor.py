@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import xmlrpc.client
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -120,15 +120,16 @@ class Supervisor:
 
     def programs(self) -> dict[str, dict[str, Any]]:
         """Name → what supervisord knows: statename, pid, description."""
-        found: Any = self._proxy().getAllProcessInfo()
+        with self._proxy() as proxy:
+            found: Any = proxy.getAllProcessInfo()
         return {entry["name"]: entry for entry in found}
 
     def restart(self, name: str) -> None:
         """Stop a program orderly and start it again."""
-        proxy = self._proxy()
-        with contextlib.suppress(xmlrpc.client.Fault):  # not running
-            proxy.stopProcess(name)
-        proxy.startProcess(name)
+        with self._proxy() as proxy:
+            with contextlib.suppress(xmlrpc.client.Fault):  # not running
+                proxy.stopProcess(name)
+            proxy.startProcess(name)
 
     def stop(self, timeout_s: float = 60.0) -> None:
         """Stop all programs in order, then supervisord itself; kill what is left."""
@@ -162,6 +163,13 @@ class Supervisor:
                     raise
             time.sleep(0.05)
 
-    def _proxy(self) -> Any:  # noqa: ANN401
+    @contextlib.contextmanager
+    def _proxy(self) -> Iterator[Any]:
         transport = SupervisorTransport(serverurl=f"unix://{self._state.supervisor_socket}")
-        return xmlrpc.client.ServerProxy("http://localhost", transport=transport).supervisor
+        try:
+            yield xmlrpc.client.ServerProxy("http://localhost", transport=transport).supervisor
+        finally:
+            connection = transport.connection
+            transport.close()
+            if connection is not None and connection.sock is not None:
+                connection.sock.close()

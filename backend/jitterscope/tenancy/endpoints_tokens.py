@@ -75,7 +75,7 @@ def install_command(secret: str) -> str:
     """One line for a root shell on Linux: fetches the installer of this service and runs it."""
     server = settings().public_url
     return (
-        f"curl -fsSL {shlex.quote(server + '/install.sh')} | "
+        f"curl -fsSL {shlex.quote(server + '/api/v1/collectors/install.sh')} | "
         f"sudo env JITTERSCOPE_SERVER={shlex.quote(server)} JITTERSCOPE_TOKEN={shlex.quote(secret)} sh"
     )
 

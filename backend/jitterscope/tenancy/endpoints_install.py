@@ -1,0 +1,41 @@
+"""The collector's installer and binary: what the one-line install fetches. Neither holds a secret."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+from typing import Literal
+
+from fastapi import APIRouter
+from starlette.responses import FileResponse, PlainTextResponse
+
+from jitterscope.errors import Problem
+from jitterscope.settings import settings
+
+router = APIRouter(prefix="/collectors", tags=["collectors"], include_in_schema=False)
+_SCRIPT = Path(__file__).with_name("install_collector.sh")
+_MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
+
+
+@router.get("/install.sh")
+def install_script() -> PlainTextResponse:
+    """The installer; the command line that fetches it gives server and token."""
+    return PlainTextResponse(_SCRIPT.read_text(), media_type="text/x-shellscript")
+
+
+@router.get("/download/{arch}")
+def download_collector(arch: Literal["amd64", "arm64"]) -> FileResponse:
+    """The static collector binary for an architecture."""
+    folder = settings().collector_folder
+    specific, own = folder / f"jitterscope-collector-linux-{arch}", folder / "jitterscope-collector"
+    # The plain name is what this machine built for itself.
+    found = specific if specific.is_file() else own if _MACHINES.get(platform.machine()) == arch else None
+    if found is None or not found.is_file():
+        raise Problem(
+            404,
+            "no-collector-binary",
+            "No collector for this architecture",
+            f"This installation has no collector for linux/{arch}.",
+            f"Build it: make build-collector ARCH={arch}",
+        )
+    return FileResponse(found, media_type="application/octet-stream")

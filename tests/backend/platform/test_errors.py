@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from pydantic import SecretStr
+
+from jitterscope.main import create_app
+from jitterscope.settings import override_settings, settings
+from tests.backend.conftest import Database
+
+PROBLEM = "application/problem+json"
+
+
+@pytest.fixture
+def broken(database: Database) -> Iterator[TestClient]:
+    """The application with a route that fails in a way nobody foresaw."""
+    application = create_app()
+    routes = application.router.routes
+
+    @application.get("/api/v1/broken")
+    def fail() -> None:
+        raise RuntimeError("password=hunter2 in /srv/secret/path.py")
+
+    routes.insert(0, routes.pop())
+    with TestClient(application, raise_server_exceptions=False) as client:
+        yield client
+
+
+def test_an_unexpected_error_leaks_nothing(broken: TestClient) -> None:
+    response = broken.get("/api/v1/broken")
+    assert response.status_code == 500
+    assert response.headers["content-type"] == PROBLEM
+    assert "hunter2" not in response.text
+    assert "path.py" not in response.text
+    assert response.json()["request_id"] == response.headers["x-request-id"]
+
+
+def test_problems_have_the_shape_that_the_schema_says(client: TestClient) -> None:
+    response = client.get("/api/v1/audit")
+    document = response.json()
+    assert response.headers["content-type"] == PROBLEM
+    assert document["type"] == "urn:jitterscope:problem:unauthenticated"
+    assert document["status"] == response.status_code == 401
+    assert document["what_to_do"]
+    application = client.app
+    assert isinstance(application, FastAPI)
+    for path, methods in application.openapi()["paths"].items():
+        for operation in methods.values():
+            assert PROBLEM in operation["responses"]["default"]["content"], path
+
+
+def test_unknown_routes_and_methods_are_problems(client: TestClient) -> None:
+    for response, status in (
+        (client.get("/api/v1/nothing-here"), 404),
+        (client.delete("/api/v1/audit"), 405),
+        (client.post("/api/v1/nothing-here"), 405),
+    ):
+        assert (response.status_code, response.headers["content-type"]) == (status, PROBLEM)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b'"text"',
+        b'{"email": 7, "password": "x"}',
+        b'{"email": "a@b", "password": "x", "more": 1}',
+        b'{"email": "a@b", "password": "\\ud800"}',
+        b'{"email": "a\\u0000@b", "password": "x"}',
+        b'{"email": "a@b", "password": "\\u0000"}',
+        b'{"email": "a@b", "password": "x", "organization_id": 1e400}',
+        b'{"email": "a@b", "password": "x", "organization_id": 99999999999999999999999999}',
+        b'{"email": "a@b", "password": "' + b"x" * 100_000 + b'"}',
+        b"[" * 50_000,
+        b"\xff\xfe",
+    ],
+)
+def test_hostile_bodies_are_refused(client: TestClient, body: bytes) -> None:
+    response = client.post("/api/v1/auth/login", content=body, headers={"Content-Type": "application/json"})
+    assert 400 <= response.status_code < 500, response.text
+    assert response.headers["content-type"] == PROBLEM
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters"),
+    [
+        ("/api/v1/audit", {"cursor": "!!!"}),
+        ("/api/v1/audit", {"cursor": "AAAA"}),
+        ("/api/v1/audit", {"cursor": "OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk"}),
+        ("/api/v1/audit", {"limit": "0"}),
+        ("/api/v1/audit", {"limit": "1e9"}),
+        ("/api/v1/incidents/99999999999999999999999", {}),
+        ("/api/v1/incidents/-1", {}),
+        ("/api/v1/incidents/one", {}),
+    ],
+)
+def test_hostile_parameters_are_refused(api: TestClient, path: str, parameters: dict[str, Any]) -> None:
+    response = api.get(path, params=parameters)
+    assert response.status_code in (400, 404, 422), response.text
+    assert response.headers["content-type"] == PROBLEM
+
+
+def test_a_text_that_no_database_can_store_is_refused(api: TestClient) -> None:
+    response = api.post("/api/v1/collectors/tokens", json={"name": "nul \u0000 inside"})
+    assert response.status_code in (400, 422)
+
+
+def test_an_absent_database_is_503_and_says_when_to_retry(client: TestClient) -> None:
+    nowhere = settings().model_copy(
+        update={"database_url": SecretStr("postgresql://jitterscope_app:secret-word@127.0.0.1:9/jitterscope")}
+    )
+    with override_settings(nowhere):
+        response = client.get("/api/v1/audit", headers={"Authorization": "Bearer jsa_x"})
+        ready = client.get("/readyz")
+    assert (response.status_code, response.headers["retry-after"]) == (503, "2")
+    assert "secret-word" not in response.text
+    assert (ready.status_code, ready.json()["checks"]["database"]) == (503, "does not answer")
+    assert client.get("/readyz").status_code == 200
+
+
+def test_an_absent_valkey_is_503(client: TestClient) -> None:
+    with override_settings(settings().model_copy(update={"valkey_url": "redis://127.0.0.1:9/0"})):
+        response = client.post("/api/v1/auth/login", json={"email": "a@b", "password": "x"})
+        assert response.status_code == 503
+        assert client.get("/readyz").json()["checks"]["valkey"] == "does not answer"
+
+
+def test_every_answer_carries_the_security_headers(client: TestClient) -> None:
+    for path in ("/", "/healthz", "/api/v1/audit", "/api/v1/openapi.json"):
+        headers = client.get(path).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+        assert "script-src 'self'" in headers["content-security-policy"]
+        assert re.fullmatch("[0-9a-f]{16}", headers["x-request-id"])
+    assert client.get("/api/v1/audit").headers["cache-control"] == "no-store"
+
+
+def test_metrics_count_requests(client: TestClient) -> None:
+    client.get("/api/v1/audit")
+    text = client.get("/metrics").text
+    assert 'jitterscope_http_requests_total{method="GET",route="/api/v1/audit",status="401"}' in text
