@@ -1,0 +1,7 @@
+"""What stops a lab."""
+
+from __future__ import annotations
+
+
+class LabError(Exception):
+    """The lab could not run (not: the product saw something else). The text says what to do."""

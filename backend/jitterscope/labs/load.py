@@ -1,0 +1,115 @@
+"""The DNS load driver (collector/cmd/jitterscope-load) and the file it writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jitterscope.labs import processes
+from jitterscope.labs.cgroups import LabCgroup
+from jitterscope.labs.coredns import WIDE_NAMES, CoreDns
+from jitterscope.labs.errors import LabError
+from jitterscope.settings import REPOSITORY
+
+TIMEOUT_MS = 5000
+RESULT_TIMEOUT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Queries per second, and bursts at another rate where `burst_qps` is not 0."""
+
+    qps: float
+    burst_qps: float = 0.0
+    burst_ms: float = 0.0
+    every_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class LoadResult:
+    """What the driver measured: parallel arrays of queries (µs) and of counter readings, both by time.
+
+    `counters` has one row a reading: time, periods, throttled periods, throttled µs, usage µs, bursts.
+    """
+
+    sent_us: NDArray[np.int64]
+    latency_us: NDArray[np.int32]
+    result: NDArray[np.uint8]
+    counters: NDArray[np.int64]
+    summary: dict[str, float] = field(default_factory=dict)
+
+
+def executable() -> Path:
+    """The driver as `make build` leaves it; built here where it is missing."""
+    given = os.environ.get("JITTERSCOPE_LOAD")
+    built = Path(given) if given else REPOSITORY / "bin" / "jitterscope-load"
+    if not built.exists():
+        try:
+            subprocess.run(
+                ["go", "build", "-o", str(built), "./cmd/jitterscope-load"],
+                cwd=REPOSITORY / "collector",
+                check=True,
+                capture_output=True,
+                text=True,
+                env={**os.environ, "CGO_ENABLED": "0"},
+            )
+        except (OSError, subprocess.CalledProcessError) as error:
+            detail = getattr(error, "stderr", None) or error
+            raise LabError(f"The load driver is not built: run `make build`. ({detail})") from error
+    return built
+
+
+def start(
+    server: CoreDns, load: Load, seconds: float, start_us: int, cgroup: LabCgroup, clients: LabCgroup, out: Path
+) -> subprocess.Popen[bytes]:
+    """Start sending at `start_us` (µs since the epoch) for `seconds`, from within the cgroup `clients`.
+
+    Meanwhile it reads the counters of the server's `cgroup`.
+    """
+    command = [
+        str(executable()),
+        f"--server={server.address}:{server.port}",
+        f"--names={','.join(WIDE_NAMES)}",
+        f"--seconds={seconds}",
+        f"--start-at-us={start_us}",
+        f"--qps={load.qps}",
+        f"--burst-qps={load.burst_qps}",
+        f"--burst-ms={load.burst_ms}",
+        f"--every-ms={load.every_ms}",
+        f"--timeout-ms={TIMEOUT_MS}",
+        f"--cpu-stat={cgroup.cpu_stat}",
+        f"--out={out}",
+        "--nice=-10",  # clients are other machines: nothing here may delay them
+    ]
+    if cgroup.cpuacct_usage is not None:
+        command.append(f"--cpuacct-usage={cgroup.cpuacct_usage}")
+    return processes.spawn(command, cgroup_procs=clients.procs_files(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def finish(driver: subprocess.Popen[bytes], out: Path) -> LoadResult:
+    """Wait for the driver and read what it measured."""
+    printed, complaint = driver.communicate()
+    if driver.returncode != 0:
+        raise LabError(f"The load driver failed: {complaint.decode(errors='replace').strip()}")
+    return read(out, json.loads(printed))
+
+
+def read(path: Path, summary: dict[str, float] | None = None) -> LoadResult:
+    """Read a driver's file."""
+    content = path.read_bytes()
+    end = content.index(b"\n") + 1
+    header = json.loads(content[:end])
+    if header["format"] != "jitterscope-load/1":
+        raise LabError(f"{path} has format {header['format']}, want jitterscope-load/1: run `make build`.")
+    n, samples = header["queries"], header["samples"]
+    sent = np.frombuffer(content, np.dtype("<i8"), n, end)
+    latency = np.frombuffer(content, np.dtype("<i4"), n, end + 8 * n)
+    result = np.frombuffer(content, np.uint8, n, end + 12 * n)
+    counters = np.frombuffer(content, np.dtype("<i8"), 6 * samples, end + 13 * n).reshape(samples, 6)
+    return LoadResult(sent, latency, result, counters, summary or {})

@@ -1,0 +1,60 @@
+"""Child processes of a lab: born in their cgroup, ended with the lab even when it is killed."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
+
+
+def spawn(
+    command: Sequence[str],
+    *,
+    cgroup_procs: Sequence[Path] = (),
+    environment: Mapping[str, str] | None = None,
+    stdout: int | IO[bytes] = subprocess.DEVNULL,
+    stderr: int | IO[bytes] = subprocess.DEVNULL,
+) -> subprocess.Popen[bytes]:
+    """Start a program inside the cgroups given by their cgroup.procs files.
+
+    Call it from the main thread: the child ends when the thread that started it does.
+    """
+    return subprocess.Popen(
+        command,
+        env=None if environment is None else {"PATH": os.environ.get("PATH", ""), **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+        preexec_fn=_enter(cgroup_procs),
+    )
+
+
+def _enter(cgroup_procs: Sequence[Path]) -> Callable[[], None]:
+    files = [os.fsencode(path) for path in cgroup_procs]
+
+    def enter() -> None:
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        for path in files:
+            descriptor = os.open(path, os.O_WRONLY)
+            os.write(descriptor, b"0")
+            os.close(descriptor)
+
+    return enter
+
+
+def stop(process: subprocess.Popen[bytes], patience_s: float = 5.0) -> None:
+    """Ask it to end, then insist."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
