@@ -1,1 +1,113 @@
-import type { ReactElement } from "react"; export function CollectorsPage(): ReactElement { return <main id="main" />; }
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useState, type ReactElement } from "react";
+
+import { api, unwrap } from "@/api/client";
+import { collectorsQuery, ingestTokensQuery, type Collector } from "@/api/resources";
+import { bytes, cpus, milliseconds, plural } from "@/lib/format";
+import { Button } from "@/ui/Button";
+import { Page } from "@/ui/Page";
+import { Section } from "@/ui/Section";
+import { EmptyState } from "@/ui/states";
+import { Time } from "@/ui/Time";
+import { Async } from "@/widgets/Async";
+import { SourceList } from "@/widgets/SourceList";
+import { TokenTable } from "@/widgets/TokenTable";
+import { useTellError } from "@/widgets/useTellError";
+
+import { AddCollector } from "./AddCollector";
+import styles from "./Collectors.module.css";
+
+const route = getRouteApi("/signed-in/collectors");
+
+export function CollectorsPage(): ReactElement {
+  const { add } = route.useSearch();
+  const navigate = route.useNavigate();
+  const collectors = useQuery(collectorsQuery());
+  return (
+    <Page
+      title="Collectors"
+      lead="One on each node. They record 100 ms ticks, keep them on disk while this service is away, and say what they cannot measure."
+      actions={
+        <Button kind="primary" onClick={() => void navigate({ search: add === true ? {} : { add: true } })} aria-expanded={add === true}>
+          Add a collector
+        </Button>
+      }
+    >
+      {add === true && <AddCollector />}
+      <Async query={collectors} label="Loading collectors">
+        {(all) =>
+          all.length === 0 ? (
+            <EmptyState title="No collector has reported yet">
+              <p>Add one above: a single static binary, one line to install. Its node and containers show up here within seconds.</p>
+            </EmptyState>
+          ) : (
+            <ul>
+              {all.map((collector) => (
+                <CollectorRow key={collector.node.id} collector={collector} />
+              ))}
+            </ul>
+          )
+        }
+      </Async>
+      <IngestTokens />
+    </Page>
+  );
+}
+
+function CollectorRow({ collector }: { collector: Collector }): ReactElement {
+  const lacking = collector.sources.filter((source) => source.state !== "active").length;
+  const [open, setOpen] = useState(false);
+  const silent = collector.state === "silent";
+  return (
+    <li className={styles["collector"]}>
+      <div className={styles["head"]}>
+        <h2>
+          <Link to="/resources/$resourceId" params={{ resourceId: collector.node.id }}>
+            {collector.node.name}
+          </Link>
+        </h2>
+        <span className={styles["state"]} data-silent={silent}>
+          {silent ? "✕ silent" : "● receiving"}
+        </span>
+        <Button onClick={() => setOpen(!open)} aria-expanded={open}>
+          {lacking === 0 ? `${plural(collector.sources.length, "source")} active` : `${lacking} of ${plural(collector.sources.length, "source")} limited`}
+        </Button>
+      </div>
+      {silent && (
+        <p className={styles["hint"]}>
+          Nothing since <Time at={collector.last_seen_at} style="clock" />. On the node: <code>systemctl status jitterscope-collector</code>. Its spool keeps what it measures
+          until it can send again.
+        </p>
+      )}
+      <p className={styles["numbers"]}>
+        version {collector.version} · last batch <Time at={collector.last_seen_at} />, on the way {milliseconds(collector.delay_ms)} · latest tick{" "}
+        {milliseconds(collector.lateness_max_ms)} after its deadline · itself {cpus(collector.cpu_used)}, {bytes(collector.memory_bytes)} · {plural(collector.batches, "batch", "batches")}
+        {collector.dropped_batches > 0 && (
+          <strong className={styles["lost"]}> · {plural(collector.dropped_batches, "batch", "batches")} lost: its spool was full</strong>
+        )}
+      </p>
+      {(open || lacking > 0) && <SourceList sources={open ? collector.sources : collector.sources.filter((source) => source.state !== "active")} />}
+    </li>
+  );
+}
+
+function IngestTokens(): ReactElement {
+  const client = useQueryClient();
+  const tell = useTellError();
+  const tokens = useQuery(ingestTokensQuery());
+  const revoke = useMutation({
+    mutationFn: (id: number) => unwrap(api.DELETE("/api/v1/collectors/tokens/{token_id}", { params: { path: { token_id: id } } })),
+    onError: tell,
+    onSettled: () => client.invalidateQueries({ queryKey: ["collectors"] }),
+  });
+  return (
+    <div className={styles["tokens"]}>
+      <Section title="Ingest tokens" note="A collector's token can send data and nothing else. A revoked one is refused from the next batch on.">
+        <Async query={tokens} label="Loading tokens">
+          {({ items }) => <TokenTable tokens={items} onRevoke={(id) => revoke.mutate(id)} />}
+        </Async>
+      </Section>
+    </div>
+  );
+}

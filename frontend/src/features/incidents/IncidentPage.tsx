@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { useCallback, useMemo, type ReactElement } from "react";
+import { useCallback, useMemo, useRef, type ReactElement } from "react";
 
 import { api, unwrap } from "@/api/client";
 import { incidentKeys, incidentQuery, type Incident } from "@/api/incidents";
 import { explain } from "@/api/problem";
 import { formatView, parseView } from "@/lib/search";
 import { parseUs, US_PER_S } from "@/lib/time";
-import type { TimeView } from "@/lib/timeView";
+import { around, span, type TimeView } from "@/lib/timeView";
 import { Page } from "@/ui/Page";
 import { Section } from "@/ui/Section";
 import { ErrorState, Skeleton } from "@/ui/states";
@@ -17,7 +17,8 @@ import { FixList } from "@/widgets/FixList";
 import { References } from "@/widgets/References";
 import { Rivals } from "@/widgets/Rivals";
 import { decodeTimeline } from "@/widgets/timeline/decode";
-import { TimelineView, type PictureState, type TimelineQuery } from "@/widgets/timeline/TimelineView";
+import { TimelineView, type TimelineQuery } from "@/widgets/timeline/TimelineView";
+import { usePicture } from "@/widgets/timeline/usePicture";
 
 import { History } from "./History";
 import { IncidentActions } from "./IncidentActions";
@@ -56,28 +57,32 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
     [incident.window_from, incident.window_to],
   );
   const load = useCallback((part: TimeView): TimelineQuery => timelineQuery(incident.id, part), [incident.id]);
-  const onState = useCallback(
-    (state: PictureState) =>
+  const [picture, setPicture] = usePicture(
+    { view: parseView(search.view), selection: parseView(search.sel) },
+    (state) =>
       void navigate({
         search: (before) => ({ ...before, view: formatView(state.view), sel: formatView(state.selection) }),
         replace: true,
         resetScroll: false,
       }),
-    [navigate],
   );
-  const show = (span: TimeView): void => onState({ view: null, selection: span });
+  const section = useRef<HTMLElement>(null);
+  const show = (evidence: TimeView): void => {
+    setPicture({ view: around(evidence.fromUs + span(evidence) / 2, span(evidence) * 1.5, extent), selection: evidence });
+    section.current?.scrollIntoView({ block: "nearest" });
+  };
   const slow = incident.impact.slow_ratio !== null;
 
   return (
     <Page title={incident.title} ownHeading>
       <IncidentHeader incident={incident} actions={<IncidentActions incident={incident} />} />
-      <section aria-label="What happened" className={styles["picture"]}>
+      <section ref={section} aria-label="What happened" className={styles["picture"]}>
         <TimelineView
           extent={extent}
           triggerUs={parseUs(incident.trigger_at)}
           load={load}
-          state={{ view: parseView(search.view), selection: parseView(search.sel) }}
-          onState={onState}
+          picture={picture}
+          onPicture={setPicture}
         />
       </section>
       <div className={styles["body"]}>

@@ -1,1 +1,53 @@
-import type { ReactElement } from "react"; export function ResourceListPage(): ReactElement { return <main id="main" />; }
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useMemo, type ReactElement } from "react";
+
+import { explain } from "@/api/problem";
+import { resourcesQuery } from "@/api/resources";
+import { count } from "@/lib/format";
+import { Button } from "@/ui/Button";
+import { Page } from "@/ui/Page";
+import { EmptyState, ErrorState, Skeleton } from "@/ui/states";
+
+import { ResourceFilters } from "./ResourceFilters";
+import { ResourceTable } from "./ResourceTable";
+import { asTree } from "./tree";
+
+const route = getRouteApi("/signed-in/resources");
+
+export function ResourceListPage(): ReactElement {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const kind = search.kind ?? "cgroup";
+  const { data, isError, error, refetch, hasNextPage, fetchNextPage } = useInfiniteQuery(
+    resourcesQuery({ kind, search: search.q, node: search.node, throttled: search.throttled, active: search.all === true ? undefined : true }),
+  );
+  const items = useMemo(() => data?.pages.flatMap((page) => page.items) ?? [], [data]);
+  const rows = useMemo(() => asTree(items), [items]);
+  return (
+    <Page title="Explore" lead="What the collectors see, with the last minute of each: mean, highest 100 ms, limit.">
+      <ResourceFilters search={search} onChange={(next) => void navigate({ search: next, replace: true })} />
+      {data === undefined ? (
+        isError ? (
+          <ErrorState {...explain(error)} onRetry={() => void refetch()} />
+        ) : (
+          <Skeleton lines={8} height={28} label="Loading resources" />
+        )
+      ) : rows.length === 0 ? (
+        <EmptyState
+          title="Nothing to show"
+          action={
+            <Link to="/collectors" search={{ add: true }}>
+              Add a collector
+            </Link>
+          }
+        >
+          <p>No resource of this kind matches. Widen the filter, or look at Collectors to see whether data arrive and what each source can measure.</p>
+        </EmptyState>
+      ) : (
+        <ResourceTable rows={rows} kind={kind} />
+      )}
+      {hasNextPage && <Button onClick={() => void fetchNextPage()}>Show more than {count(items.length)}</Button>}
+    </Page>
+  );
+}

@@ -1,1 +1,98 @@
-import type { ReactElement } from "react"; export function ResourcePage(): ReactElement { return <main id="main" />; }
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+
+import { incidentsQuery } from "@/api/incidents";
+import { explain } from "@/api/problem";
+import { resourceQuery, type ResourceDetail } from "@/api/resources";
+import { sentence } from "@/lib/text";
+import { Page } from "@/ui/Page";
+import { Section } from "@/ui/Section";
+import { ErrorState, Skeleton } from "@/ui/states";
+import { Time } from "@/ui/Time";
+import { FactTable } from "@/widgets/FactTable";
+import { SeverityChip } from "@/widgets/Severity";
+import { SourceList } from "@/widgets/SourceList";
+
+import { ResourceHeader } from "./ResourceHeader";
+import { ResourcePictures } from "./ResourcePictures";
+import styles from "./Resources.module.css";
+
+const route = getRouteApi("/signed-in/resources/$resourceId");
+
+export function ResourcePage(): ReactElement {
+  const { resourceId } = route.useParams();
+  const { data: resource, isError, error, refetch } = useQuery(resourceQuery(resourceId));
+  if (resource === undefined) {
+    return (
+      <Page title="Resource" ownHeading>
+        {isError ? <ErrorState {...explain(error)} onRetry={() => void refetch()} /> : <Skeleton lines={6} height={44} label="Loading the resource" />}
+      </Page>
+    );
+  }
+  return (
+    <Page title={resource.name} ownHeading>
+      <ResourceHeader resource={resource} />
+      <ResourcePictures key={resource.id} resource={resource} />
+      <div className={styles["body"]}>
+        <Section title="Facts" note="In effect now.">
+          <FactTable facts={resource.facts} />
+          {resource.facts.length === 0 && <p className={styles["dim"]}>None is known.</p>}
+          <History resource={resource} />
+        </Section>
+        <div>
+          <Incidents resourceId={resource.id} />
+          {resource.children.length > 0 && (
+            <Section title="Below it">
+              <ul className={styles["children"]}>
+                {resource.children.map((child) => (
+                  <li key={child.id}>
+                    <Link to="/resources/$resourceId" params={{ resourceId: child.id }}>
+                      {child.name}
+                    </Link>
+                    <span className={styles["dim"]}>{sentence(child.kind)}</span>
+                  </li>
+                ))}
+              </ul>
+            </Section>
+          )}
+          <Section title="What its node can measure">
+            <SourceList sources={resource.sources} />
+          </Section>
+        </div>
+      </div>
+    </Page>
+  );
+}
+
+/** Facts that were different before, newest change first. */
+function History({ resource }: { resource: ResourceDetail }): ReactElement | null {
+  const changed = resource.history.filter((fact) => resource.history.some((other) => other.name === fact.name && other.since !== fact.since)).toReversed();
+  if (changed.length === 0) return null;
+  return <FactTable facts={changed} caption="What changed" />;
+}
+
+function Incidents({ resourceId }: { resourceId: number }): ReactElement | null {
+  const { data } = useInfiniteQuery(incidentsQuery({ subject: resourceId }));
+  const incidents = data?.pages[0]?.items ?? [];
+  if (incidents.length === 0) return null;
+  return (
+    <Section title="Incidents">
+      <ul className={styles["children"]}>
+        {incidents.map((incident) => (
+          <li key={incident.id}>
+            <span>
+              <SeverityChip severity={incident.severity} />{" "}
+              <Link to="/incidents/$incidentId" params={{ incidentId: incident.id }}>
+                {incident.title}
+              </Link>
+            </span>
+            <span className={styles["dim"]}>
+              <Time at={incident.onset_at} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}

@@ -1,6 +1,6 @@
 import { optionalString, optionalNumber, oneOf, pictureSearch, type PictureSearch } from "@/lib/search";
 
-const KINDS = ["node", "cgroup", "process", "dns_server", "dns_path", "probe"] as const;
+export const KINDS = ["cgroup", "process", "dns_server", "dns_path", "probe", "node"] as const;
 
 /** The explorer's filter in the URL. */
 export interface ResourceListSearch {
@@ -8,20 +8,26 @@ export interface ResourceListSearch {
   kind?: (typeof KINDS)[number] | undefined;
   node?: number | undefined;
   throttled?: true | undefined;
+  /** Also resources that were not seen in the last minutes. */
+  all?: true | undefined;
 }
+
+const flag = (value: unknown): true | undefined => (value === true || value === "true" ? true : undefined);
 
 export function resourceListSearch(search: Record<string, unknown>): ResourceListSearch {
   return {
     q: optionalString(search["q"]),
     kind: oneOf(search["kind"], KINDS),
     node: optionalNumber(search["node"]),
-    throttled: search["throttled"] === true || search["throttled"] === "true" ? true : undefined,
+    throttled: flag(search["throttled"]),
+    all: flag(search["all"]),
   };
 }
 
-/** A resource's picture, and the window it can move in, in minutes before `to` (now where absent). */
+/** A resource's picture, and the window it can move in, in minutes. */
 export interface ResourceSearch extends PictureSearch {
   minutes?: number | undefined;
+  /** End of the window, µs; absent: it moves with the clock. */
   to?: number | undefined;
 }
 

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery, type QueryKey } from "@tanstack/react-query";
-import { useCallback, useEffect, useMemo, useState, type ReactElement } from "react";
+import { useCallback, useEffect, useMemo, useState, type Dispatch, type ReactElement, type SetStateAction } from "react";
 
 import { explain } from "@/api/problem";
 import { summarize } from "@/charts/timeline/summary";
@@ -15,26 +15,23 @@ import { ErrorState, Skeleton } from "@/ui/states";
 
 import { TimelineControls } from "./TimelineControls";
 import styles from "./TimelineView.module.css";
+import type { PictureState } from "./usePicture";
 
 export interface TimelineQuery {
   queryKey: QueryKey;
   queryFn: () => Promise<TimelineModel>;
 }
 
-/** What of the picture is kept in the URL. */
-export interface PictureState {
-  view: TimeView | null;
-  selection: TimeView | null;
-}
-
 export interface TimelineViewProps {
   /** The whole window that can be looked at. */
   extent: TimeView;
   triggerUs: number | null;
+  /** Whether the first view is around the trigger, or everything. */
+  startAtTrigger?: boolean;
   /** How to load a part of it. */
   load: (part: TimeView) => TimelineQuery;
-  state: PictureState;
-  onState: (state: PictureState) => void;
+  picture: PictureState;
+  onPicture: Dispatch<SetStateAction<PictureState>>;
 }
 
 /** Around the trigger: enough to see the stall, what came before and how it ended. */
@@ -42,20 +39,13 @@ const FIRST_SPAN_US = 5 * US_PER_S;
 /** Closer than this a 10 ms tick is wide enough to see, and its tile short enough for the server to have it at 10 ms. */
 const FINE_SPAN_US = 2 * US_PER_S;
 
-export function TimelineView({ extent, triggerUs, load, state, onState }: TimelineViewProps): ReactElement {
+export function TimelineView({ extent, triggerUs, startAtTrigger = true, load, picture, onPicture }: TimelineViewProps): ReactElement {
   const toTrigger = useCallback(
     () => (triggerUs === null ? extent : clampView({ fromUs: triggerUs - FIRST_SPAN_US * 0.35, toUs: triggerUs + FIRST_SPAN_US * 0.65 }, extent)),
     [extent, triggerUs],
   );
-  const [picture, setPicture] = useState<PictureState>(state);
   const [dragMode, setDragMode] = useState<DragMode>("pan");
-  const view = useMemo(() => (picture.view === null ? toTrigger() : clampView(picture.view, extent)), [picture.view, toTrigger, extent]);
-
-  // The URL follows when the hand rests: browsers refuse hundreds of updates in a second.
-  useEffect(() => {
-    const timer = setTimeout(() => onState(picture), 250);
-    return () => clearTimeout(timer);
-  }, [picture, onState]);
+  const view = useMemo(() => (picture.view !== null ? clampView(picture.view, extent) : startAtTrigger ? toTrigger() : extent), [picture.view, toTrigger, startAtTrigger, extent]);
 
   const base = useQuery({ ...load(extent), placeholderData: keepPreviousData });
   const overview = base.data;
@@ -70,8 +60,8 @@ export function TimelineView({ extent, triggerUs, load, state, onState }: Timeli
     return span(view) <= FINE_SPAN_US ? { ...detail.data, coarse: overview.cpu } : { ...detail.data, cpu: overview.cpu };
   }, [overview, wantsDetail, detail.data, view]);
 
-  const setView = useCallback((next: TimeView) => setPicture((before) => ({ ...before, view: next })), []);
-  const setSelection = useCallback((next: TimeView | null) => setPicture((before) => ({ ...before, selection: next })), []);
+  const setView = useCallback((next: TimeView) => onPicture((before) => ({ ...before, view: next })), [onPicture]);
+  const setSelection = useCallback((next: TimeView | null) => onPicture((before) => ({ ...before, selection: next })), [onPicture]);
 
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {

@@ -1,0 +1,43 @@
+import { useEffect, useState, type ReactElement } from "react";
+
+import { KINDS, type ResourceListSearch } from "./search";
+import styles from "./Resources.module.css";
+
+const LABELS: Record<(typeof KINDS)[number], string> = {
+  cgroup: "Containers and cgroups",
+  process: "Processes",
+  dns_server: "DNS servers",
+  dns_path: "DNS clients → servers",
+  probe: "Probes",
+  node: "Nodes",
+};
+
+export function ResourceFilters({ search, onChange }: { search: ResourceListSearch; onChange: (next: ResourceListSearch) => void }): ReactElement {
+  const [text, setText] = useState(search.q ?? "");
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      if (text !== (search.q ?? "")) onChange({ ...search, q: text === "" ? undefined : text });
+    }, 200);
+    return () => clearTimeout(timer);
+  }, [text, search, onChange]);
+  return (
+    <div className={styles["filters"]} role="search">
+      <select aria-label="Kind" value={search.kind ?? "cgroup"} onChange={(event) => onChange({ ...search, kind: KINDS.find((kind) => kind === event.target.value) })}>
+        {KINDS.map((kind) => (
+          <option key={kind} value={kind}>
+            {LABELS[kind]}
+          </option>
+        ))}
+      </select>
+      <input type="search" placeholder="Name or path" aria-label="Name or path" value={text} onChange={(event) => setText(event.target.value)} />
+      <label>
+        <input type="checkbox" checked={search.throttled === true} onChange={(event) => onChange({ ...search, throttled: event.target.checked ? true : undefined })} />
+        Throttled in the last 15 minutes
+      </label>
+      <label>
+        <input type="checkbox" checked={search.all === true} onChange={(event) => onChange({ ...search, all: event.target.checked ? true : undefined })} />
+        Also what is gone
+      </label>
+    </div>
+  );
+}

@@ -1,0 +1,107 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { useCallback, useMemo, useState, type ReactElement } from "react";
+
+import { api, unwrap } from "@/api/client";
+import type { ResourceDetail } from "@/api/resources";
+import { formatView, parseView } from "@/lib/search";
+import { parseUs, US_PER_S } from "@/lib/time";
+import type { TimeView } from "@/lib/timeView";
+import { Button } from "@/ui/Button";
+import { Section } from "@/ui/Section";
+import { useNowUs } from "@/ui/Time";
+import { decodeTimeline } from "@/widgets/timeline/decode";
+import { TimelineView, type TimelineQuery } from "@/widgets/timeline/TimelineView";
+import { usePicture } from "@/widgets/timeline/usePicture";
+
+import { Metrics } from "./Metrics";
+import styles from "./Resources.module.css";
+
+const route = getRouteApi("/signed-in/resources/$resourceId");
+
+const RANGES: readonly (readonly [number, string])[] = [
+  [1, "1 min"],
+  [5, "5 min"],
+  [15, "15 min"],
+  [60, "1 h"],
+  [360, "6 h"],
+  [1440, "24 h"],
+];
+const DEFAULT_MINUTES = 5;
+/** Batches come every 2 s: the newest ticks are on their way. */
+const LAG_US = 3 * US_PER_S;
+
+/** The timeline of a cgroup (or of the one it belongs to), and its other metrics, over one window. */
+export function ResourcePictures({ resource }: { resource: ResourceDetail }): ReactElement {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const minutes = search.minutes ?? DEFAULT_MINUTES;
+  const nowUs = useNowUs();
+  const [frozenUs, setFrozenUs] = useState<number | null>(search.to ?? null);
+  // What is gone has nothing new to show: its window ends where its data end.
+  const endUs = frozenUs ?? (resource.active ? nowUs - LAG_US : parseUs(resource.last_seen_at) + US_PER_S);
+  const extent = useMemo<TimeView>(() => ({ fromUs: endUs - minutes * 60 * US_PER_S, toUs: endUs }), [endUs, minutes]);
+  const live = frozenUs === null && resource.active;
+
+  const load = useCallback((part: TimeView): TimelineQuery => timelineQuery(resource.id, part), [resource.id]);
+  const [picture, setPicture] = usePicture(
+    { view: parseView(search.view), selection: parseView(search.sel) },
+    (state) =>
+      void navigate({
+        // A link to a part of the picture must keep the window that the part was in.
+        search: (before) => ({ ...before, view: formatView(state.view), sel: formatView(state.selection), to: state.view === null ? before.to : endUs }),
+        replace: true,
+        resetScroll: false,
+      }),
+  );
+  const hasTimeline = ["cgroup", "process", "dns_server"].includes(resource.kind);
+
+  return (
+    <>
+      <div className={styles["range"]} role="group" aria-label="Window">
+        {RANGES.map(([value, label]) => (
+          <Button key={value} aria-pressed={value === minutes} onClick={() => void navigate({ search: { minutes: value, to: search.to }, replace: true })}>
+            {label}
+          </Button>
+        ))}
+        {resource.active && (
+          <Button aria-pressed={live} onClick={() => setFrozenUs(live ? endUs : null)}>
+            {live ? "● Live" : "○ Live"}
+          </Button>
+        )}
+      </div>
+      {hasTimeline && (
+        <section aria-label="Timeline" style={{ marginTop: 14 }}>
+          <TimelineView
+            extent={extent}
+            triggerUs={resource.throttled_at === null ? null : within(parseUs(resource.throttled_at), extent)}
+            startAtTrigger={false}
+            load={load}
+            picture={picture}
+            onPicture={setPicture}
+          />
+        </section>
+      )}
+      <div style={{ marginTop: 28 }}>
+        <Section title="All metrics" note="The band runs from the lowest to the highest tick of each point, the line is their mean; of a latency, median, p99 and highest.">
+          <Metrics resource={resource} window={extent} />
+        </Section>
+      </div>
+    </>
+  );
+}
+
+const within = (us: number, extent: TimeView): number | null => (us >= extent.fromUs && us < extent.toUs ? us : null);
+
+function timelineQuery(id: number, part: TimeView): TimelineQuery {
+  return {
+    queryKey: ["resources", "timeline", id, part.fromUs, part.toUs],
+    queryFn: async () =>
+      decodeTimeline(
+        await unwrap(
+          api.GET("/api/v1/resources/{resource_id}/timeline", {
+            params: { path: { resource_id: id }, query: { from: String(part.fromUs), to: String(part.toUs), queries: 50_000 } },
+          }),
+        ),
+      ),
+  };
+}

@@ -1,0 +1,66 @@
+import type { ReactElement } from "react";
+
+import type { Fact } from "@/api/resources";
+import { bytes, microseconds } from "@/lib/format";
+import { Time } from "@/ui/Time";
+
+import styles from "./FactTable.module.css";
+
+export interface FactTableProps {
+  facts: readonly Fact[];
+  caption?: string;
+}
+
+export function FactTable({ facts, caption }: FactTableProps): ReactElement | null {
+  if (facts.length === 0) return null;
+  return (
+    <table className={styles["facts"]}>
+      {caption !== undefined && <caption>{caption}</caption>}
+      <thead className="visually-hidden">
+        <tr>
+          <th scope="col">Fact</th>
+          <th scope="col">Value</th>
+          <th scope="col">Since</th>
+        </tr>
+      </thead>
+      <tbody>
+        {facts.map((fact) => (
+          <tr key={`${fact.name}-${fact.since}`}>
+            <th scope="row" title={fact.meaning ?? undefined}>
+              {fact.name}
+            </th>
+            <td>
+              <FactValue fact={fact} />
+            </td>
+            <td className={styles["since"]}>
+              <Time at={fact.since} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** Long values (a Corefile) open on demand; the rest is shown with its unit. */
+function FactValue({ fact }: { fact: Fact }): ReactElement {
+  if (fact.value.length > 120 || fact.value.includes("\n")) {
+    return (
+      <details className={styles["long"]}>
+        <summary>{fact.value.split("\n").length} lines</summary>
+        <pre>{fact.value}</pre>
+      </details>
+    );
+  }
+  return <>{readable(fact)}</>;
+}
+
+function readable({ name, value }: Fact): string {
+  const number = Number(value);
+  if (value === "" || Number.isNaN(number)) return value;
+  if (number === -1 && /quota|limit/.test(name)) return "no limit";
+  if (name === "cpu.quota_us") return `${microseconds(number)} a period`;
+  if (name.endsWith("_us")) return microseconds(number);
+  if (name.endsWith("_bytes")) return bytes(number);
+  return value;
+}

@@ -1,0 +1,142 @@
+"""Ingest batches from a recording of tests/fixtures/coredns-gc-10ms: the fault as a collector would have sent it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import httpx
+import numpy as np
+from numpy.typing import NDArray
+
+from jitterscope.diagnosis.sketch import bucket_of
+from jitterscope.ingest.pb import ingest_pb2 as pb
+from tests.diagnosis.recorded import ENVIRONMENT, STEP_US, Recording, load
+from tests.support.batches import CGROUP, DNS_SERVER, PROCESS, BatchBuilder, now_us
+
+POD = "/kubepods/burstable/pod3f1d"
+CONTAINER = f"{POD}/coredns"
+TICKS_PER_BATCH = 20
+CPU = ("cpu_usage_us", "cpu_periods", "cpu_throttled_periods", "cpu_throttled_us")
+DNS = ("dns_queries", "dns_answers", "dns_slow")
+FACTS = {
+    CGROUP: {
+        "cpu.quota_us": "50000", "cpu.period_us": "100000", "cpu.burst_us": "0", "memory.limit_bytes": "536870912",
+        "workload.manager": "kubernetes", "workload.namespace": "kube-system", "workload.pod": "coredns-7c9",
+        "workload.container": "coredns", "workload.owner": "Deployment/coredns",
+        "workload.image": "registry.k8s.io/coredns/coredns:v1.12.0",
+    },
+    PROCESS: {
+        "process.command": "coredns", "process.executable": "coredns", "go.version": "1.25.3",
+        "go.main_module": "github.com/coredns/coredns@v1.12.0", "go.gc_source": "uprobe",
+        "go.automaxprocs": "v1.6.0", "go.default_godebug": "containermaxprocs=0",
+    },
+    DNS_SERVER: {"dns.software": "coredns", "dns.version": "1.12.0", "dns.udp_sockets": "1"},
+}  # fmt: skip
+
+
+class RecordedNode:
+    """A node that lived through a recording which has just ended. `batches()` is what its collector sends."""
+
+    def __init__(self, variant: str = "fault", node: str = "node-1") -> None:
+        self.recording: Recording = load(variant)
+        self.variant, self.node = variant, node
+        self.ticks = len(self.recording.columns["cpu_usage_us"])
+        # Moved to now by whole ticks, so that the grid stays the grid.
+        self.shift_us = now_us() - self.ticks * STEP_US - self.recording.start_us
+        self.start_us = self.recording.start_us + self.shift_us
+
+    def first_throttled_us(self, after_us: int = 0) -> int:
+        """Start of the first throttled tick at or after a time."""
+        throttled = np.flatnonzero(self.recording.columns["cpu_throttled_periods"] > 0) * STEP_US + self.start_us
+        return int(throttled[throttled >= after_us][0])
+
+    def batches(self) -> Iterator[bytes]:
+        """Bodies for POST /api/v1/ingest, two seconds each, in order."""
+        builder = BatchBuilder(self.node)
+        spool = builder.batch.spool_id
+        for sequence, first in enumerate(range(0, self.ticks, TICKS_PER_BATCH), start=1):
+            yield self._batch(spool, sequence, first, min(TICKS_PER_BATCH, self.ticks - first))
+
+    def _batch(self, spool: bytes, sequence: int, first: int, count: int) -> bytes:
+        builder = BatchBuilder(self.node, spool, sequence)
+        pod = builder.resource(CGROUP, POD)
+        container = builder.resource(CGROUP, CONTAINER, pod)
+        process = builder.resource(PROCESS, "4711:1000", container)
+        server = builder.resource(DNS_SERVER, "10.0.0.10:53", process)
+        start_us = self.start_us + first * STEP_US
+        end_us = start_us + count * STEP_US
+        part = {name: values[first : first + count] for name, values in self.recording.columns.items()}
+        builder.block({(container, name): part[name] for name in CPU}, start_us)
+        builder.block({(server, name): part[name] for name in DNS}, start_us)
+        builder.block({(process, "process_cpu_us"): part["cpu_usage_us"], (process, "go_gc_active_us"): self._gc(start_us, count)}, start_us)
+        self._queries(builder, server, start_us, end_us)
+        for cycle in self.recording.cycles:
+            at_us = cycle.start_us + self.shift_us
+            if start_us <= at_us + cycle.duration_us < end_us:
+                builder.batch.events.add(
+                    resource=process, kind="go.gc_cycle", start_us=at_us, duration_us=cycle.duration_us, attributes={"source": "uprobe"},
+                )
+        if sequence == 1:
+            self._facts(builder, {CGROUP: container, PROCESS: process, DNS_SERVER: server})
+        for tick in np.flatnonzero(part["cpu_throttled_periods"] > 0):
+            builder.batch.triggers.add(resource=container, reason="throttled", at_us=start_us + int(tick) * STEP_US)
+        return builder.body()
+
+    def _facts(self, builder: BatchBuilder, resources: dict[int, int]) -> None:
+        known = {0: {"node.hostname": self.node, "node.cpus": "2", "node.kernel": "6.18.5", "node.cgroup_version": "1"}}
+        for kind, index in resources.items():
+            known[index] = dict(FACTS[kind])
+        known[resources[PROCESS]] |= ENVIRONMENT[self.variant]
+        for index, facts in known.items():
+            for name, value in facts.items():
+                builder.fact(index, name, value, self.start_us)
+        builder.batch.sources.add(name="cgroup_cpu", state=pb.SOURCE_STATE_ACTIVE)
+        builder.batch.sources.add(
+            name="dns_path_split", state=pb.SOURCE_STATE_UNAVAILABLE, detail="no tracepoints here", needs="CAP_BPF and tracefs",
+        )  # fmt: skip
+
+    def _gc(self, start_us: int, count: int) -> NDArray[np.float64]:
+        edges = start_us + np.arange(count + 1) * STEP_US
+        active = np.zeros(count)
+        for cycle in self.recording.cycles:
+            from_us = cycle.start_us + self.shift_us
+            active += np.clip(np.minimum(from_us + cycle.duration_us, edges[1:]) - np.maximum(from_us, edges[:-1]), 0, None)
+        return active
+
+    def _queries(self, builder: BatchBuilder, server: int, start_us: int, end_us: int) -> None:
+        sent_us = self.recording.sent_us + self.shift_us
+        latency_us = self.recording.latency_us
+        inside = (sent_us >= start_us) & (sent_us < end_us)
+        builder.batch.queries.add(
+            server=server, complete=True, start_us=start_us, end_us=end_us,
+            offset_us=(sent_us[inside] - start_us).tolist(), latency_us=latency_us[inside].tolist(),
+            result=[pb.QUERY_RESULT_NOERROR] * int(inside.sum()), name=[0] * int(inside.sum()),
+            client=[0] * int(inside.sum()), names=["kubernetes.default.svc.cluster.local. A"], clients=["10.0.0.7"],
+        )  # fmt: skip
+        answered_us = sent_us + latency_us
+        ticks = []
+        for tick_us in range(start_us, end_us, STEP_US):
+            answers = latency_us[(answered_us >= tick_us) & (answered_us < tick_us + STEP_US)].astype(np.float64)
+            buckets, counts = np.unique(bucket_of(answers), return_counts=True)
+            ticks.append(dict(zip(buckets.tolist(), counts.tolist(), strict=True)))
+        builder.distribution(server, "dns_latency_us", start_us, ticks)
+
+
+def ingest(url: str, token: str, node: RecordedNode) -> None:
+    """Send everything the node's collector would have sent."""
+    with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=30) as client:
+        for body in node.batches():
+            response = client.post("/api/v1/ingest", content=body, headers={"Content-Type": "application/x-protobuf", "Content-Encoding": "zstd"})
+            response.raise_for_status()
+
+
+def wait_for_incident(client: httpx.Client, timeout_s: float = 60) -> dict[str, object]:
+    """The first incident of the organization, once there is one with the whole recording behind it."""
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        items = client.get("/api/v1/incidents").raise_for_status().json()["items"]
+        if items:
+            return dict(items[0])
+        time.sleep(0.3)
+    raise AssertionError(f"no incident was opened within {timeout_s:.0f} s")
