@@ -110,7 +110,7 @@ func (l *Listener) Sockets(endpoint dnswire.Endpoint) []netsock.Socket {
 		case s.Local.Port != endpoint.Port:
 		case s.Local.Address == endpoint.Address:
 			exact = append(exact, s)
-		case isWildcard(s.Local.Address) && l.local.Has(endpoint.Address):
+		case IsWildcard(s.Local.Address) && l.local.Has(endpoint.Address):
 			wildcard = append(wildcard, s)
 		}
 	}
@@ -120,6 +120,7 @@ func (l *Listener) Sockets(endpoint dnswire.Endpoint) []netsock.Socket {
 	return wildcard
 }
 
-func isWildcard(address dnswire.Address) bool {
+// IsWildcard tells whether a socket bound to address receives for every local address.
+func IsWildcard(address dnswire.Address) bool {
 	return address == dnswire.Address{} || address == dnswire.Address{10: 0xff, 11: 0xff}
 }

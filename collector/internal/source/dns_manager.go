@@ -67,6 +67,7 @@ func (m *dnsManager) discover(ctx context.Context) {
 	m.listeners = listeners
 	m.openNamespaces()
 	portsErr := m.setPorts()
+	m.addBound()
 	m.state(err, portsErr)
 	now := time.Now()
 	if now.Sub(m.reconsider) > reconsiderEvery {
@@ -164,6 +165,31 @@ func (m *dnsManager) openIn(number uint8, namespace uint64, pid int) (c *capture
 	return c, err
 }
 
+// addBound watches the addresses to which servers are bound without waiting for a query. Those behind a wildcard are met
+// when something is sent to them. Called with mu held.
+func (m *dnsManager) addBound() {
+	for i := range m.listeners {
+		l := &m.listeners[i]
+		for k := range l.UDP {
+			key := dnscapture.ServerKey{Endpoint: l.UDP[k].Local, Capture: m.captureOf(l)}
+			if l.Serves(key.Endpoint) && !dnsservers.IsWildcard(key.Address) {
+				m.add(key, l)
+			}
+		}
+	}
+}
+
+// captureOf returns the number of the capture in which the packets of a server count. Those of a namespace that has its own
+// are seen twice, there and on the host's side. Called with mu held.
+func (m *dnsManager) captureOf(listener *dnsservers.Listener) uint8 {
+	for _, c := range m.captures.list[1:] {
+		if c.namespace == listener.Process.NetworkNS {
+			return c.number
+		}
+	}
+	return 0
+}
+
 // setPorts gives every capture the ports of all servers. Called with mu held.
 func (m *dnsManager) setPorts() error {
 	ports := []uint16{dnsservers.Port}
@@ -227,18 +253,10 @@ func (m *dnsManager) candidates() {
 	}
 }
 
-// listenerOf finds the process behind an address. Packets of a namespace that has its own capture are seen twice, there
-// and on the host's side: only there they count. Called with mu held.
+// listenerOf finds the process behind an address. Called with mu held.
 func (m *dnsManager) listenerOf(key dnscapture.ServerKey) *dnsservers.Listener {
 	for i := range m.listeners {
-		l := &m.listeners[i]
-		number := uint8(0)
-		for _, c := range m.captures.list[1:] {
-			if c.namespace == l.Process.NetworkNS {
-				number = c.number
-			}
-		}
-		if number == key.Capture && l.Serves(key.Endpoint) {
+		if l := &m.listeners[i]; m.captureOf(l) == key.Capture && l.Serves(key.Endpoint) {
 			return l
 		}
 	}

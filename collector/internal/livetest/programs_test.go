@@ -1,0 +1,123 @@
+package livetest
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+)
+
+// freeAddress finds a port that is free for UDP and TCP on an address.
+func freeAddress(t testing.TB, host string) string {
+	t.Helper()
+	for range 20 {
+		udp, err := net.ListenPacket("udp", net.JoinHostPort(host, "0"))
+		if err != nil {
+			t.Skipf("no address %s here: %v", host, err)
+		}
+		address := udp.LocalAddr().String()
+		tcp, err := net.Listen("tcp", address)
+		_ = udp.Close()
+		if err == nil {
+			_ = tcp.Close()
+			return address
+		}
+	}
+	t.Fatal("no free port")
+	return ""
+}
+
+// buildDNSServer builds the test server under the name of a well-known one, by which the collector recognizes it.
+func buildDNSServer(t testing.TB, flags ...string) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "unbound")
+	command := exec.Command("go", append(append([]string{"build", "-o", binary}, flags...), "./testdata/dnsserver")...)
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return binary
+}
+
+// startServer runs a program that says "ready" and ends when its standard input is closed. wrap is put before it.
+func startServer(t testing.TB, wrap []string, binary string, arguments ...string) *exec.Cmd {
+	t.Helper()
+	line := append(append(append([]string{}, wrap...), binary), arguments...)
+	command := exec.Command(line[0], line[1:]...)
+	command.Stderr = os.Stderr
+	stdin, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = stdin.Close()
+		_ = command.Process.Kill()
+		_ = command.Wait()
+	})
+	if text, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || text != "ready\n" {
+		t.Fatalf("%s: %q, %v", binary, text, err)
+	}
+	return command
+}
+
+// ask sends one query and returns how long the answer took.
+func ask(t testing.TB, network, server, name string) time.Duration {
+	t.Helper()
+	message := new(dns.Msg)
+	message.SetQuestion(name, dns.TypeA)
+	client := dns.Client{Net: network, Timeout: 3 * time.Second}
+	_, took, err := client.Exchange(message, server)
+	if err != nil && !strings.HasPrefix(name, "drop.") {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return took
+}
+
+// cgroupFor makes a cgroup of the cpu controller with a quota. It skips the test where that is not allowed.
+func cgroupFor(t testing.TB, quotaUS int) (directory, path string) {
+	t.Helper()
+	path = fmt.Sprintf("/jitterscope-livetest-%d-%d", os.Getpid(), time.Now().UnixNano()%1_000_000)
+	if _, err := os.Stat("/sys/fs/cgroup/cpu/cgroup.procs"); err == nil {
+		directory = "/sys/fs/cgroup/cpu" + path
+	} else {
+		directory = "/sys/fs/cgroup" + path
+	}
+	if err := os.Mkdir(directory, 0o755); err != nil {
+		t.Skipf("needs the right to make cgroups: %v", err)
+	}
+	t.Cleanup(func() {
+		for range 50 { // the processes in it end first
+			if os.Remove(directory) == nil {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		t.Errorf("%s is left behind", directory)
+	})
+	file, value := "cpu.cfs_quota_us", fmt.Sprint(quotaUS)
+	if _, err := os.Stat(filepath.Join(directory, file)); err != nil {
+		file, value = "cpu.max", fmt.Sprintf("%d 100000", quotaUS)
+	}
+	if err := os.WriteFile(filepath.Join(directory, file), []byte(value), 0o644); err != nil {
+		t.Skipf("the cpu controller is not available: %v", err)
+	}
+	return directory, path
+}
+
+// inCgroup is a wrap for startServer.
+func inCgroup(directory string) []string {
+	return []string{"sh", "-c", `echo $$ > "$0/cgroup.procs" && exec "$@"`, directory}
+}
