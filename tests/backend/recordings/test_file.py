@@ -47,7 +47,9 @@ def made() -> Recording:
                 "cgroup", "/a", "a", 0,
                 series={"cpu_usage_us": usage, "memory_usage_bytes": ticks * 1e10 + 0.5, "cpu_periods": ticks * 0 + 1},
                 zoomed={"cpu_usage_us": zoomed},
-                facts=(FactRow("cpu.quota_us", "50000", START_US), FactRow("cpu.quota_us", "9000", START_US + 33_000_000)),
+                facts=(
+                    FactRow("cpu.quota_us", "50000", START_US), FactRow("cpu.quota_us", "9000", START_US + 33_000_000),
+                ),
             ),
             RecordedResource(
                 "process", "7:1", "coredns", 1,

@@ -1,0 +1,185 @@
+"""Channels over REST: secrets go in and never come out; targets inside our network are refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from jitterscope.db import organization_session
+from jitterscope.notify import target
+from jitterscope.notify.kind import kinds
+from jitterscope.notify.payload import Payload
+from jitterscope.notify.sample import sample_payload
+from jitterscope.notify.slack_message import blocks
+from jitterscope.settings import REPOSITORY
+
+SECRET = "0123456789abcdef-very-secret"
+
+
+@pytest.fixture
+def rest(api: Any, local: Any) -> Any:
+    return api
+
+
+def create(rest: Any, receiver: Any, **more: Any) -> dict[str, Any]:
+    config = {"url": f"{receiver.url}/hook?key=hidden-in-url", "secret": SECRET}
+    response = rest.post("/api/v1/channels", json={"kind": "webhook", "name": "ops", "config": config, **more})
+    assert response.status_code == 201, response.text
+    return dict(response.json())
+
+
+def test_a_channel_from_birth_to_death(rest: Any, receiver: Any, organization: Any) -> None:
+    made = create(rest, receiver)
+    assert made["target"] == receiver.url
+    assert (made["enabled"], made["min_severity"], made["pending"], made["dead"]) == (True, "warning", 0, 0)
+    path = f"/api/v1/channels/{made['id']}"
+    renamed = rest.patch(path, json={"name": "night shift", "enabled": False, "actions": ["opened"]}).json()
+    assert (renamed["name"], renamed["enabled"], renamed["actions"]) == ("night shift", False, ["opened"])
+    everything = rest.get("/api/v1/channels").text + rest.get(path).text + rest.get("/api/v1/audit").text
+    assert SECRET not in everything
+    assert "hidden-in-url" not in everything
+    with organization_session(organization.id) as session:
+        stored = session.execute(text("SELECT config_sealed FROM channels")).scalar_one()
+    assert SECRET not in stored
+    assert rest.delete(path).status_code == 204
+    assert rest.get(path).status_code == 404
+    trail = [entry["action"] for entry in rest.get("/api/v1/audit").json()["items"]]
+    assert trail == ["channel.delete", "channel.update", "channel.create"]
+
+
+def test_the_test_button(rest: Any, receiver: Any) -> None:
+    path = f"/api/v1/channels/{create(rest, receiver)['id']}/test"
+    result = rest.post(path).json()
+    assert (result["ok"], result["status"]) == (True, 200)
+    assert receiver.requests[0].json["type"] == "incident.test"
+    receiver.default.status, receiver.default.body = 403, b"bad key"
+    result = rest.post(path).json()
+    assert (result["ok"], result["status"], result["detail"]) == (False, 403, "HTTP 403: bad key")
+
+
+@pytest.mark.parametrize(
+    ("kind", "config", "message"),
+    [
+        ("pigeon", {}, "pigeon"),
+        ("webhook", {"url": "ftp://example.org/", "secret": SECRET}, "https://"),
+        ("webhook", {"url": "https://user:pass@example.org/", "secret": SECRET}, "user info"),
+        ("webhook", {"url": "https://example.org/", "secret": "short"}, "secret"),
+        ("webhook", {"url": "https://example.org/"}, "secret"),
+        ("webhook", {"url": "https://example.org/\r\nX: y", "secret": SECRET}, "control characters"),
+        ("slack", {}, "either"),
+        ("slack", {"bot_token": "xoxb-1"}, "channel"),
+        ("slack", {"webhook_url": "https://hooks.slack.com/x", "bot_token": "xoxb-1", "channel": "C1"}, "either"),
+    ],
+)
+def test_bad_configurations_are_explained(rest: Any, kind: str, config: dict[str, str], message: str) -> None:
+    response = rest.post("/api/v1/channels", json={"kind": kind, "name": "x", "config": config})
+    assert response.status_code == 422, response.text
+    assert message in response.json()["detail"]
+    assert SECRET not in response.text
+    assert "pass@" not in response.text
+
+
+def test_dead_deliveries_are_seen_and_retried(rest: Any, receiver: Any, outbox: Any) -> None:
+    number = create(rest, receiver)["id"]
+    receiver.default.status = 404
+    outbox.queue()
+    outbox.deliver()
+    path = f"/api/v1/channels/{number}/deliveries"
+    [dead] = rest.get(path, params={"state": "dead"}).json()["items"]
+    assert (dead["state"], dead["last_status"], dead["attempts"]) == ("dead", 404, 1)
+    assert rest.get(f"/api/v1/channels/{number}").json()["dead"] == 1
+    receiver.default.status = 200
+    assert rest.post(f"{path}/{dead['id']}/retry").status_code == 202
+    outbox.deliver()
+    [sent] = rest.get(path).json()["items"]
+    assert (sent["state"], sent["key"]) == ("sent", dead["key"])
+    assert rest.post(f"{path}/{dead['id']}/retry").status_code == 409
+    keys = [request.headers["idempotency-key"] for request in receiver.requests]
+    assert keys == [dead["key"], dead["key"]]
+
+
+def test_nobody_elses(rest: Any, receiver: Any, other_organization: Any) -> None:
+    number = create(rest, receiver)["id"]
+    headers = other_organization.headers
+    assert rest.get("/api/v1/channels", headers=headers).json() == []
+    for method, path in (("get", ""), ("patch", ""), ("delete", ""), ("post", "/test"), ("get", "/deliveries")):
+        sent = {"json": {}} if method == "patch" else {}
+        assert getattr(rest, method)(f"/api/v1/channels/{number}{path}", headers=headers, **sent).status_code == 404
+    assert receiver.requests == []
+
+
+def test_every_kind_describes_itself(rest: Any) -> None:
+    listed = {kind["kind"]: kind for kind in rest.get("/api/v1/channels/kinds").json()}
+    assert set(listed) == set(kinds()) >= {"slack", "webhook"}
+    assert listed["webhook"]["config_schema"]["properties"]["secret"]["writeOnly"] is True
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1",
+        "255.255.255.255", "::1", "::", "fe80::1", "fe80::1%eth0", "fc00::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1",
+        "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "ff02::1",
+    ],
+)  # fmt: skip
+def test_addresses_inside(address: str) -> None:
+    assert not target.is_public(address)
+
+
+@pytest.mark.parametrize("address", ["1.1.1.1", "93.184.216.34", "2606:4700:4700::1111", "64:ff9b::101:101"])
+def test_addresses_outside(address: str) -> None:
+    assert target.is_public(address)
+
+
+def test_the_address_that_was_checked_is_the_one_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that answers differently the second time (DNS rebinding) is asked once only."""
+    import socket
+
+    from jitterscope.notify.wire import Post, PostFailed, perform
+
+    asked: list[str] = []
+    connected: list[str] = []
+
+    def getaddrinfo(host: str, port: int, **_: Any) -> list[Any]:
+        asked.append(host)
+        address = "93.184.216.34" if len(asked) == 1 else "127.0.0.1"
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
+
+    def connect(_self: socket.socket, address: Any) -> None:
+        connected.append(address[0])
+        raise OSError("not from a test")
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    monkeypatch.setattr(socket.socket, "connect", connect)
+    with pytest.raises(PostFailed, match="not from a test"):
+        perform(Post("http://rebind.example/", {}, b""))
+    assert (asked, connected) == (["rebind.example"], ["93.184.216.34"])
+
+
+def test_slack_text_cannot_mention_or_link() -> None:
+    content = sample_payload(1, "jitterscope").model_dump()
+    content["incident"]["title"] = "<!channel> & <https://evil|x>"
+    content["incident"]["subject"]["name"] = "<@U1>"
+    rendered = json.dumps(blocks(Payload.model_validate(content)), ensure_ascii=False)
+    assert "<!channel>" not in rendered
+    assert "<@U1>" not in rendered
+    assert "&lt;!channel&gt; &amp; " in rendered
+
+
+def test_slack_messages_keep_to_slacks_limits() -> None:
+    content = sample_payload(1, "jitterscope").model_dump()
+    content["incident"]["title"] = "x" * 5000
+    content["incident"]["summary"] = "y" * 5000
+    content["transition"]["detail"] = "z" * 5000
+    made = blocks(Payload.model_validate(content))
+    assert len(made) <= 50
+    assert all(len(block["text"]["text"]) <= 3000 for block in made if block["type"] == "section" and "text" in block)
+
+
+def test_the_published_schema_is_the_real_one() -> None:
+    path: Path = REPOSITORY / "contracts" / "webhooks" / "v1.schema.json"
+    assert json.loads(path.read_text()) == Payload.model_json_schema(mode="serialization"), "run: make gen"
