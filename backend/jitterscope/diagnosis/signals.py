@@ -1,16 +1,13 @@
-"""Reads what the CPU causes need out of a snapshot: the quota that bites, CPU use, DNS load, GC of each Go process."""
+"""Reads what the CPU causes need out of a snapshot: the quota that bites, CPU use, DNS load."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from jitterscope.diagnosis.snapshot import Event, FloatArray, IntArray, ResourceView, Snapshot
-
-GC_EVENT = "go.gc_cycle"
+from jitterscope.diagnosis.snapshot import FloatArray, ResourceView, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,36 +49,6 @@ class Dns:
     queries: FloatArray
     answers: FloatArray
     slow: FloatArray
-
-
-@dataclass(frozen=True, slots=True)
-class Cycles:
-    """GC cycles in time order: parallel arrays of µs since the epoch."""
-
-    start_us: IntArray
-    end_us: IntArray
-
-    def overlapping(self, low_us: int, high_us: int) -> Cycles:
-        """Those that ran at some time in [low_us, high_us)."""
-        chosen = (self.end_us > low_us) & (self.start_us < high_us)
-        return Cycles(self.start_us[chosen], self.end_us[chosen])
-
-    def ended(self, low_us: int, high_us: int) -> int:
-        """How many ended in (low_us, high_us]."""
-        return int(((self.end_us > low_us) & (self.end_us <= high_us)).sum())
-
-    def __len__(self) -> int:
-        return len(self.start_us)
-
-
-@dataclass(frozen=True, slots=True)
-class GoProcess:
-    """GC of one Go process. `active_us`: wall time of each tick inside a cycle, NaN where nobody looked."""
-
-    view: ResourceView
-    source: Literal["uprobe", "metrics", "threads", "unknown"]
-    active_us: FloatArray
-    cycles: Cycles
 
 
 def series(view: ResourceView, metric: str, ticks: int) -> FloatArray:
@@ -150,51 +117,3 @@ def _summed(snapshot: Snapshot, metric: str) -> FloatArray:
         return np.full(snapshot.ticks, np.nan)
     stack = np.stack(rows)
     return np.where(np.isfinite(stack).any(axis=0), np.nansum(stack, axis=0), np.nan)
-
-
-def is_go(view: ResourceView) -> bool:
-    return any(fact.name.startswith("go.") for fact in view.facts) or any(
-        event.kind == GC_EVENT for event in view.events
-    )
-
-
-def read_go(snapshot: Snapshot) -> list[GoProcess]:
-    """Go processes of the subject whose GC somebody observed, busiest collector first."""
-    found = []
-    for view in snapshot.processes:
-        events = [event for event in view.events if event.kind == GC_EVENT]
-        if not has(view, "go_gc_active_us") and not events:
-            continue
-        # A cycle's event comes when it has ended; the series may already show the ticks it ran in, or not yet.
-        cycles = _cycles(events)
-        recorded, spans = series(view, "go_gc_active_us", snapshot.ticks), _active(snapshot, cycles)
-        active = np.fmax(recorded, np.where((spans > 0) | ~np.isfinite(recorded).any(), spans, np.nan))
-        found.append(GoProcess(view, _source(view, events), active, cycles))
-    return sorted(found, key=lambda process: (-float(np.nansum(process.active_us)), process.view.id))
-
-
-def _source(view: ResourceView, events: list[Event]) -> Literal["uprobe", "metrics", "threads", "unknown"]:
-    named = view.fact("go.gc_source") or next((event.attributes.get("source", "") for event in events), "")
-    for known in ("uprobe", "metrics", "threads"):
-        if named == known:
-            return known
-    return "unknown"
-
-
-def _cycles(events: list[Event]) -> Cycles:
-    spans = np.array(sorted((event.start_us, event.end_us) for event in events) or np.zeros((0, 2)), dtype=np.int64)
-    return Cycles(spans[:, 0], spans[:, 1])
-
-
-def _active(snapshot: Snapshot, cycles: Cycles) -> FloatArray:
-    """Wall time of each tick inside a cycle, µs."""
-    if not len(cycles):
-        return np.zeros(snapshot.ticks)
-    # A process runs one cycle at a time; estimated spans may overlap a little, and count once.
-    ends = np.maximum.accumulate(cycles.end_us)
-    starts = np.maximum(cycles.start_us, np.concatenate([cycles.start_us[:1], ends[:-1]]))
-    ends = np.maximum(ends, starts)
-    edges = snapshot.start_us + np.arange(snapshot.ticks + 1) * snapshot.step_us
-    times = np.stack([starts, ends], axis=1).ravel() - snapshot.start_us
-    passed = np.cumsum(np.stack([np.zeros(len(starts)), ends - starts], axis=1).ravel())
-    return np.diff(np.interp(edges - snapshot.start_us, times, passed))

@@ -60,8 +60,30 @@ def _server(load: Workload, columns: dict[str, FloatArray], cycles: list[Event])
     if load.gomemlimit_mb is not None:
         facts["go.env.GOMEMLIMIT"] = f"{int(load.gomemlimit_mb * MB)}B"
     facts |= {k: v for k, v in load.facts.items() if k.startswith(("go.", "process."))}
-    series = {"process_cpu_us": columns["server_us"], "go_gc_active_us": columns["gc_active"]}
+    series = {"process_cpu_us": columns["server_us"]}
+    if load.gc_source == "metrics":
+        return view(2, "process", "4711:1", series | _page(load, columns, cycles), facts, _ends(cycles))
+    series["go_gc_active_us"] = columns["gc_active"]
     return view(2, "process", "4711:1", series, facts, tuple(cycles))
+
+
+def _page(load: Workload, columns: dict[str, FloatArray], cycles: list[Event]) -> dict[str, FloatArray]:
+    """What reading the metrics page once a second gives."""
+    ticks = len(columns["queries"])
+    ended, live = np.full(ticks, np.nan), np.full(ticks, np.nan)
+    ended[9::10], live[9::10] = 0.0, load.live_mb * MB
+    for cycle in cycles:
+        tick = (cycle.end_us - EPOCH_US) // TICK_US
+        read = tick + (9 - tick) % 10
+        if read < ticks:
+            ended[read] += 1
+    return {"go_gc_cycles": ended, "go_heap_live_bytes": live}
+
+
+def _ends(cycles: list[Event]) -> tuple[Event, ...]:
+    """The page tells the end of the last cycle of each second."""
+    last = {(cycle.end_us - EPOCH_US) // 1_000_000: cycle.end_us for cycle in cycles}
+    return tuple(Event("go.gc_cycle", end_us, 0, {"source": "metrics"}) for end_us in last.values())
 
 
 def _dns(columns: dict[str, FloatArray], answered: list[tuple[int, int]], ticks: int, load: Workload) -> ResourceView:
@@ -75,9 +97,11 @@ def _dns(columns: dict[str, FloatArray], answered: list[tuple[int, int]], ticks:
 def without(snapshot: Snapshot, metric: str) -> Snapshot:
     """The snapshot as if nothing had ever delivered a metric (and the events that it stands for)."""
 
+    gone = {metric, "go_gc_cycles"} if metric == "go_gc_active_us" else {metric}
+
     def strip(part: ResourceView) -> ResourceView:
         events = part.events if metric != "go_gc_active_us" else ()
-        return replace(part, series={k: v for k, v in part.series.items() if k != metric}, events=events)
+        return replace(part, series={k: v for k, v in part.series.items() if k not in gone}, events=events)
 
     return replace(
         snapshot,

@@ -16,17 +16,15 @@ from jitterscope.diagnosis import episodes as episode_finder
 from jitterscope.diagnosis.demand import Demand
 from jitterscope.diagnosis.episodes import Episode
 from jitterscope.diagnosis.gc_cost import GcCost, gc_cost
+from jitterscope.diagnosis.gc_signals import GoProcess, is_go, read_go
 from jitterscope.diagnosis.golang import at_memory_limit, maxprocs
 from jitterscope.diagnosis.signals import (
     Cpu,
     Dns,
-    GoProcess,
     has,
-    is_go,
     number,
     read_cpu,
     read_dns,
-    read_go,
     series,
 )
 from jitterscope.diagnosis.snapshot import FloatArray, Snapshot
@@ -38,7 +36,7 @@ Mechanism = Literal["gc", "spiral", "requests", "load", "other", "unclear"]
 
 LONG_S = 3.0  # a stall this long is judged while it lasts
 LEVEL_S = 10.0  # uncounted work at the limit for this long is a load level
-BURST_S = 5.0  # arrivals raised for longer are a load level, not a burst
+BURST_S = 3.0  # arrivals raised for longer are a load level, not a burst
 RISE = 1.5  # arrivals this much above the recent level are raised
 EXPLAINS = 0.5  # a demand that gives at least half of the throttled periods explains them
 

@@ -75,9 +75,19 @@ def not_enough(cause: str, missing: list[str], snapshot: Snapshot) -> NotEnoughD
 
 
 def refs(context: Context, judged: list[Judged], *metrics: tuple[int, str]) -> list[SeriesRef]:
-    """References to the named (resource, metric) over the extent of the episodes."""
-    low, high = extent(context.snapshot, judged)
-    return [SeriesRef(resource_id=resource, metric=metric, from_us=low, to_us=high) for resource, metric in metrics]
+    """References to those of the named (resource, metric) that were recorded, over the extent of the episodes."""
+    snapshot = context.snapshot
+    low, high = extent(snapshot, judged)
+    views = {view.id: view for view in (context.throttling.cpu.owner, *snapshot.processes, *snapshot.dns_servers)}
+    views[snapshot.subject.id] = snapshot.subject
+    found = []
+    for resource, metric in metrics:
+        # A metrics page counts cycles; only probes see the time they take.
+        for name in (metric, "go_gc_cycles") if metric == "go_gc_active_us" else (metric,):
+            if name in views[resource].series or name in views[resource].distributions:
+                found.append(SeriesRef(resource_id=resource, metric=name, from_us=low, to_us=high))
+                break
+    return found
 
 
 def extent(snapshot: Snapshot, judged: list[Judged]) -> tuple[int, int]:

@@ -30,6 +30,7 @@ SCENARIOS = (
     _fault("small heap, quick cycles", Workload(live_mb=60, seed=8)),
     _fault("noise", Workload(missing_ratio=0.02, stray_slow_ratio=0.002, hiccups=((20.0, 0.1),), seed=9),
            note="missing ticks, answers slow for another reason, a tick lost to the node"),
+    _fault("seen through /metrics", Workload(gc_source="metrics", seed=15), note="ends of cycles, once a second"),
     _fault("without DNS", Workload(serves_dns=False, seconds=90, seed=10), hurts=False, note="no latency: a risk"),
     Scenario(
         "gc_throttling/near miss: bursts on a small heap",

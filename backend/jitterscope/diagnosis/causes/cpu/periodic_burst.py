@@ -11,7 +11,7 @@ from jitterscope.diagnosis.cause import Cause
 from jitterscope.diagnosis.causes.cpu import _common as common
 from jitterscope.diagnosis.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound, SeriesRef
 from jitterscope.diagnosis.fixes import cfs_burst, cpu_limit, separate
-from jitterscope.diagnosis.signals import is_go
+from jitterscope.diagnosis.gc_signals import is_go
 from jitterscope.diagnosis.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.throttling import Judged, Throttling, analyse
 

@@ -27,6 +27,8 @@ SCENARIOS = (
     _fault("small heap", Workload(qps=200, live_mb=3, bursts=_every(7, 0.5, 5000))),
     _fault("idle between bursts", Workload(qps=0, live_mb=3, bursts=_every(7, 0.5, 5000), seed=2)),
     _fault("one burst", Workload(qps=300, live_mb=3, bursts=((12.0, 0.8, 4500.0),), seconds=20, seed=3)),
+    _fault("GC seen through /metrics", Workload(qps=200, live_mb=3, gc_source="metrics", bursts=_every(7, 0.5, 5000),
+                                                seed=12)),
     _fault("no Go", Workload(qps=200, is_go=False, bursts=_every(9, 0.7, 4500), seed=4)),
     _fault("period 50 ms", Workload(quota_us=25_000, period_us=50_000, qps=300, live_mb=3,
                                     bursts=_every(8, 0.6, 4500), seed=5)),
