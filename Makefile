@@ -54,13 +54,13 @@ status: build-python ## Show what runs
 demo: build ## Start everything and run a real fault under it (without root: replay a recording of it)
 	@$(RUN) jitterscope demo $(ARGS)
 
-test: build test-collector test-frontend test-backend ## Run all tests (some need root and say so)
+test: deps build lint test-collector test-frontend test-backend test-timescaledb ## Run every check and test, as CI does
 
 test-backend: build
 	$(RUN) pytest ../tests $(ARGS)
 
 test-collector:
-	cd collector && go test ./...
+	scripts/go_test.sh
 
 test-frontend: frontend/node_modules/.package-lock.json
 	cd frontend && npm test --silent
