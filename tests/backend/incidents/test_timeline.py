@@ -157,10 +157,17 @@ def test_slow_answers_are_kept_first() -> None:
 
 
 def test_limit_steps_follow_the_facts() -> None:
-    facts = (
-        FactRow("cpu.period_us", "100000", 0), FactRow("cpu.quota_us", "50000", 0), FactRow("cpu.quota_us", "oops", 50),
-        FactRow("cpu.quota_us", "-1", 200), FactRow("cpu.quota_us", "90000", 300), FactRow("cpu.period_us", "50000", 300),
-    )  # fmt: skip
+    facts = tuple(
+        FactRow(name, value, since_us)
+        for name, value, since_us in (
+            ("cpu.period_us", "100000", 0),
+            ("cpu.quota_us", "50000", 0),
+            ("cpu.quota_us", "oops", 50),
+            ("cpu.quota_us", "-1", 200),
+            ("cpu.quota_us", "90000", 300),
+            ("cpu.period_us", "50000", 300),
+        )
+    )
     assert _limits(facts, 100) == [
         {"from_us": 100, "cpu_limit": 0.5}, {"from_us": 200, "cpu_limit": None}, {"from_us": 300, "cpu_limit": 1.8},
     ]  # fmt: skip

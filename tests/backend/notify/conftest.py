@@ -107,7 +107,7 @@ def receiver() -> Iterator[Receiver]:
 @pytest.fixture
 def local(settings_override: Callable[..., Settings], tmp_path: Path) -> Settings:
     """Settings that permit the local receiver and keep the journal in a folder of the test."""
-    return settings_override(notify_allow_private_targets=True, notify_timeout_s=3.0, state_dir=tmp_path)
+    return settings_override(notify_allow_private_targets=True, notify_timeout_s=30.0, state_dir=tmp_path)
 
 
 _transitions = itertools.count(int(time.time() * 1000))
@@ -158,7 +158,7 @@ class Outbox:
             )
 
     def worker_process(self) -> subprocess.Popen[bytes]:
-        """A real worker that delivers what is due, to be killed. It is the caller's to reap."""
+        """A real worker that begins to deliver what is due, to be killed. It is the caller's to reap."""
         current = settings()
         environment = os.environ | {
             "JITTERSCOPE_DATABASE_URL": current.database_url.get_secret_value(),
@@ -168,8 +168,17 @@ class Outbox:
             "JITTERSCOPE_NOTIFY_ALLOW_PRIVATE_TARGETS": "true",
             "JITTERSCOPE_NOTIFY_TIMEOUT_S": str(current.notify_timeout_s),
         }
-        code = f"from jitterscope.notify.delivery import deliver_due; deliver_due({self.organization_id})"
-        return subprocess.Popen([sys.executable, "-c", code], env=environment, start_new_session=True)
+        code = (
+            "from jitterscope.notify.delivery import deliver_due; print('ready', flush=True); "
+            f"deliver_due({self.organization_id})"
+        )
+        worker = subprocess.Popen(
+            [sys.executable, "-c", code], env=environment, start_new_session=True, stdout=subprocess.PIPE
+        )
+        assert worker.stdout is not None
+        with worker.stdout as pipe:
+            assert pipe.readline() == b"ready\n"
+        return worker
 
 
 @pytest.fixture
