@@ -1,7 +1,7 @@
 """Delivery from the outbox: claim in the database, carry in a process of its own, settle from the journal.
 
 Killing the worker at any moment neither repeats nor loses a notification: before the claim is committed nothing was
-sent; after it the courier finishes alone and the journal tells the next worker. See docs/decisions on what
+sent; after it the courier finishes alone and the journal tells the next worker. See docs/decisions/0010 on what
 remains when the courier's machine dies too.
 """
 
