@@ -70,13 +70,11 @@ func (t *Tracker) tcpSegment(capture uint8, packet *Packet) {
 	if s.PayloadLength == 0 && !opens && !ends {
 		return
 	}
-	// Server ports are what the filter passes; with a server at either end the known one decides.
 	client, server, toServer := &s.Source, &s.Destination, true
-	if _, known := t.server(capture, server); !known {
-		if number, listed := t.index[ServerKey{s.Source, capture}]; !listed || number == foreign {
-			return
-		}
+	if number, known := t.index[ServerKey{s.Source, capture}]; known && number != foreign {
 		client, server, toServer = server, client, false
+	} else if _, known := t.server(capture, server); !known {
+		return
 	}
 	c := t.tcp.find(capture, client, server)
 	stream := &c.answers

@@ -4,6 +4,7 @@ package dnscapture
 
 import (
 	"errors"
+	"fmt"
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
@@ -43,6 +44,10 @@ func Filter(protocol uint8, ports []uint16, accept uint32) ([]bpf.RawInstruction
 	p.add(bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0x1fff}) // a later fragment has no ports
 	p.jumpUnless(0, "drop")
 	p.add(bpf.LoadMemShift{Off: 0})
+	if protocol == dnswire.ProtocolTCP {
+		p.dropPlainAcknowledgements(bpf.LoadIndirect{Off: 12, Size: 1}, bpf.LoadIndirect{Off: 13, Size: 1}, 2, true)
+		p.add(bpf.LoadMemShift{Off: 0})
+	}
 	p.add(bpf.LoadIndirect{Off: 0, Size: 2})
 	p.portList(ports)
 	p.add(bpf.LoadIndirect{Off: 2, Size: 2})
@@ -55,6 +60,9 @@ func Filter(protocol uint8, ports []uint16, accept uint32) ([]bpf.RawInstruction
 		p.jumpIf(extension, "accept") // rare: looked at in user space
 	}
 	p.jumpUnless(uint32(protocol), "drop")
+	if protocol == dnswire.ProtocolTCP {
+		p.dropPlainAcknowledgements(bpf.LoadAbsolute{Off: 52, Size: 1}, bpf.LoadAbsolute{Off: 53, Size: 1}, 4, false)
+	}
 	p.add(bpf.LoadAbsolute{Off: 40, Size: 2})
 	p.portList(ports)
 	p.add(bpf.LoadAbsolute{Off: 42, Size: 2})
@@ -65,6 +73,27 @@ func Filter(protocol uint8, ports []uint16, accept uint32) ([]bpf.RawInstruction
 	p.label("accept")
 	p.add(bpf.RetConstant{Val: accept})
 	return p.assemble()
+}
+
+// dropPlainAcknowledgements drops TCP segments without payload, half of all, except those that open or reset a connection.
+// offset and flags load the TCP header's 12th and 13th byte; lengthAt is where the IP header has the length, which includes
+// the IP header (its size in X) for IPv4 alone. X is lost.
+func (p *program) dropPlainAcknowledgements(offset, flags bpf.Instruction, lengthAt uint32, includesHeader bool) {
+	keep := fmt.Sprintf("keep at %d", lengthAt)
+	p.add(flags)
+	p.add(bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: dnswire.TCPSyn | dnswire.TCPRst})
+	p.jumpUnless(0, keep)
+	p.add(offset)
+	p.add(bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0xf0})
+	p.add(bpf.ALUOpConstant{Op: bpf.ALUOpShiftRight, Val: 2})
+	if includesHeader {
+		p.add(bpf.ALUOpX{Op: bpf.ALUOpAdd})
+	}
+	p.add(bpf.TAX{})
+	p.add(bpf.LoadAbsolute{Off: lengthAt, Size: 2})
+	p.add(bpf.ALUOpX{Op: bpf.ALUOpSub})
+	p.jumpIf(0, "drop")
+	p.label(keep)
 }
 
 // loadHardwareType loads the type of the interface (SKF_AD_HATYPE), for which the library has no name.

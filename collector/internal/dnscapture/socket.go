@@ -18,12 +18,12 @@ const Needs = "CAP_NET_RAW"
 type Shape struct{ FrameBytes, Frames int }
 
 // Rings. UDP: 304 bytes of packet hold the headers and any question; 4096 frames are 0.4 s at 5,000 queries/s.
-// TCP: segments are fewer and carry several messages.
+// TCP: a segment may carry several messages. Rings in containers' namespaces are small.
 var (
 	UDPRing      = Shape{FrameBytes: 384, Frames: 4096}
-	TCPRing      = Shape{FrameBytes: 2048, Frames: 128}
-	SmallUDPRing = Shape{FrameBytes: 384, Frames: 1024} // in containers' namespaces
-	SmallTCPRing = Shape{FrameBytes: 2048, Frames: 64}
+	TCPRing      = Shape{FrameBytes: 1024, Frames: 512}
+	SmallUDPRing = Shape{FrameBytes: 384, Frames: 1024}
+	SmallTCPRing = Shape{FrameBytes: 1024, Frames: 128}
 )
 
 // framesPerBlock makes blocks a whole number of pages, of 4 KiB or up to 64 KiB.

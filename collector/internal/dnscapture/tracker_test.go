@@ -22,7 +22,6 @@ type world struct {
 	server    *Server
 	names     map[batch.Slot]string
 	values    map[string][]float64 // by metric and resource
-	histogram map[uint64]uint64
 	triggers  int
 	packet    Packet
 	endUS     int64

@@ -171,11 +171,11 @@ func TestStoppedServerFillsItsQueue(t *testing.T) {
 	time.Sleep(1500 * time.Millisecond)
 	o.stop()
 
-	wait, count := o.quantile(server, catalogue.DNSQueueWaitUS, from, 0.01)
+	wait, count := o.quantile(server, catalogue.DNSQueueWaitUS, from, 0.5)
 	work, _ := o.quantile(server, catalogue.DNSWorkUS, from, 0.5)
 	total, _ := o.quantile(server, catalogue.DNSLatencyUS, from, 0.5)
 	if count < 50 || wait < 250_000 || math.Abs(wait-total) > 0.5*total || work > 0.3*total {
-		t.Errorf("%d queries: waited at least %.0f us, then worked on %.0f us, together %.0f us", count, wait, work, total)
+		t.Errorf("%d queries: waited %.0f us, worked on for %.0f us, together %.0f us", count, wait, work, total)
 	}
 	peak := 0.0
 	for _, p := range o.series(server, catalogue.DNSReceiveQueueBytes) {
@@ -186,7 +186,7 @@ func TestStoppedServerFillsItsQueue(t *testing.T) {
 	if peak < 10_000 {
 		t.Errorf("the receive queue held %v bytes at most", peak)
 	}
-	if dropped := o.sum(server, catalogue.DNSSocketDrops, drops); dropped < 100 {
+	if dropped := o.sum(server, catalogue.DNSSocketDrops, drops.Add(-100*time.Millisecond)); dropped < 100 {
 		t.Errorf("%v datagrams were dropped", dropped)
 	}
 }

@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -60,7 +61,7 @@ func (u *udpSocket) Name() string { return "udp_socket" }
 
 func (u *udpSocket) Start(_ context.Context, registry *sampler.Registry) error {
 	u.registry, u.shared, u.tables = registry, sharedDNS(registry), make(map[tableKey]*socketTable)
-	u.buffer = make([]byte, 32<<10)
+	u.buffer = make([]byte, 64<<10)
 	file, err := procfs.Hold(filepath.Join(registry.Roots.Proc, "self/net/udp"))
 	if err != nil {
 		return &sampler.Unavailable{Detail: err.Error(), Needs: "a readable /proc/net/udp"}
@@ -116,7 +117,16 @@ func (u *udpSocket) Discover(context.Context) {
 		}
 	}
 	old := u.tables
-	u.registry.Between(func() { u.servers, u.list, u.tables = wanted, list, tables })
+	u.registry.Between(func() {
+		for i := range wanted {
+			for k := range u.servers { // what is dropped meanwhile counts
+				if was := &u.servers[k]; was.server == wanted[i].server && slices.Equal(was.inodes, wanted[i].inodes) {
+					wanted[i].lastDrops, wanted[i].known = was.lastDrops, was.known
+				}
+			}
+		}
+		u.servers, u.list, u.tables = wanted, list, tables
+	})
 	for _, table := range old {
 		table.file.Close()
 	}
