@@ -2,7 +2,8 @@
 SHELL := /bin/bash -eo pipefail
 .DEFAULT_GOAL := help
 .PHONY: help deps build build-python build-frontend build-collector up down status demo test test-backend test-collector \
-        test-frontend test-timescaledb test-vm lint lint-python lint-go lint-frontend gen bench bench-collector bench-ingest clean
+        test-frontend test-timescaledb test-vm lint lint-style lint-types lint-imports lint-go lint-frontend \
+        lint-size lint-generated gen bench bench-collector bench-ingest clean
 
 UV := $(shell command -v uv || echo $(CURDIR)/.tools/bin/uv)
 RUN := cd backend && $(UV) run --frozen
@@ -71,15 +72,22 @@ test-timescaledb: build ## Run the backend tests on real TimescaleDB (first time
 test-vm: build ## Boot Debian's kernel with cgroup v2 in qemu and compare the collector with its cpu.stat
 	$(RUN) jitterscope lab cgroup-v2-vm $(ARGS)
 
-lint: lint-python lint-go lint-frontend ## Types, style, import contracts, file sizes, generated code
-	$(RUN) python ../scripts/check_file_size.py
-	for script in scripts/gen_*.py; do (cd backend && $(UV) run --frozen python -W ignore ../$$script --check); done
+lint: lint-style lint-types lint-imports lint-go lint-frontend lint-size lint-generated ## Types, style, import contracts, file sizes, generated code
 
-lint-python: build-python
-	$(RUN) ruff check . ../tests ../scripts ../migrations
-	$(RUN) ruff format --check --diff --quiet . ../tests ../scripts ../migrations >/dev/null || echo "hint: ruff format would change some files"
+lint-style: build-python
+	$(RUN) ruff check --output-format concise . ../tests ../scripts ../migrations
+
+lint-types: build-python
 	$(RUN) mypy --strict jitterscope ../tests ../scripts ../migrations
+
+lint-imports: build-python
 	$(RUN) lint-imports
+
+lint-size: build-python
+	$(RUN) python ../scripts/check_file_size.py
+
+lint-generated: build-python
+	for script in scripts/gen_*.py; do (cd backend && $(UV) run --frozen python -W ignore ../$$script --check); done
 
 lint-go:
 	@unformatted=$$(cd collector && gofmt -l $$(git ls-files '*.go' | grep -v '/bpf/.*_bpfe[lb]\.go')); \
