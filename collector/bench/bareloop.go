@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/jitterscope/jitterscope/collector/internal/cgroup"
+	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 )
 
 // What the collector reads at each tick, and what every tenth.
@@ -69,7 +70,7 @@ func bareLoop(arguments []string) error {
 		}
 	}
 	runtime.LockOSThread()
-	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -15) // as the collector's
+	sampler.Hurry() // as the collector
 	buffer := make([]byte, 8192)
 	late := 0
 	for tick := 0; ; tick++ {

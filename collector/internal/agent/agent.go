@@ -3,9 +3,8 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"log/slog"
-	"runtime"
-	"runtime/debug"
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
@@ -80,16 +79,9 @@ func (a *Agent) Run(ctx context.Context) error {
 		defer close(done)
 		a.Sealer.Run(ctx)
 	}()
+	go forgetStartup(ctx)
 	err := a.Engine.Run(ctx)
 	a.Sealer.Stop()
 	<-done
-	return err
-}
-
-// limitSelf keeps the collector small: the work is one sampling thread and a little beside it, so more processors would
-// only add memory and garbage-collector workers; the heap is small and lives long, so collecting it early is cheap.
-func limitSelf() {
-	runtime.GOMAXPROCS(min(runtime.NumCPU(), 2))
-	debug.SetGCPercent(50)
-	debug.SetMemoryLimit(64 << 20)
+	return errors.Join(err, a.Store.Close())
 }

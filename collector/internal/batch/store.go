@@ -187,5 +187,13 @@ func (s *Store) Dropped() Dropped {
 	return s.dropped
 }
 
-// Close unmaps the buffers. What is open stays in the files for the next run.
-func (s *Store) Close() error { return errors.Join(s.buffers[0].close(), s.buffers[1].close()) }
+// Close unmaps the buffers. What is open stays in the files for the next run; a batch in which nothing was recorded does
+// not.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.buffers[s.current]; b.state() == stateOpen && b.columns() <= Lag && b.journalLen() == 0 {
+		b.setState(stateEmpty)
+	}
+	return errors.Join(s.buffers[0].close(), s.buffers[1].close())
+}

@@ -25,8 +25,7 @@ const (
 func (e *Engine) loop(ctx context.Context) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	// Being late is what we measure in others. Best effort: it takes CAP_SYS_NICE.
-	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -15)
+	Hurry()
 
 	var state loopState
 	recorder := &Recorder{store: e.store}

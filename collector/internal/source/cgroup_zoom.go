@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/cgroup"
@@ -129,7 +127,7 @@ func (z *zoom) throttled(resource batch.ResourceID, startUS int64) {
 func (z *zoom) loop(done <-chan struct{}) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -15) // as the sampling thread
+	sampler.Hurry()
 	for {
 		select {
 		case <-done:

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const corednsVersion = "v1.12.0"
+
+// findCoreDNS returns the given executable, or builds one into the cache that the labs use too.
+func findCoreDNS(given string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	directory := filepath.Join(cache, "jitterscope", "bin")
+	installed := filepath.Join(directory, "coredns-"+corednsVersion)
+	if _, err := os.Stat(installed); err == nil {
+		return installed, nil
+	}
+	building := filepath.Join(directory, fmt.Sprintf("building-%d", os.Getpid()))
+	if err := os.MkdirAll(building, 0o755); err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(building) }()
+	install := exec.Command("go", "install", "github.com/coredns/coredns@"+corednsVersion)
+	install.Env = append(os.Environ(), "GOBIN="+building, "CGO_ENABLED=0", "GOFLAGS=-trimpath")
+	if out, err := install.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go install coredns: %w: %s", err, out)
+	}
+	return installed, os.Rename(filepath.Join(building, "coredns"), installed)
+}
+
+// server is a running CoreDNS.
+type server struct {
+	command *exec.Cmd
+	address *net.UDPAddr
+}
+
+const hosts = 1000
+
+// startCoreDNS serves a thousand names, as a small cluster has.
+func startCoreDNS(executable, directory string) (*server, error) {
+	address, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	var names strings.Builder
+	for i := range hosts {
+		fmt.Fprintf(&names, "10.0.%d.%d host%d.bench.test\n", i/256, i%256, i)
+	}
+	hostsFile, corefile := filepath.Join(directory, "hosts"), filepath.Join(directory, "Corefile")
+	configuration := fmt.Sprintf("bench.test:%d {\n bind 127.0.0.1\n errors\n hosts %s {\n  no_reverse\n }\n}\n", address.Port, hostsFile)
+	if err := os.WriteFile(hostsFile, []byte(names.String()), 0o600); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(corefile, []byte(configuration), 0o600); err != nil {
+		return nil, err
+	}
+	s := &server{command: exec.Command(executable, "-conf", corefile), address: address}
+	s.command.Env = append(os.Environ(), "GOMAXPROCS=2")
+	s.command.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
+	if err := s.command.Start(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func freePort() (*net.UDPAddr, error) {
+	connection, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = connection.Close() }()
+	return connection.LocalAddr().(*net.UDPAddr), nil
+}
+
+// cpuTime is the CPU time of the server so far.
+func (s *server) cpuTime() (time.Duration, error) {
+	return clockOf(s.command.Process.Pid)
+}
+
+// clockOf reads the CPU clock of a process, MAKE_PROCESS_CPUCLOCK(pid, CPUCLOCK_SCHED).
+func clockOf(pid int) (time.Duration, error) {
+	var now unix.Timespec
+	err := unix.ClockGettime(int32(^pid)<<3|2, &now)
+	return time.Duration(now.Nano()), err
+}
+
+func (s *server) stop() {
+	_ = s.command.Process.Kill()
+	_ = s.command.Wait()
+}
