@@ -85,7 +85,7 @@ def run(made: Bench, say: Say) -> Run:
         result = _drive(made, _load_of(parameters), from_us - int(_SETTLE_S * 1e6), to_us)
     if not made.server.is_running():
         raise LabError("CoreDNS ended during the run.")
-    _check_pace(result)
+    _check_pace(result, say)
     figures = measured(result, made.server.gc_cycles, from_us, to_us)
     return Run(parameters, from_us, to_us, figures, first_throttled_query_us(result), result)
 
@@ -122,14 +122,16 @@ def _drive(made: Bench, shape: Load, start_us: int, end_us: int) -> LoadResult:
         processes.stop(driver)
 
 
-def _check_pace(result: LoadResult) -> None:
-    """A driver that was held up itself would blame the server."""
-    late_us = result.summary["send_delay_p99_us"]
-    if late_us > 50_000 or result.summary["not_sent"]:
+def _check_pace(result: LoadResult, say: Say) -> None:
+    """Latency counts from when a query really left, so a driver that is held up changes the load, not the latency."""
+    late_ms = result.summary["send_delay_p99_us"] / 1e3
+    if late_ms > 1_000 or result.summary["not_sent"]:
         raise LabError(
-            f"The load driver could not keep its pace (1 % of queries left {late_us / 1e3:.0f} ms late or more): "
+            f"The load driver could not keep its pace (1 % of queries left {late_ms:.0f} ms late or more): "
             "this machine is too busy for a measurement; lower --qps or free a CPU."
         )
+    if late_ms > 20:
+        say(f"This machine is busy: 1 % of queries left {late_ms:.0f} ms late or more")
 
 
 @contextmanager

@@ -27,7 +27,8 @@ def observed(recording: Recording, server_key: str) -> Figures:
         throttled_ratio=_throttled_ratio(subject),
         throttled_ms=_total([subject], "cpu_throttled_us") / 1e3 if seen else None,
         gc_cycles=int(sum(np.nansum(one) for one in cycles)) if cycles else None,
-        cpu_mean=float(np.nanmean(usage)) / TICK_US if seen else None,
+        # A tick that the collector missed is counted in the next one.
+        cpu_mean=float(np.nansum(usage)) / (recording.ticks * TICK_US) if seen else None,
         cpu_peak_100ms=float(np.nanmax(usage)) / TICK_US if seen else None,
     )
 

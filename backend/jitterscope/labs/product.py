@@ -15,7 +15,6 @@ from jitterscope.labs.errors import LabError
 from jitterscope.recordings import file
 from jitterscope.recordings.model import Recording
 
-
 Answer = TypeVar("Answer")
 
 

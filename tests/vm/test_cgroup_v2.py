@@ -1,0 +1,22 @@
+"""The collector on Debian's 6.1 kernel with cgroup v2, in qemu."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jitterscope.labs.vm.cgroup_v2 import compare
+
+
+@pytest.mark.timeout(600)
+def test_samples_add_up_to_the_kernels_counters(tmp_path: Path) -> None:
+    seen = compare(tmp_path, print, quota_us=20_000, period_us=100_000, busy_s=6)
+    assert seen.kernel_release.startswith("6.1.")
+    assert seen.facts["node.cgroup_version"] == "2"
+    assert (seen.facts["cpu.quota_us"], seen.facts["cpu.period_us"]) == ("20000", "100000")
+    assert seen.sources["cgroup_cpu"] == "SOURCE_STATE_ACTIVE"
+    # The busy loop was throttled in most of its periods, or there is nothing to compare.
+    assert seen.kernel["nr_throttled"] > 30
+    assert seen.kernel["throttled_usec"] > 1_000_000
+    assert seen.collector == seen.kernel
