@@ -61,6 +61,9 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if _, err := os.Stat(*collector); err != nil {
+		fail(fmt.Errorf("%w; make build builds it", err))
+	}
 
 	var results []result
 	for _, text := range strings.Split(*groups, ",") {
