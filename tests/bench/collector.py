@@ -1,0 +1,52 @@
+"""make bench-collector: what the collector costs the node, and what being observed costs a CoreDNS. Needs root.
+
+Part 1 makes cgroups of its own and runs the built collector beside a bare loop of the same reads. Part 2 serves a steady
+load from a CoreDNS while probes and packet capture are switched on and off. Both print what they measured and fail where
+a limit is passed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+COLLECTOR = ROOT / "bin" / "jitterscope-collector"
+
+
+def run(title: str, package: str, folder: Path, arguments: list[str]) -> bool:
+    """Build a benchmark and run it; True where it kept its limits."""
+    binary = folder / package.replace("/", "-")
+    subprocess.run(["go", "build", "-o", binary, f"./{package}"], cwd=ROOT / "collector", check=True)
+    print(f"\n{title}", flush=True)
+    return subprocess.run([binary, *arguments], cwd=ROOT / "collector", check=False).returncode == 0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=int, default=30, help="how long to measure each number of cgroups")
+    parser.add_argument("--groups", default="100,500", help="numbers of cgroups, comma-separated")
+    parser.add_argument("--qps", type=float, default=5000, help="queries per second of part 2")
+    parser.add_argument("--part", choices=["cgroups", "overhead"], help="only this part")
+    arguments = parser.parse_args()
+    if os.geteuid() != 0:
+        sys.exit("bench-collector makes cgroups and loads probes: run it as root")
+    kept = True
+    with tempfile.TemporaryDirectory(prefix="jitterscope-bench-") as name:
+        folder = Path(name)
+        if arguments.part != "overhead":
+            options = ["--collector", str(COLLECTOR), "--seconds", str(arguments.seconds), "--groups", arguments.groups]
+            kept &= run("The collector beside a bare loop of the same reads", "bench", folder, options)
+        if arguments.part != "cgroups":
+            options = ["--qps", str(arguments.qps)]
+            kept &= run("CPU time that observation adds to a CoreDNS", "bench/overhead", folder, options)
+    if not kept:
+        sys.exit("a limit was passed; see above")
+
+
+if __name__ == "__main__":
+    main()
