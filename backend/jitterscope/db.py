@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import psycopg
 import structlog
-from sqlalchemy import Engine, MetaData, create_engine, make_url, text
+from sqlalchemy import Engine, MetaData, create_engine, event, make_url, text
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.orm import DeclarativeBase, Session
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from jitterscope.settings import settings
 
@@ -51,11 +56,10 @@ def make_engine(url: str, pool_size: int = 5) -> Engine:
     if not url:
         raise RuntimeError("JITTERSCOPE_DATABASE_URL is not set: give the URL of the PostgreSQL database")
     timeout_ms = int(settings().database_statement_timeout_s * 1000)
-    return create_engine(
+    created = create_engine(
         make_url(url).set(drivername="postgresql+psycopg"),
         pool_size=pool_size,
         max_overflow=pool_size,
-        pool_pre_ping=True,
         pool_recycle=1800,
         connect_args={
             "connect_timeout": 10,
@@ -64,6 +68,29 @@ def make_engine(url: str, pool_size: int = 5) -> Engine:
             " -c idle_in_transaction_session_timeout=120000",
         },
     )
+    event.listen(created, "checkin", _note_use)
+    event.listen(created, "checkout", _check_idle)
+    return created
+
+
+# A connection that was in use this long ago is taken as alive; one that was idle for longer is asked first.
+_TRUST_S = 1.0
+
+
+def _note_use(_connection: object, record: ConnectionPoolEntry) -> None:
+    record.info["used"] = time.monotonic()
+
+
+def _check_idle(connection: DBAPIConnection, record: ConnectionPoolEntry, _proxy: object) -> None:
+    """Ask before use whether the server is still there: after a restart of it nobody meets a dead connection."""
+    used = record.info.get("used")
+    if used is None or time.monotonic() - used < _TRUST_S:
+        return
+    try:
+        connection.cursor().execute("SELECT 1")
+        connection.rollback()
+    except psycopg.Error as error:
+        raise InvalidatePoolError("the server was restarted") from error  # the pool makes other connections
 
 
 def dispose() -> None:
@@ -88,9 +115,10 @@ def organization_session(organization_id: int) -> Iterator[Session]:
     """One transaction that sees and writes rows of this organization only. Commits at the end of the block."""
     with _transaction() as session:
         session.info["organization_id"] = organization_id
-        session.execute(
-            text("SELECT set_config(:name, :value, true)"), {"name": ORGANIZATION_GUC, "value": str(organization_id)}
-        )
+        connection = session.connection().connection.driver_connection
+        assert isinstance(connection, psycopg.Connection)
+        with connection.pipeline():  # BEGIN and this travel together
+            connection.execute("SELECT set_config(%s, %s, true)", (ORGANIZATION_GUC, str(organization_id)))
         yield session
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
+import psycopg
 import redis.exceptions
 import structlog
 from fastapi import FastAPI, Request
@@ -90,7 +91,9 @@ def problem_for(error: Exception) -> Problem:
         return _validation(error)
     if isinstance(error, HTTPException):
         return _http(error)
-    if isinstance(error, OperationalError | PoolTimeout) or (
+    # psycopg's own: hot paths use the driver below SQLAlchemy.
+    lost = OperationalError | PoolTimeout | psycopg.OperationalError | psycopg.InterfaceError
+    if isinstance(error, lost) or (
         isinstance(error, DBAPIError) and error.connection_invalidated
     ):
         log.warning("database_unavailable", error=str(getattr(error, "orig", None) or error)[:300])

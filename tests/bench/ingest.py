@@ -131,7 +131,7 @@ def measure_read(arguments: argparse.Namespace, folder: Path) -> list[Row]:
 
         def ours() -> bytes:
             return js.get(
-                "/api/v1/series/query", resource=resource, metric="cpu_usage_us", points=points,
+                "/api/v1/series/query", resource=resource, metric="cpu_usage_us", points=points, mean="false",
                 to=_iso(end_us), **{"from": _iso(workload.start_us)},
             )  # fmt: skip
 
@@ -181,7 +181,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cgroups", type=int, default=400, help="15 series each")
     parser.add_argument("--ticks", type=int, default=6000, help="per series, a multiple of 600")
-    parser.add_argument("--shapes", type=int, nargs="+", default=[20, 600], help="samples a series in a request")
+    parser.add_argument("--shapes", type=int, nargs="*", default=[20, 600], help="samples a series in a request")
     parser.add_argument("--senders", type=int, default=2, help="connections at once")
     parser.add_argument("--rounds", type=int, default=5, help="alternations between the two")
     parser.add_argument("--hours", type=float, default=24, help="length of the series that is read; 0: no read")

@@ -1,4 +1,4 @@
-"""Fixed-width big-endian bit packing of unsigned integers, many rows at once."""
+"""Fixed-width big-endian bit packing of unsigned integers, many at once."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 U64Array = NDArray[np.uint64]
+I64Array = NDArray[np.int64]
 ByteArray = NDArray[np.uint8]
 
 # A value and its bit offset within a byte must fit one 64-bit window.
@@ -30,15 +31,27 @@ def pack_rows(values: U64Array, width: int) -> ByteArray:
     return np.packbits(bits.reshape(rows, count * width), axis=1)
 
 
-def unpack_at(data: ByteArray, offsets: NDArray[np.int64], count: int, width: int) -> U64Array:
-    """Read `count` values of `width` bits at each byte offset of `data`; gives (len(offsets), count).
+class BitReader:
+    """Reads values anywhere in `data`, which must go on for 8 bytes beyond the last value."""
 
-    `data` must be readable for 8 bytes beyond the last packed byte.
-    """
-    if width == 0:
-        return np.zeros((len(offsets), count), np.uint64)
-    bit = np.arange(count, dtype=np.int64) * width
-    window = np.lib.stride_tricks.sliding_window_view(data, 8)
-    raw = window[offsets[:, None] + (bit >> 3)[None, :]].view(">u8")[:, :, 0].astype(np.uint64)
-    shift = (64 - width - (bit & 7)).astype(np.uint64)
-    return np.asarray((raw >> shift) & np.uint64((1 << width) - 1), np.uint64)
+    def __init__(self, data: bytes) -> None:
+        # A 64-bit word at every byte: a view with a stride of one byte.
+        self._words = np.ndarray((max(0, len(data) - 7),), ">u8", data, strides=(1,))
+
+    def read(self, bit: I64Array, width: I64Array) -> I64Array:
+        """The values of `width` bits (0 to 56) that begin at `bit`; parallel arrays."""
+        words = self._words[bit >> 3].astype(np.uint64)
+        # Width 0 would shift by 64, which is not defined: it is masked away below.
+        words >>= ((64 - width - (bit & 7)) & 63).view(np.uint64)
+        words &= (np.uint64(1) << width.view(np.uint64)) - np.uint64(1)
+        values: I64Array = words.view(np.int64)
+        return values
+
+    def read_rows(self, offset: I64Array, count: int, width: int) -> I64Array:
+        """`count` values of one width (1 to 56) from each byte offset; gives (len(offset), count)."""
+        bit = np.arange(count, dtype=np.int64) * width
+        words = self._words[offset[:, None] + (bit >> 3)].astype(np.uint64)
+        words >>= (64 - width - (bit & 7)).astype(np.uint64)
+        words &= np.uint64((1 << width) - 1)
+        values: I64Array = words.view(np.int64)
+        return values

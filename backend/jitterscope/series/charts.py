@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from jitterscope.series import read_distributions, read_ticks, rollups
 from jitterscope.series.quantiles import BUCKETS, quantiles_us
+from jitterscope.series.read_ticks import Scope
 from jitterscope.series.rollups import Level, Rollup
 from jitterscope.series.types import TICK_US, FloatArray
 from jitterscope.series.window import Window
@@ -49,16 +50,16 @@ class QuantileChart:
 
 
 def chart(
-    session: Session,
-    organization_id: int,
-    resource_ids: Sequence[int],
+    scope: Scope,
     series: Sequence[int],
     from_us: int,
     to_us: int,
     points: int,
     tick_us: int = TICK_US,
+    *,
+    means: bool = True,
 ) -> dict[int, Chart]:
-    """At most `points` (+1 for alignment) points of each series id in [from_us, to_us).
+    """At most `points` (+1 for alignment) points of each series id in [from_us, to_us). Means cost a third of the time.
 
     Ticks where they are few enough for the points, else 1 s or 1 min rollups; what is not rolled up yet comes from
     ticks. Where ticks have been removed by retention, the finest rollup that is left is used.
@@ -67,7 +68,7 @@ def chart(
     step_us = -(-span_us // points)
     level = next((level for level in reversed(rollups.LEVELS) if level.step_us <= step_us), None)
     if tick_us < TICK_US or level is None:
-        found = _of_ticks(session, organization_id, resource_ids, series, from_us, to_us, step_us, tick_us)
+        found = _of_ticks(scope, series, from_us, to_us, step_us, tick_us)
         if len(found) == len(series) or tick_us < TICK_US:
             return found
         levels = list(rollups.LEVELS)
@@ -79,7 +80,7 @@ def chart(
         at_once = max(1, _MAX_STEPS // (span_us // one.step_us + 1))
         for at in range(0, len(missing), at_once):
             part = missing[at : at + at_once]
-            found |= _of_rollups(session, organization_id, resource_ids, part, from_us, to_us, step_us, one)
+            found |= _of_rollups(scope, part, from_us, to_us, step_us, one, means)
     return found
 
 
@@ -101,9 +102,7 @@ def quantile_chart(session: Session, series: int, from_us: int, to_us: int, poin
 
 
 def _of_ticks(
-    session: Session,
-    organization_id: int,
-    resource_ids: Sequence[int],
+    scope: Scope,
     series: Sequence[int],
     from_us: int,
     to_us: int,
@@ -112,7 +111,7 @@ def _of_ticks(
 ) -> dict[int, Chart]:
     factor = max(1, -(-step_us // tick_us))
     window = Window.around(from_us - from_us % (factor * tick_us), to_us, tick_us)
-    found = read_ticks.read(session, organization_id, resource_ids, series, window)
+    found = read_ticks.read(scope, series, window)
     charts: dict[int, Chart] = {}
     for identity, values in found.items():
         rollup = rollups.roll_ticks(values[None, :], factor)
@@ -121,14 +120,13 @@ def _of_ticks(
 
 
 def _of_rollups(
-    session: Session,
-    organization_id: int,
-    resource_ids: Sequence[int],
+    scope: Scope,
     series: Sequence[int],
     from_us: int,
     to_us: int,
     step_us: int,
     level: Level,
+    means: bool,
 ) -> dict[int, Chart]:
     if not series:
         return {}
@@ -136,11 +134,11 @@ def _of_rollups(
     window = Window.around(from_us - from_us % (factor * level.step_us), to_us, level.step_us)
     # What landed is read first: compaction may move it to rollups meanwhile. Seen twice, it changes no extreme and
     # no mean.
-    landed = _landed(session, organization_id, resource_ids, series, window, level)
-    rollup = rollups.read(session, level, series, window.start_us, window.ticks)
+    landed = _landed(scope, series, window, level)
+    rollup = rollups.read(scope.session, level, series, window.start_us, window.ticks, totals=means)
     for row, first, part in landed:
         rollup.add(row, first, part)
-    coarse = rollups.roll_up(rollup, factor)
+    coarse = rollups.roll_up(rollup, factor, totals=means)
     return {
         identity: _as_chart(coarse, row, window.start_us, factor * level.step_us, _RESOLUTIONS[level.step_us])
         for row, identity in enumerate(series)
@@ -149,23 +147,19 @@ def _of_rollups(
 
 
 def _landed(
-    session: Session,
-    organization_id: int,
-    resource_ids: Sequence[int],
+    scope: Scope,
     series: Sequence[int],
     window: Window,
     level: Level,
 ) -> list[tuple[int, int, Rollup]]:
     """(row, first step, rollup) of what compaction has not reached yet; the rest has rollups."""
-    first_us = read_ticks.first_landed_us(session, resource_ids, window)
+    first_us = read_ticks.first_landed_us(scope, window)
     if first_us is None:
         return []
     first = max(0, first_us - window.start_us) // level.step_us
     start_us = window.start_us + first * level.step_us
-    found = read_ticks.read(
-        session, organization_id, resource_ids, series, Window.around(start_us, window.end_us, TICK_US),
-        landed_only=True,
-    )  # fmt: skip
+    rest = Window.around(start_us, window.end_us, TICK_US)
+    found = read_ticks.read(scope, series, rest, landed_only=True)
     factor = level.step_us // TICK_US
     result: list[tuple[int, int, Rollup]] = []
     for row, identity in enumerate(series):

@@ -8,103 +8,123 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from jitterscope.series.bitpack import packed_size, unpack_at
+from jitterscope.series.bitpack import BitReader, I64Array, packed_size
 from jitterscope.series.packed_format import BLOCK, CONSTANT, DIFFERENCES, EXCEPTIONS, FIRST, HEADER, POWERS, PRESENCE
 from jitterscope.series.types import FloatArray
 
-I64Array = NDArray[np.int64]
 ByteArray = NDArray[np.uint8]
 
 
 @dataclass(slots=True)
 class _Segment:
+    """Where the parts of a payload are, in bytes of all payloads joined."""
+
     flags: int
     scale: int
     shift: int
+    base_width: int
     base: int
     first: int
     ticks: int
     bitmap_at: int
+    widths_at: int
     blocks: int
-
-
-@dataclass(slots=True)
-class _Gathered:
-    """Blocks of all segments, so that blocks of one width are unpacked together, whatever segment they are of."""
-
-    offsets: list[I64Array]
-    widths: list[I64Array]
-    bases: list[I64Array]
-    exception_at: list[I64Array]
-    exception_codes: list[I64Array]
-    blocks: int = 0
+    bases_at: int
+    exceptions: int = 0
+    exception_width: int = 0
+    positions_at: int = 0
+    data_at: int = 0
 
 
 def decode_many(payloads: Sequence[bytes], tick_counts: Sequence[int]) -> list[FloatArray]:
-    """The values of each payload of `packed_encode.encode_rows`; NaN where missing."""
-    # The tail makes the last value's 64-bit window readable.
-    data = np.frombuffer(b"".join((*payloads, b"\0" * 8)), np.uint8)
-    gathered = _Gathered([], [], [], [], [])
+    """The values of each payload of `packed_encode.encode_rows`; NaN where missing.
+
+    What all of them have of one kind (bases, exceptions, blocks) is read in one step.
+    """
+    joined = b"".join((*payloads, b"\0" * 8))  # the tail makes the last value's 64-bit window readable
+    data = np.frombuffer(joined, np.uint8)
     segments: list[_Segment] = []
     start = 0
     for payload, ticks in zip(payloads, tick_counts, strict=True):
-        segments.append(_read_head(data, start, payload, ticks, gathered))
+        segments.append(_head(joined, start, ticks))
         start += len(payload)
-    return _finish(data, segments, _unpack(data, gathered))
+    return _finish(data, segments, _integers(BitReader(joined), data, [one for one in segments if one.blocks]))
 
 
-def _read_head(data: ByteArray, start: int, payload: bytes, ticks: int, gathered: _Gathered) -> _Segment:
-    flags, scale, shift, base_width, base = HEADER.unpack_from(payload)
+def _head(joined: bytes, start: int, ticks: int) -> _Segment:
+    flags, scale, shift, base_width, base = HEADER.unpack_from(joined, start)
     at = start + HEADER.size
     first = 0
     if flags & DIFFERENCES:
-        first = FIRST.unpack_from(payload, HEADER.size)[0]
+        first = FIRST.unpack_from(joined, at)[0]
         at += FIRST.size
-    segment = _Segment(flags, scale, shift, base, first, ticks, at, 0)
+    bitmap_at = at
     if flags & PRESENCE:
         at += (ticks + 7) // 8
-    if flags & CONSTANT:
-        return segment
-    segment.blocks = blocks = -(-ticks // BLOCK)
-    widths = data[at : at + blocks].astype(np.int64)
-    at += blocks
-    bases = unpack_at(data, np.array([at]), blocks, base_width)[0].astype(np.int64) + base
-    at += packed_size(blocks, base_width)
+    blocks = 0 if flags & CONSTANT else -(-ticks // BLOCK)
+    bases_at = at + blocks
+    segment = _Segment(flags, scale, shift, base_width, base, first, ticks, bitmap_at, at, blocks, bases_at)
+    at = bases_at + packed_size(blocks, base_width)
     if flags & EXCEPTIONS:
-        at = _read_exceptions(data, at, blocks, gathered)
-    sizes = widths * (BLOCK // 8)
-    gathered.offsets.append(at + np.cumsum(sizes) - sizes)
-    gathered.widths.append(widths)
-    gathered.bases.append(bases)
-    gathered.blocks += blocks
+        segment.exceptions = sum(joined[at : at + blocks])
+        segment.exception_width = joined[at + blocks]
+        segment.positions_at = at + blocks + 1
+        at = segment.positions_at + segment.exceptions + packed_size(segment.exceptions, segment.exception_width)
+    segment.data_at = at
     return segment
 
 
-def _read_exceptions(data: ByteArray, at: int, blocks: int, gathered: _Gathered) -> int:
-    counts = data[at : at + blocks].astype(np.int64)
-    width = int(data[at + blocks])
-    at += blocks + 1
-    total = int(counts.sum())
-    block = np.repeat(np.arange(blocks), counts) + gathered.blocks
-    gathered.exception_at.append(block * BLOCK + data[at : at + total])
-    at += total
-    gathered.exception_codes.append(unpack_at(data, np.array([at]), total, width)[0].astype(np.int64))
-    return at + packed_size(total, width)
-
-
-def _unpack(data: ByteArray, gathered: _Gathered) -> I64Array:
-    """Integers of all gathered blocks, one after the other."""
-    if not gathered.offsets:
+def _integers(reader: BitReader, data: ByteArray, segments: list[_Segment]) -> I64Array:
+    """The blocks of all segments, one after the other, as integers with base and exceptions added."""
+    if not segments:
         return np.empty(0, np.int64)
-    offset, width = np.concatenate(gathered.offsets), np.concatenate(gathered.widths)
-    integers = np.repeat(np.concatenate(gathered.bases)[:, None], BLOCK, axis=1)
-    for bits in np.unique(width[width > 0]).tolist():
-        members = np.flatnonzero(width == bits)
-        integers[members] += unpack_at(data, offset[members], BLOCK, bits).astype(np.int64)
+    blocks = _column(segments, "blocks")
+    widths = data[_ranges(_column(segments, "widths_at"), blocks)].astype(np.int64)
+    base_widths = np.repeat(_column(segments, "base_width"), blocks)
+    number = _ranges(np.zeros(len(segments), np.int64), blocks)  # of each block in its segment
+    bases = reader.read(np.repeat(_column(segments, "bases_at") * 8, blocks) + number * base_widths, base_widths)
+    bases += np.repeat(_column(segments, "base"), blocks)
+    sizes = widths * (BLOCK // 8)
+    ends = np.cumsum(sizes)
+    first_block = np.cumsum(blocks) - blocks
+    offsets = ends - sizes
+    offsets += np.repeat(_column(segments, "data_at") - offsets[first_block], blocks)
+    integers = np.repeat(bases, BLOCK).reshape(-1, BLOCK)
+    for width in np.unique(widths).tolist():
+        if width:  # blocks of zero bits are all base
+            members = np.flatnonzero(widths == width)
+            integers[members] += reader.read_rows(offsets[members], BLOCK, width)
     flat = integers.reshape(-1)
-    if gathered.exception_at:
-        flat[np.concatenate(gathered.exception_at)] += np.concatenate(gathered.exception_codes)
+    _add_exceptions(reader, data, segments, first_block, flat)
     return flat
+
+
+def _add_exceptions(
+    reader: BitReader, data: ByteArray, segments: list[_Segment], first_block: I64Array, flat: I64Array
+) -> None:
+    having = [index for index, segment in enumerate(segments) if segment.exceptions]
+    if not having:
+        return
+    chosen = [segments[index] for index in having]
+    blocks, exceptions = _column(chosen, "blocks"), _column(chosen, "exceptions")
+    positions_at = _column(chosen, "positions_at")
+    counts = data[_ranges(positions_at - 1 - blocks, blocks)]
+    block = np.repeat(_ranges(first_block[having], blocks), counts)
+    position = data[_ranges(positions_at, exceptions)]
+    width = np.repeat(_column(chosen, "exception_width"), exceptions)
+    number = _ranges(np.zeros(len(chosen), np.int64), exceptions)
+    codes = reader.read(np.repeat((positions_at + exceptions) * 8, exceptions) + number * width, width)
+    flat[block * BLOCK + position] += codes
+
+
+def _column(segments: Sequence[_Segment], name: str) -> I64Array:
+    return np.array([getattr(segment, name) for segment in segments], np.int64)
+
+
+def _ranges(starts: I64Array, lengths: I64Array) -> I64Array:
+    """start, start + 1, … start + length - 1 of each pair, one after the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(int(ends[-1]), dtype=np.int64) + np.repeat(starts - ends + lengths, lengths)
 
 
 def _finish(data: ByteArray, segments: list[_Segment], integers: I64Array) -> list[FloatArray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from jitterscope.series import codec, layouts
 from jitterscope.series.landing import driver
-from jitterscope.series.types import FloatArray
+from jitterscope.series.types import FloatArray, IntArray
 from jitterscope.series.window import Grid, Window
 
 _NODES = text("SELECT DISTINCT CASE node_id WHEN 0 THEN id ELSE node_id END FROM resources WHERE id = ANY(:ids)")
@@ -39,55 +40,52 @@ _SEGMENTS = (
 )
 
 
-def read(
-    session: Session,
-    organization_id: int,
-    resource_ids: Sequence[int],
-    series: Sequence[int],
-    window: Window,
-    *,
-    landed_only: bool = False,
-) -> dict[int, FloatArray]:
-    """The array of each series id that has a tick in the window. `resource_ids` are those that the series belong to.
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where to read: a session of the organization, and the nodes that the wanted series belong to."""
 
-    With `landed_only` only what is not compacted yet.
-    """
+    session: Session
+    organization_id: int
+    nodes: tuple[int, ...]
+
+
+def scope_of(session: Session, resource_ids: Sequence[int]) -> Scope:
+    """The scope of series of these resources."""
+    nodes = tuple(session.execute(_NODES, {"ids": list(resource_ids)}).scalars())
+    return Scope(session, session.info["organization_id"], nodes)
+
+
+def read(scope: Scope, series: Sequence[int], window: Window, *, landed_only: bool = False) -> dict[int, FloatArray]:
+    """The array of each series id that has a tick in the window; with `landed_only` only what is not compacted yet."""
     if not series or not window.ticks:
         return {}
     grid = Grid(window, list(series))
-    nodes = list(session.execute(_NODES, {"ids": list(resource_ids)}).scalars())
-    with driver(session).cursor(binary=True) as cursor:
+    with driver(scope.session).cursor(binary=True) as cursor:
         # Blocks first: compaction moves them to segments in one transaction, so that what leaves between the two
         # reads is seen in the second, and what is seen twice is the same.
-        _put_blocks(cursor, session, organization_id, nodes, grid, np.array(series, np.int64))
+        _put_blocks(cursor, scope, grid, np.array(series, np.int64))
         if not landed_only:
             _put_segments(cursor, grid, list(series))
     return grid.arrays()
 
 
-def first_landed_us(session: Session, resource_ids: Sequence[int], window: Window) -> int | None:
-    """Start of the earliest landing block of these resources' nodes that may reach into the window."""
-    nodes = list(session.execute(_NODES, {"ids": list(resource_ids)}).scalars())
-    with driver(session).cursor() as cursor:
-        found = cursor.execute(_FIRST, (nodes, window.earliest_row_us, window.end_us)).fetchone()
+def first_landed_us(scope: Scope, window: Window) -> int | None:
+    """Start of the earliest landing block of the nodes that may reach into the window."""
+    with driver(scope.session).cursor() as cursor:
+        found = cursor.execute(_FIRST, (list(scope.nodes), window.earliest_row_us, window.end_us)).fetchone()
     return None if found is None else found[0]
 
 
 def _put_blocks(
-    cursor: psycopg.Cursor[tuple[Any, ...]],
-    session: Session,
-    organization_id: int,
-    nodes: list[int],
-    grid: Grid,
-    series: np.ndarray[tuple[int], np.dtype[np.int64]],
+    cursor: psycopg.Cursor[tuple[Any, ...]], scope: Scope, grid: Grid, series: IntArray
 ) -> None:
-    window = grid.window
+    window, nodes = grid.window, list(scope.nodes)
     span = (window.earliest_row_us, window.end_us, window.step_us)
     used = [row[0] for row in cursor.execute(_LAYOUTS, (nodes, *span))]
     layout_column: list[int] = []
     position_column: list[int] = []
     series_column: list[int] = []
-    for layout_id, content in layouts.contents(session, organization_id, used).items():
+    for layout_id, content in layouts.contents(scope.session, scope.organization_id, used).items():
         positions = np.flatnonzero(np.isin(content, series))
         layout_column += [layout_id] * len(positions)
         position_column += positions.tolist()

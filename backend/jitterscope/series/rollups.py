@@ -59,6 +59,10 @@ class Rollup:
         if length <= 0:
             return
         here, there = slice(first + skip, first + skip + length), slice(skip, skip + length)
+        if not self.ticks[row, here].any():  # nothing there yet, as nearly always
+            for own, part in zip(self.parts, other.parts, strict=True):
+                own[row, here] = part[there]
+            return
         self.low[row, here] = np.fmin(self.low[row, here], other.low[there])
         self.high[row, here] = np.fmax(self.high[row, here], other.high[there])
         both = self.total[row, here] + other.total[there]
@@ -77,11 +81,13 @@ def roll_ticks(values: FloatArray, factor: int) -> Rollup:
     return Rollup(np.fmin.reduce(steps, axis=2), np.fmax.reduce(steps, axis=2), total, ticks)
 
 
-def roll_up(fine: Rollup, factor: int) -> Rollup:
-    """A coarser rollup of a finer one."""
+def roll_up(fine: Rollup, factor: int, *, totals: bool = True) -> Rollup:
+    """A coarser rollup of a finer one; without `totals` those stay NaN."""
     ticks = _folded(fine.ticks, factor, 0.0).sum(axis=2)
-    total = np.nansum(_folded(fine.total, factor, np.nan), axis=2)
-    total[ticks == 0] = np.nan
+    total: FloatArray = np.full(ticks.shape, np.nan)
+    if totals:
+        total = np.nansum(_folded(fine.total, factor, np.nan), axis=2)
+        total[ticks == 0] = np.nan
     return Rollup(
         np.fmin.reduce(_folded(fine.low, factor, np.nan), axis=2),
         np.fmax.reduce(_folded(fine.high, factor, np.nan), axis=2),
@@ -128,10 +134,13 @@ def read(
     steps: int,
     earliest_us: int | None = None,
     before_us: int | None = None,
+    *,
+    totals: bool = True,
 ) -> Rollup:
     """Combined rollups of a window that starts at `from_us` (a multiple of the level's step): arrays (series, steps).
 
     Only rows that start in [earliest_us, before_us) are read; by default all that reach into the window.
+    Without `totals` only the extremes are read: totals stay NaN, ticks are 1 where there is anything.
     """
     row_of = {identity: row for row, identity in enumerate(series)}
     result = Rollup.empty((len(series), steps))
@@ -139,15 +148,18 @@ def read(
     after_us = from_us - level.row_us - MAX_ROW_US if earliest_us is None else earliest_us - 1
     with driver(session).cursor(binary=True) as cursor:
         rows = cursor.execute(
-            f"SELECT series_id, start_us, tick_count, low, high, total, ticks FROM {level.table} "  # noqa: S608
-            "WHERE series_id = ANY(%b) AND start_us > %b AND start_us < %b",
+            f"SELECT series_id, start_us, tick_count, low, high{', total, ticks' if totals else ''} "  # noqa: S608
+            f"FROM {level.table} WHERE series_id = ANY(%b) AND start_us > %b AND start_us < %b",
             (list(series), after_us, to_us),
         ).fetchall()
+    columns = 4 if totals else 2
     payloads = [payload for row in rows for payload in row[3:]]
-    decoded = codec.decode_segments(payloads, [row[2] for row in rows for _ in range(4)])
+    decoded = codec.decode_segments(payloads, [row[2] for row in rows for _ in range(columns)])
     for number, (identity, start_us, *_) in enumerate(rows):
-        part = Rollup(*decoded[4 * number : 4 * number + 4])
-        result.add(row_of[identity], (start_us - from_us) // level.step_us, part)
+        low, high, *rest = decoded[columns * number : columns * (number + 1)]
+        total, ticks = rest or (np.full(len(low), np.nan), (~np.isnan(low)).astype(np.float64))
+        first = (start_us - from_us) // level.step_us
+        result.add(row_of[identity], first, Rollup(low, high, total, ticks))
     return result
 
 

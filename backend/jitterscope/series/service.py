@@ -36,7 +36,7 @@ def read_series(
     """
     wanted = _wanted(resource_ids, metrics)
     window = Window.around(from_us, to_us, step_us)
-    found = ticks.read(session, session.info["organization_id"], resource_ids, list(wanted), window)
+    found = ticks.read(ticks.scope_of(session, resource_ids), list(wanted), window)
     return {wanted[identity]: values for identity, values in found.items()}
 
 
