@@ -19,6 +19,11 @@ app = typer.Typer()
 
 StateDir = Annotated[Path, typer.Option(envvar="JITTERSCOPE_STATE_DIR", help="Where data, secrets and logs are kept.")]
 DEFAULT_STATE_DIR = REPOSITORY / ".run"
+# Settings of the caller that reach the service; everything else it decides by itself.
+PASSED_ON = (
+    "JITTERSCOPE_NOTIFY_ALLOW_PRIVATE_TARGETS", "JITTERSCOPE_INCIDENT_QUIET_S", "JITTERSCOPE_DIAGNOSIS_WINDOW_S",
+    "JITTERSCOPE_LOG_LEVEL",
+)  # fmt: skip
 
 
 @app.command()
@@ -37,7 +42,8 @@ def up(
     if collector and not COLLECTOR.exists():
         typer.echo(f"The collector is not built ({COLLECTOR}). Run `make build`, or use --no-collector.", err=True)
         raise typer.Exit(1)
-    stack = Stack(state_dir, port=port, collector=collector, database=database, say=say)
+    passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    stack = Stack(state_dir, port=port, collector=collector, database=database, say=say, environment=passed)
     try:
         stack.start()
     except (StartFailed, FlavourUnavailable, RuntimeError, OSError) as error:

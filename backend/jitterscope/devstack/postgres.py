@@ -23,7 +23,7 @@ from jitterscope.devstack.ports import free_port
 
 log = structlog.get_logger(__name__)
 LAUNCH = Path(__file__).with_name("launch.py")
-START_TIMEOUT_S = 60.0
+START_TIMEOUT_S = 120.0
 
 
 class StartFailed(RuntimeError):
@@ -41,7 +41,8 @@ class PostgresServer:
     ) -> None:
         self.folder = folder.resolve()
         self.flavour = flavour or flavours.selected()
-        self.pgdata = self.folder / "data"
+        # One data folder for each flavour: their formats differ.
+        self.pgdata = self.folder / ("data" if self.flavour.name == "embedded" else f"data-{self.flavour.name}")
         self.port = port or free_port()
         self.password = password or secrets.token_urlsafe(24)
         self.durable = durable

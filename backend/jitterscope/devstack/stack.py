@@ -226,7 +226,7 @@ class Stack:
         if self.state.urls.exists():
             self.organization_id = int(json.loads(self.state.urls.read_text())["organization_id"])
 
-    def _wait_ready(self, timeout_s: float = 60.0) -> None:
+    def _wait_ready(self, timeout_s: float = 180.0) -> None:
         deadline = time.monotonic() + timeout_s
         said = "no answer"
         while time.monotonic() < deadline:

@@ -61,7 +61,7 @@ class ValkeyServer:
         self.wait_ready()
         return self
 
-    def wait_ready(self, timeout_s: float = 20.0) -> None:
+    def wait_ready(self, timeout_s: float = 60.0) -> None:
         """Return once it answers a ping. Raises StartFailed."""
         deadline = time.monotonic() + timeout_s
         with redis.Redis.from_url(self.url, socket_timeout=2) as client:
