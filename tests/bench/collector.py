@@ -1,8 +1,8 @@
 """make bench-collector: what the collector costs the node, and what being observed costs a CoreDNS. Needs root.
 
-Part 1 makes cgroups of its own and runs the built collector beside a bare loop of the same reads. Part 2 serves a steady
-load from a CoreDNS while probes and packet capture are switched on and off. Both print what they measured and fail where
-a limit is passed.
+Part 1 makes cgroups of its own and runs the built collector beside a bare loop of the same reads. Part 2 serves a
+steady load from a CoreDNS while probes and packet capture are switched on and off. Both print what they measured and
+fail where a limit is passed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ def run(title: str, package: str, folder: Path, arguments: list[str]) -> bool:
     """Build a benchmark and run it; True where it kept its limits."""
     binary = folder / package.replace("/", "-")
     subprocess.run(["go", "build", "-o", binary, f"./{package}"], cwd=ROOT / "collector", check=True)
-    print(f"\n{title}", flush=True)
+    sys.stdout.write(f"\n{title}\n")
+    sys.stdout.flush()
     return subprocess.run([binary, *arguments], cwd=ROOT / "collector", check=False).returncode == 0
 
 
