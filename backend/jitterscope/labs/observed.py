@@ -29,8 +29,16 @@ def observed(recording: Recording, server_key: str) -> Figures:
         gc_cycles=int(sum(np.nansum(one) for one in cycles)) if cycles else None,
         # A tick that the collector missed is counted in the next one.
         cpu_mean=float(np.nansum(usage)) / (recording.ticks * TICK_US) if seen else None,
-        cpu_peak_100ms=float(np.nanmax(usage)) / TICK_US if seen else None,
+        cpu_peak_100ms=float(np.nanmax(usage / _ticks_covered(usage))) / TICK_US if seen else None,
     )
+
+
+def _ticks_covered(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """For each tick: itself and the missing ones directly before it, which its value counts too."""
+    index = np.arange(values.size)
+    known = np.where(np.isnan(values), -1, index)
+    before = np.concatenate([[-1], np.maximum.accumulate(known)[:-1]])
+    return np.asarray(index - before, dtype=np.float64)
 
 
 def missing_ticks(recording: Recording) -> int:

@@ -16,6 +16,8 @@ from jitterscope.recordings import file
 from jitterscope.recordings.model import Recording
 
 Answer = TypeVar("Answer")
+_PATIENCE_S = 5.0
+_LONGEST_CHECK_US = 900_000_000  # fits into one answer at full resolution
 
 
 class Product:
@@ -64,16 +66,29 @@ class Product:
         items = self._get("/resources", kind="cgroup", search=key, limit=50).json()["items"]
         return max((int(one["id"]) for one in items if one["key"] == key), default=None)
 
-    def has_ticks(self, resource_id: int, metric: str, from_us: int, to_us: int) -> bool:
-        """Whether any tick of the window is stored."""
+    def wait_until_stored(self, resource_id: int, metric: str, from_us: int, to_us: int) -> None:
+        """Until every tick of the window is stored, or no more have come for a while: some are never sampled."""
+        stored, since = -1, time.monotonic()
+        while stored < (to_us - from_us) // 100_000:
+            now = self._ticks(resource_id, metric, max(from_us, to_us - _LONGEST_CHECK_US), to_us)
+            if now > stored:
+                stored, since = now, time.monotonic()
+            elif time.monotonic() - since > _PATIENCE_S:
+                break
+            else:
+                time.sleep(0.5)
+        if stored <= 0:
+            raise LabError(f"The product stored nothing of resource {resource_id}: look at the collector's log.")
+
+    def _ticks(self, resource_id: int, metric: str, from_us: int, to_us: int) -> int:
         charts = self._get(
             "/series/query",
             resource=resource_id,
             metric=metric,
-            points=100,
+            points=10_000,
             **{"from": _instant(from_us), "to": _instant(to_us)},
         ).json()["series"]
-        return any(value is not None for chart in charts for value in chart["high"])
+        return sum(value is not None for chart in charts for value in chart["high"])
 
     def recording(self, resource_id: int, from_us: int, to_us: int) -> Recording:
         """Everything stored of the cgroup and its neighbours in the window."""

@@ -38,18 +38,16 @@ def expected_cause(variant: Variant) -> str:
 def watch(product: Product, variant: Variant, parameters: Parameters, record_to: Path | None, say: Say) -> Report:
     """Run the lab under a running product and report both accounts. `record_to` keeps the product's data."""
     product.check()
-    with tempfile.TemporaryDirectory(prefix="jitterscope-lab-") as folder:
-        with coredns_gc.bench(variant, parameters, Path(folder), say) as made:
-            key = made.cgroup.key
-            cgroup_id = product.wait_for(f"the cgroup {key}", lambda: product.cgroup_id(key), 30)
-            done = coredns_gc.run(made, say)
-            say("Asking the product")
-            product.wait_for(
-                "the whole run",
-                lambda: product.has_ticks(cgroup_id, "cpu_usage_us", done.to_us, done.to_us + 1_000_000),
-                30,
-            )
+    with (
+        tempfile.TemporaryDirectory(prefix="jitterscope-lab-") as folder,
+        coredns_gc.bench(variant, parameters, Path(folder), say) as made,
+    ):
+        key = made.cgroup.key
+        cgroup_id = product.wait_for(f"the cgroup {key}", lambda: product.cgroup_id(key), 30)
+        done = coredns_gc.run(made, say)
+        say("Waiting for the product's last word")
         time.sleep(max(0.0, done.to_us / 1e6 + _LAST_WORD_S - time.time()))
+        product.wait_until_stored(cgroup_id, "cpu_usage_us", done.from_us, done.to_us)
         return _report(product, variant, done, cgroup_id, made.server_key, record_to, say)
 
 
