@@ -21,6 +21,9 @@ class Diagnosis(Part):
 def diagnose(snapshot: Snapshot, causes: Iterable[Cause] | None = None) -> Diagnosis:
     """What is wrong with the subject of the snapshot. Deterministic; raises nothing on missing data."""
     known = {cause.id: cause for cause in (all_causes().values() if causes is None else causes)}
+    if snapshot.ticks < 1:
+        nothing = [NotEnoughData(cause=name, missing=[], reason="The window is empty.") for name in known]
+        return Diagnosis(findings=[], not_found=[], not_enough_data=nothing)
     results = {cause.id: cause.detect(snapshot) for cause in known.values()}
     found = sorted((r for r in results.values() if isinstance(r, Found)), key=lambda r: (-r.score, r.cause))
     primary: list[Found] = []

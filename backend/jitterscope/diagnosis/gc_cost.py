@@ -19,7 +19,7 @@ STRETCH = 3.0
 # Marking took 1.1 ms of CPU per live MB in the recordings of case 1; small objects and cold caches cost more.
 MOST_US_PER_BYTE = 0.003
 # A collector that runs for more than this share of the time does not rest.
-CONTINUOUS = 0.35
+CONTINUOUS = 0.3
 
 
 @dataclass(frozen=True, slots=True)

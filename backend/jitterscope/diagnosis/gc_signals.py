@@ -11,7 +11,7 @@ from jitterscope.diagnosis.signals import has, series
 from jitterscope.diagnosis.snapshot import Event, FloatArray, IntArray, ResourceView, Snapshot
 
 GC_EVENT = "go.gc_cycle"
-# A metrics page tells when a cycle ended. Under throttling one lasts half a second; this is how far back it may have begun.
+# A metrics page tells when a cycle ended. It may have begun so long before: throttled ones last about 0.5 s.
 ASSUMED_CYCLE_US = 1_000_000
 Source = Literal["uprobe", "metrics", "threads", "unknown"]
 

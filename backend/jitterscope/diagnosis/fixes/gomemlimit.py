@@ -19,7 +19,7 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found, verify: st
     if go is None:
         return []
     now = golang.memory_limit_bytes(go.view)
-    used = next((item.numbers["memory_bytes"] for item in found.evidence if item.id == "memory"), None)
+    used = golang.counted_memory_bytes(snapshot.subject, go.view)
     live = golang.heap_live_bytes(go.view) or used
     if now is None:
         return []

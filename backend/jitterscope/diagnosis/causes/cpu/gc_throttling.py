@@ -8,8 +8,16 @@ from jitterscope.diagnosis import wording as say
 from jitterscope.diagnosis.cause import Cause
 from jitterscope.diagnosis.causes.cpu import _common as common
 from jitterscope.diagnosis.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
-from jitterscope.diagnosis.fixes import cfs_burst, cpu_limit, go_memory, gomaxprocs, udp_sockets
-from jitterscope.diagnosis.golang import maxprocs
+from jitterscope.diagnosis.fixes import (
+    cfs_burst,
+    cpu_limit,
+    go_memory,
+    gomaxprocs,
+    gomemlimit,
+    patches,
+    udp_sockets,
+)
+from jitterscope.diagnosis.golang import at_memory_limit, maxprocs
 from jitterscope.diagnosis.signals import number
 from jitterscope.diagnosis.snapshot import Snapshot
 from jitterscope.diagnosis.stats import dose_response
@@ -204,7 +212,10 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
     if throttling.go is None:
         return []
     judged = throttling.of("gc")
+    at_limit = at_memory_limit(snapshot.subject, throttling.go.view)
     proposals = [
+        # Where GOMEMLIMIT starts the cycles, a higher one makes them rarer.
+        *(gomemlimit.propose(snapshot, throttling, found, patches.VERIFY)[:1] if at_limit else []),
         cpu_limit.for_gc(snapshot, throttling, judged, found),
         go_memory.fewer_cycles(snapshot, throttling, found),
         gomaxprocs.propose(snapshot, throttling, found),

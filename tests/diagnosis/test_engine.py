@@ -1,0 +1,146 @@
+"""Registry and engine: what they refuse, how they rank, how rivals are judged."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scenarios import SCENARIOS, built
+
+from jitterscope.diagnosis.cause import Cause
+from jitterscope.diagnosis.engine import diagnose
+from jitterscope.diagnosis.finding import Found, Impact, NotEnoughData, NotFound
+from jitterscope.diagnosis.registry import RegistryError, all_causes, check
+from jitterscope.diagnosis.simulate import EPOCH_US
+from jitterscope.diagnosis.snapshot import ResourceView, Snapshot
+
+EMPTY = Snapshot(EPOCH_US, 600, ResourceView(1, "cgroup", "/a", "/a"), ResourceView(0, "node", "n", "n"))
+
+
+def cause(name: str, result: Found | NotFound | NotEnoughData, rivals: tuple[str, ...] = ()) -> Cause:
+    return Cause(name, f"title of {name}", "s", "m", (), rivals, lambda _: result, lambda *_: [], ("f",), ("r",))
+
+
+def found(name: str, score: float) -> Found:
+    return Found(
+        cause=name, score=score, confidence="high", severity="warning", title=f"{name} it is", summary="s",
+        onset_us=1, last_us=2, impact=Impact(), evidence=[],
+    )  # fmt: skip
+
+
+def test_every_cause_is_where_its_id_says() -> None:
+    assert {"cpu/gc_throttling", "cpu/limit_too_low", "cpu/request_burst", "cpu/periodic_burst",
+            "cpu/memory_limit_gc_spiral"} <= set(all_causes())  # fmt: skip
+
+
+def test_the_registry_refuses_duplicates_and_unknown_rivals() -> None:
+    one = cause("a/b", NotFound(cause="a/b", reason="r"))
+    with pytest.raises(RegistryError, match="two causes have the id 'a/b'"):
+        check([one, one])
+    with pytest.raises(RegistryError, match="rivals that do not exist: c/d"):
+        check([replace(one, rivals=("c/d",))])
+    with pytest.raises(RegistryError, match="a/b"):
+        check([replace(one, rivals=("a/b",))])
+
+
+def test_of_rivals_the_better_speaks_and_lists_the_others() -> None:
+    causes = [
+        cause("x/one", found("x/one", 0.5), ("x/two", "x/three", "x/four")),
+        cause("x/two", found("x/two", 0.9), ("x/one", "x/three", "x/four")),
+        cause("x/three", NotFound(cause="x/three", reason="no 3", numbers={"n": 3.0})),
+        cause("x/four", NotEnoughData(cause="x/four", missing=["m"], reason="needs m")),
+        cause("y/other", found("y/other", 0.1)),
+    ]
+    diagnosis = diagnose(EMPTY, causes)
+    assert [item.cause for item in diagnosis.findings] == ["x/two", "y/other"]
+    judged = {rival.cause: rival for rival in diagnosis.findings[0].rivals}
+    assert {name: rival.status for name, rival in judged.items()} == {
+        "x/one": "not_ruled_out", "x/three": "ruled_out", "x/four": "not_enough_data"
+    }  # fmt: skip
+    assert judged["x/three"].numbers == {"n": 3.0}
+    assert "x/one it is" in judged["x/one"].reason
+    assert [item.cause for item in diagnosis.not_enough_data] == ["x/four"]
+
+
+def test_an_empty_snapshot_lacks_everything_and_breaks_nothing() -> None:
+    diagnosis = diagnose(EMPTY)
+    assert diagnosis.findings == []
+    assert {item.cause for item in diagnosis.not_enough_data} == set(all_causes())
+
+
+def test_what_is_missing_is_named_with_what_it_needs() -> None:
+    snapshot = replace(EMPTY, unavailable={"cgroup_cpu": "no cgroup file system (needs a mount of /sys/fs/cgroup)"})
+    assert "needs a mount" in diagnose(snapshot).not_enough_data[0].reason
+
+
+@pytest.mark.parametrize("ticks", [0, 1, 2, 5])
+def test_tiny_windows(ticks: int) -> None:
+    whole = built("gc_throttling/case 1")
+
+    def cut(view: ResourceView) -> ResourceView:
+        series = {name: values[:ticks] for name, values in view.series.items()}
+        return replace(view, series=series, distributions={}, queries=None, events=())
+
+    snapshot = replace(
+        whole, ticks=ticks, subject=cut(whole.subject), processes=tuple(map(cut, whole.processes)),
+        dns_servers=tuple(map(cut, whole.dns_servers)),
+    )  # fmt: skip
+    assert diagnose(snapshot).findings == []
+
+
+def test_garbage_facts_break_nothing() -> None:
+    whole = built("gc_throttling/case 1")
+
+    def spoil(view: ResourceView) -> ResourceView:
+        return replace(view, facts=tuple(replace(fact, value="x%$") for fact in view.facts))
+
+    snapshot = replace(
+        whole, node=spoil(whole.node), processes=tuple(map(spoil, whole.processes)),
+        dns_servers=tuple(map(spoil, whole.dns_servers)),
+    )  # fmt: skip
+    assert [item.cause for item in diagnose(snapshot).findings] == ["cpu/gc_throttling"]
+    assert diagnose(replace(snapshot, subject=spoil(whole.subject))).findings == []
+
+
+def test_an_ancestors_quota_counts() -> None:
+    """The limit is on the pod: its cgroup is throttled, the container inside has none."""
+    whole = built("gc_throttling/case 1")
+    container = replace(whole.subject, facts=(), series={"cpu_usage_us": whole.subject.series["cpu_usage_us"]})
+    pod = replace(whole.subject, id=9, key="/pod", name="/pod")
+    finding = diagnose(replace(whole, subject=container, ancestors=(pod,))).findings[0]
+    assert finding.cause == "cpu/gc_throttling"
+    assert any(ref.resource_id == 9 for item in finding.evidence for ref in item.series)
+
+
+def test_gaps_stay_gaps() -> None:
+    """Half of the ticks missing: no figure may come from filling them with zeros."""
+    whole = built("gc_throttling/case 1")
+    gone = np.arange(whole.ticks) % 2 == 0
+
+    def thin(view: ResourceView) -> ResourceView:
+        return replace(view, series={name: np.where(gone, np.nan, values) for name, values in view.series.items()})
+
+    full, half = diagnose(whole).findings[0], diagnose(replace(whole, subject=thin(whole.subject)))
+    assert full.impact.cpu_mean is not None
+    for finding in half.findings:
+        assert finding.impact.cpu_mean == pytest.approx(full.impact.cpu_mean, rel=0.15)
+
+
+def test_a_diagnosis_of_two_minutes_is_quick() -> None:
+    from jitterscope.diagnosis.simulate import Workload, simulate
+
+    snapshot = simulate(Workload(seconds=120, qps=2000, query_us=100, seed=3)).snapshot
+    diagnose(snapshot)
+    took = []
+    for _ in range(5):
+        fresh = replace(snapshot)  # a new object, so that nothing is remembered
+        began = time.process_time()
+        diagnose(fresh)
+        took.append(time.process_time() - began)
+    assert min(took) < 0.05
+
+
+def test_names_of_scenarios_are_unique() -> None:
+    assert len(SCENARIOS) == len({scenario.name for scenario in SCENARIOS.values()})

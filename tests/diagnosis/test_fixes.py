@@ -1,0 +1,184 @@
+"""Fixes are gated by facts: what is set is not proposed, what cannot help says why, patches fit the manager."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from recorded import snapshot as recorded
+from scenarios import built
+
+from jitterscope.diagnosis import golang
+from jitterscope.diagnosis.engine import diagnose
+from jitterscope.diagnosis.finding import Fix
+from jitterscope.diagnosis.fixes import patches
+from jitterscope.diagnosis.signals import read_cpu
+from jitterscope.diagnosis.snapshot import FactValue, ResourceView, Snapshot
+
+MIB = 1 << 20
+KUBERNETES = {
+    "workload.manager": "kubernetes",
+    "workload.namespace": "kube-system",
+    "workload.pod": "coredns-7c9f-x2",
+    "workload.container": "coredns",
+    "workload.owner": "ReplicaSet/coredns-7c9f",
+}
+
+
+def told(view: ResourceView, facts: dict[str, str | None]) -> ResourceView:
+    kept = tuple(fact for fact in view.facts if fact.name not in facts)
+    return replace(view, facts=kept + tuple(FactValue(k, v, 0) for k, v in facts.items() if v is not None))
+
+
+def case(
+    subject: dict[str, str | None] | None = None,
+    process: dict[str, str | None] | None = None,
+    node: dict[str, str | None] | None = None,
+) -> Snapshot:
+    """The recorded fault with other facts."""
+    whole = recorded("fault")
+    return replace(
+        whole,
+        subject=told(whole.subject, subject or {}),
+        processes=(told(whole.processes[0], process or {}),),
+        node=told(whole.node, node or {}),
+    )
+
+
+def fixes(snapshot: Snapshot) -> dict[str, Fix]:
+    return {fix.id: fix for fix in diagnose(snapshot).findings[0].fixes}
+
+
+def text(fix: Fix) -> str:
+    return "\n".join(patch.text for patch in fix.patches)
+
+
+def test_patches_for_kubernetes() -> None:
+    proposed = fixes(case(dict(KUBERNETES)))
+    limit = text(proposed["raise_cpu_limit"])
+    assert "kubectl -n kube-system patch deployment/coredns --type strategic" in limit
+    assert '{"name":"coredns","resources":{"limits":{"cpu":"2000m"}}}' in limit
+    assert "patch pod coredns-7c9f-x2 --subresource resize" in limit
+    assert '"cpu":"500m"' in proposed["raise_cpu_limit"].undo
+    assert any("1.35" in caveat for caveat in proposed["raise_cpu_limit"].caveats)
+    assert any("kubelet cannot set it" in caveat for caveat in proposed["cfs_burst"].caveats)
+    assert "resourceFieldRef" in text(proposed["gomaxprocs"])
+    assert "kubectl -n kube-system set env deployment/coredns -c coredns" in text(proposed["gomaxprocs"])
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({"workload.manager": "docker", "workload.container": "dns"}, "docker update --cpus 2 dns"),
+        ({"workload.manager": "systemd", "workload.container": "coredns.service"},
+         "systemctl set-property coredns.service CPUQuota=200%"),
+        ({"workload.manager": "none"}, "echo 200000 > /sys/fs/cgroup/cpu/jitterscope-lab-1/coredns/cpu.cfs_quota_us"),
+    ],
+)  # fmt: skip
+def test_patches_for_others(facts: dict[str, str | None], expected: str) -> None:
+    assert expected in text(fixes(case(facts))["raise_cpu_limit"])
+
+
+def test_cgroup_v2_is_written_differently() -> None:
+    proposed = fixes(case(node={"node.cgroup_version": "2"}))
+    assert 'echo "200000 100000" > /sys/fs/cgroup/jitterscope-lab-1/coredns/cpu.max' in text(
+        proposed["raise_cpu_limit"]
+    )
+    assert "echo 50000 > /sys/fs/cgroup/jitterscope-lab-1/coredns/cpu.max.burst" in text(proposed["cfs_burst"])
+
+
+def test_hostile_names_are_quoted() -> None:
+    whole = recorded("fault")
+    evil = replace(whole.subject, key="/a; rm -rf $HOME")
+    assert (
+        "'/sys/fs/cgroup/cpu/a; rm -rf $HOME'"
+        in patches.cpu_burst(whole, read_cpu(replace(whole, subject=evil)), 1).text
+    )
+
+
+def test_gogc_needs_room_for_the_heap() -> None:
+    def with_memory(limit_mib: int) -> Fix:
+        whole = case({"memory.limit_bytes": str(limit_mib * MIB)})
+        heap = {"go_heap_live_bytes": whole.subject.series["cpu_usage_us"] * 0 + 155 * MIB}
+        process = replace(whole.processes[0], series={**whole.processes[0].series, **heap})
+        return fixes(replace(whole, processes=(process,)))["gogc_off_gomemlimit"]
+
+    roomy, tight = with_memory(1000), with_memory(250)
+    assert roomy.verdict == "reduces"
+    assert "GOMEMLIMIT=800MiB" in text(roomy)
+    assert roomy.predicted_slow_ratio is not None
+    # The heap may grow by 645 MiB instead of 155 before a cycle starts.
+    assert roomy.predicted_slow_ratio.expected == pytest.approx(0.02533 * 155 / 645, rel=0.01)
+    assert any("spiral" in caveat for caveat in roomy.caveats)
+    assert tight.verdict == "cannot_help"
+    assert not tight.patches
+
+
+def test_what_is_set_is_not_proposed() -> None:
+    assert "gogc_off_gomemlimit" not in fixes(case(process={"go.env.GOGC": "off", "go.env.GOMEMLIMIT": "4GiB"}))
+    assert "gomaxprocs" not in fixes(case(process={"go.env.GOMAXPROCS": "1"}))
+    assert "cfs_burst" not in fixes(case({"cpu.burst_us": "50000"}))
+
+
+def test_burst_needs_a_kernel() -> None:
+    assert "cfs_burst" not in fixes(case({"cpu.burst_us": None}, node={"node.kernel": "5.10.0-28-amd64"}))
+    assert "cfs_burst" in fixes(case({"cpu.burst_us": None}, node={"node.kernel": "5.14.0"}))
+
+
+def test_gomaxprocs_at_the_limit_removes_it_from_one_cpu_on() -> None:
+    whole = built("gc_throttling/case 1")
+    many = told(whole.processes[0], {"go.env.GOMAXPROCS": None, "process.affinity_cpus": "8", "go.version": "1.23.4"})
+    snapshot = replace(whole, subject=told(whole.subject, {"cpu.quota_us": "200000"}), processes=(many,))
+    cpu = read_cpu(snapshot)
+    assert golang.maxprocs(many, cpu.limit, 8).value == 8
+    # The same stalls, had they happened at a limit of 2 with 8 threads.
+    from jitterscope.diagnosis.fixes import gomaxprocs
+    from jitterscope.diagnosis.throttling import analyse
+
+    finding = diagnose(whole).findings[0]
+    proposed = gomaxprocs.propose(snapshot, analyse(snapshot), finding)
+    assert proposed is not None
+    assert (proposed.title, proposed.verdict) == ("GOMAXPROCS=2", "removes")
+
+
+@pytest.mark.parametrize(
+    ("facts", "limit", "expected"),
+    [
+        ({"go.version": "1.23.4"}, 0.25, 8),
+        ({"go.version": "1.25.1"}, 0.25, 2),
+        ({"go.version": "1.25.1"}, 2.5, 3),
+        ({"go.version": "1.25.1"}, 20.0, 8),
+        ({"go.version": "1.25.1", "go.default_godebug": "containermaxprocs=0,updatemaxprocs=0"}, 2.5, 8),
+        ({"go.version": "1.25.1", "go.default_godebug": "containermaxprocs=0",
+          "go.env.GODEBUG": "containermaxprocs=1"}, 2.5, 3),
+        ({"go.version": "1.25.3", "go.automaxprocs": "v1.6.0"}, 2.5, 2),
+        ({"go.version": "1.20", "go.automaxprocs": "v1.5.3"}, 0.25, 1),
+        ({"go.version": "1.20", "go.env.GOMAXPROCS": "5", "go.automaxprocs": "v1.5.3"}, 0.25, 5),
+        ({"go.version": "1.20", "go.gomaxprocs": "3"}, 0.25, 3),
+    ],
+)  # fmt: skip
+def test_gomaxprocs_in_effect(facts: dict[str, str], limit: float, expected: int) -> None:
+    process = ResourceView(1, "process", "1:1", "x", facts=tuple(FactValue(k, v, 0) for k, v in facts.items()))
+    assert golang.maxprocs(process, limit, 8).value == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [("3GiB", 3 << 30), ("100", 100), ("512B", 512), ("off", None), ("12MB", None), ("", None), (None, None)],
+)
+def test_gomemlimit_is_read_as_go_reads_it(value: str | None, expected: int | None) -> None:
+    facts = () if value is None else (FactValue("go.env.GOMEMLIMIT", value, 0),)
+    assert golang.memory_limit_bytes(ResourceView(1, "process", "1:1", "x", facts=facts)) == expected
+
+
+def test_the_culprit_is_moved_out() -> None:
+    proposed = fixes(built("periodic_burst/beside a small heap"))
+    assert "python3.11" in proposed["own_cgroup"].title
+    assert proposed["own_cgroup"].verdict == "removes"
+    assert "echo 4712 >" in text(proposed["own_cgroup"])
+
+
+def test_a_spiral_gets_a_higher_limit() -> None:
+    proposed = fixes(built("memory_limit_gc_spiral/case 1 with GOMEMLIMIT"))
+    assert "GOMEMLIMIT=384MiB" in text(proposed["raise_gomemlimit"])
+    assert "unset GOMEMLIMIT" in text(proposed["unset_gomemlimit"])
