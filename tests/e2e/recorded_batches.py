@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import time
 from collections.abc import Iterator
+from functools import lru_cache
 
 import httpx
 import numpy as np
@@ -11,12 +13,13 @@ from numpy.typing import NDArray
 
 from jitterscope.diagnosis.sketch import bucket_of
 from jitterscope.ingest.pb import ingest_pb2 as pb
-from tests.diagnosis.recorded import ENVIRONMENT, STEP_US, Recording, load
+from tests.diagnosis.recorded import ENVIRONMENT, FOLDER, STEP_US, Recording, load
 from tests.support.batches import CGROUP, DNS_SERVER, PROCESS, BatchBuilder, now_us
 
 POD = "/kubepods/burstable/pod3f1d"
 CONTAINER = f"{POD}/coredns"
 TICKS_PER_BATCH = 20
+ZOOM_US = 10_000
 CPU = ("cpu_usage_us", "cpu_periods", "cpu_throttled_periods", "cpu_throttled_us")
 DNS = ("dns_queries", "dns_answers", "dns_slow")
 FACTS = {
@@ -33,6 +36,19 @@ FACTS = {
     },
     DNS_SERVER: {"dns.software": "coredns", "dns.version": "1.12.0", "dns.udp_sockets": "1"},
 }  # fmt: skip
+
+
+@lru_cache(maxsize=2)
+def recorded_zoom(variant: str) -> NDArray[np.float64]:
+    """CPU time of every 10 ms of a recording, µs; the reader of 100 ms ticks drops this detail."""
+    recording = load(variant)
+    with gzip.open(FOLDER / variant / "cpu.csv.gz", "rt") as lines:
+        cpu = np.loadtxt(lines, delimiter=",", dtype=np.int64)
+    ticks = len(recording.columns["cpu_usage_us"]) * STEP_US // ZOOM_US
+    edges = recording.start_us + np.arange(ticks + 1) * ZOOM_US
+    # Samples come every 10 ms but not on the grid: what was used is spread evenly between two of them.
+    used = np.interp(edges, cpu[:, 0] // 1000, cpu[:, 4] / 1000.0)
+    return np.asarray(np.diff(used))
 
 
 class RecordedNode:
@@ -70,6 +86,7 @@ class RecordedNode:
         builder.block({(container, name): part[name] for name in CPU}, start_us)
         builder.block({(server, name): part[name] for name in DNS}, start_us)
         builder.block({(process, "process_cpu_us"): part["cpu_usage_us"], (process, "go_gc_active_us"): self._gc(start_us, count)}, start_us)
+        self._zoom(builder, container, first, count)
         self._queries(builder, server, start_us, end_us)
         for cycle in self.recording.cycles:
             at_us = cycle.start_us + self.shift_us
@@ -82,6 +99,15 @@ class RecordedNode:
         for tick in np.flatnonzero(part["cpu_throttled_periods"] > 0):
             builder.batch.triggers.add(resource=container, reason="throttled", at_us=start_us + int(tick) * STEP_US)
         return builder.body()
+
+    def _zoom(self, builder: BatchBuilder, container: int, first: int, count: int) -> None:
+        """10 ms ticks of seconds with throttling, as a collector rings them ahead of the stall."""
+        usage = recorded_zoom(self.variant)
+        for at in range(first, first + count, 10):
+            second = slice(at, min(at + 10, first + count))
+            if self.recording.columns["cpu_throttled_periods"][second].any():
+                ticks = usage[second.start * 10 : second.stop * 10]
+                builder.block({(container, "cpu_usage_us"): ticks}, self.start_us + second.start * STEP_US, ZOOM_US)
 
     def _facts(self, builder: BatchBuilder, resources: dict[int, int]) -> None:
         known = {0: {"node.hostname": self.node, "node.cpus": "2", "node.kernel": "6.18.5", "node.cgroup_version": "1"}}

@@ -19,7 +19,7 @@ export function CodeBlock({ text, label, language }: CodeBlockProps): ReactEleme
       </figcaption>
       {/* A scrollable region must be reachable by keyboard. */}
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <pre className={styles["code"]} tabIndex={0} role="region" aria-label={label}>
+      <pre className={styles["code"]} data-wrap={language === "shell"} tabIndex={0} role="region" aria-label={label}>
         <code>{language === "diff" ? <DiffLines text={text} /> : text}</code>
       </pre>
     </figure>

@@ -9,7 +9,7 @@ export function Table({ label, children }: { label: string; children: ReactNode 
   return (
     // Focusable, so that a keyboard can scroll it.
     // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <div className={styles["scroll"]} tabIndex={0} role="region" aria-label={label}>
+    <div className={styles["scroll"]} tabIndex={0} role="group" aria-label={`${label}, scrollable`}>
       <table className={styles["table"]} aria-label={label}>
         {children}
       </table>

@@ -23,9 +23,9 @@ export function AccountMenu({ onHelp }: { onHelp: () => void }): ReactElement {
   return (
     <Menu
       trigger={
-        <Button kind="quiet" aria-label="Account and settings">
-          {(me?.actor ?? "?").charAt(0).toUpperCase()}
-          <span aria-hidden="true">▾</span>
+        <Button kind="quiet">
+          <span className="visually-hidden">Account and settings</span>
+          <span aria-hidden="true">{(me?.actor ?? "?").charAt(0).toUpperCase()} ▾</span>
         </Button>
       }
     >

@@ -42,9 +42,9 @@ export function Shell(): ReactElement {
         </nav>
         <div className={styles["right"]}>
           <LiveIndicator />
-          <button type="button" className={styles["palette"]} onClick={() => setPalette(true)} aria-label="Open the command palette" aria-keyshortcuts="Meta+K Control+K">
+          <button type="button" className={styles["palette"]} onClick={() => setPalette(true)} aria-keyshortcuts="Meta+K Control+K">
             <span>Search</span>
-            <kbd>{isMac() ? "⌘" : "Ctrl "}K</kbd>
+            <kbd aria-hidden="true">{isMac() ? "⌘" : "Ctrl "}K</kbd>
           </button>
           <AccountMenu onHelp={() => setHelp(true)} />
         </div>

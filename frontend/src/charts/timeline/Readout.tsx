@@ -5,7 +5,7 @@ import { clock, duration } from "@/lib/time";
 
 import { limitAt, type TimelineModel } from "./model";
 import styles from "./Timeline.module.css";
-import { slowestAnswer, spanStats, tickAt } from "./stats";
+import { medianLatencyUs, slowestAnswer, spanStats, tickAt } from "./stats";
 
 /** The numbers of the tick under the cursor. */
 export function Readout({ model, us }: { model: TimelineModel; us: number }): ReactElement {
@@ -49,7 +49,7 @@ export function Readout({ model, us }: { model: TimelineModel; us: number }): Re
           <div>
             <dt>Answers{stats.complete ? "" : " kept"}</dt>
             <dd>
-              {count(stats.answers)}, median {microseconds(stats.p50Us)}
+              {count(stats.answers)}, median {microseconds(medianLatencyUs(model, tick))}
             </dd>
           </div>
           <div data-tone={slowest.latencyUs > model.slowThresholdUs ? "hot" : undefined}>

@@ -1,4 +1,4 @@
-import { useCallback, useId, useMemo, useRef, useState, type KeyboardEvent, type ReactElement } from "react";
+import { useCallback, useDeferredValue, useId, useMemo, useRef, useState, type KeyboardEvent, type ReactElement } from "react";
 
 import { microseconds, significant } from "@/lib/format";
 import { span, type TimeView } from "@/lib/timeView";
@@ -83,6 +83,9 @@ export function Timeline(props: TimelineProps): ReactElement {
     }
   };
 
+  // The words may lag behind a moving hand; the picture may not.
+  const restingView = useDeferredValue(view);
+  const words = useMemo(() => summarize(model, restingView), [model, restingView]);
   const left = (us: number): number => ((us - view.fromUs) / span(view)) * 100;
   const visible = (us: number): boolean => us >= view.fromUs && us <= view.toUs;
   const lane = { widthPx, gutterPx, view, palette };
@@ -96,7 +99,7 @@ export function Timeline(props: TimelineProps): ReactElement {
         className={styles["lanes"]}
         role="application"
         aria-roledescription="timeline"
-        aria-label={summarize(model, view)}
+        aria-label={words}
         aria-describedby={helpId}
         // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         tabIndex={0}
@@ -105,19 +108,19 @@ export function Timeline(props: TimelineProps): ReactElement {
       >
         {widthPx > 0 && (
           <>
-            <h3 className={styles["laneTitle"]}>CPU in use, each bar one tick</h3>
+            <p className={styles["laneTitle"]}>CPU in use, each bar one tick</p>
             <Lane {...lane} heightPx={phone ? 130 : 170} y={cpuAxis} timeAxis={!hasDns && !hasGc} paint={paintCpu} />
             {hasGc && (
               <div className={styles["gcRow"]}>
-                <h3 className={styles["sideTitle"]} style={{ width: gutterPx }}>
+                <p className={styles["sideTitle"]} style={{ width: gutterPx }}>
                   GC
-                </h3>
+                </p>
                 <Lane {...lane} heightPx={hasDns ? 28 : 28 + TIME_AXIS_PX} y={null} timeAxis={!hasDns} paint={paintGc} />
               </div>
             )}
             {hasDns && (
               <>
-                <h3 className={styles["laneTitle"]}>DNS, each dot one answer</h3>
+                <p className={styles["laneTitle"]}>DNS, each dot one answer</p>
                 <Lane {...lane} heightPx={(phone ? 200 : 250) + TIME_AXIS_PX} y={dnsAxis} timeAxis paint={paintDns} />
               </>
             )}

@@ -19,7 +19,6 @@ export interface SpanStats {
   readonly answers: number;
   readonly slow: number;
   readonly failed: number;
-  readonly p50Us: number | null;
   readonly maxUs: number | null;
   /** True when every answer of the span was kept, so that counts of answers are exact. */
   readonly complete: boolean;
@@ -63,11 +62,13 @@ export function spanStats(model: TimelineModel, view: TimeView): SpanStats {
   const [from, to] = indexRange(answers.tUs, view);
   let slow = 0;
   let failed = 0;
+  let maxUs: number | null = null;
   for (let i = from; i < to; i += 1) {
-    if ((answers.latencyUs[i] as number) > model.slowThresholdUs) slow += 1;
+    const latencyUs = answers.latencyUs[i] as number;
+    if (latencyUs > model.slowThresholdUs) slow += 1;
+    if (maxUs === null || latencyUs > maxUs) maxUs = latencyUs;
     if (isFailure(answers.result[i] as number)) failed += 1;
   }
-  const latencies = answers.latencyUs.slice(from, to).sort();
   const cycles = overlapping(model.gc, view);
   return {
     view,
@@ -83,10 +84,16 @@ export function spanStats(model: TimelineModel, view: TimeView): SpanStats {
     answers: to - from,
     slow,
     failed,
-    p50Us: latencies.length > 0 ? (latencies[Math.floor((latencies.length - 1) / 2)] as number) : null,
-    maxUs: latencies.length > 0 ? (latencies[latencies.length - 1] as number) : null,
+    maxUs,
     complete: answers.truncated === 0 && answers.complete.some((one) => one.fromUs <= view.fromUs && one.toUs >= view.toUs),
   };
+}
+
+/** Median latency of the answers kept in a span: sorts them, so not for wide spans while the hand moves. */
+export function medianLatencyUs(model: TimelineModel, view: TimeView): number | null {
+  const [from, to] = indexRange(model.answers.tUs, view);
+  const latencies = model.answers.latencyUs.slice(from, to).sort();
+  return latencies[Math.floor((latencies.length - 1) / 2)] ?? null;
 }
 
 /** The tick that contains `us`; null where the picture has none. */

@@ -81,8 +81,10 @@ function CollectorRow({ collector }: { collector: Collector }): ReactElement {
         </p>
       )}
       <p className={styles["numbers"]}>
-        version {collector.version} · last batch <Time at={collector.last_seen_at} />, on the way {milliseconds(collector.delay_ms)} · latest tick{" "}
-        {milliseconds(collector.lateness_max_ms)} after its deadline · itself {cpus(collector.cpu_used)}, {bytes(collector.memory_bytes)} · {plural(collector.batches, "batch", "batches")}
+        version {collector.version} · last batch <Time at={collector.last_seen_at} />, on the way {milliseconds(collector.delay_ms)} ·{" "}
+        {collector.lateness_max_ms !== null && `latest tick ${milliseconds(collector.lateness_max_ms)} after its deadline · `}
+        {collector.cpu_used !== null && `itself ${cpus(collector.cpu_used)}, ${bytes(collector.memory_bytes)} · `}
+        {plural(collector.batches, "batch", "batches")}
         {collector.dropped_batches > 0 && (
           <strong className={styles["lost"]}> · {plural(collector.dropped_batches, "batch", "batches")} lost: its spool was full</strong>
         )}

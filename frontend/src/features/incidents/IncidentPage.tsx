@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useCallback, useMemo, useRef, type ReactElement } from "react";
 
 import { api, unwrap } from "@/api/client";
@@ -97,23 +97,36 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
         <Section title="Evidence" note="Measured in this window, each beside what chance alone would give.">
           <Evidence evidence={incident.evidence} onShow={show} />
         </Section>
-        <Section title="What else it could be" note="Causes that look the same, and what the data say about them.">
-          <Rivals rivals={incident.rivals} notEnoughData={incident.not_enough_data} />
-        </Section>
-        <Section title="Facts of the subject">
-          <SubjectFacts resourceId={incident.subject.resource_id} />
-        </Section>
-        <Section title="History">
-          <History history={incident.history} />
-          {incident.references.length > 0 && (
-            <div className={styles["references"]}>
-              <h3>Read more</h3>
+        <div className={styles["column"]}>
+          <Section title="What else it could be" note="Causes that look the same, and what the data say about them.">
+            <Rivals rivals={incident.rivals} notEnoughData={incident.not_enough_data} />
+          </Section>
+          <Section title="History">
+            <History history={incident.history} />
+          </Section>
+        </div>
+        <div className={styles["wide"]}>
+          <Section title="Facts of the subject" aside={<CauseLink incident={incident} />}>
+            <SubjectFacts resourceId={incident.subject.resource_id} />
+          </Section>
+        </div>
+        {incident.references.length > 0 && (
+          <div className={styles["wide"]}>
+            <Section title="Read more">
               <References references={incident.references} />
-            </div>
-          )}
-        </Section>
+            </Section>
+          </div>
+        )}
       </div>
     </Page>
+  );
+}
+
+function CauseLink({ incident }: { incident: Incident }): ReactElement {
+  return (
+    <Link to="/causes" search={{ cause: incident.cause }}>
+      About this cause: {incident.cause_title}
+    </Link>
   );
 }
 

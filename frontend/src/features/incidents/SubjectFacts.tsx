@@ -5,6 +5,8 @@ import { resourceFactsQuery, type ResourceDetail } from "@/api/resources";
 import { Async } from "@/widgets/Async";
 import { FactTable } from "@/widgets/FactTable";
 
+import styles from "./SubjectFacts.module.css";
+
 /** More than a few processes would bury what matters. */
 const MOST = 4;
 
@@ -18,11 +20,11 @@ export function SubjectFacts({ resourceId }: { resourceId: number }): ReactEleme
   return (
     <Async query={subject} label="Loading facts">
       {(resource) => (
-        <>
+        <div className={styles["columns"]}>
           {[resource, ...processes, ...servers].map((one) => (
             <FactTable key={one.id} facts={one.facts} caption={`${KINDS[one.kind] ?? one.kind}: ${one.name}`} />
           ))}
-        </>
+        </div>
       )}
     </Async>
   );

@@ -69,7 +69,11 @@ export function ResourcePage(): ReactElement {
 function History({ resource }: { resource: ResourceDetail }): ReactElement | null {
   const changed = resource.history.filter((fact) => resource.history.some((other) => other.name === fact.name && other.since !== fact.since)).toReversed();
   if (changed.length === 0) return null;
-  return <FactTable facts={changed} caption="What changed" />;
+  return (
+    <div style={{ marginTop: 20 }}>
+      <FactTable facts={changed} caption="What changed" />
+    </div>
+  );
 }
 
 function Incidents({ resourceId }: { resourceId: number }): ReactElement | null {

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery, type QueryKey } from "@tanstack/react-query";
-import { useCallback, useEffect, useMemo, useState, type Dispatch, type ReactElement, type SetStateAction } from "react";
+import { useCallback, useDeferredValue, useEffect, useMemo, useState, type Dispatch, type ReactElement, type SetStateAction } from "react";
 
 import { explain } from "@/api/problem";
 import { summarize } from "@/charts/timeline/summary";
@@ -73,6 +73,10 @@ export function TimelineView({ extent, triggerUs, startAtTrigger = true, load, p
     return () => window.removeEventListener("keydown", press);
   }, [setView, toTrigger]);
 
+  // The words may lag behind a moving hand; the picture may not.
+  const restingView = useDeferredValue(view);
+  const words = useMemo(() => (model === undefined ? "" : summarize(model, restingView)), [model, restingView]);
+
   if (model === undefined || overview === undefined) {
     if (base.isError) return <ErrorState {...explain(base.error)} onRetry={() => void base.refetch()} />;
     return (
@@ -107,7 +111,7 @@ export function TimelineView({ extent, triggerUs, startAtTrigger = true, load, p
       />
       <div className={styles["below"]}>
         {selection === null ? (
-          <p>{summarize(model, view)}</p>
+          <p>{words}</p>
         ) : (
           <p>
             <strong>Selected {duration(span(selection))}.</strong> {summarize(model, selection)}{" "}
@@ -127,7 +131,7 @@ export function TimelineView({ extent, triggerUs, startAtTrigger = true, load, p
         {model.answers.truncated > 0 && (
           <p className={styles["note"]}>{model.answers.truncated.toLocaleString("en-US")} answers are left out at this zoom; zoom in to see every one.</p>
         )}
-        <TickTable model={model} view={view} />
+        <TickTable model={model} view={restingView} />
       </div>
     </div>
   );

@@ -1,0 +1,149 @@
+"""A real stack with a real recording in it, and a real browser in front."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
+
+from jitterscope.devstack.stack import Stack
+from tests.e2e.recorded_batches import RecordedNode, ingest, wait_for_incident
+
+ROOT = Path(__file__).parents[2]
+DIST = ROOT / "frontend" / "dist" / "index.html"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+DESKTOP, PHONE = (1440, 1000), (390, 844)
+# Other suites may share the machine: waiting longer is never a wrong result.
+expect.set_options(timeout=20_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """The running product with one fault in it."""
+
+    stack: Stack
+    node: RecordedNode
+    incident_id: int
+    subject_id: int
+    title: str
+
+    @property
+    def url(self) -> str:
+        return self.stack.url
+
+    def client(self) -> httpx.Client:
+        """Signed in as an administrator by API token."""
+        headers = {"Authorization": f"Bearer {self.stack.create_api_token()}"}
+        return httpx.Client(base_url=self.url, headers=headers, timeout=30)
+
+
+@pytest.fixture(scope="session")
+def product() -> Iterator[Product]:
+    if not DIST.exists():
+        pytest.fail("frontend/dist is missing: run `make build` first")
+    with (
+        tempfile.TemporaryDirectory(prefix="jitterscope-e2e-") as folder,
+        Stack(Path(folder) / "state", collector=False, durable=False, owner_pid=os.getpid()) as stack,
+    ):
+        node = RecordedNode("fault")
+        ingest(stack.url, stack.create_ingest_token(), node)
+        with httpx.Client(base_url=stack.url, headers={"Authorization": f"Bearer {stack.create_api_token()}"}) as client:
+            incident = wait_for_incident(client)
+        yield Product(
+            stack, node, int(str(incident["id"])), int(str(dict(incident["subject"])["resource_id"])),  # type: ignore[call-overload]
+            str(incident["title"]),
+        )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    executable = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if executable is None:
+        pytest.fail("no Chromium found: `apt-get install chromium` (or `make deps` as root)")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, headless=True, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def signed_in(product: Product, browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with the cookies of somebody who signed in through the form."""
+    state = tmp_path_factory.mktemp("browser") / "state.json"
+    context = browser.new_context(base_url=product.url)
+    page = context.new_page()
+    sign_in(page, product)
+    context.storage_state(path=state)
+    context.close()
+    return state
+
+
+def sign_in(page: Page, product: Product) -> None:
+    """Through the form, as a person does."""
+    email, password = product.stack.admin
+    page.goto("/")
+    page.get_by_label("E-mail").fill(email)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", name="Incidents")).to_be_visible()
+
+
+@dataclass(slots=True)
+class Window:
+    """One browser window. `complaints` are console errors, warnings and uncaught exceptions."""
+
+    context: BrowserContext
+    page: Page
+    complaints: list[str]
+
+
+OpenWindow = Callable[..., Window]
+
+
+@pytest.fixture
+def open_window(product: Product, browser: Browser, signed_in: Path) -> Iterator[OpenWindow]:
+    """Opens windows that are closed, and must not have complained, when the test ends."""
+    opened: list[Window] = []
+
+    def open_(size: tuple[int, int] = DESKTOP, scheme: str = "dark", *, anonymous: bool = False) -> Window:
+        context = browser.new_context(
+            base_url=product.url, viewport={"width": size[0], "height": size[1]}, color_scheme=scheme,  # type: ignore[arg-type]
+            has_touch=size == PHONE, is_mobile=size == PHONE, storage_state=None if anonymous else signed_in,
+            permissions=["clipboard-read", "clipboard-write"],
+        )  # fmt: skip
+        window = Window(context, context.new_page(), [])
+        window.page.set_default_timeout(20_000)
+        window.page.on("console", lambda message: window.complaints.append(message.text) if message.type in ("error", "warning") else None)
+        window.page.on("pageerror", lambda error: window.complaints.append(str(error)))
+        opened.append(window)
+        return window
+
+    yield open_
+    for window in opened:
+        window.context.close()
+    assert [complaint for window in opened for complaint in window.complaints] == []
+
+
+@pytest.fixture
+def incident_page(open_window: OpenWindow, product: Product) -> Page:
+    """The incident's page with its picture drawn."""
+    page = open_window().page
+    page.goto(f"/incidents/{product.incident_id}")
+    expect(picture(page)).to_be_visible()
+    return page
+
+
+def picture(page: Page) -> Locator:
+    """The interactive picture."""
+    return page.get_by_role("application")

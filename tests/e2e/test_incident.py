@@ -1,0 +1,167 @@
+"""The way of a person through an incident: sign in, read, zoom to a tick, copy a fix, act."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import httpx
+import pytest
+from playwright.sync_api import Page, expect
+
+from jitterscope.kit.instant import parse_us
+from tests.e2e.conftest import OpenWindow, Product, picture, sign_in
+
+
+def view_us(page: Page) -> tuple[int, int]:
+    """The visible span as the URL has it."""
+    page.wait_for_url(re.compile(r"[?&]view="))
+    match = re.search(r"view=%?\"?(\d+)-(\d+)", page.url)
+    assert match is not None, page.url
+    return int(match[1]), int(match[2])
+
+
+def test_from_sign_in_to_a_copied_fix(open_window: OpenWindow, product: Product) -> None:
+    window = open_window(anonymous=True)
+    page = window.page
+    # The first question, whether somebody is signed in, is answered with 401: that is what the browser reports.
+    sign_in(page, product)
+    window.complaints.clear()
+    page.get_by_role("link", name=product.title).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(product.title)
+    expect(page.get_by_text("Slow answers")).to_be_visible()
+
+    expect(picture(page)).to_have_attribute("aria-label", re.compile(r"limit 0\.5 CPU.*GC cycle.*answers"))
+    page.get_by_role("button", name="Copy patch: Raise the CPU limit").click()
+    expect(page.get_by_text("Copied ✓")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    with product.client() as client:
+        fixes = client.get(f"/api/v1/incidents/{product.incident_id}").json()["fixes"]
+    assert copied == fixes[0]["patches"][0]["text"]
+    assert "cpu" in copied
+
+
+def test_zoom_to_a_tick_with_the_wheel(incident_page: Page, product: Product) -> None:
+    surface = picture(incident_page)
+    box = surface.bounding_box()
+    assert box is not None
+    incident_page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + 80)
+    for _ in range(40):
+        incident_page.mouse.wheel(0, -240)
+    expect(incident_page.get_by_text("ticks of 10 ms")).to_be_visible()
+    incident_page.wait_for_timeout(600)
+    from_us, to_us = view_us(incident_page)
+    assert 20_000 <= to_us - from_us <= 100_000, "the wheel zooms until a tick of 10 ms is wide"
+
+    # The same view again, from its link alone.
+    incident_page.reload()
+    expect(incident_page.get_by_text("ticks of 10 ms")).to_be_visible()
+    assert view_us(incident_page) == (from_us, to_us)
+
+    incident_page.get_by_role("button", name="All", exact=True).click()
+    expect(incident_page.get_by_text("ticks of 100 ms")).to_be_visible()
+
+
+def test_hovering_a_throttled_tick_tells_its_numbers(incident_page: Page, product: Product) -> None:
+    trigger = trigger_us(product)
+    throttled = product.node.first_throttled_us(trigger - 2_000_000)
+    incident_page.goto(f"/incidents/{product.incident_id}?view={throttled - 1_000_000}-{throttled + 1_500_000}")
+    surface = incident_page.locator("[data-mode=pan]")
+    box = surface.bounding_box()
+    assert box is not None
+    incident_page.mouse.move(box["x"] + box["width"] * 1.05 / 2.5, box["y"] + 60)
+    for text in ("CPU in 100 ms", "of limit", "Throttled", "Answers"):
+        expect(surface.get_by_text(text).first).to_be_visible()
+    expect(surface.get_by_text(re.compile("UTC"))).to_be_visible()
+
+
+def test_selecting_a_span_is_told_in_numbers_and_kept_in_the_link(incident_page: Page) -> None:
+    surface = incident_page.locator("[data-mode=pan]")
+    box = surface.bounding_box()
+    assert box is not None
+    y = box["y"] + 100
+    incident_page.keyboard.down("Shift")
+    incident_page.mouse.move(box["x"] + box["width"] * 0.3, y)
+    incident_page.mouse.down()
+    incident_page.mouse.move(box["x"] + box["width"] * 0.5, y, steps=5)
+    incident_page.mouse.up()
+    incident_page.keyboard.up("Shift")
+    expect(incident_page.get_by_text(re.compile(r"Selected 1 s|Selected 9\d\d ms"))).to_be_visible()
+    incident_page.wait_for_url(re.compile(r"[?&]sel="))
+    incident_page.get_by_role("button", name="Zoom to it").click()
+    expect(incident_page.get_by_text(re.compile(r"1\.2 s of"))).to_be_visible()
+    incident_page.get_by_role("button", name="Clear").click()
+    expect(incident_page.get_by_text("Selected 1 s")).to_be_hidden()
+
+
+def test_evidence_shows_where_its_number_comes_from(incident_page: Page) -> None:
+    evidence = incident_page.get_by_role("row").filter(has=incident_page.get_by_role("button", name="show")).first
+    expect(evidence).to_contain_text(re.compile(r"\d"))
+    evidence.get_by_role("button", name="show").click()
+    expect(incident_page.get_by_text(re.compile(r"^Selected"))).to_be_visible()
+
+
+def test_acknowledging_shows_at_once_and_can_be_undone(incident_page: Page, product: Product) -> None:
+    incident_page.get_by_role("button", name="Acknowledge", exact=True).click()
+    expect(incident_page.get_by_role("button", name="Unacknowledge")).to_be_visible(timeout=1000)
+    wait_for_state(product, "acknowledged")
+    incident_page.get_by_role("button", name="Undo").click()
+    expect(incident_page.get_by_role("button", name="Unacknowledge")).to_be_hidden()
+    wait_for_state(product, "open")
+
+
+def test_a_change_made_elsewhere_arrives_by_itself(incident_page: Page, product: Product) -> None:
+    expect(incident_page.get_by_text("live", exact=True)).to_be_visible()
+    with product.client() as client:
+        client.post(f"/api/v1/incidents/{product.incident_id}/note", json={"note": "looked at the heap profile"}).raise_for_status()
+    expect(incident_page.get_by_text("looked at the heap profile")).to_be_visible()
+
+
+def test_an_ended_session_leads_to_sign_in_and_back(open_window: OpenWindow, product: Product) -> None:
+    window = open_window(anonymous=True)
+    window.page.goto(f"/incidents/{product.incident_id}?view=1-2")
+    expect(window.page.get_by_role("heading", name="Sign in")).to_be_visible()
+    window.complaints.clear()
+    email, password = product.stack.admin
+    window.page.get_by_label("E-mail").fill(email)
+    window.page.get_by_label("Password").fill(password)
+    window.page.get_by_role("button", name="Sign in").click()
+    expect(window.page.get_by_role("heading", level=1)).to_have_text(product.title)
+
+
+def test_a_wrong_password_is_told_and_nothing_else(open_window: OpenWindow, product: Product) -> None:
+    window = open_window(anonymous=True)
+    window.page.goto("/sign-in")
+    window.page.get_by_label("E-mail").fill(product.stack.admin[0])
+    window.page.get_by_label("Password").fill("not the password")
+    window.page.get_by_role("button", name="Sign in").click()
+    expect(window.page.get_by_role("alert")).to_be_visible()
+    window.complaints.clear()
+
+
+def test_an_unknown_incident_is_told_with_what_to_do(open_window: OpenWindow) -> None:
+    window = open_window()
+    window.page.goto("/incidents/999999")
+    expect(window.page.get_by_role("alert")).to_contain_text("not found")
+    window.complaints.clear()
+
+
+def trigger_us(product: Product) -> int:
+    with product.client() as client:
+        at = client.get(f"/api/v1/incidents/{product.incident_id}").json()["trigger_at"]
+    return parse_us(at)
+
+
+def wait_for_state(product: Product, state: str) -> None:
+    with product.client() as client:
+        deadline = time.monotonic() + 10
+        seen = None
+        while time.monotonic() < deadline:
+            try:
+                seen = client.get(f"/api/v1/incidents/{product.incident_id}").raise_for_status().json()["state"]
+            except httpx.HTTPError:
+                continue
+            if seen == state:
+                return
+            time.sleep(0.1)
+    pytest.fail(f"the incident is {seen}, not {state}")

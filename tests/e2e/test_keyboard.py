@@ -1,0 +1,86 @@
+"""Everything by keyboard."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.conftest import OpenWindow, Product, picture
+
+
+def test_list_with_j_and_enter_then_back_by_palette(open_window: OpenWindow, product: Product) -> None:
+    page = open_window().page
+    page.goto("/incidents")
+    expect(page.get_by_role("link", name=product.title)).to_be_visible()
+    page.keyboard.press("j")
+    expect(page.locator("li[data-current=true]")).to_contain_text(product.title)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text(product.title)
+    page.keyboard.press("Control+k")
+    page.keyboard.type("explore")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Explore")).to_be_visible()
+    page.keyboard.press("g")
+    page.keyboard.press("i")
+    expect(page.get_by_role("heading", name="Incidents")).to_be_visible()
+
+
+def test_palette_finds_a_resource_by_a_part_of_its_name(open_window: OpenWindow, product: Product) -> None:
+    page = open_window().page
+    page.goto("/incidents")
+    expect(page.get_by_role("link", name=product.title)).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("coredns-7c9")
+    page.get_by_role("option").filter(has_text="Cgroup on node-1").first.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("kube-system/coredns-7c9/coredns")
+
+
+def test_picture_by_arrows_zoom_and_selection(incident_page: Page) -> None:
+    image = picture(incident_page)
+    image.focus()
+    whole = image.get_attribute("aria-label")
+    incident_page.keyboard.press("ArrowRight")
+    incident_page.keyboard.press("ArrowRight")
+    # The tick is said aloud.
+    live = incident_page.locator("p[aria-live=polite].visually-hidden")
+    expect(live).to_have_text(re.compile(r"CPU mean .* peak"))
+    incident_page.keyboard.press("Enter")
+    expect(incident_page.get_by_text("Selected 100 ms.")).to_be_visible()
+    incident_page.keyboard.press("Escape")
+    expect(incident_page.get_by_text("Selected 100 ms.")).to_be_hidden()
+    for _ in range(3):
+        incident_page.keyboard.press("+")
+    expect(image).not_to_have_attribute("aria-label", whole or "")
+    incident_page.keyboard.press("z")
+    expect(image).to_have_attribute("aria-label", whole or "")
+    incident_page.keyboard.press("0")
+    expect(image).not_to_have_attribute("aria-label", whole or "")
+
+
+def test_c_copies_the_first_fix_and_question_mark_helps(incident_page: Page) -> None:
+    incident_page.keyboard.press("c")
+    expect(incident_page.get_by_text("Patch copied")).to_be_visible()
+    assert "cpu" in incident_page.evaluate("navigator.clipboard.readText()")
+    incident_page.keyboard.press("?")
+    expect(incident_page.get_by_role("dialog", name="Keyboard")).to_be_visible()
+    incident_page.keyboard.press("Escape")
+    expect(incident_page.get_by_role("dialog")).to_be_hidden()
+
+
+def test_tab_reaches_the_content_by_the_skip_link_first(incident_page: Page) -> None:
+    incident_page.keyboard.press("Tab")
+    skip = incident_page.get_by_role("link", name="Skip to the content")
+    expect(skip).to_be_focused()
+    expect(skip).to_be_in_viewport()
+
+
+def test_shortcuts_do_not_fire_while_typing(open_window: OpenWindow, product: Product) -> None:
+    page = open_window().page
+    page.goto("/incidents")
+    box = page.get_by_label("Filter by words")
+    box.fill("")
+    box.type("jam?")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    expect(page.get_by_text("No incident matches")).to_be_visible()
+    page.wait_for_url(re.compile(r"q=jam"))
