@@ -25,7 +25,7 @@ type observer struct {
 	cycles  int
 
 	attachment *gctrace.Attachment
-	sockets    []*dnscapture.Socket
+	socket     *dnscapture.Socket
 	split      *dnspath.Split
 }
 
@@ -62,15 +62,10 @@ func (o *observer) switchOn() (err error) {
 		}
 	}
 	if strings.Contains(o.parts, "packets") {
-		for protocol, ring := range map[uint8]dnscapture.Shape{
-			dnswire.ProtocolUDP: dnscapture.UDPRing, dnswire.ProtocolTCP: dnscapture.TCPRing,
-		} {
-			socket, err := dnscapture.Open(protocol, ring, []uint16{53, o.port})
-			if err != nil {
-				return err
-			}
-			o.sockets = append(o.sockets, socket)
+		if o.socket, err = dnscapture.Open(dnscapture.Ring, []uint16{53, o.port}); err != nil {
+			return err
 		}
+		o.socket.SetOutgoing(false) // as for any server on loopback
 	}
 	return nil
 }
@@ -93,11 +88,9 @@ func (o *observer) tick(clock *bpf.Clock, gc *gctrace.Tracker) {
 		o.split.Drain(clock, o.tracker.Read)
 	}
 	var packet dnscapture.Packet
-	for _, socket := range o.sockets {
-		for socket.Next(now.UnixNano(), &packet) {
-			o.tracker.Packet(0, &packet)
-			socket.Done()
-		}
+	for o.socket != nil && o.socket.Next(now.UnixNano(), &packet) {
+		o.tracker.Packet(0, &packet)
+		o.socket.Done()
 	}
 	o.tracker.Tick(0, now.UnixMicro(), discard{}, notThrottled)
 	for {
@@ -118,10 +111,10 @@ func (o *observer) switchOff() error {
 		errs = append(errs, o.attachment.Close())
 		o.attachment = nil
 	}
-	for _, socket := range o.sockets {
-		errs = append(errs, socket.Close())
+	if o.socket != nil {
+		errs = append(errs, o.socket.Close())
+		o.socket = nil
 	}
-	o.sockets = nil
 	if o.split != nil {
 		errs = append(errs, o.split.Close())
 		o.split = nil

@@ -13,42 +13,41 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-type DNSPathPosition struct {
-	_      structs.HostLayout
-	Socket uint64
-	Number uint64
-}
-
 type DNSPathQuery struct {
 	_          structs.HostLayout
-	QueuedNs   uint64
 	ReadNs     uint64
 	Client     [16]uint8
-	Server     [16]uint8
 	ClientPort uint16
 	ServerPort uint16
 	Id         uint16
 	Pad        uint16
-	Netns      uint32
-	Pad2       uint32
 }
 
 type DNSPathQueue struct {
-	_      structs.HostLayout
-	Queued uint64
-	Read   uint64
-	Last   uint64
+	_         structs.HostLayout
+	Queued    uint64
+	Read      uint64
+	Last      uint64
+	Datagrams [512]struct {
+		_          structs.HostLayout
+		Number     uint64
+		Client     [16]uint8
+		ClientPort uint16
+		ServerPort uint16
+		Id         uint16
+		Pad        uint16
+	}
 }
 
 // Names of all BPF objects in the ELF.
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
+	DNSPathMapEmpty           = "empty"
 	DNSPathMapLost            = "lost"
 	DNSPathMapPorts           = "ports"
 	DNSPathMapQueries         = "queries"
 	DNSPathMapQueues          = "queues"
-	DNSPathMapWaiting         = "waiting"
 	DNSPathProgDatagramQueued = "datagram_queued"
 	DNSPathProgDatagramRead   = "datagram_read"
 	DNSPathVarUnusedQuery     = "unused_query"
@@ -104,11 +103,11 @@ type DNSPathProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type DNSPathMapSpecs struct {
+	Empty   *ebpf.MapSpec `ebpf:"empty"`
 	Lost    *ebpf.MapSpec `ebpf:"lost"`
 	Ports   *ebpf.MapSpec `ebpf:"ports"`
 	Queries *ebpf.MapSpec `ebpf:"queries"`
 	Queues  *ebpf.MapSpec `ebpf:"queues"`
-	Waiting *ebpf.MapSpec `ebpf:"waiting"`
 }
 
 // DNSPathVariableSpecs contains global variables before they are loaded into the kernel.
@@ -138,20 +137,20 @@ func (o *DNSPathObjects) Close() error {
 //
 // It can be passed to LoadDNSPathObjects or ebpf.CollectionSpec.LoadAndAssign.
 type DNSPathMaps struct {
+	Empty   *ebpf.Map `ebpf:"empty"`
 	Lost    *ebpf.Map `ebpf:"lost"`
 	Ports   *ebpf.Map `ebpf:"ports"`
 	Queries *ebpf.Map `ebpf:"queries"`
 	Queues  *ebpf.Map `ebpf:"queues"`
-	Waiting *ebpf.Map `ebpf:"waiting"`
 }
 
 func (m *DNSPathMaps) Close() error {
 	return _DNSPathClose(
+		m.Empty,
 		m.Lost,
 		m.Ports,
 		m.Queries,
 		m.Queues,
-		m.Waiting,
 	)
 }
 

@@ -22,36 +22,17 @@ typedef __u32 __wsum;
 enum {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
-	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
 /* The reader polls every tick, so waking it for each record would only cost the observed process time. */
 enum { BPF_RB_NO_WAKEUP = 1 };
 
-struct bpf_raw_tracepoint_args {
-	__u64 args[0];
-};
-
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct ns_common {
-	unsigned int inum;
-};
-
-struct net {
-	struct ns_common ns;
-};
-
-typedef struct {
-	struct net *net;
-} possible_net_t;
 
 struct sock_common {
 	__u16 skc_num;
 	__be16 skc_dport;
-	unsigned short skc_family;
-	possible_net_t skc_net;
 };
 
 struct sk_buff {

@@ -22,7 +22,7 @@ const arpHardwareLoopback = 772 // ARPHRD_LOOPBACK
 // Filter assembles the classic BPF program that the kernel runs on each packet, which starts at its network header: TCP or
 // UDP from or to one of the ports. On loopback a packet is seen when it is sent and when it arrives: only the latter
 // counts. accept is how many bytes are kept.
-func Filter(protocol uint8, ports []uint16, accept uint32) ([]bpf.RawInstruction, error) {
+func Filter(ports []uint16, accept uint32) ([]bpf.RawInstruction, error) {
 	if len(ports) > MaxPorts {
 		return nil, errTooManyPorts
 	}
@@ -38,16 +38,16 @@ func Filter(protocol uint8, ports []uint16, accept uint32) ([]bpf.RawInstruction
 	p.jump("drop")
 
 	p.label("IPv4")
-	p.add(bpf.LoadAbsolute{Off: 9, Size: 1})
-	p.jumpUnless(uint32(protocol), "drop")
 	p.add(bpf.LoadAbsolute{Off: 6, Size: 2})
 	p.add(bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0x1fff}) // a later fragment has no ports
 	p.jumpUnless(0, "drop")
+	p.add(bpf.LoadAbsolute{Off: 9, Size: 1})
+	p.jumpIf(dnswire.ProtocolUDP, "IPv4 ports")
+	p.jumpUnless(dnswire.ProtocolTCP, "drop")
 	p.add(bpf.LoadMemShift{Off: 0})
-	if protocol == dnswire.ProtocolTCP {
-		p.dropPlainAcknowledgements(bpf.LoadIndirect{Off: 12, Size: 1}, bpf.LoadIndirect{Off: 13, Size: 1}, 2, true)
-		p.add(bpf.LoadMemShift{Off: 0})
-	}
+	p.dropPlainAcknowledgements(bpf.LoadIndirect{Off: 12, Size: 1}, bpf.LoadIndirect{Off: 13, Size: 1}, 2, true)
+	p.label("IPv4 ports")
+	p.add(bpf.LoadMemShift{Off: 0})
 	p.add(bpf.LoadIndirect{Off: 0, Size: 2})
 	p.portList(ports)
 	p.add(bpf.LoadIndirect{Off: 2, Size: 2})
@@ -56,13 +56,13 @@ func Filter(protocol uint8, ports []uint16, accept uint32) ([]bpf.RawInstruction
 
 	p.label("IPv6")
 	p.add(bpf.LoadAbsolute{Off: 6, Size: 1})
+	p.jumpIf(dnswire.ProtocolUDP, "IPv6 ports")
 	for _, extension := range []uint32{0, 43, 44, 60} {
 		p.jumpIf(extension, "accept") // rare: looked at in user space
 	}
-	p.jumpUnless(uint32(protocol), "drop")
-	if protocol == dnswire.ProtocolTCP {
-		p.dropPlainAcknowledgements(bpf.LoadAbsolute{Off: 52, Size: 1}, bpf.LoadAbsolute{Off: 53, Size: 1}, 4, false)
-	}
+	p.jumpUnless(dnswire.ProtocolTCP, "drop")
+	p.dropPlainAcknowledgements(bpf.LoadAbsolute{Off: 52, Size: 1}, bpf.LoadAbsolute{Off: 53, Size: 1}, 4, false)
+	p.label("IPv6 ports")
 	p.add(bpf.LoadAbsolute{Off: 40, Size: 2})
 	p.portList(ports)
 	p.add(bpf.LoadAbsolute{Off: 42, Size: 2})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/rlimit"
 
@@ -38,13 +39,10 @@ func Open() (*Split, error) {
 	if s.ring, err = bpf.OpenRing(s.objects.Queries); err != nil {
 		return nil, errors.Join(err, s.objects.Close())
 	}
-	for _, attachment := range []link.RawTracepointOptions{
-		{Name: "sk_data_ready", Program: s.objects.DatagramQueued},
-		{Name: "sock_recv_length", Program: s.objects.DatagramRead},
-	} {
-		l, err := link.AttachRawTracepoint(attachment)
+	for _, program := range []*ebpf.Program{s.objects.DatagramQueued, s.objects.DatagramRead} {
+		l, err := link.AttachTracing(link.TracingOptions{Program: program})
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("tracepoint %s: %w", attachment.Name, err), s.Close())
+			return nil, errors.Join(fmt.Errorf("attach %s: %w", program, err), s.Close())
 		}
 		s.links = append(s.links, l)
 	}
@@ -70,14 +68,30 @@ func (s *Split) SetPorts(ports []uint16) error {
 	return errors.Join(errs...)
 }
 
+// Tidy empties the table of sockets before those that have ended fill it. It fills itself again: each socket is followed
+// from the next moment on at which its queue is empty.
+func (s *Split) Tidy() {
+	var key uint64
+	var sockets []uint64
+	queues := s.objects.Queues
+	for err := queues.NextKey(nil, &key); err == nil; err = queues.NextKey(key, &key) {
+		sockets = append(sockets, key)
+	}
+	if len(sockets) > int(queues.MaxEntries())/2 {
+		for _, socket := range sockets {
+			_ = queues.Delete(socket)
+		}
+	}
+}
+
 // Offsets in struct query of dnspath.bpf.c.
 const (
-	readAt       = 8
-	clientAt     = 16
-	clientPortAt = 48
-	serverPortAt = 50
-	idAt         = 52
-	queryBytes   = 64
+	readAt       = 0
+	clientAt     = 8
+	clientPortAt = 24
+	serverPortAt = 26
+	idAt         = 28
+	queryBytes   = 32
 )
 
 // Drain calls take with every query read since the last call. It neither allocates nor blocks.

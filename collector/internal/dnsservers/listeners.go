@@ -2,6 +2,7 @@
 package dnsservers
 
 import (
+	"net/netip"
 	"slices"
 
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
@@ -118,6 +119,16 @@ func (l *Listener) Sockets(endpoint dnswire.Endpoint) []netsock.Socket {
 		return exact
 	}
 	return wildcard
+}
+
+// LoopbackOnly tells whether the process can be asked from its own network namespace alone.
+func (l *Listener) LoopbackOnly() bool {
+	for _, s := range l.UDP {
+		if !netip.AddrFrom16(s.Local.Address).Unmap().IsLoopback() {
+			return false
+		}
+	}
+	return true
 }
 
 // IsWildcard tells whether a socket bound to address receives for every local address.

@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -241,14 +240,3 @@ func waitFor(t testing.TB, what string, condition func() bool) {
 
 // hasResource tells whether a resource was sent.
 func (o *observer) hasResource(key string) bool { return len(o.parents(key)) > 0 }
-
-func (o *observer) keysWith(prefix string) (keys []string) {
-	o.each(func(b *ingestpb.Batch) {
-		for _, resource := range b.Resources {
-			if strings.HasPrefix(resource.Key, prefix) && !slices.Contains(keys, resource.Key) {
-				keys = append(keys, resource.Key)
-			}
-		}
-	})
-	return keys
-}

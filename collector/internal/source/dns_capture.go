@@ -3,7 +3,6 @@ package source
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 	"github.com/jitterscope/jitterscope/collector/internal/dnscapture"
 	"github.com/jitterscope/jitterscope/collector/internal/dnspath"
+	"github.com/jitterscope/jitterscope/collector/internal/dnsservers"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 )
 
@@ -56,7 +56,7 @@ func (d *dnsCapture) Start(ctx context.Context, registry *sampler.Registry) erro
 	d.registry, d.tracker, d.shared = registry, dnscapture.NewTracker(), sharedDNS(registry)
 	d.isSlowed, d.addRead = d.throttled, d.tracker.Read // once: a method value is an allocation
 	d.manager = newDNSManager(registry, d.tracker, d.shared, &d.captures)
-	host, err := openCapture(0, 0, dnscapture.UDPRing, dnscapture.TCPRing)
+	host, err := openCapture(0, 0, dnscapture.Ring)
 	if err != nil {
 		return &sampler.Unavailable{Detail: err.Error(), Needs: dnscapture.Needs}
 	}
@@ -104,17 +104,12 @@ func (d *dnsCapture) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	for back := min(tick.Missed, batch.Lag); back >= 0; back-- {
 		endUS := tick.EndUS() - int64(back)*batch.StepUS
 		for _, c := range d.captures.list {
-			d.drain(c.number, c.udp, endUS*1000)
-			d.drain(c.number, c.tcp, endUS*1000)
+			for c.socket.Next(endUS*1000, &d.packet) {
+				d.tracker.Packet(c.number, &d.packet)
+				c.socket.Done()
+			}
 		}
 		d.tracker.Tick(back, endUS, recorder, d.isSlowed)
-	}
-}
-
-func (d *dnsCapture) drain(capture uint8, socket *dnscapture.Socket, cutoffNS int64) {
-	for socket.Next(cutoffNS, &d.packet) {
-		d.tracker.Packet(capture, &d.packet)
-		socket.Done()
 	}
 }
 
@@ -147,7 +142,7 @@ func (d *dnsCapture) EachCounter(yield func(name string, value float64)) {
 func (d *dnsCapture) Close() error {
 	var errs []error
 	for _, c := range d.captures.list {
-		errs = append(errs, c.close())
+		errs = append(errs, c.socket.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -155,31 +150,18 @@ func (d *dnsCapture) Close() error {
 // captures are the network namespaces in which packets are taken.
 type captures struct{ list []*capture }
 
-// capture is the sockets in one network namespace.
+// capture is the socket in one network namespace.
 type capture struct {
 	number    uint8 // 0: the collector's own
 	namespace uint64
-	udp, tcp  *dnscapture.Socket
+	socket    *dnscapture.Socket
 }
 
-// openCapture opens the sockets in the network namespace of the calling thread.
-func openCapture(number uint8, namespace uint64, udpRing, tcpRing dnscapture.Shape) (*capture, error) {
-	c := &capture{number: number, namespace: namespace}
-	var err error
-	if c.udp, err = dnscapture.Open(17, udpRing, []uint16{53}); err != nil {
+// openCapture opens the socket in the network namespace of the calling thread.
+func openCapture(number uint8, namespace uint64, ring dnscapture.Shape) (*capture, error) {
+	socket, err := dnscapture.Open(ring, []uint16{dnsservers.Port})
+	if err != nil {
 		return nil, err
 	}
-	if c.tcp, err = dnscapture.Open(6, tcpRing, []uint16{53}); err != nil {
-		return nil, errors.Join(err, c.udp.Close())
-	}
-	return c, nil
+	return &capture{number: number, namespace: namespace, socket: socket}, nil
 }
-
-func (c *capture) setPorts(ports []uint16) error {
-	if err := errors.Join(c.udp.SetPorts(ports), c.tcp.SetPorts(ports)); err != nil {
-		return fmt.Errorf("ports %v: %w", ports, err)
-	}
-	return nil
-}
-
-func (c *capture) close() error { return errors.Join(c.udp.Close(), c.tcp.Close()) }

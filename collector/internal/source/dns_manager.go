@@ -143,7 +143,7 @@ func (m *dnsManager) openNamespaces() {
 	})
 	for _, c := range gone {
 		m.dropServers(func(s *dnsServer) bool { return s.Key.Capture == c.number })
-		_ = c.close()
+		_ = c.socket.Close()
 	}
 }
 
@@ -159,7 +159,7 @@ func (m *dnsManager) freeCapture(fresh []*capture) (uint8, bool) {
 
 func (m *dnsManager) openIn(number uint8, namespace uint64, pid int) (c *capture, err error) {
 	err = netns.Do(m.registry.Roots.Proc, pid, func() error {
-		c, err = openCapture(number, namespace, dnscapture.SmallUDPRing, dnscapture.SmallTCPRing)
+		c, err = openCapture(number, namespace, dnscapture.SmallRing)
 		return err
 	})
 	return c, err
@@ -193,7 +193,9 @@ func (m *dnsManager) captureOf(listener *dnsservers.Listener) uint8 {
 // setPorts gives every capture the ports of all servers. Called with mu held.
 func (m *dnsManager) setPorts() error {
 	ports := []uint16{dnsservers.Port}
+	outside := false // reachable from elsewhere
 	for i := range m.listeners {
+		outside = outside || !m.listeners[i].LoopbackOnly()
 		for _, port := range m.listeners[i].Ports {
 			if !slices.Contains(ports, port) {
 				ports = append(ports, port)
@@ -207,7 +209,8 @@ func (m *dnsManager) setPorts() error {
 		ports = ports[:dnscapture.MaxPorts]
 	}
 	for _, c := range m.captures.list {
-		if failed := c.setPorts(ports); failed != nil {
+		c.socket.SetOutgoing(outside)
+		if failed := c.socket.SetPorts(ports); failed != nil {
 			err = failed
 		}
 	}
@@ -228,10 +231,8 @@ func (m *dnsManager) statistics() (packets, drops uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, c := range m.captures.list {
-		for _, socket := range []*dnscapture.Socket{c.udp, c.tcp} {
-			p, d := socket.Statistics()
-			packets, drops = packets+p, drops+d
-		}
+		p, d := c.socket.Statistics()
+		packets, drops = packets+p, drops+d
 	}
 	return packets, drops
 }

@@ -44,6 +44,7 @@ func (d *dnsPathSplit) Discover(context.Context) {
 		}
 	}
 	slices.Sort(ports)
+	d.split.Tidy()
 	if slices.Equal(ports, d.ports) {
 		return
 	}
