@@ -64,7 +64,9 @@ def measure_ingest(arguments: argparse.Namespace, folder: Path, per_batch: int) 
     cgroups, ticks = (arguments.cgroups, arguments.ticks)
     start_us = time.time_ns() // 1000 // compaction.WINDOW_US * compaction.WINDOW_US - 3 * compaction.WINDOW_US
     workload = Workload(cgroups, ticks, start_us)
-    print(f"# {per_batch} samples a series: {workload.series} series, {workload.samples / 1e6:.1f} M samples", flush=True)
+    print(
+        f"# {per_batch} samples a series: {workload.series} series, {workload.samples / 1e6:.1f} M samples", flush=True
+    )
     values = workload.values()
     theirs, ours = victoria.bodies(workload, values, per_batch), product.bodies(workload, values, per_batch)
     speed: dict[str, list[float]] = {"ours": [], "theirs": []}
@@ -87,12 +89,21 @@ def measure_ingest(arguments: argparse.Namespace, folder: Path, per_batch: int) 
         js.reclaim()
         compacted = js.size_bytes() / workload.samples
     fast, slow = statistics.median(speed["ours"]), statistics.median(speed["theirs"])
-    print(f"# wire: ours {sum(map(len, ours)) / workload.samples:.2f} B/sample, theirs "
-          f"{sum(map(len, theirs)) / workload.samples:.2f}; compaction {workload.samples / seconds / 1e6:.1f} M samples/s")
+    print(
+        f"# wire: ours {sum(map(len, ours)) / workload.samples:.2f} B/sample, theirs "
+        f"{sum(map(len, theirs)) / workload.samples:.2f}; compaction {workload.samples / seconds / 1e6:.1f} M samples/s"
+    )
     return [
         Row(f"ingest, {per_batch} a series", fast / 1e6, slow / 1e6, "M samples/s", ">= 1", fast >= slow),
         Row(f"stored, {per_batch} a series, fresh", fresh, theirs_bytes, "B/sample", "", True),
-        Row(f"stored, {per_batch} a series, compacted", compacted, theirs_bytes, "B/sample", "<= 2", compacted <= 2 * theirs_bytes),
+        Row(
+            f"stored, {per_batch} a series, compacted",
+            compacted,
+            theirs_bytes,
+            "B/sample",
+            "<= 2",
+            compacted <= 2 * theirs_bytes,
+        ),
     ]
 
 

@@ -41,8 +41,9 @@ def start(session: Session, organization_id: int, user_id: int, user_agent: str,
 
 def principal_of(cookie: str) -> Principal | None:
     """The caller that a session cookie stands for; None where it is unknown or has ended."""
-    with db.system_session() as session:
-        row = session.execute(text("SELECT * FROM auth_session(:hash)"), {"hash": secrets.digest(cookie)}).one_or_none()
+    with db.lookup_connection() as connection:
+        found = connection.execute(text("SELECT * FROM auth_session(:hash)"), {"hash": secrets.digest(cookie)})
+        row = found.one_or_none()
     if row is None:
         return None
     return Principal(

@@ -27,8 +27,8 @@ def principal_of(secret: str) -> Principal | None:
     """The caller that a bearer token stands for; None where it is unknown, expired or revoked."""
     if not secret.startswith((API_PREFIX, INGEST_PREFIX)) or len(secret) > MAX_SECRET_LENGTH:
         return None
-    with db.system_session() as session:
-        row = session.execute(
+    with db.lookup_connection() as connection:
+        row = connection.execute(
             text("SELECT token_id, organization_id, kind, name, scopes FROM auth_token(:hash)"),
             {"hash": secrets.digest(secret)},
         ).one_or_none()

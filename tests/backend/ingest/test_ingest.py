@@ -46,7 +46,9 @@ def full_batch(start_us: int) -> BatchBuilder:
         server=server, complete=True, start_us=start_us, end_us=start_us + 1_000_000, offset_us=[10, 20], latency_us=[300, 60_000],
         result=[0, 4], name=[0, 0], client=[0, 1], names=["example.com. A"], clients=["10.1.1.1", "10.1.1.2"],
     )  # fmt: skip
-    builder.batch.sources.add(name="dns_capture", state=pb.SOURCE_STATE_UNAVAILABLE, detail="no socket", needs="CAP_NET_RAW")
+    builder.batch.sources.add(
+        name="dns_capture", state=pb.SOURCE_STATE_UNAVAILABLE, detail="no socket", needs="CAP_NET_RAW"
+    )
     assert probe
     return builder
 
@@ -54,7 +56,9 @@ def full_batch(start_us: int) -> BatchBuilder:
 def find(organization_id: int, kind: str) -> int:
     with db.organization_session(organization_id) as session:
         return int(
-            session.execute(text("SELECT id FROM resources WHERE kind = :kind ORDER BY id DESC LIMIT 1"), {"kind": kind}).scalar_one()
+            session.execute(
+                text("SELECT id FROM resources WHERE kind = :kind ORDER BY id DESC LIMIT 1"), {"kind": kind}
+            ).scalar_one()
         )
 
 
@@ -80,7 +84,11 @@ def test_everything_of_a_batch_comes_back(client: TestClient, organization: Any)
 
         histograms = series.read_distributions(session, [server], ["dns_latency_us"], start_us, start_us + 300_000)
         latency = histograms[server, "dns_latency_us"]
-        assert (latency.tick.tolist(), latency.bucket.tolist(), latency.count.tolist()) == ([0, 0, 2], [100, 101, 250], [2, 1, 7])
+        assert (latency.tick.tolist(), latency.bucket.tolist(), latency.count.tolist()) == (
+            [0, 0, 2],
+            [100, 101, 250],
+            [2, 1, 7],
+        )
 
         (cycle,) = series.read_events(session, [process], start_us + 50_000, start_us + 60_000)[process]
         assert (cycle.kind, cycle.start_us, cycle.attributes) == ("go.gc_cycle", start_us + 5, {"source": "uprobe"})

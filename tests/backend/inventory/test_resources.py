@@ -87,7 +87,9 @@ def test_a_resource_has_facts_history_tree_and_sources(fed: TestClient, other_or
     assert {fact["name"]: fact["value"] for fact in detail["facts"]}["cpu.quota_us"] == "50000"
     assert [one["kind"] for one in detail["ancestors"]] == ["node"]
     assert [one["name"] for one in detail["children"]] == ["coredns (pid 7)"]
-    assert detail["sources"] == [{"name": "go_runtime", "state": "degraded", "detail": "by threads", "needs": "CAP_BPF"}]
+    assert detail["sources"] == [
+        {"name": "go_runtime", "state": "degraded", "detail": "by threads", "needs": "CAP_BPF"}
+    ]
     assert "cpu_usage_us" in detail["metrics"]
     foreign = fed.get(f"/api/v1/resources/{item['id']}", headers=other_organization.headers)
     assert foreign.status_code == 404
@@ -97,7 +99,8 @@ def test_a_resource_has_facts_history_tree_and_sources(fed: TestClient, other_or
 def test_charts_keep_the_extremes(fed: TestClient) -> None:
     (item,) = fed.get("/api/v1/resources", params={"search": "/pod/one"}).json()["items"]
     answer = fed.get(
-        "/api/v1/series/query", params={"resource": item["id"], "metric": ["cpu_usage_us", "pids_current"], "points": 10}
+        "/api/v1/series/query",
+        params={"resource": item["id"], "metric": ["cpu_usage_us", "pids_current"], "points": 10},
     )
     assert answer.status_code == 200, answer.text
     (chart,) = answer.json()["series"]
@@ -110,6 +113,10 @@ def test_charts_keep_the_extremes(fed: TestClient) -> None:
 
 def test_collectors_tell_what_is_missing(fed: TestClient) -> None:
     (collector,) = fed.get("/api/v1/collectors").json()
-    assert (collector["node"]["name"], collector["state"], collector["version"]) == ("worker-1", "receiving", "0.1.0-test")
+    assert (collector["node"]["name"], collector["state"], collector["version"]) == (
+        "worker-1",
+        "receiving",
+        "0.1.0-test",
+    )
     assert collector["lateness_max_ms"] == pytest.approx(0.3)
     assert collector["sources"][0]["needs"] == "CAP_BPF"

@@ -56,7 +56,9 @@ def samples(ticks: int) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
     }
 
 
-def send(client: TestClient, organization: Any, start_us: int, values: dict[str, Any], per_batch: int, step_us: int = TICK_US) -> None:
+def send(
+    client: TestClient, organization: Any, start_us: int, values: dict[str, Any], per_batch: int, step_us: int = TICK_US
+) -> None:
     ticks = len(next(iter(values.values())))
     builder = None
     for number, first in enumerate(range(0, ticks, per_batch), 1):
@@ -130,7 +132,12 @@ def test_late_ticks_join_what_was_compacted(client: TestClient, organization: An
     read_back(organization, start_us, values)
     check_rollups(organization, start_us, values)
     with db.organization_session(organization.id) as session:
-        assert rollups.merge_rows(session, organization.id, rollups.SECOND, start_us // rollups.SECOND.row_us * rollups.SECOND.row_us) == 6
+        assert (
+            rollups.merge_rows(
+                session, organization.id, rollups.SECOND, start_us // rollups.SECOND.row_us * rollups.SECOND.row_us
+            )
+            == 6
+        )
     check_rollups(organization, start_us, values)
 
 
@@ -155,7 +162,10 @@ def test_rollups_are_those_of_the_ticks(organization: Any, stored: tuple[int, di
     check_rollups(organization, start_us, values)
     with db.organization_session(organization.id) as session:
         for level in rollups.LEVELS:
-            for row_start in {start_us // level.row_us * level.row_us, (start_us + 610_000_000) // level.row_us * level.row_us}:
+            for row_start in {
+                start_us // level.row_us * level.row_us,
+                (start_us + 610_000_000) // level.row_us * level.row_us,
+            }:
                 rollups.merge_rows(session, organization.id, level, row_start)
     check_rollups(organization, start_us, values)
 

@@ -38,7 +38,9 @@ def bodies(workload: Workload, values: dict[str, Values], per_batch: int) -> lis
         start_ms = (workload.start_us + first * TICK_US) // 1000
         deltas, ends = _varints(np.diff(part, axis=1))
         head = _zigzag(start_ms)
-        tail = bytes([part.shape[1] & 0x7F | 0x80, part.shape[1] >> 7] if part.shape[1] > 127 else [part.shape[1]]) + b"\0"
+        tail = (
+            bytes([part.shape[1] & 0x7F | 0x80, part.shape[1] >> 7] if part.shape[1] > 127 else [part.shape[1]]) + b"\0"
+        )
         constant = (part == part[:, :1]).all(axis=1)
         timestamps = _bytes(_zigzag(TICK_US // 1000))
         chunks = [np.array([start_ms * 2, (start_ms + part.shape[1] * 100) * 2], ">u8").tobytes()]
@@ -93,7 +95,9 @@ def _varints(rows: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]]:
         chosen = sizes > byte
         more = np.where(sizes[chosen] > byte + 1, 0x80, 0).astype(np.uint8)
         out[starts[chosen] + byte] = ((codes[chosen] >> np.uint64(7 * byte)) & np.uint64(0x7F)).astype(np.uint8) | more
-    return out.tobytes(), np.cumsum(sizes.reshape(rows.shape).sum(axis=1)) if rows.shape[1] else np.zeros(len(rows), np.int64)
+    return out.tobytes(), np.cumsum(sizes.reshape(rows.shape).sum(axis=1)) if rows.shape[1] else np.zeros(
+        len(rows), np.int64
+    )
 
 
 class Victoria:
@@ -126,7 +130,9 @@ class Victoria:
                 time.sleep(0.05)
         raise SystemExit(f"VictoriaMetrics did not start: {(self.folder / 'log').read_text()[-2000:]}")
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._process is not None:
             self._process.terminate()
             self._process.wait(timeout=30)

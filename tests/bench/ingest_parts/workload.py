@@ -50,7 +50,9 @@ class Workload:
         throttled = spikes & busy & (random.random((self.cgroups, 1)) < 0.5)
         user = np.rint(usage * random.uniform(0.6, 0.9, shape))
         pages = np.cumsum(np.where(random.random(shape) < 0.2, random.integers(-30, 31, shape), 0), axis=1)
-        anon = (random.integers(2_000, 200_000, (self.cgroups, 1)) + pages.clip(min=-1000)) * 4096.0 * np.where(busy, 1, 0)
+        anon = (
+            (random.integers(2_000, 200_000, (self.cgroups, 1)) + pages.clip(min=-1000)) * 4096.0 * np.where(busy, 1, 0)
+        )
         file = random.integers(100, 50_000, (self.cgroups, 1)) * 4096.0 + np.zeros(shape)
         return {
             "cpu_usage_us": usage,
