@@ -102,7 +102,7 @@ func (e *Engine) discoverLoop(ctx context.Context) {
 
 func (e *Engine) discover(ctx context.Context) {
 	for _, r := range e.running {
-		if discoverer, ok := r.Source.(Discoverer); ok && ctx.Err() == nil {
+		if discoverer, ok := r.Source.(Discoverer); ok && !r.lost && ctx.Err() == nil {
 			e.discoverOne(ctx, r, discoverer)
 		}
 	}
@@ -111,6 +111,7 @@ func (e *Engine) discover(ctx context.Context) {
 func (e *Engine) discoverOne(ctx context.Context, r *running, discoverer Discoverer) {
 	defer func() {
 		if cause := recover(); cause != nil {
+			r.lost = true
 			e.failed(r, cause)
 		}
 	}()

@@ -53,6 +53,7 @@ type running struct {
 	Source
 	registry *Registry
 	failed   bool // Sample panicked: it is not called again
+	lost     bool // Discover did; known to the discovery goroutine alone
 }
 
 // Stats are the engine's own counters; read them with atomic loads.
@@ -91,7 +92,10 @@ func (e *Engine) ResendFacts() { e.facts.resend() }
 
 // EachCounter visits the counters of the sources.
 func (e *Engine) EachCounter(yield func(source, name string, value float64)) {
-	for _, r := range e.running {
+	e.sampling.Lock()
+	all := e.running
+	e.sampling.Unlock()
+	for _, r := range all {
 		if counters, ok := r.Source.(Counters); ok {
 			counters.EachCounter(func(name string, value float64) { yield(r.Name(), name, value) })
 		}
@@ -149,6 +153,7 @@ func (e *Engine) closeSources() {
 }
 
 func (e *Engine) startSources(ctx context.Context) {
+	var started []*running
 	for _, source := range e.config.Sources {
 		name := source.Name()
 		registry := &Registry{Roots: e.config.Roots, Log: e.log.With("source", name), source: name, engine: e}
@@ -156,7 +161,7 @@ func (e *Engine) startSources(ctx context.Context) {
 		var unavailable *Unavailable
 		switch {
 		case err == nil:
-			e.running = append(e.running, &running{Source: source, registry: registry})
+			started = append(started, &running{Source: source, registry: registry})
 			e.status.activate(name)
 		case errors.As(err, &unavailable):
 			e.log.Warn("source is not available here", "source", name, "detail", unavailable.Detail, "needs", unavailable.Needs)
@@ -166,6 +171,9 @@ func (e *Engine) startSources(ctx context.Context) {
 			e.status.set(name, ingestpb.SourceState_SOURCE_STATE_UNAVAILABLE, err.Error(), "")
 		}
 	}
+	e.sampling.Lock()
+	e.running = started
+	e.sampling.Unlock()
 }
 
 // sample runs one source; a panic costs that source and not the collector.
