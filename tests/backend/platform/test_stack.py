@@ -160,7 +160,8 @@ def test_the_stack_ends_with_the_process_that_started_it() -> None:
     with tempfile.TemporaryDirectory(prefix="jitterscope-orphan-") as name:
         script = (
             "import os, time; from pathlib import Path; from jitterscope.devstack.stack import Stack\n"
-            f"Stack(Path({name!r}), port={free_port()}, collector=False, durable=False, owner_pid=os.getpid()).start()\n"
+            f"stack = Stack(Path({name!r}), port={free_port()}, collector=False, owner_pid=os.getpid())\n"
+            "stack.start()\n"
             "print('up', flush=True); time.sleep(600)"
         )
         starter = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
