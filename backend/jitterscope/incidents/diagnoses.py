@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 import structlog
-from sqlalchemy import or_, select
+from sqlalchemy import delete, or_, select
 from sqlalchemy.orm import Session
 
 from jitterscope.db import organization_session
@@ -57,6 +57,7 @@ def diagnose_subject(organization_id: int, subject_id: int, *, only_newer: bool 
     if loaded is None:
         with organization_session(organization_id) as session:
             resolve_silent(session, subject_id)
+            session.execute(delete(WatchRow).where(WatchRow.subject_id == subject_id))
         return None
     diagnosis = diagnose(loaded.snapshot)
     window = (loaded.snapshot.start_us, loaded.snapshot.end_us)

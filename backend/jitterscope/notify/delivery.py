@@ -59,11 +59,14 @@ def journal_folder() -> Path:
     return settings().state_dir / "outbox"
 
 
-def deliver_due(organization_id: int) -> int:
-    """Settle what earlier workers left and send what is due; how many attempts were made."""
+def deliver_due(organization_id: int, budget_s: float = 20.0) -> int:
+    """Settle what earlier workers left and send what is due; how many attempts were made.
+
+    No new attempt begins after `budget_s`: receivers that do not answer must not keep a worker from diagnosing.
+    """
     recover(organization_id)
-    made = 0
-    while attempts := claim(organization_id):
+    made, ends = 0, time.monotonic() + budget_s
+    while time.monotonic() < ends and (attempts := claim(organization_id)):
         for attempt in attempts:
             start(organization_id, attempt)
         for attempt in attempts:

@@ -16,6 +16,8 @@ import base64
 import fcntl
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -97,6 +99,19 @@ def journal_id(folder: Path) -> str:
             fresh.unlink()
         _sync_folder(folder)
     return path.read_text()
+
+
+@contextmanager
+def alone(folder: Path, name: str) -> Iterator[bool]:
+    """Whether no other process of this host is inside; the kernel opens the lock again when one is killed."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (folder / f"{name}.lock").open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
 
 
 def _parse(content: bytes) -> Record:

@@ -6,14 +6,17 @@ from sqlalchemy import exists, func, or_, select
 
 from jitterscope import worker
 from jitterscope.db import organization_ids, organization_session
-from jitterscope.notify.delivery import deliver_due
+from jitterscope.notify import journal
+from jitterscope.notify.delivery import deliver_due, journal_folder
 from jitterscope.notify.models import DeliveryRow
 
 
 @worker.app.task(name="notify.deliver")  # type: ignore[untyped-decorator]
 def deliver(organization_id: int) -> None:
-    """Send what is due in an organization."""
-    deliver_due(organization_id)
+    """Send what is due in an organization, unless another worker of this host is at it."""
+    with journal.alone(journal_folder(), f"deliver-{organization_id}") as alone:
+        if alone:
+            deliver_due(organization_id)
 
 
 @worker.periodic(seconds=5)

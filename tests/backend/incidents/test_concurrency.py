@@ -6,14 +6,16 @@ import threading
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 from sqlalchemy.exc import ProgrammingError
 
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.engine import Diagnosis, diagnose
 from jitterscope.diagnosis.finding import Found
+from jitterscope.incidents import diagnoses
 from jitterscope.incidents.models import TransitionRow
 from jitterscope.incidents.pins import windows
-from jitterscope.incidents.service import apply_diagnosis, resolve_silent
+from jitterscope.incidents.service import apply_diagnosis
 from jitterscope.incidents.snapshots import load
 from jitterscope.recordings.model import Recording
 
@@ -120,8 +122,11 @@ def test_incidents_of_a_resource_that_is_gone_are_closed(service: Any, gc_fault:
     subject_id = service.feed(gc_fault)
     service.diagnose(subject_id)
     with organization_session(organization.id) as session:
-        assert len(resolve_silent(session, subject_id)) == 1
+        session.execute(text("DELETE FROM resources WHERE id = :id"), {"id": subject_id})
+    assert diagnoses.due_subjects(organization.id) == [subject_id]
+    assert service.diagnose(subject_id) is None
     assert service.get("/incidents")["items"][0]["state"] == "resolved"
+    assert diagnoses.due_subjects(organization.id) == []
 
 
 def test_history_cannot_be_rewritten_by_the_application(service: Any, gc_fault: Recording, organization: Any) -> None:

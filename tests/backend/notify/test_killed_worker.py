@@ -171,6 +171,15 @@ def test_the_journal_tells_every_fate(tmp_path: Path) -> None:
     assert journal.journal_id(tmp_path) == journal.journal_id(tmp_path)
 
 
+def test_one_deliverer_a_host(tmp_path: Path) -> None:
+    names = ("deliver-1", "deliver-1", "deliver-2")
+    with contextlib.ExitStack() as stack:
+        inside = [stack.enter_context(journal.alone(tmp_path, name)) for name in names]
+        assert inside == [True, False, True]
+    with journal.alone(tmp_path, "deliver-1") as again:
+        assert again
+
+
 def test_the_courier_runs_without_site_packages() -> None:
     """What makes it start fast, and keeps it alive when the environment is being replaced."""
     script = Path(courier.__file__)

@@ -1,0 +1,136 @@
+"""Recording from a running service and replaying into one, by command and by REST."""
+
+from __future__ import annotations
+
+import io
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+from typer.testing import CliRunner
+
+from jitterscope.cli import app
+from jitterscope.db import organization_session
+from jitterscope.diagnosis.simulate import Workload, simulate
+from jitterscope.incidents.diagnoses import diagnose_subject
+from jitterscope.main import create_app
+from jitterscope.recordings import file
+from jitterscope.recordings.model import Recording
+from jitterscope.recordings.replay import ReplayFailed, replay
+from jitterscope.recordings.snapshots import recording_of
+
+
+@pytest.fixture(scope="module")
+def fault() -> Recording:
+    return recording_of(simulate(Workload(seconds=30.0)).snapshot, {"lab": "simulated"})
+
+
+@pytest.fixture
+def url(client: Any) -> Iterator[str]:
+    """The application behind uvicorn."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(create_app(), host="127.0.0.1", port=port, log_config=None))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 30
+    while not server.started:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(10)
+
+
+def subject_of(organization: Any) -> int:
+    from sqlalchemy import text
+
+    with organization_session(organization.id) as session:
+        return int(session.execute(text("SELECT max(id) FROM resources WHERE kind = 'cgroup'")).scalar_one())
+
+
+def test_there_and_back_again(url: str, organization: Any, fault: Recording, tmp_path: Path) -> None:
+    """file → service → incident → file: the second file holds the same data, moved in time."""
+    path = tmp_path / "fault.jitterscope"
+    file.save(fault, path)
+    (tmp_path / "token").write_text(organization.ingest_token + "\n")
+    result = CliRunner().invoke(
+        app, ["replay", str(path), "--to-service", url, "--token-file", str(tmp_path / "token"), "--speed", "0"]
+    )
+    assert result.exit_code == 0, result.output
+    subject_id = subject_of(organization)
+    outcome = diagnose_subject(organization.id, subject_id)
+    assert outcome is not None
+    assert outcome.causes == ["cpu/gc_throttling"]
+    assert len(outcome.changed_incidents) == 1
+    copy = tmp_path / "copy.jitterscope"
+    (tmp_path / "api").write_text(organization.api_token)
+    arguments = ["record", "--resource", str(subject_id), "--from", "-40s", "--service", url, "-o", str(copy)]
+    result = CliRunner().invoke(app, [*arguments, "--token-file", str(tmp_path / "api")])
+    assert result.exit_code == 0, result.output
+    recorded = file.load(copy)
+    sent, stored = fault.resources[fault.subject], recorded.resources[recorded.subject]
+    assert stored.key == sent.key
+    for name, values in sent.series.items():
+        kept = stored.series[name]
+        assert kept[kept == kept].tolist() == values[values == values].tolist(), name
+    result = CliRunner().invoke(app, ["replay", str(copy), "--engine"])
+    assert [found["cause"] for found in json.loads(result.stdout)["findings"]] == ["cpu/gc_throttling"]
+
+
+def test_at_twice_the_pace(url: str, organization: Any, fault: Recording) -> None:
+    slept: list[float] = []
+    done = replay(fault, url, organization.ingest_token, speed=2.0, sleep=slept.append)
+    assert done.batches == 15
+    now_us = time.time_ns() // 1000
+    # Nobody slept, so the end lies half the length ahead of now.
+    assert done.to_us - now_us == pytest.approx(15_000_000, abs=5_000_000)
+    assert slept[-1] == pytest.approx(15.0, abs=5.0)
+
+
+def test_what_the_service_refuses_is_told(url: str, fault: Recording) -> None:
+    with pytest.raises(ReplayFailed, match="HTTP 401"):
+        replay(fault, url, "jsi_wrong", speed=0)
+
+
+def test_recording_over_rest(api: Any, organization: Any, fault: Recording, other_organization: Any) -> None:
+    import zstandard
+
+    from jitterscope.recordings.replay import prepare
+
+    shift_us = (time.time_ns() // 1000 - fault.end_us) // 100_000 * 100_000
+    for batch in prepare(fault, shift_us, ""):
+        content = zstandard.compress(batch.SerializeToString())
+        assert api.post("/api/v1/ingest", content=content, headers=organization.ingest_headers).status_code < 300
+    subject_id = subject_of(organization)
+    window = {"from": fault.start_us + shift_us, "to": fault.end_us + shift_us}
+    response = api.get("/api/v1/recordings", params={"resource": subject_id, **window})
+    assert response.status_code == 200, response.text
+    recording = file.read(io.BytesIO(response.content))
+    assert (recording.ticks, len(recording.resources)) == (fault.ticks, len(fault.resources))
+    refused = api.get(
+        "/api/v1/recordings", params={"resource": subject_id, **window}, headers=other_organization.headers
+    )
+    assert refused.status_code == 404
+    for wrong in ({"from": "x"}, {"from": window["to"] + 1}, {"from": 0}):
+        assert api.get("/api/v1/recordings", params={"resource": subject_id, **window, **wrong}).status_code == 422
+
+
+def test_the_commands_explain_what_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("hello")
+    runner = CliRunner()
+    for arguments, message in (
+        (["replay", str(tmp_path / "text"), "--engine"], "this is no recording"),
+        (["replay", str(tmp_path / "none"), "--engine"], "No such file"),
+        (["record", "--resource", "1", "-o", str(tmp_path / "o"), "--from", "soon"], "RFC 3339"),
+    ):
+        result = runner.invoke(app, arguments)
+        assert result.exit_code == 1
+        assert message in result.output
