@@ -4015,6 +4015,8 @@ export interface operations {
                 points?: number;
                 /** @description 100000: the grid; 10000: the zoom */
                 step_us?: number;
+                /** @description false: extremes only, which is faster over long windows */
+                mean?: boolean;
             };
             header?: never;
             path?: never;

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable
 
@@ -49,21 +48,22 @@ def test_wrong_password_and_unknown_user_look_the_same(
     client: TestClient, organization: Organization, settings_override: Callable[..., Settings]
 ) -> None:
     settings_override(login_attempts_per_minute=1000)
-    bodies, seconds = [], []
-    for email in (organization.email, "nobody@example.org"):
-        taken = []
-        for _ in range(7):
-            started = time.perf_counter()
+    emails = (organization.email, "nobody@example.org")
+    bodies: dict[str, object] = {}
+    cpu_s: dict[str, list[float]] = {email: [] for email in emails}
+    for _ in range(5):
+        for email in emails:
+            # CPU time of this process, in which the service runs: other work on the machine does not count.
+            started = time.process_time()
             response = client.post("/api/v1/auth/login", json={"email": email, "password": "not the password"})
-            taken.append(time.perf_counter() - started)
+            cpu_s[email].append(time.process_time() - started)
             assert response.status_code == 401
-        document = response.json()
-        del document["request_id"]
-        bodies.append(document)
-        seconds.append(statistics.median(taken))
-    assert bodies[0] == bodies[1]
-    # Both pay for one argon2 hash, tens of milliseconds; without it the unknown user would be told by a fast answer.
-    assert 0.5 < seconds[0] / seconds[1] < 2
+            bodies[email] = {**response.json(), "request_id": None}
+    known, unknown = (bodies[email] for email in emails)
+    assert known == unknown
+    # Both pay for one argon2 hash; without it the unknown user would be told by a fast answer.
+    ratio = min(cpu_s[emails[0]]) / min(cpu_s[emails[1]])
+    assert 0.6 < ratio < 1.6
 
 
 def test_guessing_is_slowed_down(client: TestClient, organization: Organization) -> None:
