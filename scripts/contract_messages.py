@@ -1,4 +1,4 @@
-"""Python and Go code of contracts/ingest/v1/ingest.proto."""
+"""Code of the protobuf contracts: Python and Go of ingest.proto, Python of Prometheus remote write."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def generate(root: Path) -> dict[Path, str]:
-    """Python and Go code of the protobuf schema, by path below the repository."""
+    """Code of the protobuf schemas, by path below the repository."""
     proto = root / "contracts" / "ingest" / "v1" / "ingest.proto"
     with tempfile.TemporaryDirectory() as name:
         out = Path(name)
@@ -45,4 +45,15 @@ def generate(root: Path) -> dict[Path, str]:
             package / "ingest_pb2.pyi": (out / "py/ingest_pb2.pyi").read_text(),
             package / "__init__.py": "",
             Path("collector/internal/ingestpb/ingest.pb.go"): go_code,
+            **_remote_write(root, out, package),
         }
+
+
+def _remote_write(root: Path, out: Path, package: Path) -> dict[Path, str]:
+    """Only the backend speaks Prometheus remote write."""
+    folder = root / "contracts" / "remote_write"
+    command = [sys.executable, "-m", "grpc_tools.protoc", f"-I{folder}", f"--python_out={out}", f"--pyi_out={out}"]
+    names = sorted(path.stem for path in folder.glob("*.proto"))
+    subprocess.run([*command, *(f"{name}.proto" for name in names)], check=True)
+    files = [f"{name}_pb2{suffix}" for name in names for suffix in (".py", ".pyi")]
+    return {package / file: (out / file).read_text() for file in files}

@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from jitterscope import db
+from jitterscope.events.publish import publish
 from jitterscope.ingest import triggers
 from jitterscope.ingest.batch import ValidBatch
 from jitterscope.ingest.body import malformed
@@ -81,7 +82,7 @@ def _store(session: Session, organization_id: int, batch: ValidBatch) -> bool:
     )  # fmt: skip
     _store_rest(session, organization_id, batch, ids.tolist())
     collectors.store_sources(session, organization_id, node_id, batch.sources)
-    collectors.seen(
+    is_first = collectors.seen(
         session,
         organization_id,
         node_id,
@@ -91,6 +92,9 @@ def _store(session: Session, organization_id: int, batch: ValidBatch) -> bool:
         delay_us=time.time_ns() // 1000 - batch.sealed_at_us,
         dropped_batches=batch.dropped_batches,
     )
+    if is_first:
+        # Whoever installs a collector is looking at the page that waits for this.
+        db.after_commit(session, lambda: publish(organization_id, "first_data", node_id))
     wanted = _triggers(batch, ids.tolist())
     resolve.mark_throttled(session, {one.resource_id: one.at_us for one in wanted if one.reason == "throttled"})
     triggers.enqueue(session, organization_id, wanted)

@@ -35,6 +35,7 @@ _SEEN = text(
                        ELSE collectors.version END,
         spool_id = excluded.spool_id, dropped_batches = excluded.dropped_batches, delay_us = excluded.delay_us,
         sealed_at_us = greatest(collectors.sealed_at_us, excluded.sealed_at_us)
+    RETURNING batches
     """
 )
 
@@ -59,15 +60,19 @@ def seen(
     sealed_at_us: int,
     delay_us: int,
     dropped_batches: int,
-) -> None:
-    """Note a batch of the collector on a node; `delay_us` is from sealing to arrival, as far as clocks agree."""
-    session.execute(
+) -> bool:
+    """Note a batch of the collector on a node; whether it is the node's first one.
+
+    `delay_us` is from sealing to arrival, as far as clocks agree.
+    """
+    batches: int = session.execute(
         _SEEN,
         {
             "node": node_id, "organization": organization_id, "version": version, "spool": spool_id,
             "sealed": sealed_at_us, "delay": delay_us, "dropped": dropped_batches,
         },
-    )  # fmt: skip
+    ).scalar_one()  # fmt: skip
+    return batches == 1
 
 
 def store_sources(session: Session, organization_id: int, node_id: int, sources: Sequence[SourceSpec]) -> None:

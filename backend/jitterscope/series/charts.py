@@ -14,10 +14,10 @@ from jitterscope.series import read_distributions, read_ticks, rollups
 from jitterscope.series.quantiles import BUCKETS, quantiles_us
 from jitterscope.series.read_ticks import Scope
 from jitterscope.series.rollups import Level, Rollup
-from jitterscope.series.types import TICK_US, FloatArray
+from jitterscope.series.types import TICK_US, FloatArray, IntArray
 from jitterscope.series.window import Window
 
-Resolution = Literal["tick", "second", "minute"]
+Resolution = Literal["tick", "second", "minute", "sample"]
 _RESOLUTIONS: dict[int, Resolution] = {1_000_000: "second", 60_000_000: "minute"}
 # Bounds of memory: rolled-up steps of all series at once, and the time of histograms at once.
 _MAX_STEPS = 1_500_000
@@ -82,6 +82,18 @@ def chart(
             part = missing[at : at + at_once]
             found |= _of_rollups(scope, part, from_us, to_us, step_us, one, means)
     return found
+
+
+def chart_of_samples(times_us: IntArray, values: FloatArray, from_us: int, to_us: int, points: int) -> Chart:
+    """The same for samples at any times (µs, ascending)."""
+    step_us = max(1_000_000, -(-(to_us - from_us) // points))
+    start_us = from_us - from_us % step_us
+    point = (times_us - start_us) // step_us
+    used, first = np.unique(point, return_index=True)
+    low, high, mean = (np.full(-(-(to_us - start_us) // step_us), np.nan) for _ in range(3))
+    low[used], high[used] = np.fmin.reduceat(values, first), np.fmax.reduceat(values, first)
+    mean[used] = np.add.reduceat(values, first) / np.diff(np.append(first, len(values)))
+    return Chart(start_us, step_us, "sample", low, high, mean)
 
 
 def quantile_chart(session: Session, series: int, from_us: int, to_us: int, points: int) -> QuantileChart:

@@ -13,12 +13,12 @@ from sqlalchemy.orm import Session
 from jitterscope import db
 from jitterscope.errors import Problem, not_found
 from jitterscope.inventory import service as inventory
-from jitterscope.series import charts, retention
+from jitterscope.series import charts, external, retention
 from jitterscope.series import service as series
 from jitterscope.series.catalogue import METRICS, Metric
 from jitterscope.series.ids import series_id
 from jitterscope.series.read_ticks import Scope
-from jitterscope.series.schemas import EventItem, RetentionPolicy, SeriesChart, SeriesCharts
+from jitterscope.series.schemas import EventItem, ExternalSeriesItem, RetentionPolicy, SeriesChart, SeriesCharts
 from jitterscope.series.types import FloatArray
 from jitterscope.tenancy.auth import Principal, require
 
@@ -31,13 +31,14 @@ To = Annotated[datetime | None, Query(description="RFC 3339; default: now")]
 _LONGEST = timedelta(days=1000)
 _LONGEST_ZOOM_US = 3_600_000_000
 _MAX_POINTS = 40_000
+_MAX_EXTERNAL = 100
 
 
 @router.get("/series/query", response_model=SeriesCharts)
 def query_series(
     principal: ReadSeries,
     resource: Annotated[int, Query(description="Resource id")],
-    metric: Annotated[list[str], Query(min_length=1, max_length=20, description="Names of contracts/metrics.toml")],
+    metric: Annotated[list[str], Query(min_length=1, max_length=20, description="Of docs/metrics.md, or remote-written")],
     from_: From = None,
     to: To = None,
     points: Annotated[int, Query(ge=1, le=10_000)] = 1000,
@@ -52,7 +53,8 @@ def query_series(
         raise _bad("from", f"a window at 10 ms may be {_LONGEST_ZOOM_US // 1_000_000} s long")
     if len(metric) * points > _MAX_POINTS:
         raise _bad("points", f"metrics times points may be {_MAX_POINTS} in one request")
-    wanted = [_metric(name) for name in dict.fromkeys(metric)]
+    wanted = [METRICS[name] for name in dict.fromkeys(metric) if name in METRICS]
+    others = [name for name in dict.fromkeys(metric) if name not in METRICS]
     with db.organization_session(principal.organization_id) as session:
         row = inventory.resource(session, resource)
         if row is None:
@@ -64,6 +66,7 @@ def query_series(
         result += [
             _quantiles(session, resource, one, from_us, to_us, points) for one in wanted if one.kind == "distribution"
         ]
+        result += [one for name in others for one in _external(session, resource, name, from_us, to_us, points)]
     # Written by pydantic at once: FastAPI would walk over every number again.
     answer = SeriesCharts(from_us=from_us, to_us=to_us, series=result)
     return Response(answer.model_dump_json(), media_type="application/json")
@@ -85,6 +88,15 @@ def list_resource_events(
             raise not_found("resource", resource_id)
         found = series.read_events(session, [resource_id], from_us, to_us, kind).get(resource_id, [])
     return [EventItem.model_validate(event) for event in found[:limit]]
+
+
+@router.get("/resources/{resource_id}/external-series")
+def list_external_series(principal: ReadSeries, resource_id: int) -> list[ExternalSeriesItem]:
+    """Series of a resource that came by Prometheus remote write."""
+    with db.organization_session(principal.organization_id) as session:
+        if inventory.resource(session, resource_id) is None:
+            raise not_found("resource", resource_id)
+        return [ExternalSeriesItem.model_validate(one) for one in external.find(session, resource_id)]
 
 
 @router.get("/retention")
@@ -117,13 +129,6 @@ def window(from_: datetime | None, to: datetime | None) -> tuple[int, int]:
 
 def _utc(at: datetime) -> datetime:
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at
-
-
-def _metric(name: str) -> Metric:
-    metric = METRICS.get(name)
-    if metric is None:
-        raise _bad("metric", f"there is no metric {name[:100]!r}")
-    return metric
 
 
 def _bad(field: str, why: str) -> Problem:
@@ -165,6 +170,28 @@ def _quantiles(
         mean=nullable(found.p99),
         count=found.count.tolist(),
     )
+
+
+def _external(
+    session: Session, resource_id: int, name: str, from_us: int, to_us: int, points: int
+) -> list[SeriesChart]:
+    known = external.find(session, resource_id, name)[:_MAX_EXTERNAL]
+    if not known:
+        raise _bad("metric", f"there is no metric {name[:100]!r}, and no remote-written series of that name here")
+    found = external.read(session, [one.id for one in known], from_us, to_us)
+    result = []
+    for one in known:
+        if one.id in found:
+            cut = charts.chart_of_samples(*found[one.id], from_us, to_us, points)
+            result.append(
+                SeriesChart(
+                    resource_id=resource_id, metric=name, labels=one.labels, unit="", kind=one.kind, meaning="",
+                    step_us=cut.step_us, resolution=cut.resolution,
+                    t_us=_times(cut.start_us, cut.step_us, len(cut.low)),
+                    low=nullable(cut.low), high=nullable(cut.high), mean=nullable(cut.mean), count=None,
+                )
+            )  # fmt: skip
+    return result
 
 
 def _times(start_us: int, step_us: int, count: int) -> list[int]:

@@ -12,11 +12,12 @@ from jitterscope.kit.schema import Schema
 class SeriesChart(Schema):
     resource_id: int
     metric: str
+    labels: dict[str, str] = Field(default={}, description="Of series that came by Prometheus remote write")
     unit: str
-    kind: Literal["delta", "gauge", "distribution"]
+    kind: Literal["delta", "gauge", "distribution", "counter"]
     meaning: str
     step_us: int = Field(description="Time that one point covers")
-    resolution: Literal["tick", "second", "minute"] = Field(description="What the points were made of")
+    resolution: Literal["tick", "second", "minute", "sample"] = Field(description="What the points were made of")
     t_us: list[int] = Field(description="Start of each point")
     low: list[float | None] = Field(description="Lowest tick of the point; of a distribution its median")
     high: list[float | None] = Field(description="Highest tick of the point; of a distribution its highest value")
@@ -45,3 +46,11 @@ class RetentionPolicy(Schema):
     raw_days: int = Field(ge=1, le=1000, description="Ticks, single queries, latency distributions")
     second_days: int = Field(ge=1, le=1000, description="1 s rollups and events")
     minute_days: int = Field(ge=1, le=1000, description="1 min rollups")
+
+
+class ExternalSeriesItem(Schema):
+    """A series that came by Prometheus remote write; ask for it by its name as `metric`."""
+
+    name: str
+    labels: dict[str, str]
+    kind: Literal["counter", "gauge"]

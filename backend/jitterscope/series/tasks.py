@@ -7,7 +7,7 @@ import time
 import structlog
 
 from jitterscope import db
-from jitterscope.series import compaction, distribution_compaction, partitions, retention, rollups
+from jitterscope.series import compaction, distribution_compaction, external, partitions, retention, rollups
 from jitterscope.series.landing import driver
 from jitterscope.worker import periodic
 
@@ -30,6 +30,13 @@ def compact() -> None:
         histograms = distribution_compaction.compact(organization_id, _now_us())
         if windows or histograms:
             log.info("compacted", organization=organization_id, windows=windows, histogram_rows=histograms)
+
+
+@periodic(seconds=900)
+def compact_external() -> None:
+    """Short rows of remote-written series → one an hour."""
+    for organization_id in db.organization_ids():
+        external.compact(organization_id, _now_us())
 
 
 @periodic(seconds=900)

@@ -1,4 +1,4 @@
-"""10,000 malformed and hostile batches: each refused with a clear error, none a 5xx, the good ones beside them stored."""
+"""10,000 malformed and hostile batches: each refused with a clear error, none a 5xx, the good ones are stored."""
 
 from __future__ import annotations
 

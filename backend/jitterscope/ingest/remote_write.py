@@ -1,0 +1,159 @@
+"""Prometheus remote write 1.0 and 2.0: from request bytes to series of samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import cramjam
+from google.protobuf.message import DecodeError
+
+from jitterscope.errors import Problem
+from jitterscope.ingest.pb import prometheus_v1_pb2 as v1
+from jitterscope.ingest.pb import prometheus_v2_pb2 as v2
+
+V1, V2 = "prometheus.writerequest", "io.prometheus.write.v2.request"
+_MAX_SERIES = 50_000
+_MAX_SAMPLES = 500_000
+_MAX_LABELS = 64
+_MAX_NAME, _MAX_VALUE = 200, 2048
+_COUNTER_SUFFIXES = ("_total", "_count", "_sum", "_bucket")
+# What a vanished series ends with; not a value.
+STALE_BITS = 0x7FF0000000000002
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalSeries:
+    """Labels without the name; samples as (µs since the epoch, value)."""
+
+    name: str
+    labels: dict[str, str]
+    kind: str
+    samples: list[tuple[int, float]]
+
+
+@dataclass(slots=True)
+class WriteRequest:
+    """`unsupported` counts native histograms, which are not stored; `exemplars` are ignored."""
+
+    series: list[ExternalSeries] = field(default_factory=list)
+    histograms: int = 0
+    exemplars: int = 0
+    invalid: list[str] = field(default_factory=list)
+
+
+def message_of(content_type: str, content_encoding: str) -> str:
+    """Which message the headers announce. Problem 415 for anything but snappy protobuf of the two known ones."""
+    media, *parameters = (part.strip() for part in content_type.split(";"))
+    named = {key.strip().lower(): value for key, _, value in (part.partition("=") for part in parameters)}
+    message = named.get("proto", V1).strip().strip('"').lower()
+    if media.lower() != "application/x-protobuf" or message not in (V1, V2):
+        raise _unsupported(f"the content type {content_type[:200]!r}")
+    if content_encoding.strip().lower() != "snappy":
+        raise _unsupported(f"the content encoding {content_encoding[:100]!r}")
+    return message
+
+
+def decompress(body: bytes, limit_bytes: int) -> bytes:
+    """Snappy's block format. Problem 400 for damaged data, 413 for what unpacks to too much."""
+    try:
+        size = cramjam.snappy.decompress_raw_len(body)
+        if size > limit_bytes:
+            raise Problem(
+                413, "write-too-large", "Request too large",
+                f"A request may have at most {limit_bytes} bytes unpacked.",
+                "Lower max_samples_per_send of the sender's queue_config.",
+            )
+        return bytes(cramjam.snappy.decompress_raw(body))
+    except cramjam.DecompressionError as error:
+        raise _malformed(f"it is not snappy's block format ({error})") from None
+
+
+def parse(message: str, content: bytes) -> WriteRequest:
+    """The series of a request; single bad series are left out and named in `invalid`."""
+    try:
+        if message == V1:
+            return _parse_v1(v1.WriteRequest.FromString(content))
+        return _parse_v2(v2.Request.FromString(content))
+    except (DecodeError, ValueError, RecursionError) as error:
+        raise _malformed(f"it is not the message that the content type announces ({error})") from None
+
+
+def _parse_v1(request: v1.WriteRequest) -> WriteRequest:
+    _bounds(len(request.timeseries), sum(len(series.samples) for series in request.timeseries))
+    result = WriteRequest()
+    for series in request.timeseries:
+        result.histograms += len(series.histograms)
+        result.exemplars += len(series.exemplars)
+        pairs = [(label.name, label.value) for label in series.labels]
+        _add(result, pairs, None, [(sample.timestamp, sample.value) for sample in series.samples])
+    return result
+
+
+def _parse_v2(request: v2.Request) -> WriteRequest:
+    _bounds(len(request.timeseries), sum(len(series.samples) for series in request.timeseries))
+    symbols = list(request.symbols)
+    result = WriteRequest()
+    for series in request.timeseries:
+        result.histograms += len(series.histograms)
+        result.exemplars += len(series.exemplars)
+        references = list(series.labels_refs)
+        if len(references) % 2 or any(reference >= len(symbols) for reference in references):
+            result.invalid.append("labels_refs does not fit the symbols")
+            continue
+        texts = [symbols[reference] for reference in references]
+        kind = series.metadata.type if series.HasField("metadata") else None
+        samples = [(sample.timestamp, sample.value) for sample in series.samples]
+        _add(result, list(zip(texts[::2], texts[1::2], strict=True)), kind, samples)
+    return result
+
+
+def _add(
+    result: WriteRequest, pairs: Iterable[tuple[str, str]], kind: int | None, samples: list[tuple[int, float]]
+) -> None:
+    labels = dict(pairs)
+    name = labels.pop("__name__", "")
+    fault = _fault(name, labels)
+    if fault:
+        result.invalid.append(fault)
+        return
+    if not samples:
+        return
+    counter = kind == v2.Metadata.METRIC_TYPE_COUNTER or (not kind and name.endswith(_COUNTER_SUFFIXES))
+    in_us = [(timestamp * 1000, value) for timestamp, value in samples]
+    result.series.append(ExternalSeries(name, labels, "counter" if counter else "gauge", in_us))
+
+
+def _fault(name: str, labels: dict[str, str]) -> str | None:
+    if not name or len(name) > _MAX_NAME or "\0" in name:
+        return "a series has no usable __name__"
+    if len(labels) > _MAX_LABELS:
+        return f"{name} has more than {_MAX_LABELS} labels"
+    for key, value in labels.items():
+        if not key or len(key) > _MAX_NAME or len(value) > _MAX_VALUE or "\0" in key or "\0" in value:
+            return f"{name} has a label that is empty, too long or contains NUL"
+    return None
+
+
+def _bounds(series: int, samples: int) -> None:
+    if series > _MAX_SERIES or samples > _MAX_SAMPLES:
+        raise Problem(
+            413, "write-too-large", "Request too large",
+            f"A request may have {_MAX_SERIES} series and {_MAX_SAMPLES} samples; it has {series} and {samples}.",
+            "Lower max_samples_per_send of the sender's queue_config.",
+        )
+
+
+def _malformed(why: str) -> Problem:
+    return Problem(
+        400, "malformed-write", "Malformed remote write request", f"The request was refused: {why}.",
+        "Do not send it again.",
+    )
+
+
+def _unsupported(what: str) -> Problem:
+    return Problem(
+        415, "unsupported-media-type", "Unsupported media type", f"{what} is not understood here.",
+        "Send Prometheus remote write 1.0 or 2.0: application/x-protobuf (for 2.0 with "
+        "proto=io.prometheus.write.v2.Request), Content-Encoding: snappy.",
+    )

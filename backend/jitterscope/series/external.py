@@ -1,0 +1,202 @@
+"""Series of other systems, with their own names, labels and sampling times (Prometheus remote write)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import bindparam, text
+from sqlalchemy.dialects.postgresql import ARRAY, BIGINT, BYTEA, TEXT
+from sqlalchemy.orm import Session
+
+from jitterscope import db
+from jitterscope.db import after_commit
+from jitterscope.kit.perobject import PerObject
+from jitterscope.series.landing import driver
+from jitterscope.series.types import FloatArray, IntArray
+
+# A row covers less than this: retention, compaction and readers rely on it.
+ROW_US = 3_600_000_000
+_MAX_CACHED = 200_000
+
+_Ids = dict[tuple[int, bytes], int]
+_caches: PerObject[_Ids] = PerObject(dict)
+
+_UPSERT = text(
+    """
+    INSERT INTO external_series (organization_id, resource_id, digest, name, labels, kind)
+    SELECT :organization, one.* FROM unnest(:resources, :digests, :names, CAST(:labels AS jsonb[]), :kinds)
+        AS one (resource, digest, name, labels, kind) ORDER BY digest
+    ON CONFLICT (organization_id, digest) DO UPDATE SET kind = excluded.kind RETURNING id, digest
+    """
+).bindparams(
+    bindparam("resources", type_=ARRAY(BIGINT)), bindparam("digests", type_=ARRAY(BYTEA)),
+    bindparam("names", type_=ARRAY(TEXT)), bindparam("labels", type_=ARRAY(TEXT)),
+    bindparam("kinds", type_=ARRAY(TEXT)),
+)  # fmt: skip
+_INSERT = (
+    "INSERT INTO external_samples (organization_id, series_id, start_us, end_us, times_us, sample_values) "
+    "SELECT %b, one.* FROM unnest(%b::bigint[], %b::bigint[], %b::bigint[], %b::bytea[], %b::bytea[]) AS one"
+)
+_ROWS = (
+    "SELECT series_id, times_us, sample_values FROM external_samples "
+    "WHERE series_id = ANY(%b) AND start_us > %b AND start_us < %b AND end_us >= %b"
+)
+_TAKE = (
+    "DELETE FROM external_samples WHERE series_id = ANY(%b) AND start_us >= %b AND start_us < %b "
+    "RETURNING series_id, times_us, sample_values"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """New samples of one series: times (µs) and values, parallel."""
+
+    resource_id: int
+    name: str
+    labels: Mapping[str, str]
+    kind: str
+    times_us: IntArray
+    values: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A stored external series; `kind` is counter or gauge."""
+
+    id: int
+    name: str
+    labels: dict[str, str]
+    kind: str
+
+
+def store(session: Session, organization_id: int, samples: Sequence[Samples]) -> None:
+    """Write samples. A time that a series has already is overwritten by what came last."""
+    ids = _ids(session, organization_id, samples)
+    columns: list[list[object]] = [[] for _ in range(5)]
+    for identity, one in zip(ids, samples, strict=True):
+        for times, values in _pieces(one.times_us, one.values):
+            _append(columns, identity, times, values)
+    _write(session, organization_id, columns)
+
+
+def find(session: Session, resource_id: int, name: str | None = None) -> list[Identity]:
+    """External series of a resource, by name."""
+    rows = session.execute(
+        text(
+            "SELECT id, name, labels, kind FROM external_series WHERE resource_id = :resource "
+            "AND (CAST(:name AS text) IS NULL OR name = :name) ORDER BY name, id LIMIT 1000"
+        ),
+        {"resource": resource_id, "name": name},
+    )
+    return [Identity(row.id, row.name, row.labels, row.kind) for row in rows]
+
+
+def read(session: Session, series: Sequence[int], from_us: int, to_us: int) -> dict[int, tuple[IntArray, FloatArray]]:
+    """Times (µs, ascending) and values of each series with samples in [from_us, to_us)."""
+    parts: dict[int, list[tuple[bytes, bytes]]] = {}
+    with driver(session).cursor(binary=True) as cursor:
+        for identity, times, values in cursor.execute(_ROWS, (list(series), from_us - ROW_US, to_us, from_us)):
+            parts.setdefault(identity, []).append((times, values))
+    result: dict[int, tuple[IntArray, FloatArray]] = {}
+    for identity, rows in parts.items():
+        times, values = _joined(rows)
+        inside = (times >= from_us) & (times < to_us)
+        if inside.any():
+            result[identity] = times[inside], values[inside]
+    return result
+
+
+def compact(organization_id: int, now_us: int) -> int:
+    """One row per series and hour, for the closed hours of the last day; returns how many rows were made."""
+    closed_us = (now_us - ROW_US // 6) // ROW_US * ROW_US
+    made = 0
+    with db.organization_session(organization_id) as session, driver(session).cursor() as cursor:
+        found = cursor.execute(
+            "SELECT start_us - start_us %% %s, array_agg(DISTINCT series_id) FROM (SELECT series_id, start_us, "
+            "count(*) OVER (PARTITION BY series_id, start_us / %s) AS rows FROM external_samples "
+            "WHERE start_us >= %s AND start_us < %s) AS counted WHERE rows > 1 GROUP BY 1",
+            (ROW_US, ROW_US, closed_us - 24 * ROW_US, closed_us),
+        ).fetchall()
+    for hour_us, series in found:
+        with db.organization_session(organization_id) as session:
+            rows: dict[int, list[tuple[bytes, bytes]]] = {}
+            with driver(session).cursor(binary=True) as cursor:
+                for identity, times, values in cursor.execute(_TAKE, (series, hour_us, hour_us + ROW_US)):
+                    rows.setdefault(identity, []).append((times, values))
+            columns: list[list[object]] = [[] for _ in range(5)]
+            for identity, parts in sorted(rows.items()):
+                _append(columns, identity, *_joined(parts))
+            _write(session, organization_id, columns)
+            made += len(columns[0])
+    return made
+
+
+def _ids(session: Session, organization_id: int, samples: Sequence[Samples]) -> list[int]:
+    cache = _caches.of(session.get_bind())
+    digests = [_digest(one) for one in samples]
+    missing = {
+        digest: one
+        for digest, one in zip(digests, samples, strict=True)
+        if (organization_id, digest) not in cache
+    }
+    fresh: _Ids = {}
+    if missing:
+        rows = session.execute(
+            _UPSERT,
+            {
+                "organization": organization_id,
+                "digests": list(missing),
+                "resources": [one.resource_id for one in missing.values()],
+                "names": [one.name for one in missing.values()],
+                "labels": [json.dumps(dict(one.labels)) for one in missing.values()],
+                "kinds": [one.kind for one in missing.values()],
+            },
+        )
+        fresh = {(organization_id, bytes(row.digest)): row.id for row in rows}
+        after_commit(session, lambda: _remember(cache, fresh))
+    return [fresh.get((organization_id, digest)) or cache[organization_id, digest] for digest in digests]
+
+
+def _remember(cache: _Ids, fresh: _Ids) -> None:
+    if len(cache) > _MAX_CACHED:
+        cache.clear()
+    cache.update(fresh)
+
+
+def _digest(one: Samples) -> bytes:
+    key = json.dumps([one.resource_id, one.name, sorted(one.labels.items())])
+    return hashlib.blake2b(key.encode(), digest_size=16).digest()
+
+
+def _pieces(times: IntArray, values: FloatArray) -> list[tuple[IntArray, FloatArray]]:
+    """Cut at full hours, so that no row covers more."""
+    order = np.argsort(times, kind="stable")
+    times, values = times[order], values[order]
+    cuts = np.flatnonzero(np.diff(times // ROW_US)) + 1
+    return list(zip(np.split(times, cuts), np.split(values, cuts), strict=True))
+
+
+def _joined(rows: Sequence[tuple[bytes, bytes]]) -> tuple[IntArray, FloatArray]:
+    times = np.frombuffer(b"".join(row[0] for row in rows), "<i8").astype(np.int64)
+    values = np.frombuffer(b"".join(row[1] for row in rows), "<f8").astype(np.float64)
+    order = np.argsort(times, kind="stable")
+    times, values = times[order], values[order]
+    last = np.ones(len(times), np.bool_)
+    last[:-1] = times[1:] != times[:-1]
+    return times[last], values[last]
+
+
+def _append(columns: list[list[object]], identity: int, times: IntArray, values: FloatArray) -> None:
+    row = (identity, int(times[0]), int(times[-1]), times.astype("<i8").tobytes(), values.astype("<f8").tobytes())
+    for column, value in zip(columns, row, strict=True):
+        column.append(value)
+
+
+def _write(session: Session, organization_id: int, columns: list[list[object]]) -> None:
+    if columns[0]:
+        with driver(session).cursor() as cursor:
+            cursor.execute(_INSERT, (organization_id, *columns))

@@ -1,0 +1,131 @@
+"""Prometheus remote write 1.0 and 2.0, as Prometheus sends them."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import cramjam
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import text
+
+from jitterscope import db
+from jitterscope.ingest.pb import prometheus_v1_pb2 as v1
+from jitterscope.ingest.pb import prometheus_v2_pb2 as v2
+from jitterscope.series import external
+from tests.support.batches import CGROUP, BatchBuilder
+
+V1 = "application/x-protobuf"
+V2 = "application/x-protobuf;proto=io.prometheus.write.v2.Request"
+HOUR_MS = 3_600_000
+
+
+def post(client: TestClient, organization: Any, content: bytes, content_type: str = V1, **headers: str) -> Any:
+    sent = {"Content-Type": content_type, "Content-Encoding": "snappy", **organization.ingest_headers, **headers}
+    return client.post("/api/v1/write", content=bytes(cramjam.snappy.compress_raw(content)), headers=sent)
+
+
+def request_v1(labels: dict[str, str], samples: list[tuple[int, float]]) -> v1.WriteRequest:
+    request = v1.WriteRequest()
+    series = request.timeseries.add()
+    for name, value in labels.items():
+        series.labels.add(name=name, value=value)
+    for at_ms, value in samples:
+        series.samples.add(timestamp=at_ms, value=value)
+    return request
+
+
+def chart(api: TestClient, search: str, metric: str, **parameters: Any) -> list[dict[str, Any]]:
+    (item,) = api.get("/api/v1/resources", params={"search": search}).json()["items"]
+    answer = api.get("/api/v1/series/query", params={"resource": item["id"], "metric": metric, **parameters})
+    assert answer.status_code == 200, answer.text
+    series: list[dict[str, Any]] = answer.json()["series"]
+    return series
+
+
+def test_version_1_is_stored_and_charted(api: TestClient, organization: Any) -> None:
+    now_ms = time.time_ns() // 1_000_000
+    samples = [(now_ms - 60_000 + 15_000 * number, float(number)) for number in range(4)]
+    labels = {"__name__": "coredns_cache_hits_total", "job": "dns", "instance": "10.0.0.1:9153", "type": "success"}
+    answer = post(api, organization, request_v1(labels, samples).SerializeToString())
+    assert answer.status_code == 204, answer.text
+    assert answer.headers["X-Prometheus-Remote-Write-Samples-Written"] == "4"
+    (series,) = chart(api, "dns/10.0.0.1:9153", "coredns_cache_hits_total")
+    assert (series["kind"], series["labels"]["type"], series["resolution"]) == ("counter", "success", "sample")
+    assert [value for value in series["high"] if value is not None] == [0, 1, 2, 3]
+    # The same again, as after a lost answer, changes nothing.
+    assert post(api, organization, request_v1(labels, samples).SerializeToString()).status_code == 204
+    (again,) = chart(api, "dns/10.0.0.1:9153", "coredns_cache_hits_total")
+    assert [value for value in again["high"] if value is not None] == [0, 1, 2, 3]
+
+
+def test_version_2_joins_the_container_that_its_labels_name(api: TestClient, organization: Any) -> None:
+    builder = BatchBuilder()
+    cgroup = builder.resource(CGROUP, "/kubepods/x", 0)
+    builder.fact(cgroup, "workload.namespace", "kube-system").fact(cgroup, "workload.pod", "coredns-1")
+    builder.fact(cgroup, "workload.container", "coredns")
+    assert api.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers).status_code == 200
+    symbols = [
+        "", "__name__", "container_cpu_cfs_throttled_periods_total", "namespace", "kube-system", "pod", "coredns-1",
+        "container", "coredns",
+    ]  # fmt: skip
+    request = v2.Request(symbols=symbols)
+    series = request.timeseries.add(labels_refs=list(range(1, 9)))
+    series.metadata.type = v2.Metadata.METRIC_TYPE_COUNTER
+    series.samples.add(timestamp=time.time_ns() // 1_000_000, value=7.5)
+    series.exemplars.add()
+    answer = post(api, organization, request.SerializeToString(), V2)
+    assert answer.status_code == 204, answer.text
+    assert answer.headers["X-Prometheus-Remote-Write-Exemplars-Written"] == "0"
+    (found,) = chart(api, "kube-system/coredns-1/coredns", "container_cpu_cfs_throttled_periods_total")
+    assert max(value for value in found["high"] if value is not None) == 7.5
+
+
+def test_a_partial_write_keeps_what_is_good(api: TestClient, organization: Any) -> None:
+    now_ms = time.time_ns() // 1_000_000
+    request = request_v1({"__name__": "good", "job": "x"}, [(now_ms, 1.0), (now_ms + 24 * HOUR_MS, 2.0), (1, 3.0)])
+    request.timeseries.add().samples.add(timestamp=now_ms, value=1)  # no name
+    request.timeseries.add().histograms.add()
+    answer = post(api, organization, request.SerializeToString())
+    assert answer.status_code == 400
+    assert answer.headers["X-Prometheus-Remote-Write-Samples-Written"] == "1"
+    assert answer.json()["type"].endswith("partial-write")
+    (series,) = chart(api, "x", "good")
+    assert [value for value in series["high"] if value is not None] == [1]
+
+
+@pytest.mark.parametrize(
+    ("content_type", "encoding", "status"),
+    [
+        ("application/json", "snappy", 415),
+        ("application/x-protobuf;proto=io.prometheus.write.v3.Request", "snappy", 415),
+        (V1, "gzip", 415),
+        (V1, "snappy", 400),
+        (V2, "snappy", 400),
+    ],
+)
+def test_what_is_not_understood_is_refused(
+    client: TestClient, organization: Any, content_type: str, encoding: str, status: int
+) -> None:
+    headers = {"Content-Type": content_type, "Content-Encoding": encoding, **organization.ingest_headers}
+    for body in (b"\xff\xff\xff\xff\xff", b"no snappy at all", b""):
+        answer = client.post("/api/v1/write", content=body, headers=headers)
+        assert answer.status_code in (status, 204 if body == b"" else status), answer.text
+    bomb = b"\xff\xff\xff\xff\x07" + bytes(100)
+    assert client.post("/api/v1/write", content=bomb, headers=headers).status_code in (status, 413)
+
+
+def test_rows_of_an_hour_become_one(api: TestClient, organization: Any) -> None:
+    hour_ms = time.time_ns() // 1_000_000 // HOUR_MS * HOUR_MS - 2 * HOUR_MS
+    labels = {"__name__": "gauge", "job": "hourly"}
+    for number in range(10):
+        request = request_v1(labels, [(hour_ms + number * 15_000, float(number)), (hour_ms, 0.0)])
+        assert post(api, organization, request.SerializeToString()).status_code == 204
+    assert external.compact(organization.id, time.time_ns() // 1000) == 1
+    assert external.compact(organization.id, time.time_ns() // 1000) == 0
+    with db.organization_session(organization.id) as session:
+        (identity,) = external.find(session, session.execute(text("SELECT id FROM resources")).scalar_one())
+        times, values = external.read(session, [identity.id], hour_ms * 1000, hour_ms * 1000 + 10**9)[identity.id]
+    assert values.tolist() == list(map(float, range(10)))
+    assert times.tolist() == [(hour_ms + number * 15_000) * 1000 for number in range(10)]
