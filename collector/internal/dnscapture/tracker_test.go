@@ -1,125 +1,14 @@
 package dnscapture
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
-	"slices"
 	"testing"
 
 	"github.com/miekg/dns"
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
-	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
-	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 )
-
-// world is a tracker with one server at 10.0.0.53:53 and a recorder that keeps everything.
-type world struct {
-	t         testing.TB
-	tracker   *Tracker
-	server    *Server
-	names     map[batch.Slot]string
-	values    map[string][]float64 // by metric and resource
-	triggers  int
-	packet    Packet
-	endUS     int64
-	throttled bool
-}
-
-const baseUS = 1_800_000_000_000_000
-
-func newWorld(t testing.TB) *world {
-	w := &world{t: t, tracker: NewTracker(), names: make(map[batch.Slot]string), values: make(map[string][]float64), endUS: baseUS}
-	slots := batch.Slot(0)
-	series := func(resource batch.ResourceID, metric uint32) batch.Slot {
-		slots++
-		w.names[slots] = fmt.Sprintf("%d/%d", resource, metric)
-		return slots
-	}
-	key := ServerKey{Endpoint: endpoint("10.0.0.53", 53)}
-	w.server = NewServer(key, 1, 2, 3, baseUS*1000-1, series)
-	if err := w.tracker.Add(w.server); err != nil {
-		t.Fatal(err)
-	}
-	return w
-}
-
-func (w *world) SetAt(_ int, slot batch.Slot, value float64) {
-	w.values[w.names[slot]] = append(w.values[w.names[slot]], value)
-}
-
-func (w *world) Distribution(_ int, resource batch.ResourceID, metric uint32, h *batch.Histogram) {
-	if resource == 1 && metric == catalogue.DNSLatencyUS {
-		w.values["distribution"] = append(w.values["distribution"], float64(h.Total()))
-	}
-}
-
-func (w *world) Trigger(batch.ResourceID, string, int64) { w.triggers++ }
-
-// tick closes the next tick.
-func (w *world) tick() {
-	w.endUS += batch.StepUS
-	w.tracker.Tick(0, w.endUS, w, func(*Server) bool { return w.throttled })
-}
-
-func (w *world) last(metric uint32) float64 {
-	values := w.values[fmt.Sprintf("1/%d", metric)]
-	if len(values) == 0 {
-		return math.NaN()
-	}
-	return values[len(values)-1]
-}
-
-func (w *world) expect(metric uint32, want float64) {
-	w.t.Helper()
-	if got := w.last(metric); got != want {
-		w.t.Errorf("metric %d is %v instead of %v", metric, got, want)
-	}
-}
-
-func endpoint(address string, port uint16) dnswire.Endpoint {
-	var e dnswire.Endpoint
-	var a, b, c, d byte
-	_, _ = fmt.Sscanf(address, "%d.%d.%d.%d", &a, &b, &c, &d)
-	e.Address = dnswire.Address{10: 0xff, 11: 0xff, 12: a, 13: b, 14: c, 15: d}
-	e.Port = port
-	return e
-}
-
-// send gives the tracker a UDP packet at a time in µs after the base.
-func (w *world) send(atUS int64, from, to dnswire.Endpoint, message []byte) {
-	packet := make([]byte, 28, 28+len(message))
-	packet[0], packet[9] = 0x45, dnswire.ProtocolUDP
-	binary.BigEndian.PutUint16(packet[2:], uint16(28+len(message)))
-	copy(packet[12:], from.Address[12:])
-	copy(packet[16:], to.Address[12:])
-	binary.BigEndian.PutUint16(packet[20:], from.Port)
-	binary.BigEndian.PutUint16(packet[22:], to.Port)
-	binary.BigEndian.PutUint16(packet[24:], uint16(8+len(message)))
-	w.packet = Packet{TimeNS: (baseUS + atUS) * 1000, EtherType: dnswire.EtherTypeIPv4, Data: append(packet, message...)}
-	w.tracker.Packet(0, &w.packet)
-}
-
-var server53 = endpoint("10.0.0.53", 53)
-
-func message(id uint16, name string, response bool, rcode int) []byte {
-	m := new(dns.Msg)
-	m.SetQuestion(name, dns.TypeA)
-	m.Id, m.Response, m.Rcode = id, response, rcode
-	wire, err := m.Pack()
-	if err != nil {
-		panic(err)
-	}
-	return wire
-}
-
-// exchange is a query at a time and its answer latencyUS later; later exchanges may overlap it only after.
-func (w *world) exchange(atUS, latencyUS int64, from dnswire.Endpoint, id uint16, rcode int) {
-	w.send(atUS, from, server53, message(id, "a.example.", false, 0))
-	w.send(atUS+latencyUS, server53, from, message(id, "a.example.", true, rcode))
-}
 
 func TestCountsAndTimes(t *testing.T) {
 	w := newWorld(t)
@@ -237,92 +126,6 @@ func TestPathsOfBusiestClients(t *testing.T) {
 	w.tick()
 	if len(w.values[fmt.Sprintf("101/%d", catalogue.DNSQueries)]) == 0 {
 		t.Error("the busiest client did not get a path")
-	}
-}
-
-func TestCompleteWindowAroundASlowQuery(t *testing.T) {
-	w := newWorld(t)
-	client := endpoint("10.0.0.7", 40000)
-	var blocks []*ingestpb.QueryBlock
-	for tick := range int64(100) { // 10 s, a query every 10 ms, one of them slow at 5 s
-		for i := range int64(10) {
-			at := tick*100_000 + i*10_000
-			latency := int64(200)
-			if at == 5_000_000 {
-				latency = 60_000
-			}
-			id := uint16(tick*10 + i)
-			w.send(at, client, server53, message(id, "a.example.", false, 0))
-			if latency == 60_000 {
-				w.tracker.reads.put(&Read{Client: client, ServerPort: 53, ID: id, ReadNS: (baseUS + at + 50_000) * 1000})
-				continue
-			}
-			w.send(at+latency, server53, client, message(id, "a.example.", true, 0))
-			if at == 5_060_000 {
-				w.send(at+210, server53, client, message(500, "a.example.", true, 0))
-			}
-		}
-		w.tick()
-		if tick%5 == 0 {
-			for _, b := range w.tracker.Flush(false) {
-				blocks = append(blocks, b.Queries)
-			}
-		}
-	}
-	type row struct{ at, latency int64 }
-	var rows []row
-	covered := int64(0)
-	end := int64(0)
-	for _, b := range blocks {
-		if b.Complete {
-			covered += b.EndUs - b.StartUs
-			if end != 0 && b.StartUs != end {
-				t.Errorf("a hole or an overlap between %d and %d", end, b.StartUs)
-			}
-			end = b.EndUs
-		}
-		for i, offset := range b.OffsetUs {
-			at := b.StartUs + int64(offset)
-			if at < b.StartUs || at >= b.EndUs {
-				t.Errorf("a row outside its block")
-			}
-			rows = append(rows, row{at - baseUS, int64(b.LatencyUs[i])})
-			if b.Names[b.Name[i]] != "a.example. A" || b.Clients[b.Client[i]] != "10.0.0.7" {
-				t.Errorf("row is %s by %s", b.Names[b.Name[i]], b.Clients[b.Client[i]])
-			}
-			if wait := b.QueueWaitUs; (wait != nil) != (rows[len(rows)-1].latency > slowUS) {
-				t.Errorf("queue waits %v", wait)
-			} else if wait != nil && wait[i] != 50_000 {
-				t.Errorf("queue wait %v", wait[i])
-			}
-		}
-	}
-	if covered < 4_000_000 || covered > 4_200_000 {
-		t.Errorf("complete windows cover %d us", covered)
-	}
-	slices.SortFunc(rows, func(a, b row) int { return int(a.at - b.at) })
-	slow := 0
-	for i, r := range rows {
-		if i > 0 && r.at != rows[i-1].at+10_000 {
-			t.Errorf("query missing or twice between %d and %d", rows[i-1].at, r.at)
-		}
-		if r.latency > slowUS {
-			slow++
-		}
-	}
-	if slow != 1 || len(rows) < 400 {
-		t.Errorf("%d rows, %d slow", len(rows), slow)
-	}
-}
-
-func TestLossyWindowsAreNotComplete(t *testing.T) {
-	w := newWorld(t)
-	w.exchange(10_000, 30_000, endpoint("10.0.0.7", 40000), 1, 0)
-	w.exchange(50_000, 300, endpoint("10.0.0.7", 40000), 2, 0)
-	w.tick()
-	blocks := w.tracker.Flush(true)
-	if len(blocks) != 1 || blocks[0].Queries.Complete || len(blocks[0].Queries.OffsetUs) != 1 {
-		t.Errorf("%+v", blocks)
 	}
 }
 

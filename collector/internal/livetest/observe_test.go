@@ -89,7 +89,7 @@ func (o *observer) needs(source string) {
 				continue
 			}
 			if status.State == ingestpb.SourceState_SOURCE_STATE_UNAVAILABLE {
-				o.t.Skipf("%s: %s; needs %s", source, status.Detail, status.Needs)
+				cannot(o.t, "%s: %s; needs %s", source, status.Detail, status.Needs)
 			}
 			return
 		}

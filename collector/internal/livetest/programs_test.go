@@ -20,7 +20,7 @@ func freeAddress(t testing.TB, host string) string {
 	for range 20 {
 		udp, err := net.ListenPacket("udp", net.JoinHostPort(host, "0"))
 		if err != nil {
-			t.Skipf("no address %s here: %v", host, err)
+			cannot(t, "no address %s here: %v", host, err)
 		}
 		address := udp.LocalAddr().String()
 		tcp, err := net.Listen("tcp", address)
@@ -64,7 +64,8 @@ func startServer(t testing.TB, wrap []string, binary string, arguments ...string
 	}
 	t.Cleanup(func() {
 		_ = stdin.Close()
-		_ = command.Process.Kill()
+		stubborn := time.AfterFunc(3*time.Second, func() { _ = command.Process.Kill() })
+		defer stubborn.Stop()
 		_ = command.Wait()
 	})
 	if text, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || text != "ready\n" {
@@ -96,7 +97,7 @@ func cgroupFor(t testing.TB, quotaUS int) (directory, path string) {
 		directory = "/sys/fs/cgroup" + path
 	}
 	if err := os.Mkdir(directory, 0o755); err != nil {
-		t.Skipf("needs the right to make cgroups: %v", err)
+		cannot(t, "needs the right to make cgroups: %v", err)
 	}
 	t.Cleanup(func() {
 		for range 50 { // the processes in it end first
@@ -112,7 +113,7 @@ func cgroupFor(t testing.TB, quotaUS int) (directory, path string) {
 		file, value = "cpu.max", fmt.Sprintf("%d 100000", quotaUS)
 	}
 	if err := os.WriteFile(filepath.Join(directory, file), []byte(value), 0o644); err != nil {
-		t.Skipf("the cpu controller is not available: %v", err)
+		cannot(t, "the cpu controller is not available: %v", err)
 	}
 	return directory, path
 }
