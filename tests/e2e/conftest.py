@@ -54,7 +54,11 @@ def product() -> Iterator[Product]:
         pytest.fail("frontend/dist is missing: run `make build` first")
     with (
         tempfile.TemporaryDirectory(prefix="jitterscope-e2e-") as folder,
-        Stack(Path(folder) / "state", collector=False, durable=False, owner_pid=os.getpid()) as stack,
+        Stack(
+            Path(folder) / "state", collector=False, durable=False, owner_pid=os.getpid(),
+            # The tests' own webhook receiver listens on loopback.
+            environment={"JITTERSCOPE_NOTIFY_ALLOW_PRIVATE_TARGETS": "true"},
+        ) as stack,
     ):
         node = RecordedNode("fault")
         ingest(stack.url, stack.create_ingest_token(), node)

@@ -60,7 +60,7 @@ def test_picture_by_arrows_zoom_and_selection(incident_page: Page) -> None:
 
 def test_c_copies_the_first_fix_and_question_mark_helps(incident_page: Page) -> None:
     incident_page.keyboard.press("c")
-    expect(incident_page.get_by_text("Patch copied")).to_be_visible()
+    expect(incident_page.get_by_text("Patch copied").first).to_be_visible()
     assert "cpu" in incident_page.evaluate("navigator.clipboard.readText()")
     incident_page.keyboard.press("?")
     expect(incident_page.get_by_role("dialog", name="Keyboard")).to_be_visible()

@@ -33,7 +33,7 @@ export function ToastProvider({ children }: { children: ReactNode }): ReactEleme
       <Radix.Provider duration={6000} swipeDirection="down">
         {children}
         {shown.map((toast) => (
-          <Radix.Root key={toast.id} className={styles["toast"]} data-tone={toast.tone} onOpenChange={(open) => !open && drop(toast.id)}>
+          <Radix.Root key={toast.id} className={styles["toast"]} data-tone={toast.tone} duration={toast.tone === "error" ? 20_000 : 6000} onOpenChange={(open) => !open && drop(toast.id)}>
             <Radix.Description className={styles["text"]}>{toast.text}</Radix.Description>
             {toast.undo !== undefined && (
               <Radix.Action altText="Undo" asChild onClick={toast.undo}>

@@ -1,0 +1,45 @@
+import { afterAction, undoOf, type IncidentAction } from "./incidentActions";
+import type { IncidentSummary } from "./incidents";
+import { ApiError, explain } from "./problem";
+
+const incident = { id: 1, state: "open", muted: false, muted_until: null, resolved_at: null } as IncidentSummary;
+
+describe("optimistic changes", () => {
+  it.each<[IncidentAction, Partial<IncidentSummary>]>([
+    [{ kind: "acknowledge" }, { state: "acknowledged" }],
+    [{ kind: "resolve" }, { state: "resolved" }],
+    [{ kind: "mute", until: "2026-11-21T12:00:00Z" }, { muted: true, muted_until: "2026-11-21T12:00:00Z" }],
+  ])("shows %j at once", (action, expected) => {
+    expect(afterAction(incident, action)).toMatchObject(expected);
+    expect(incident.state).toBe("open");
+  });
+
+  it("undo leads back to where it began", () => {
+    for (const action of [{ kind: "acknowledge" }, { kind: "mute", until: null }] as const) {
+      expect(afterAction(afterAction(incident, action), undoOf(action)!)).toMatchObject({ state: "open", muted: false, muted_until: null });
+    }
+    expect(undoOf({ kind: "resolve" })).toBeNull();
+  });
+});
+
+describe("problems", () => {
+  const document = {
+    type: "urn:jitterscope:problem:invalid-request",
+    title: "Invalid request",
+    detail: "name: too long",
+    what_to_do: "Shorten it.",
+    errors: [{ location: "body.name", message: "too long", kind: "string_too_long" }],
+  };
+
+  it("say what, why and what to do", () => {
+    const error = new ApiError(422, document);
+    expect(explain(error)).toEqual({ title: "Invalid request", detail: "name: too long Shorten it." });
+    expect(error.fields).toEqual({ "body.name": "too long" });
+  });
+
+  it("are told even where the answer is no problem document", () => {
+    expect(explain(new ApiError(502, "<html>Bad gateway</html>")).title).toBe("The server answered 502");
+    expect(explain(new TypeError("Failed to fetch")).title).toBe("The service cannot be reached");
+    expect(explain("odd")).toEqual({ title: "Something went wrong", detail: "odd" });
+  });
+});

@@ -1,0 +1,137 @@
+"""The other pages against the running product: explorer, collectors, channels, tokens, members, themes."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import httpx
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import OpenWindow, Product, picture
+from tests.e2e.recorded_batches import RecordedNode, ingest
+
+
+def test_explorer_shows_the_tree_and_leads_to_the_resource(open_window: OpenWindow, product: Product) -> None:
+    page = open_window().page
+    page.goto("/resources?all=true")
+    row = page.get_by_role("row").filter(has_text="kube-system/coredns-7c9")
+    expect(row.last).to_contain_text("0.5 CPU")
+    page.get_by_label("Throttled in the last 15 minutes").check()
+    expect(page.get_by_role("row").filter(has_text="throttled").or_(page.get_by_role("row").filter(has_text="in the last 15 min")).first).to_be_visible()
+    page.get_by_role("link", name="kube-system/coredns-7c9/coredns").first.click()
+    expect(picture(page)).to_have_attribute("aria-label", re.compile("limit 0.5 CPU"))
+    for text in ("All metrics", "workload.image", "registry.k8s.io/coredns/coredns:v1.12.0", "no tracepoints here", "Needs CAP_BPF"):
+        expect(page.get_by_text(text).first).to_be_visible()
+    expect(page.get_by_role("link", name=product.title)).to_be_visible()
+
+
+def test_add_a_collector_shows_the_secret_once_and_the_first_data_live(open_window: OpenWindow, product: Product) -> None:
+    page = open_window().page
+    page.goto("/collectors")
+    page.get_by_role("button", name="Add a collector").click()
+    page.get_by_label("What will it run on?").fill("node-new")
+    page.get_by_role("button", name="Make its token").click()
+    expect(page.get_by_text("Waiting for the first data")).to_be_visible()
+    command = page.get_by_role("region", name="Run this on the node").inner_text()
+    assert product.url in command
+    token = re.search(r"jsi_[A-Za-z0-9_-]+", command)
+    assert token is not None
+    ingest(product.url, token[0], RecordedNode("limit", "node-new"))
+    expect(page.get_by_text("First data received from")).to_be_visible(timeout=10_000)
+    page.reload()
+    expect(page.get_by_role("heading", name="node-new")).to_be_visible()
+    assert token[0] not in page.content()
+
+
+class Receiver(ThreadingHTTPServer):
+    """A webhook receiver that keeps what it gets."""
+
+    def __init__(self) -> None:
+        self.bodies: list[dict[str, object]] = []
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                server.bodies.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, format: str, *args: object) -> None: ...
+
+        super().__init__(("127.0.0.1", 0), Handler)
+
+
+def test_a_webhook_is_added_tested_and_removed(open_window: OpenWindow) -> None:
+    receiver = Receiver()
+    thread = threading.Thread(target=receiver.serve_forever, daemon=True)
+    thread.start()
+    try:
+        page = open_window().page
+        page.goto("/settings/channels")
+        page.get_by_label("Kind").select_option("webhook")
+        page.get_by_label("Name").fill("pager")
+        page.get_by_label("URL", exact=True).fill(f"http://127.0.0.1:{receiver.server_port}/hook")
+        page.get_by_label("Secret").fill("a key of sixteen characters")
+        page.get_by_role("button", name="Add the channel").click()
+        expect(page.get_by_role("heading", name=re.compile("pager"))).to_be_visible()
+        page.get_by_role("button", name="Send a test").click()
+        expect(page.get_by_text("The test message arrived at pager").first).to_be_visible()
+        assert receiver.bodies and "incident" in receiver.bodies[0]
+        page.get_by_role("button", name="Remove pager").click()
+        expect(page.get_by_text("Nobody is told yet")).to_be_visible()
+    finally:
+        receiver.shutdown()
+        thread.join()
+        receiver.server_close()
+
+
+def test_an_api_token_works_until_it_is_revoked(open_window: OpenWindow, product: Product) -> None:
+    page = open_window().page
+    page.goto("/settings/tokens")
+    page.get_by_label("Name").fill("grafana")
+    page.get_by_role("button", name="Make the token").click()
+    secret = page.get_by_role("region", name="Token grafana").inner_text().strip()
+    headers = {"Authorization": f"Bearer {secret}"}
+    assert httpx.get(f"{product.url}/api/v1/incidents", headers=headers).status_code == 200
+    page.get_by_role("button", name="Revoke grafana").click()
+    expect(page.get_by_text("revoked")).to_be_visible()
+    assert httpx.get(f"{product.url}/api/v1/incidents", headers=headers).status_code == 401
+
+
+def test_an_invited_person_joins_by_the_link(open_window: OpenWindow) -> None:
+    page = open_window().page
+    page.goto("/settings/members")
+    page.get_by_label("E-mail").fill("ada@example.com")
+    page.get_by_role("button", name="Invite").click()
+    link = page.get_by_role("region", name="Link for ada@example.com").inner_text().strip()
+    guest = open_window(anonymous=True)
+    guest.page.goto(link)
+    guest.page.get_by_label("Your name").fill("Ada")
+    guest.page.get_by_label("Password").fill("correct horse battery")
+    guest.page.get_by_role("button", name="Join").click()
+    expect(guest.page.get_by_role("heading", name="Incidents")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("row").filter(has_text="ada@example.com")).to_contain_text("Ada")
+
+
+def test_the_theme_is_kept(open_window: OpenWindow) -> None:
+    page = open_window(scheme="dark").page
+    page.goto("/incidents")
+    page.get_by_role("button", name="Account and settings").click()
+    page.get_by_role("menuitemradio", name="Light").click()
+    page.keyboard.press("Escape")
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.reload()
+    expect(page.get_by_role("heading", name="Incidents")).to_be_visible()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == light
+    assert sum(int(part) for part in re.findall(r"\d+", light)[:3]) > 600
+
+
+def test_a_cause_is_explained(open_window: OpenWindow) -> None:
+    page = open_window().page
+    page.goto("/causes?cause=cpu/gc_throttling")
+    expect(page.get_by_role("heading", name="How it happens")).to_be_visible()
+    expect(page.get_by_role("article").get_by_text("go_gc_active_us").or_(page.get_by_role("article").get_by_text("cpu_usage_us")).first).to_be_visible()

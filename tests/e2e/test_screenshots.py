@@ -1,0 +1,52 @@
+"""Screenshots at desktop and phone width, light and dark. With JITTERSCOPE_SCREENSHOTS=DIR they are kept there:
+
+    JITTERSCOPE_SCREENSHOTS=../docs/screenshots uv run pytest ../tests/e2e/test_screenshots.py
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.conftest import DESKTOP, PHONE, OpenWindow, Product, picture
+
+
+def settled(page: Page) -> None:
+    expect(page.locator("[role=status][aria-label^=Loading]")).to_have_count(0)
+    expect(page.get_by_text("live", exact=True).first).to_be_attached()
+    page.evaluate("document.fonts.ready")
+    page.wait_for_timeout(600)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_screenshots(
+    open_window: OpenWindow, product: Product, size: tuple[int, int], scheme: str, tmp_path: Path
+) -> None:
+    folder = Path(os.environ.get("JITTERSCOPE_SCREENSHOTS", tmp_path)).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    page = open_window(size, scheme).page
+    width = "desktop" if size == DESKTOP else "phone"
+    pages = {
+        "incidents": "/incidents",
+        "incident": f"/incidents/{product.incident_id}",
+        "explore": "/resources?all=true",
+        "collectors": "/collectors",
+        "causes": "/causes?cause=cpu/gc_throttling",
+    }
+    for name, path in pages.items():
+        page.goto(path)
+        if name == "incident":
+            expect(picture(page)).to_be_visible()
+        settled(page)
+        file = folder / f"{name}-{width}-{scheme}.png"
+        page.screenshot(path=file)
+        assert file.stat().st_size > 10_000, "an empty page is small"
+    page.goto(pages["incident"])
+    # Below the bar that stays on top.
+    page.get_by_role("heading", name="What to change").evaluate("node => window.scrollTo(0, node.getBoundingClientRect().top + scrollY - 110)")
+    settled(page)
+    page.screenshot(path=folder / f"fixes-{width}-{scheme}.png")
