@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from jitterscope.diagnosis.sketch import quantile_us
 from jitterscope.labs.figures import TICK_US, Figures
 from jitterscope.recordings.model import RecordedResource, Recording
+from jitterscope.series.types import FloatArray
 
 
 def observed(recording: Recording, server_key: str) -> Figures:
@@ -19,6 +19,7 @@ def observed(recording: Recording, server_key: str) -> Figures:
     processes = [one for one in recording.resources if one.kind == "process"]
     usage = subject.series.get("cpu_usage_us", np.full(recording.ticks, np.nan))
     cycles = [one.series["go_gc_cycles"] for one in processes if "go_gc_cycles" in one.series]
+    late = recording.resources[0].series.get("collector_lateness_us", np.zeros(recording.ticks))
     seen = bool(np.isfinite(usage).any())
     return Figures(
         p50_ms=_quantile_ms(server, 0.5),
@@ -29,16 +30,21 @@ def observed(recording: Recording, server_key: str) -> Figures:
         gc_cycles=int(sum(np.nansum(one) for one in cycles)) if cycles else None,
         # A tick that the collector missed is counted in the next one.
         cpu_mean=float(np.nansum(usage)) / (recording.ticks * TICK_US) if seen else None,
-        cpu_peak_100ms=float(np.nanmax(usage / _ticks_covered(usage))) / TICK_US if seen else None,
+        cpu_peak_100ms=float(np.nanmax(usage / _covered_us(usage, late))) if seen else None,
     )
 
 
-def _ticks_covered(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """For each tick: itself and the missing ones directly before it, which its value counts too."""
+def _covered_us(values: FloatArray, lateness_us: FloatArray) -> FloatArray:
+    """The time that each tick's value really covers.
+
+    A tick that the collector sampled late reaches into the next one, and one after missing ticks covers them too.
+    """
     index = np.arange(values.size)
-    known = np.where(np.isnan(values), -1, index)
-    before = np.concatenate([[-1], np.maximum.accumulate(known)[:-1]])
-    return np.asarray(index - before, dtype=np.float64)
+    known = ~np.isnan(values)
+    before = np.concatenate([[-1], np.maximum.accumulate(np.where(known, index, -1))[:-1]])
+    late = np.nan_to_num(lateness_us)
+    late_before = np.where(before >= 0, late[before], 0.0)
+    return np.asarray((index - before) * TICK_US + late - late_before)
 
 
 def missing_ticks(recording: Recording) -> int:
@@ -48,7 +54,7 @@ def missing_ticks(recording: Recording) -> int:
 
 
 def _total(resources: Iterable[RecordedResource], metric: str) -> float:
-    nothing: NDArray[np.float64] = np.zeros(1)
+    nothing: FloatArray = np.zeros(1)
     return float(sum(np.nansum(one.series.get(metric, nothing)) for one in resources))
 
 

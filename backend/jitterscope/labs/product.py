@@ -29,6 +29,17 @@ class Product:
             base_url=f"{self.url}/api/v1", headers={"Authorization": f"Bearer {token}"}, timeout=60
         )
 
+    @classmethod
+    def signed_in(cls, url: str, email: str, password: str) -> Self:
+        """With a session instead of a token. Raises LabError where the sign-in is refused."""
+        product = cls(url, "")
+        del product._http.headers["Authorization"]
+        product._http.headers["X-Requested-With"] = "jitterscope"
+        response = product._http.post("/auth/login", json={"email": email, "password": password})
+        if response.status_code >= 400:
+            raise LabError(f"{url} refuses {email}: HTTP {response.status_code}: {response.text[:300]}")
+        return product
+
     def __enter__(self) -> Self:
         return self
 
@@ -99,6 +110,10 @@ class Product:
         """Incidents of the cgroup, the first opened first."""
         found = self._get("/incidents", subject=cgroup_id, limit=100).json()["items"]
         return sorted(found, key=lambda one: (str(one["opened_at"]), int(one["id"])))
+
+    def all_incidents(self) -> list[dict[str, Any]]:
+        """The newest incidents of every subject, newest first."""
+        return list(self._get("/incidents", limit=100).json()["items"])
 
     def risks(self, cgroup_id: int) -> list[dict[str, Any]]:
         """Risks of the cgroup, the first seen first."""

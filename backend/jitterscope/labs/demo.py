@@ -1,0 +1,60 @@
+"""`jitterscope demo`: a real fault under the running product, or where that is not allowed, a recording of one."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from jitterscope.labs.cgroups import Hierarchies, LabCgroup
+from jitterscope.labs.coredns_gc import Say
+from jitterscope.labs.errors import LabError
+from jitterscope.labs.product import Product
+from jitterscope.labs.report import table
+from jitterscope.labs.variants import Variant, parameters_of
+from jitterscope.labs.watched import watch
+from jitterscope.recordings import file
+from jitterscope.recordings.merge import BadRecording
+from jitterscope.recordings.replay import ReplayFailed, replay
+from jitterscope.settings import REPOSITORY
+
+RECORDING = REPOSITORY / "tests" / "fixtures" / "recordings" / "coredns-gc-fault.jitterscope"
+
+
+def why_no_lab() -> str | None:
+    """What keeps a lab from running here; None where one can."""
+    if os.geteuid() != 0:
+        return "a lab makes cgroups and watches packets, which takes root"
+    probe = LabCgroup(Hierarchies.of_this_machine(), "probe")
+    try:
+        probe.create()
+    except LabError as error:
+        return str(error)
+    finally:
+        probe.remove()
+    return None
+
+
+def lab(product: Product, seconds: float, say: Say) -> str:
+    """Run the fault; what to print."""
+    report = watch(product, Variant.FAULT, parameters_of(Variant.FAULT, {"seconds": seconds}), None, say)
+    return table(report)
+
+
+def recorded(product: Product, ingest_token: str, say: Say, recording: Path = RECORDING) -> str:
+    """Replay the recording of a fault, as fast as it happened; what to print."""
+    before = {int(one["id"]) for one in product.all_incidents()}
+    try:
+        content = file.load(recording)
+        say(f"Replaying {content.ticks / 10:.0f} s of {recording.name}")
+        started = time.time()
+        replay(content, product.url, ingest_token, key_suffix=f"-demo-{int(started)}")
+    except (BadRecording, ReplayFailed, OSError) as error:
+        raise LabError(f"The recording could not be replayed: {error}") from error
+
+    def opened() -> dict[str, Any] | None:
+        return next((one for one in product.all_incidents() if int(one["id"]) not in before), None)
+
+    incident = product.wait_for("an incident", opened, 30)
+    return f"{incident['title']}\n{product.url}/incidents/{incident['id']}"
