@@ -56,8 +56,11 @@ def log_in(body: LoginRequest, request: Request, response: Response) -> Me:
         request.headers.get("user-agent", ""),
         address_of(request),
     )
+    principal = _principal(done.cookie)
+    with db.organization_session(done.organization_id) as session:
+        audit.record(session, principal, "session.start", f"user {done.user_id}", {"address": address_of(request)})
     set_cookie(response, done.cookie)
-    return _me(_principal(done.cookie), done.cookie)
+    return _me(principal, done.cookie)
 
 
 @router.post("/auth/logout", status_code=204)
