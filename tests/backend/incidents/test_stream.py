@@ -95,6 +95,18 @@ def test_changes_arrive_and_missed_ones_are_told_again(
     theirs.close()
 
 
+def test_the_first_data_of_a_node_are_told_once(service: Any, healthy: Recording, url: str, organization: Any) -> None:
+    listener = Listener(url, organization.headers)
+    listener.wait(1)
+    service.feed(healthy)
+    service.feed(healthy, ends_us=time.time_ns() // 1000 - 100_000_000)
+    publish(organization.id, "collector", 1)
+    told = [event["type"] for event in _until(listener, "collector")]
+    assert told == ["ready", "first_data", "collector"]
+    listener.close()
+    publish(organization.id, "collector", 2)
+
+
 def test_a_stream_needs_a_caller(url: str) -> None:
     assert httpx.get(url).status_code == 401
 
