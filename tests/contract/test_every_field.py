@@ -15,9 +15,9 @@ ROOT = Path(__file__).resolve().parents[2]
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
 
-from jitterscope.ingest.pb import ingest_pb2 as pb
-from jitterscope.series.codec import decode_wire
-from tests.support.batches import CGROUP, DNS_SERVER, PROCESS, BatchBuilder
+from jitterscope.ingest.pb import ingest_pb2 as pb  # noqa: E402
+from jitterscope.series.codec import decode_wire  # noqa: E402
+from tests.support.batches import CGROUP, DNS_SERVER, PROCESS, BatchBuilder  # noqa: E402
 
 EXAMPLES = ROOT / "contracts" / "ingest" / "v1" / "examples"
 EVERY_FIELD = EXAMPLES / "every-field.binpb"
@@ -47,7 +47,11 @@ def every_field() -> pb.Batch:
     builder.fact(container, "cpu.quota_us", "900000", START_US)
     builder.fact(server, "dns.corefile", ".:53 {\n    errors\n}\n# “quoted” – ✓", START_US + 1)
     batch.events.add(
-        resource=process, kind="go.gc_cycle", start_us=START_US + 7, duration_us=480_000, attributes={"source": "uprobe"}
+        resource=process,
+        kind="go.gc_cycle",
+        start_us=START_US + 7,
+        duration_us=480_000,
+        attributes={"source": "uprobe"},
     )
     batch.queries.add(
         server=server, complete=True, start_us=START_US, end_us=START_US + 400_000, offset_us=[10, 10, 399_999],
@@ -76,5 +80,7 @@ def test_missing_ticks_and_extremes_decode() -> None:
 
 if __name__ == "__main__":
     EVERY_FIELD.write_bytes(every_field().SerializeToString(deterministic=True))
-    text = json_format.MessageToJson(every_field(), preserving_proto_field_name=True, ensure_ascii=False, sort_keys=True)
+    text = json_format.MessageToJson(
+        every_field(), preserving_proto_field_name=True, ensure_ascii=False, sort_keys=True
+    )
     EVERY_FIELD.with_suffix(".json").write_text(text + "\n")
