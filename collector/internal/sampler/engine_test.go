@@ -147,7 +147,7 @@ func TestMissedTicksAndTriggers(t *testing.T) {
 	if err := h.Prepare(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	state, recorder := &loopState{sealed: time.Now()}, &Recorder{store: h.store}
+	state, recorder := &loopState{early: time.Now()}, &Recorder{store: h.store}
 	first := time.Now().UnixMicro()/batch.StepUS/ticksPerBatch*ticksPerBatch + 1
 	at := func(number, lateUS int64) {
 		h.tick(state, number, (number+1)*batch.StepUS+lateUS, recorder)
@@ -161,7 +161,7 @@ func TestMissedTicksAndTriggers(t *testing.T) {
 	if seen[2].Missed != 3 || seen[2].LatenessUS != 70_000 || seen[1].Missed != 0 {
 		t.Errorf("ticks %+v", seen)
 	}
-	state.sealed = time.Now().Add(-time.Second)
+	state.early = time.Now().Add(-time.Second)
 	at(first+6, 0)
 	if len(h.batches) != 1 || len(h.batches[0].Triggers) != 1 || h.batches[0].Triggers[0].Reason != "late_tick" {
 		t.Fatalf("the trigger did not seal the batch: %v", h.batches)

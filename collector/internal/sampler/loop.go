@@ -52,7 +52,7 @@ func (e *Engine) loop(ctx context.Context) {
 type loopState struct {
 	last      int64 // number of the last sampled tick, 0: none
 	sequence  uint64
-	sealed    time.Time
+	early     time.Time // when a trigger last sealed a batch
 	stalled   time.Time
 	triggered bool
 }
@@ -89,7 +89,10 @@ func (e *Engine) tick(state *loopState, number, now int64, recorder *Recorder) {
 	e.store.Commit()
 	state.triggered = e.store.TakeTriggered() || state.triggered
 	ticks, journal := e.store.Fill()
-	early := state.triggered && time.Since(state.sealed) >= earlySealEvery
+	early := state.triggered && time.Since(state.early) >= earlySealEvery
+	if early {
+		state.early = time.Now()
+	}
 	if early || journal > journalHighMark || ticks >= ticksPerBatch || (number+1)%ticksPerBatch == 0 {
 		e.rotate(state, number+1)
 	}
@@ -100,7 +103,7 @@ func (e *Engine) rotate(state *loopState, first int64) {
 	if err != nil {
 		return // the sealer is behind; the next tick tries again
 	}
-	state.sealed, state.triggered = time.Now(), false
+	state.triggered = false
 	e.config.Sealed(sealed)
 }
 
