@@ -90,21 +90,22 @@ func (e *Engine) tick(state *loopState, number, now int64, recorder *Recorder) {
 	state.triggered = e.store.TakeTriggered() || state.triggered
 	ticks, journal := e.store.Fill()
 	early := state.triggered && time.Since(state.early) >= earlySealEvery
-	if early {
-		state.early = time.Now()
-	}
 	if early || journal > journalHighMark || ticks >= ticksPerBatch || (number+1)%ticksPerBatch == 0 {
-		e.rotate(state, number+1)
+		if e.rotate(state, number+1) && early {
+			state.early = time.Now()
+		}
 	}
 }
 
-func (e *Engine) rotate(state *loopState, first int64) {
+// rotate seals the open batch; false where the sealer is behind, then the next tick tries again.
+func (e *Engine) rotate(state *loopState, first int64) bool {
 	sealed, err := e.store.Rotate(first)
 	if err != nil {
-		return // the sealer is behind; the next tick tries again
+		return false
 	}
 	state.triggered = false
 	e.config.Sealed(sealed)
+	return true
 }
 
 func (e *Engine) count(tick Tick) {
