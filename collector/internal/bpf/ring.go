@@ -75,6 +75,17 @@ func Forget() {
 	debug.FreeOSMemory()
 }
 
+// Explain says in a few words why programs cannot be loaded.
+func Explain(err error) string {
+	switch {
+	case errors.Is(err, os.ErrPermission):
+		return "loading BPF programs is not permitted"
+	case errors.Is(err, ebpf.ErrNotSupported):
+		return "the kernel does not support it: " + err.Error()
+	}
+	return err.Error()
+}
+
 // CounterOf reads the first element of an array map of counters; 0 where that fails.
 func CounterOf(m *ebpf.Map) uint64 {
 	var count uint64

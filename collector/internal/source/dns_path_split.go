@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 	"github.com/jitterscope/jitterscope/collector/internal/dnspath"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 )
@@ -25,9 +26,9 @@ func (d *dnsPathSplit) Start(_ context.Context, registry *sampler.Registry) erro
 	d.registry, d.shared = registry, sharedDNS(registry)
 	split, err := dnspath.Open()
 	if err != nil {
-		state := "not available: " + err.Error() + "; needs " + dnspath.Needs
+		state := "not available: " + bpf.Explain(err) + "; needs " + dnspath.Needs
 		d.shared.splitState.Store(&state)
-		return &sampler.Unavailable{Detail: err.Error(), Needs: dnspath.Needs}
+		return &sampler.Unavailable{Detail: bpf.Explain(err), Needs: dnspath.Needs}
 	}
 	available := "available"
 	d.shared.splitState.Store(&available)

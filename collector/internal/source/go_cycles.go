@@ -1,7 +1,10 @@
 package source
 
 import (
+	"context"
+	"strconv"
 	"sync"
+	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/gctrace"
@@ -19,33 +22,63 @@ type finishedCycles struct {
 type finishedCycle struct {
 	resource batch.ResourceID
 	cycle    gctrace.Cycle
+	source   string
 }
 
-func (f *finishedCycles) put(resource batch.ResourceID, cycle gctrace.Cycle) {
+func (f *finishedCycles) put(resource batch.ResourceID, cycle gctrace.Cycle, source string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.length == len(f.ring) {
 		f.lost++
 		return
 	}
-	f.ring[(f.start+f.length)%len(f.ring)] = finishedCycle{resource, cycle}
+	f.ring[(f.start+f.length)%len(f.ring)] = finishedCycle{resource, cycle, source}
 	f.length++
 }
 
-func (f *finishedCycles) take() (batch.ResourceID, gctrace.Cycle, bool) {
+func (f *finishedCycles) take() (batch.ResourceID, gctrace.Cycle, string, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.length == 0 {
-		return 0, gctrace.Cycle{}, false
+		return 0, gctrace.Cycle{}, "", false
 	}
 	oldest := f.ring[f.start]
 	f.start = (f.start + 1) % len(f.ring)
 	f.length--
-	return oldest.resource, oldest.cycle, true
+	return oldest.resource, oldest.cycle, oldest.source, true
 }
 
 func (f *finishedCycles) lostCount() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.lost
+}
+
+// report turns finished cycles into events, off the sampling thread.
+func (g *goRuntime) report(ctx context.Context) {
+	ticker := time.NewTicker(200 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			g.Finish()
+		}
+	}
+}
+
+// Finish reports the cycles that ended last.
+func (g *goRuntime) Finish() {
+	for {
+		resource, cycle, source, ok := g.finished.take()
+		if !ok {
+			return
+		}
+		attributes := map[string]string{"source": source}
+		if source == "uprobe" { // nothing else sees pauses
+			attributes["pause_us"] = strconv.FormatInt(cycle.PauseUS, 10)
+		}
+		g.registry.Event(resource, "go.gc_cycle", cycle.StartUS, cycle.EndUS-cycle.StartUS, attributes)
+	}
 }

@@ -3,8 +3,6 @@ package source
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strconv"
 	"sync"
 	"time"
 
@@ -38,6 +36,13 @@ type goRuntime struct {
 	numbers uint32
 }
 
+// goRuntimeOptions is the table [sources.go_runtime].
+type goRuntimeOptions struct {
+	Probes bool `toml:"probes"` // false: never put probes into processes
+}
+
+var errTurnedOff = errors.New("turned off by probes = false")
+
 type pendingMoment struct {
 	process uint32
 	moment  gctrace.Moment
@@ -55,6 +60,7 @@ type goProcess struct {
 
 	cycles, active, pause, heapLive, heapGoal batch.Slot
 	scraper                                   *goScraper
+	threads                                   *goThreads // nil unless there is nothing better
 }
 
 func (g *goRuntime) Name() string { return "go_runtime" }
@@ -63,9 +69,12 @@ func (g *goRuntime) Start(ctx context.Context, registry *sampler.Registry) error
 	g.registry, g.watcher = registry, procwatch.Shared(registry)
 	g.live = make(map[*procwatch.Process]*goProcess)
 	g.pending = make([]pendingMoment, 0, maxPending)
-	if g.probes, g.missing = gctrace.Open(); g.missing != nil {
-		registry.Log.Warn("garbage collections are taken from metrics pages: probes are not available",
-			"error", g.missing, "needs", gctrace.Needs)
+	options := goRuntimeOptions{Probes: true}
+	if err := registry.Options(&options); err != nil {
+		return err
+	}
+	if g.missing = errTurnedOff; options.Probes {
+		g.probes, g.missing = gctrace.Open()
 	}
 	g.watcher.Subscribe(g.change)
 	go g.report(ctx)
@@ -75,27 +84,12 @@ func (g *goRuntime) Start(ctx context.Context, registry *sampler.Registry) error
 
 func (g *goRuntime) Discover(ctx context.Context) {
 	g.watcher.Refresh(ctx)
-	g.stateOfSource()
-}
-
-// stateOfSource says which processes are seen by a fallback, and why.
-func (g *goRuntime) stateOfSource() {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	without := 0
 	for _, p := range g.live {
-		if p.attachment == nil {
-			without++
-		}
+		g.lastResort(p)
 	}
-	switch {
-	case g.missing != nil:
-		g.registry.Degraded("no probes: "+g.missing.Error()+"; garbage collections are taken from metrics pages", gctrace.Needs)
-	case without > 0:
-		g.registry.Degraded(fmt.Sprintf("%d of %d Go processes cannot be probed; see fact go.gc_source", without, len(g.live)), "")
-	default:
-		g.registry.Degraded("", "")
-	}
+	g.mu.Unlock()
+	g.stateOfSource()
 }
 
 func (g *goRuntime) change(added, removed []*procwatch.Process) {
@@ -177,6 +171,9 @@ func (g *goRuntime) attach(p *goProcess) (*gctrace.Attachment, error) {
 }
 
 func (p *goProcess) close(registry *sampler.Registry) {
+	if p.threads != nil {
+		p.threads.close()
+	}
 	if p.attachment == nil {
 		return
 	}
@@ -205,8 +202,12 @@ func (g *goRuntime) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 		}
 	}
 	for _, p := range g.processes {
-		if p != nil {
-			p.recordScraped(recorder)
+		if p == nil {
+			continue
+		}
+		p.recordScraped(recorder)
+		if p.threads != nil {
+			p.threads.sample(tick, recorder, p, &g.finished)
 		}
 	}
 }
@@ -238,37 +239,10 @@ func (g *goRuntime) addUntil(endUS int64) {
 			continue
 		}
 		if cycle, ended := p.tracker.Add(pending.moment); ended {
-			g.finished.put(p.watched.Resource, cycle)
+			g.finished.put(p.watched.Resource, cycle, "uprobe")
 		}
 	}
 	g.pending = g.pending[:kept]
-}
-
-// report turns finished cycles into events, off the sampling thread.
-func (g *goRuntime) report(ctx context.Context) {
-	ticker := time.NewTicker(200 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			g.Finish()
-		}
-	}
-}
-
-// Finish reports the cycles that ended last.
-func (g *goRuntime) Finish() {
-	for {
-		resource, cycle, ok := g.finished.take()
-		if !ok {
-			return
-		}
-		g.registry.Event(resource, "go.gc_cycle", cycle.StartUS, cycle.EndUS-cycle.StartUS, map[string]string{
-			"source": "uprobe", "pause_us": strconv.FormatInt(cycle.PauseUS, 10),
-		})
-	}
 }
 
 // EachCounter implements sampler.Counters.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/gometrics"
@@ -21,6 +22,7 @@ const (
 	scrapeCyclesEvery = time.Second
 	findPageEvery     = 5 * time.Minute
 	findPageFirst     = 2 * time.Second // a young process does not listen yet
+	pageTries         = 2               // in vain before another source is used
 )
 
 // goScraper reads the metrics page of one process, where it has one.
@@ -28,8 +30,10 @@ type goScraper struct {
 	watched *procwatch.Process
 	page    *gometrics.Page
 	due     time.Time
-	tries   int
 	last    gometrics.Sample
+
+	hasPage atomic.Bool
+	missed  atomic.Int32 // how often a page was looked for in vain
 
 	mu       sync.Mutex
 	fresh    bool // not recorded yet
@@ -45,9 +49,15 @@ func newGoScraper(watched *procwatch.Process) *goScraper {
 	s.due = time.Now().Add(findPageFirst)
 	if watched.Go.ClientGolang == "" {
 		s.due = time.Now().AddDate(100, 0, 0) // no Prometheus client in the program: no port of it is tried
+		s.missed.Store(pageTries)
 	}
 	return s
 }
+
+func (s *goScraper) found() bool { return s.hasPage.Load() }
+
+// searching tells whether a page may still turn up.
+func (s *goScraper) searching() bool { return !s.found() && s.missed.Load() < pageTries }
 
 // scrapeLoop visits the scrapers one after the other; a slow page delays only other pages.
 func (g *goRuntime) scrapeLoop(ctx context.Context) {
@@ -78,11 +88,12 @@ func (g *goRuntime) scrape(ctx context.Context, p *goProcess) {
 	if s.page == nil {
 		page, err := gometrics.Find(ctx, g.registry.Roots.Proc, p.watched.PID)
 		if err != nil || page == nil {
-			s.tries++
-			s.due = time.Now().Add(min(findPageFirst<<min(s.tries, 10), findPageEvery))
+			tries := s.missed.Add(1)
+			s.due = time.Now().Add(min(findPageFirst<<min(tries, 10), findPageEvery))
 			return
 		}
 		s.page = page
+		s.hasPage.Store(true)
 		if p.attachment == nil {
 			g.registry.Fact(p.watched.Resource, "go.gc_source", "metrics")
 		}
@@ -96,6 +107,7 @@ func (g *goRuntime) scrape(ctx context.Context, p *goProcess) {
 	if err != nil {
 		s.page.Close()
 		s.page = nil
+		s.hasPage.Store(false)
 		return
 	}
 	if !math.IsNaN(sample.GOMAXPROCS) {
