@@ -23,7 +23,8 @@ type client struct {
 	answerNs []int64 // 0: none yet
 	code     []uint8
 	count    int
-	refused  int // sends the kernel refused
+	wireNs   int64 // from the clock reading before a send to the loopback device
+	refused  int   // sends the kernel refused
 	stray    atomic.Int64
 	stop     atomic.Bool
 }
@@ -135,7 +136,7 @@ func (c *client) sendOne(i int, planned int64) {
 	query := c.queries[i%len(c.queries)]
 	binary.BigEndian.PutUint16(query, id)
 	now := time.Now().UnixNano()
-	c.sentNs = append(c.sentNs, now)
+	c.sentNs = append(c.sentNs, now+c.wireNs)
 	c.delayNs = append(c.delayNs, now-planned)
 	s.pending[id].Store(int32(i) + 1)
 	_, err := unix.Write(s.fd, query)

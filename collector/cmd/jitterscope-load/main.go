@@ -116,6 +116,11 @@ func run(arguments []string) error {
 		return err
 	}
 	defer client.close()
+	if o.server.Addr().IsLoopback() {
+		if client.wireNs, err = wireDelayNs(o.plan.qps); err != nil {
+			return err
+		}
+	}
 	if o.plan.startNs == 0 {
 		o.plan.startNs = time.Now().Add(50 * time.Millisecond).UnixNano()
 	}

@@ -24,11 +24,12 @@ type result struct {
 	samples   []row
 	refused   int
 	stray     int64
+	wireNs    int64
 }
 
 func (c *client) result(p plan, timeout time.Duration) *result {
 	r := &result{
-		plan: p, refused: c.refused, stray: c.stray.Load(), code: c.code[:c.count],
+		plan: p, refused: c.refused, stray: c.stray.Load(), wireNs: c.wireNs, code: c.code[:c.count],
 		sentUs: make([]int64, c.count), latencyUs: make([]int32, c.count), delayUs: make([]int32, c.count),
 	}
 	for i := range c.count {
@@ -95,13 +96,14 @@ type summary struct {
 	DelayP99Us  int32   `json:"send_delay_p99_us"` // how late queries left
 	DelayMaxUs  int32   `json:"send_delay_max_us"`
 	DriverCPUUs int64   `json:"driver_cpu_us"`
+	WireDelayUs float64 `json:"wire_delay_us"` // send call to loopback device, already taken off the latencies
 	Seconds     float64 `json:"seconds"`
 }
 
 func (r *result) summary() summary {
 	s := summary{
 		StartUs: r.plan.startNs / 1000, Sent: len(r.sentUs), NotSent: r.refused, Stray: r.stray,
-		Seconds: float64(r.plan.durationNs) / 1e9,
+		Seconds: float64(r.plan.durationNs) / 1e9, WireDelayUs: float64(r.wireNs) / 1e3,
 	}
 	answered := make([]int32, 0, len(r.latencyUs))
 	for i, latency := range r.latencyUs {

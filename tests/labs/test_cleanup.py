@@ -1,0 +1,67 @@
+"""A lab that is killed leaves no process, and the next one removes its cgroups."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from jitterscope.labs.cgroups import PREFIX, Hierarchies, LabCgroup, remove_stale
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups: needs root")
+LAB = """
+import pathlib, sys, time
+from jitterscope.labs.coredns_gc import bench
+from jitterscope.labs.variants import Variant, parameters_of
+variant = Variant.FAULT
+with bench(variant, parameters_of(variant, {"records": 1000}), pathlib.Path(sys.argv[1]), print) as made:
+    print(made.server.pid, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_killed_lab(tmp_path: Path) -> None:
+    lab = subprocess.Popen([sys.executable, "-c", LAB, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert lab.stdout is not None
+    with lab.stdout as lines:
+        lines.readline()
+        server = psutil.Process(int(lines.readline()))
+        lab.send_signal(signal.SIGKILL)
+        lab.wait()
+    assert psutil.wait_procs([server], timeout=10)[1] == []
+    hierarchies = Hierarchies.of_this_machine()
+    name = f"{PREFIX}{lab.pid}"
+    assert any(folder.exists() for folder in hierarchies.folders(name))
+    assert name in remove_stale(hierarchies)
+    assert not any(folder.exists() for folder in hierarchies.folders(name))
+
+
+def test_a_running_lab_is_left_alone() -> None:
+    hierarchies = Hierarchies.of_this_machine()
+    mine = LabCgroup(hierarchies, "probe")
+    mine.create()
+    try:
+        assert remove_stale(hierarchies) == []
+        mine.limit_cpu(20_000, 100_000, 20_000)
+        assert "nr_periods" in mine.cpu_stat.read_text()
+    finally:
+        mine.remove()
+    assert not any(folder.exists() for folder in hierarchies.folders(f"{PREFIX}{os.getpid()}"))
+
+
+def test_remove_ends_what_runs_inside() -> None:
+    mine = LabCgroup(Hierarchies.of_this_machine(), "probe")
+    mine.create()
+    with subprocess.Popen(["sleep", "60"]) as sleeper:
+        for path in mine.procs_files():
+            path.write_text(str(sleeper.pid))
+        started = time.monotonic()
+        mine.remove()
+        assert sleeper.wait(5) == -signal.SIGKILL
+        assert time.monotonic() - started < 5

@@ -1,0 +1,81 @@
+"""The lab itself, short: real CoreDNS, real limits, the whole product watching."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from jitterscope.labs.hosting import own_product
+from jitterscope.labs.product import Product
+from jitterscope.labs.report import Report
+from jitterscope.labs.variants import Variant, parameters_of
+from jitterscope.labs.watched import expected_cause, watch
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and watches packets: needs root")
+SECONDS = 20.0
+
+
+def say(text: str) -> None:
+    print(text)  # noqa: T201
+
+
+@pytest.fixture(scope="module")
+def product() -> Iterator[Product]:
+    with own_product(say) as running:
+        yield running
+
+
+CASES = [
+    (Variant.FAULT, {}),
+    (Variant.FAULT, {"quota_us": 30_000, "records": 250_000, "qps": 600}),
+    (Variant.LIMIT, {}),
+    (Variant.OVERLOAD, {}),
+    (Variant.REQUEST_BURST, {}),
+    (Variant.PERIODIC_BURST, {}),
+    (Variant.GC_SPIRAL, {}),
+    (Variant.HEALTHY, {}),
+]
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize(("variant", "given"), CASES, ids=[f"{variant}-{len(given)}" for variant, given in CASES])
+def test_variant(product: Product, variant: Variant, given: dict[str, object]) -> None:
+    report = watch(product, variant, parameters_of(variant, {"seconds": SECONDS, **given}), None, say)
+    say(report.model_dump_json())
+    cause = expected_cause(variant)
+    assert [incident.cause for incident in report.incidents] == ([] if cause == "none" else [cause])
+    _symptom(report, there=cause != "none")
+    _accounts_agree(report)
+    if cause != "none":
+        assert report.time_to_incident_s is not None
+        assert report.time_to_incident_s > -1
+
+
+def _symptom(report: Report, there: bool) -> None:
+    """The lab made the fault, or did not: otherwise the verdict above means nothing."""
+    assert report.measured.slow_share is not None
+    assert report.measured.throttled_ratio is not None
+    if there:
+        assert report.measured.slow_share > 0.005
+        assert report.measured.throttled_ratio > 0.01
+    else:
+        assert report.measured.slow_share < 0.005
+        assert report.measured.throttled_ratio == 0
+
+
+def _accounts_agree(report: Report) -> None:
+    """Within 10 %, p99 within 15 %, or within what rounding and the edges of the window make."""
+    slack = {
+        "p50_ms": (0.1, 0.02), "p99_ms": (0.15, 0.5), "slow_share": (0.1, 0.002), "throttled_ratio": (0.1, 0.006),
+        "throttled_ms": (0.1, 120), "gc_cycles": (0.1, 1), "cpu_mean": (0.1, 0.005), "cpu_peak_100ms": (0.1, 0.05),
+    }  # fmt: skip
+    measured, observed = report.measured.model_dump(), report.observed.model_dump()
+    assert set(slack) == set(measured)
+    wrong = {
+        name: (measured[name], observed[name])
+        for name, (rel, absolute) in slack.items()
+        if observed[name] != pytest.approx(measured[name], rel=rel, abs=absolute)
+    }
+    assert wrong == {}, "measured, observed"
