@@ -99,6 +99,8 @@ lint-frontend: frontend/node_modules/.package-lock.json
 
 gen: build-python ## Generate code and docs from the contracts, and the OpenAPI schema from the API
 	for script in scripts/gen_*.py; do (cd backend && $(UV) run --frozen python -W ignore ../$$script); done
+	@if command -v clang >/dev/null && command -v llvm-strip >/dev/null; then cd collector && go generate ./...; \
+	  else echo "clang or libbpf headers are missing: the kernel programs stay as committed"; fi
 
 bench: bench-collector bench-ingest ## Run all benchmarks
 
