@@ -55,21 +55,31 @@ def kernel() -> Path:
 
 
 def _kernel_package() -> str:
-    """What Debian's meta package stands for now."""
-    listed = _run(["apt-cache", "depends", KERNEL_PACKAGE])
-    match = re.search(r"Depends: (linux-image-\S+)", listed)
-    if match is None:
-        raise LabError(
-            f"apt knows no {KERNEL_PACKAGE}: run `apt-get update`, or point JITTERSCOPE_VM_KERNEL to a kernel."
-        )
-    return match[1]
+    """What Debian's meta package stands for now. A fresh system has no package lists yet: root fetches them."""
+    for attempt in range(2):
+        try:
+            listed = _run(["apt-cache", "depends", KERNEL_PACKAGE])
+        except LabError:
+            listed = ""
+        match = re.search(r"Depends: (linux-image-\S+)", listed)
+        if match is not None:
+            return match[1]
+        if attempt == 0 and os.geteuid() == 0:
+            _run(["apt-get", "update", "-q"])
+    raise LabError(f"apt knows no {KERNEL_PACKAGE}: run `apt-get update`, or point JITTERSCOPE_VM_KERNEL to a kernel.")
 
 
 def _download(package: str, image: Path) -> None:
     folder = image.with_name(f"{image.name}.{os.getpid()}")
     folder.mkdir(parents=True)
     try:
-        _run(["apt-get", "download", "-q", package], folder)
+        try:
+            _run(["apt-get", "download", "-q", package], folder)
+        except LabError:
+            if os.geteuid() != 0:
+                raise
+            _run(["apt-get", "update", "-q"])  # the lists may name a file that was replaced since
+            _run(["apt-get", "download", "-q", package], folder)
         archive = next(folder.glob("*.deb"))
         _run(["dpkg-deb", "-x", str(archive), "unpacked"], folder)
         next((folder / "unpacked" / "boot").glob("vmlinuz-*")).replace(image)
@@ -129,6 +139,7 @@ def _tail(path: Path) -> str:
 
 
 def _run(command: list[str], folder: Path | None = None) -> str:
+    """Its standard output. Raises LabError with what it complained about."""
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
