@@ -54,7 +54,7 @@ func New(s *settings.Settings, version string, place Place, sink pipeline.Sink, 
 	sealer := pipeline.NewSealer(version, place.Dropped, sink, log)
 	engine := sampler.New(sampler.Config{
 		Roots: sampler.Roots{Cgroup: s.CgroupRoot, Proc: s.ProcRoot, Sys: s.SysRoot},
-		Store: store, Sources: source.New(enabled), Options: s.SourceOptions, MaxCgroups: s.MaxCgroups,
+		Store: store, Sources: source.New(enabled), Options: s.SourceOptions, MaxCgroups: affordableCgroups(s.MaxCgroups, log),
 		Budget: sampler.Budget{CPUShare: s.CPUBudget}, Log: log, Sealed: sealer.Take,
 	})
 	return &Agent{Engine: engine, Sealer: sealer, Store: store, settings: s, leftovers: leftovers, version: version, log: log}, nil

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"fmt"
+	"log/slog"
 	"runtime"
 	"runtime/debug"
 
@@ -23,4 +25,23 @@ func limitSelf() {
 	runtime.GOMAXPROCS(processors)
 	debug.SetGCPercent(gcPercent)
 	debug.SetMemoryLimit(memoryLimit)
+}
+
+// affordableCgroups is how many cgroups can be watched with the descriptors that this process may open, at most wanted.
+func affordableCgroups(wanted int, log *slog.Logger) int {
+	const (
+		perCgroup = 10  // nine files are held open of each
+		forOthers = 256 // sockets, probes, processes
+	)
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
+		return wanted
+	}
+	affordable := max(1, (int(min(limit.Cur, 1<<30))-forOthers)/perCgroup)
+	if affordable >= wanted {
+		return wanted
+	}
+	log.Warn("fewer cgroups can be watched than --max-cgroups", "max_cgroups", wanted, "watched", affordable,
+		"needs", fmt.Sprintf("a limit of %d open files (LimitNOFILE, ulimit -n); it is %d", wanted*perCgroup+forOthers, limit.Cur))
+	return affordable
 }

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"unsafe"
@@ -35,6 +36,9 @@ func openBuffer(path string) (b *buffer, leftover bool, err error) {
 			return nil, false, fmt.Errorf("open batch: %w", err)
 		}
 	}
+	if err := reserve(int(file.Fd())); err != nil {
+		return nil, false, fmt.Errorf("open batch: %s: no room for %d MiB: %w", path, fileBytes>>20, err)
+	}
 	data, err := unix.Mmap(int(file.Fd()), 0, fileBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		return nil, false, fmt.Errorf("map %s: %w", path, err)
@@ -49,6 +53,20 @@ func openBuffer(path string) (b *buffer, leftover bool, err error) {
 		b.setState(stateEmpty)
 	}
 	return b, leftover, nil
+}
+
+// reserve allocates the file's blocks now: a page that the disk has no room for when it is first written would end the
+// process with SIGBUS. Not in memory file systems, where it would take the memory.
+func reserve(fd int) error {
+	var system unix.Statfs_t
+	if unix.Fstatfs(fd, &system) == nil && system.Type == unix.TMPFS_MAGIC {
+		return nil
+	}
+	err := unix.Fallocate(fd, 0, 0, fileBytes)
+	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EINTR) {
+		return nil
+	}
+	return err
 }
 
 // plausible guards recovery against a file damaged by a power failure.
@@ -68,12 +86,9 @@ func (b *buffer) start(spoolID [16]byte, sequence uint64, baseTick int64) {
 }
 
 // clear empties the buffer. Its pages stay in the file but not in this process, which halves the resident memory of the
-// two buffers; only a large journal is given back altogether.
+// two buffers.
 func (b *buffer) clear() {
 	b.setState(stateDone)
-	if b.journalLen() > 256<<10 {
-		_ = unix.Madvise(b.data[journalAt:], unix.MADV_REMOVE)
-	}
 	_ = unix.Madvise(b.data, unix.MADV_DONTNEED)
 	b.setState(stateEmpty)
 }

@@ -12,8 +12,8 @@ import (
 //
 //	header | resources[MaxResources] | slots[MaxSlots] | grid[Columns][MaxSlots]float64 | journal
 //
-// The grid is tick-major: one tick is one contiguous row, and a row counts once header.columns includes it. The file is
-// sparse: only touched pages exist.
+// The grid is tick-major: one tick is one contiguous row, and a row counts once header.columns includes it. Only touched
+// pages are in memory.
 const (
 	MaxResources = 8192
 	MaxSlots     = 32768
