@@ -34,6 +34,7 @@ type goRuntime struct {
 	live map[*procwatch.Process]*goProcess
 	// numbers goes up with every process, so that late moments of an ended one are not given to its successor.
 	numbers uint32
+	rounds  int // of discovery
 }
 
 // goRuntimeOptions is the table [sources.go_runtime].
@@ -61,6 +62,7 @@ type goProcess struct {
 	cycles, active, pause, heapLive, heapGoal batch.Slot
 	scraper                                   *goScraper
 	threads                                   *goThreads // nil unless there is nothing better
+	procs                                     *goruntime.GOMAXPROCS
 }
 
 func (g *goRuntime) Name() string { return "go_runtime" }
@@ -85,8 +87,12 @@ func (g *goRuntime) Start(ctx context.Context, registry *sampler.Registry) error
 func (g *goRuntime) Discover(ctx context.Context) {
 	g.watcher.Refresh(ctx)
 	g.mu.Lock()
+	g.rounds++
 	for _, p := range g.live {
 		g.lastResort(p)
+		if g.rounds%10 == 0 {
+			g.readGOMAXPROCS(p)
+		}
 	}
 	g.mu.Unlock()
 	g.stateOfSource()
@@ -131,6 +137,10 @@ func (g *goRuntime) open(watched *procwatch.Process) *goProcess {
 	p.cycles, p.active, p.pause = series(catalogue.GoGCCycles), series(catalogue.GoGCActiveUS), series(catalogue.GoGCPauseUS)
 	p.heapLive, p.heapGoal = series(catalogue.GoHeapLiveBytes), series(catalogue.GoHeapGoalBytes)
 	describeGo(g.registry, watched)
+	if procs, err := goruntime.FindGOMAXPROCS(g.registry.Roots.Proc, watched.PID); err == nil {
+		p.procs = &procs
+		g.readGOMAXPROCS(p)
+	}
 	p.tracker.KnowsReasons = watched.Go.AtLeast(1, 21)
 	err := g.missing
 	if err == nil {

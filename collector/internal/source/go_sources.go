@@ -2,10 +2,21 @@ package source
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 	"github.com/jitterscope/jitterscope/collector/internal/gctrace"
 )
+
+// readGOMAXPROCS records the value in effect; a program may change it, and since Go 1.25 the runtime does.
+func (g *goRuntime) readGOMAXPROCS(p *goProcess) {
+	if p.procs == nil {
+		return
+	}
+	if value, err := p.procs.Read(g.registry.Roots.Proc, p.watched.PID); err == nil {
+		g.registry.Fact(p.watched.Resource, "go.gomaxprocs", strconv.Itoa(value))
+	}
+}
 
 // lastResort follows the threads of a process that has neither probes nor a metrics page. Called with mu held.
 func (g *goRuntime) lastResort(p *goProcess) {
