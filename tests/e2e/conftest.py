@@ -11,7 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, expect, sync_playwright
 
 from jitterscope.devstack.stack import Stack
 from tests.e2e.recorded_batches import RecordedNode, ingest, wait_for_incident
@@ -20,9 +20,14 @@ ROOT = Path(__file__).parents[2]
 DIST = ROOT / "frontend" / "dist" / "index.html"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 DESKTOP, PHONE = (1440, 1000), (390, 844)
 # Other suites may share the machine: waiting longer is never a wrong result.
 expect.set_options(timeout=20_000)
@@ -55,19 +60,23 @@ def product() -> Iterator[Product]:
     with (
         tempfile.TemporaryDirectory(prefix="jitterscope-e2e-") as folder,
         Stack(
-            Path(folder) / "state", collector=False, durable=False, owner_pid=os.getpid(),
+            Path(folder) / "state",
+            collector=False,
+            durable=False,
+            owner_pid=os.getpid(),
             # The tests' own webhook receiver listens on loopback.
             environment={"JITTERSCOPE_NOTIFY_ALLOW_PRIVATE_TARGETS": "true"},
         ) as stack,
     ):
         node = RecordedNode("fault")
         ingest(stack.url, stack.create_ingest_token(), node)
-        with httpx.Client(base_url=stack.url, headers={"Authorization": f"Bearer {stack.create_api_token()}"}) as client:
-            incident = wait_for_incident(client)
-        yield Product(
-            stack, node, int(str(incident["id"])), int(str(dict(incident["subject"])["resource_id"])),  # type: ignore[call-overload]
-            str(incident["title"]),
-        )  # fmt: skip
+        headers = {"Authorization": f"Bearer {stack.create_api_token()}"}
+        with httpx.Client(base_url=stack.url, headers=headers, timeout=30) as client:
+            incident = wait_for_incident(client, node.node)
+            other = RecordedNode("gomaxprocs", "node-2", "coredns-b52")
+            ingest(stack.url, stack.create_ingest_token(), other)
+            wait_for_incident(client, other.node)
+        yield Product(stack, node, incident["id"], incident["subject"]["resource_id"], incident["title"])
 
 
 @pytest.fixture(scope="session")
@@ -111,6 +120,14 @@ class Window:
     page: Page
     complaints: list[str]
 
+    def listen(self) -> None:
+        self.page.on("console", self._heard)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def _heard(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(message.text)
+
 
 OpenWindow = Callable[..., Window]
 
@@ -122,14 +139,17 @@ def open_window(product: Product, browser: Browser, signed_in: Path) -> Iterator
 
     def open_(size: tuple[int, int] = DESKTOP, scheme: str = "dark", *, anonymous: bool = False) -> Window:
         context = browser.new_context(
-            base_url=product.url, viewport={"width": size[0], "height": size[1]}, color_scheme=scheme,  # type: ignore[arg-type]
-            has_touch=size == PHONE, is_mobile=size == PHONE, storage_state=None if anonymous else signed_in,
+            base_url=product.url,
+            viewport={"width": size[0], "height": size[1]},
+            color_scheme=scheme,  # type: ignore[arg-type]
+            has_touch=size == PHONE,
+            is_mobile=size == PHONE,
+            storage_state=None if anonymous else signed_in,
             permissions=["clipboard-read", "clipboard-write"],
-        )  # fmt: skip
+        )
         window = Window(context, context.new_page(), [])
         window.page.set_default_timeout(20_000)
-        window.page.on("console", lambda message: window.complaints.append(message.text) if message.type in ("error", "warning") else None)
-        window.page.on("pageerror", lambda error: window.complaints.append(str(error)))
+        window.listen()
         opened.append(window)
         return window
 

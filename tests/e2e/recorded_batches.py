@@ -6,6 +6,7 @@ import gzip
 import time
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any
 
 import httpx
 import numpy as np
@@ -16,26 +17,34 @@ from jitterscope.ingest.pb import ingest_pb2 as pb
 from tests.diagnosis.recorded import ENVIRONMENT, FOLDER, STEP_US, Recording, load
 from tests.support.batches import CGROUP, DNS_SERVER, PROCESS, BatchBuilder, now_us
 
-POD = "/kubepods/burstable/pod3f1d"
-CONTAINER = f"{POD}/coredns"
+HEADERS = {"Content-Type": "application/x-protobuf", "Content-Encoding": "zstd"}
 TICKS_PER_BATCH = 20
 ZOOM_US = 10_000
 CPU = ("cpu_usage_us", "cpu_periods", "cpu_throttled_periods", "cpu_throttled_us")
 DNS = ("dns_queries", "dns_answers", "dns_slow")
 FACTS = {
     CGROUP: {
-        "cpu.quota_us": "50000", "cpu.period_us": "100000", "cpu.burst_us": "0", "memory.limit_bytes": "536870912",
-        "workload.manager": "kubernetes", "workload.namespace": "kube-system", "workload.pod": "coredns-7c9",
-        "workload.container": "coredns", "workload.owner": "Deployment/coredns",
+        "cpu.quota_us": "50000",
+        "cpu.period_us": "100000",
+        "cpu.burst_us": "0",
+        "memory.limit_bytes": "536870912",
+        "workload.manager": "kubernetes",
+        "workload.namespace": "kube-system",
+        "workload.container": "coredns",
+        "workload.owner": "Deployment/coredns",
         "workload.image": "registry.k8s.io/coredns/coredns:v1.12.0",
     },
     PROCESS: {
-        "process.command": "coredns", "process.executable": "coredns", "go.version": "1.25.3",
-        "go.main_module": "github.com/coredns/coredns@v1.12.0", "go.gc_source": "uprobe",
-        "go.automaxprocs": "v1.6.0", "go.default_godebug": "containermaxprocs=0",
+        "process.command": "coredns",
+        "process.executable": "coredns",
+        "go.version": "1.25.3",
+        "go.main_module": "github.com/coredns/coredns@v1.12.0",
+        "go.gc_source": "uprobe",
+        "go.automaxprocs": "v1.6.0",
+        "go.default_godebug": "containermaxprocs=0",
     },
     DNS_SERVER: {"dns.software": "coredns", "dns.version": "1.12.0", "dns.udp_sockets": "1"},
-}  # fmt: skip
+}
 
 
 @lru_cache(maxsize=2)
@@ -54,9 +63,9 @@ def recorded_zoom(variant: str) -> NDArray[np.float64]:
 class RecordedNode:
     """A node that lived through a recording which has just ended. `batches()` is what its collector sends."""
 
-    def __init__(self, variant: str = "fault", node: str = "node-1") -> None:
+    def __init__(self, variant: str = "fault", node: str = "node-1", pod: str = "coredns-7c9") -> None:
         self.recording: Recording = load(variant)
-        self.variant, self.node = variant, node
+        self.variant, self.node, self.pod = variant, node, pod
         self.ticks = len(self.recording.columns["cpu_usage_us"])
         # Moved to now by whole ticks, so that the grid stays the grid.
         self.shift_us = now_us() - self.ticks * STEP_US - self.recording.start_us
@@ -76,8 +85,8 @@ class RecordedNode:
 
     def _batch(self, spool: bytes, sequence: int, first: int, count: int) -> bytes:
         builder = BatchBuilder(self.node, spool, sequence)
-        pod = builder.resource(CGROUP, POD)
-        container = builder.resource(CGROUP, CONTAINER, pod)
+        pod = builder.resource(CGROUP, f"/kubepods/burstable/{self.pod}")
+        container = builder.resource(CGROUP, f"/kubepods/burstable/{self.pod}/coredns", pod)
         process = builder.resource(PROCESS, "4711:1000", container)
         server = builder.resource(DNS_SERVER, "10.0.0.10:53", process)
         start_us = self.start_us + first * STEP_US
@@ -85,14 +94,24 @@ class RecordedNode:
         part = {name: values[first : first + count] for name, values in self.recording.columns.items()}
         builder.block({(container, name): part[name] for name in CPU}, start_us)
         builder.block({(server, name): part[name] for name in DNS}, start_us)
-        builder.block({(process, "process_cpu_us"): part["cpu_usage_us"], (process, "go_gc_active_us"): self._gc(start_us, count)}, start_us)
+        builder.block(
+            {
+                (process, "process_cpu_us"): part["cpu_usage_us"],
+                (process, "go_gc_active_us"): self._gc(start_us, count),
+            },
+            start_us,
+        )
         self._zoom(builder, container, first, count)
         self._queries(builder, server, start_us, end_us)
         for cycle in self.recording.cycles:
             at_us = cycle.start_us + self.shift_us
             if start_us <= at_us + cycle.duration_us < end_us:
                 builder.batch.events.add(
-                    resource=process, kind="go.gc_cycle", start_us=at_us, duration_us=cycle.duration_us, attributes={"source": "uprobe"},
+                    resource=process,
+                    kind="go.gc_cycle",
+                    start_us=at_us,
+                    duration_us=cycle.duration_us,
+                    attributes={"source": "uprobe"},
                 )
         if sequence == 1:
             self._facts(builder, {CGROUP: container, PROCESS: process, DNS_SERVER: server})
@@ -114,20 +133,26 @@ class RecordedNode:
         for kind, index in resources.items():
             known[index] = dict(FACTS[kind])
         known[resources[PROCESS]] |= ENVIRONMENT[self.variant]
+        known[resources[CGROUP]]["workload.pod"] = self.pod
         for index, facts in known.items():
             for name, value in facts.items():
                 builder.fact(index, name, value, self.start_us)
         builder.batch.sources.add(name="cgroup_cpu", state=pb.SOURCE_STATE_ACTIVE)
         builder.batch.sources.add(
-            name="dns_path_split", state=pb.SOURCE_STATE_UNAVAILABLE, detail="no tracepoints here", needs="CAP_BPF and tracefs",
-        )  # fmt: skip
+            name="dns_path_split",
+            state=pb.SOURCE_STATE_UNAVAILABLE,
+            detail="no tracepoints here",
+            needs="CAP_BPF and tracefs",
+        )
 
     def _gc(self, start_us: int, count: int) -> NDArray[np.float64]:
         edges = start_us + np.arange(count + 1) * STEP_US
         active = np.zeros(count)
         for cycle in self.recording.cycles:
             from_us = cycle.start_us + self.shift_us
-            active += np.clip(np.minimum(from_us + cycle.duration_us, edges[1:]) - np.maximum(from_us, edges[:-1]), 0, None)
+            active += np.clip(
+                np.minimum(from_us + cycle.duration_us, edges[1:]) - np.maximum(from_us, edges[:-1]), 0, None
+            )
         return active
 
     def _queries(self, builder: BatchBuilder, server: int, start_us: int, end_us: int) -> None:
@@ -135,11 +160,18 @@ class RecordedNode:
         latency_us = self.recording.latency_us
         inside = (sent_us >= start_us) & (sent_us < end_us)
         builder.batch.queries.add(
-            server=server, complete=True, start_us=start_us, end_us=end_us,
-            offset_us=(sent_us[inside] - start_us).tolist(), latency_us=latency_us[inside].tolist(),
-            result=[pb.QUERY_RESULT_NOERROR] * int(inside.sum()), name=[0] * int(inside.sum()),
-            client=[0] * int(inside.sum()), names=["kubernetes.default.svc.cluster.local. A"], clients=["10.0.0.7"],
-        )  # fmt: skip
+            server=server,
+            complete=True,
+            start_us=start_us,
+            end_us=end_us,
+            offset_us=(sent_us[inside] - start_us).tolist(),
+            latency_us=latency_us[inside].tolist(),
+            result=[pb.QUERY_RESULT_NOERROR] * int(inside.sum()),
+            name=[0] * int(inside.sum()),
+            client=[0] * int(inside.sum()),
+            names=["kubernetes.default.svc.cluster.local. A"],
+            clients=["10.0.0.7"],
+        )
         answered_us = sent_us + latency_us
         ticks = []
         for tick_us in range(start_us, end_us, STEP_US):
@@ -153,16 +185,16 @@ def ingest(url: str, token: str, node: RecordedNode) -> None:
     """Send everything the node's collector would have sent."""
     with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=30) as client:
         for body in node.batches():
-            response = client.post("/api/v1/ingest", content=body, headers={"Content-Type": "application/x-protobuf", "Content-Encoding": "zstd"})
-            response.raise_for_status()
+            client.post("/api/v1/ingest", content=body, headers=HEADERS).raise_for_status()
 
 
-def wait_for_incident(client: httpx.Client, timeout_s: float = 60) -> dict[str, object]:
-    """The first incident of the organization, once there is one with the whole recording behind it."""
+def wait_for_incident(client: httpx.Client, node: str, timeout_s: float = 60) -> dict[str, Any]:
+    """The incident of a node, once there is one."""
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         items = client.get("/api/v1/incidents").raise_for_status().json()["items"]
-        if items:
-            return dict(items[0])
+        for item in items:
+            if item["subject"]["node"] == node:
+                return dict(item)
         time.sleep(0.3)
     raise AssertionError(f"no incident was opened within {timeout_s:.0f} s")

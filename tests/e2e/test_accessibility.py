@@ -9,9 +9,18 @@ from tests.e2e.conftest import PHONE, ROOT, OpenWindow, Product, picture
 
 AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
 PAGES = (
-    "/incidents", "/incidents?state=closed", "/risks", "/resources", "/causes", "/collectors?add=true", "/settings/channels",
-    "/settings/members", "/settings/tokens", "/settings/audit", "/settings/account",
-)  # fmt: skip
+    "/incidents",
+    "/incidents?state=closed",
+    "/risks",
+    "/resources",
+    "/causes",
+    "/collectors?add=true",
+    "/settings/channels",
+    "/settings/members",
+    "/settings/tokens",
+    "/settings/audit",
+    "/settings/account",
+)
 
 
 def violations(page: Page) -> list[str]:

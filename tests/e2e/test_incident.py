@@ -113,7 +113,8 @@ def test_acknowledging_shows_at_once_and_can_be_undone(incident_page: Page, prod
 def test_a_change_made_elsewhere_arrives_by_itself(incident_page: Page, product: Product) -> None:
     expect(incident_page.get_by_text("live", exact=True)).to_be_visible()
     with product.client() as client:
-        client.post(f"/api/v1/incidents/{product.incident_id}/note", json={"note": "looked at the heap profile"}).raise_for_status()
+        note = {"note": "looked at the heap profile"}
+        client.post(f"/api/v1/incidents/{product.incident_id}/note", json=note).raise_for_status()
     expect(incident_page.get_by_text("looked at the heap profile")).to_be_visible()
 
 

@@ -13,6 +13,8 @@ def test_list_with_j_and_enter_then_back_by_palette(open_window: OpenWindow, pro
     page = open_window().page
     page.goto("/incidents")
     expect(page.get_by_role("link", name=product.title)).to_be_visible()
+    # The newest comes first: the other node's, then this one.
+    page.keyboard.press("j")
     page.keyboard.press("j")
     expect(page.locator("li[data-current=true]")).to_contain_text(product.title)
     page.keyboard.press("Enter")
@@ -56,6 +58,17 @@ def test_picture_by_arrows_zoom_and_selection(incident_page: Page) -> None:
     expect(image).to_have_attribute("aria-label", whole or "")
     incident_page.keyboard.press("0")
     expect(image).not_to_have_attribute("aria-label", whole or "")
+
+
+def test_brackets_lead_through_the_incidents(incident_page: Page, product: Product) -> None:
+    heading = incident_page.get_by_role("heading", level=1)
+    expect(incident_page.get_by_role("button", name="Previous incident")).to_be_enabled()
+    incident_page.keyboard.press("[")
+    expect(heading).not_to_have_text(product.title)
+    expect(incident_page.get_by_role("link", name="kube-system/coredns-b52/coredns").first).to_be_visible()
+    expect(incident_page.get_by_role("button", name="Next incident")).to_be_enabled()
+    incident_page.keyboard.press("]")
+    expect(heading).to_have_text(product.title)
 
 
 def test_c_copies_the_first_fix_and_question_mark_helps(incident_page: Page) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections.abc import Callable
 
 from playwright.sync_api import Route, expect
 
@@ -35,7 +36,14 @@ async ([x, y]) => {
 """
 
 
-def test_100_000_answers_pan_and_zoom_smoothly(open_window: OpenWindow, product: Product) -> None:
+def latency_us(chance: random.Random) -> int:
+    """Around 0.2 ms; two in a hundred are slow."""
+    return int(200 * chance.lognormvariate(0, 0.6)) + (60_000 if chance.random() < 0.02 else 1)
+
+
+def test_100_000_answers_pan_and_zoom_smoothly(
+    open_window: OpenWindow, product: Product, record_property: Callable[[str, object], None]
+) -> None:
     page = open_window().page
     chance = random.Random(1)
 
@@ -45,7 +53,7 @@ def test_100_000_answers_pan_and_zoom_smoothly(open_window: OpenWindow, product:
         from_us, to_us = body["from_us"], body["to_us"]
         queries = body["queries"]
         queries["t_us"] = sorted(chance.randrange(from_us, to_us) for _ in range(DOTS))
-        queries["latency_us"] = [int(200 * chance.lognormvariate(0, 0.6)) + (60_000 if chance.random() < 0.02 else 1) for _ in range(DOTS)]
+        queries["latency_us"] = [latency_us(chance) for _ in range(DOTS)]
         queries["result"] = [0] * DOTS
         queries["name"] = [0] * DOTS
         queries["names"] = ["example. A"]
@@ -64,6 +72,7 @@ def test_100_000_answers_pan_and_zoom_smoothly(open_window: OpenWindow, product:
     durations = page.evaluate(FRAMES, [box["x"] + box["width"] / 2, box["y"] + 120])
     durations.sort()
     median, worst = durations[len(durations) // 2], durations[-1]
-    print(f"\n{DOTS} answers: a step of zoom or pan takes {median:.0f} ms (median), {worst:.0f} ms (worst), without a GPU")
+    record_property("step_median_ms", round(median))
+    record_property("step_worst_ms", round(worst))
     # Two frames at 60 Hz are 33 ms; the rest is for software rendering on a machine that others use too.
-    assert median < 120
+    assert median < 120, f"a step of zoom or pan takes {median:.0f} ms, at worst {worst:.0f} ms"

@@ -1,6 +1,6 @@
 """Screenshots at desktop and phone width, light and dark. With JITTERSCOPE_SCREENSHOTS=DIR they are kept there:
 
-    JITTERSCOPE_SCREENSHOTS=../docs/screenshots uv run pytest ../tests/e2e/test_screenshots.py
+JITTERSCOPE_SCREENSHOTS=../docs/screenshots uv run pytest ../tests/e2e/test_screenshots.py
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ def test_screenshots(
         assert file.stat().st_size > 10_000, "an empty page is small"
     page.goto(pages["incident"])
     # Below the bar that stays on top.
-    page.get_by_role("heading", name="What to change").evaluate("node => window.scrollTo(0, node.getBoundingClientRect().top + scrollY - 110)")
+    heading = page.get_by_role("heading", name="What to change")
+    heading.evaluate("node => window.scrollTo(0, node.getBoundingClientRect().top + scrollY - 110)")
     settled(page)
     page.screenshot(path=folder / f"fixes-{width}-{scheme}.png")

@@ -3,6 +3,7 @@ import type { ReactElement } from "react";
 import type { Schemas } from "@/api/client";
 import { CodeBlock } from "@/ui/CodeBlock";
 
+import { Prose } from "./Prose";
 import { References } from "./References";
 import styles from "./FixDetail.module.css";
 
@@ -21,7 +22,9 @@ export function FixDetail({ fix }: { fix: Schemas["Fix"] }): ReactElement {
         {fix.precondition !== null && (
           <div>
             <dt>Only if</dt>
-            <dd>{fix.precondition}</dd>
+            <dd>
+              <Prose text={fix.precondition} />
+            </dd>
           </div>
         )}
         {fix.caveats.length > 0 && (
@@ -30,7 +33,9 @@ export function FixDetail({ fix }: { fix: Schemas["Fix"] }): ReactElement {
             <dd>
               <ul>
                 {fix.caveats.map((caveat) => (
-                  <li key={caveat}>{caveat}</li>
+                  <li key={caveat}>
+                    <Prose text={caveat} />
+                  </li>
                 ))}
               </ul>
             </dd>
@@ -38,11 +43,13 @@ export function FixDetail({ fix }: { fix: Schemas["Fix"] }): ReactElement {
         )}
         <div>
           <dt>Check</dt>
-          <dd>{fix.verify}</dd>
+          <dd>
+            <Prose text={fix.verify} />
+          </dd>
         </div>
         <div>
           <dt>Undo</dt>
-          <dd>{fix.undo}</dd>
+          <dd>{isCommand(fix.undo) ? <CodeBlock text={fix.undo} label="Back to how it was" language="shell" /> : <Prose text={fix.undo} />}</dd>
         </div>
         {fix.references.length > 0 && (
           <div>
@@ -56,3 +63,5 @@ export function FixDetail({ fix }: { fix: Schemas["Fix"] }): ReactElement {
     </div>
   );
 }
+
+const isCommand = (text: string): boolean => /^(kubectl|helm|systemctl|docker|crictl|echo|printf|sysctl|sudo) /.test(text);

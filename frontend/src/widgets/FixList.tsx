@@ -7,7 +7,8 @@ import { CopyButton } from "@/ui/CopyButton";
 import { FixDetail } from "./FixDetail";
 import styles from "./FixList.module.css";
 import { IntervalBar } from "./IntervalBar";
-import { scaleOf, VERDICTS, predictionOf } from "./fixScale";
+import { predictionOf, reasonOf, scaleOf, VERDICTS } from "./fixScale";
+import { Prose } from "./Prose";
 
 export interface FixListProps {
   fixes: readonly Schemas["Fix"][];
@@ -51,7 +52,7 @@ export function FixList({ fixes, impact, onCopied }: FixListProps): ReactElement
                     <span className={styles["verdict"]} data-verdict={fix.verdict}>
                       <span aria-hidden="true">{verdict.mark}</span> {verdict.text}
                     </span>{" "}
-                    {fix.summary}
+                    <Prose text={reasonOf(fix)} />
                   </p>
                 </div>
                 <div className={styles["prediction"]}>

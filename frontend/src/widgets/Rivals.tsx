@@ -3,6 +3,7 @@ import type { ReactElement } from "react";
 
 import type { Schemas } from "@/api/client";
 
+import { Prose } from "./Prose";
 import styles from "./Rivals.module.css";
 
 type Status = Schemas["Rival"]["status"];
@@ -46,7 +47,9 @@ function Row({ cause, title, status, reason }: { cause: string; title: string; s
           <span aria-hidden="true">{STATUS[status].mark}</span> {STATUS[status].text}
         </span>
       </p>
-      <p className={styles["reason"]}>{reason}</p>
+      <p className={styles["reason"]}>
+        <Prose text={reason} />
+      </p>
     </li>
   );
 }

@@ -32,3 +32,9 @@ export function scaleOf(fixes: readonly Fix[], impact: Schemas["Impact"]): FixSc
   }
   return null;
 }
+
+/** The summary without a verdict at its start: the verdict stands before it already. */
+export function reasonOf(fix: Fix): string {
+  const reason = fix.summary.replace(/^cannot help( enough)?: */i, "");
+  return reason.charAt(0).toUpperCase() + reason.slice(1);
+}

@@ -15,8 +15,10 @@ export interface DnsLaneInput {
   readonly highLog: number;
 }
 
-/** Up to this many dots are drawn one by one, round and larger; more share screen cells. */
-const SINGLE_DOTS = 4000;
+/** Up to this many dots are drawn one by one; more share screen cells. */
+const SINGLE_DOTS = 12_000;
+/** Up to this many are round: beyond it they are too small for anybody to tell. */
+const ROUND_DOTS = 4000;
 
 export function drawDnsLane(frame: Frame, input: DnsLaneInput, palette: Palette): void {
   clipped(frame, () => {
@@ -92,11 +94,16 @@ function drawSparse(frame: Frame, input: DnsLaneInput, palette: Palette, range: 
   const radius = (range[1] - range[0] < 400 ? 2.4 : 1.7) * dpr;
   ctx.fillStyle = palette.cool;
   ctx.globalAlpha = 0.62;
+  const round = range[1] - range[0] <= ROUND_DOTS;
   ctx.beginPath();
   for (let i = range[0]; i < range[1]; i += 1) {
     if (special(i)) continue;
     const x = xOf(frame, answers.tUs[i] as number);
     const y = yOf(frame, input, answers.logLatency[i] as number);
+    if (!round) {
+      ctx.fillRect(x - dpr, y - dpr, 2 * dpr, 2 * dpr);
+      continue;
+    }
     ctx.moveTo(x + radius, y);
     ctx.arc(x, y, radius, 0, Math.PI * 2);
   }

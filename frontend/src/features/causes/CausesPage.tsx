@@ -6,6 +6,7 @@ import { causesQuery, type CauseInfo } from "@/api/causes";
 import { explain } from "@/api/problem";
 import { Page } from "@/ui/Page";
 import { ErrorState, Skeleton } from "@/ui/states";
+import { Prose } from "@/widgets/Prose";
 import { References } from "@/widgets/References";
 
 import styles from "./CausesPage.module.css";
@@ -50,9 +51,13 @@ function Cause({ cause }: { cause: CauseInfo }): ReactElement {
   return (
     <article className={styles["cause"]}>
       <h2>{cause.title}</h2>
-      <p className={styles["summary"]}>{cause.summary}</p>
+      <p className={styles["summary"]}>
+        <Prose text={cause.summary} />
+      </p>
       <h3>How it happens</h3>
-      <p>{cause.mechanism}</p>
+      <p>
+        <Prose text={cause.mechanism} />
+      </p>
       <h3>Looks the same</h3>
       <ul>
         {cause.rivals.map((rival) => (
@@ -68,7 +73,9 @@ function Cause({ cause }: { cause: CauseInfo }): ReactElement {
           <h3>When it could be wrong</h3>
           <ul>
             {cause.false_positives.map((text) => (
-              <li key={text}>{text}</li>
+              <li key={text}>
+                <Prose text={text} />
+              </li>
             ))}
           </ul>
         </>

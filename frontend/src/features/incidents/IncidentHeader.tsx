@@ -6,6 +6,7 @@ import { duration, parseUs } from "@/lib/time";
 import { Chip } from "@/ui/Chip";
 import { useNowUs } from "@/ui/Time";
 import { Figures } from "@/widgets/Figures";
+import { Prose } from "@/widgets/Prose";
 import { SeverityChip, StateChip } from "@/widgets/Severity";
 import { SubjectName } from "@/widgets/SubjectName";
 
@@ -35,7 +36,9 @@ export function IncidentHeader({ incident, actions }: { incident: Incident; acti
       </div>
       <div className={styles["actions"]}>{actions}</div>
       <h1 className={styles["verdict"]}>{incident.title}</h1>
-      <p className={styles["summary"]}>{incident.summary}</p>
+      <p className={styles["summary"]}>
+        <Prose text={incident.summary} />
+      </p>
       <div className={styles["figures"]}>
         <Figures impact={incident.impact} />
       </div>
