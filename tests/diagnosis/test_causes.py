@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from scenarios import SCENARIOS, built
 
 from jitterscope.diagnosis.engine import diagnose
 from jitterscope.diagnosis.finding import Found
 from jitterscope.diagnosis.registry import all_causes
 from jitterscope.diagnosis.simulate_views import without
+from tests.diagnosis.scenarios import SCENARIOS, built
 
 CAUSES = all_causes()
 FAULTS = [name for name, scenario in SCENARIOS.items() if scenario.expected]

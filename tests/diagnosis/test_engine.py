@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scenarios import SCENARIOS, built
 
 from jitterscope.diagnosis.cause import Cause
 from jitterscope.diagnosis.engine import diagnose
@@ -15,6 +14,7 @@ from jitterscope.diagnosis.finding import Found, Impact, NotEnoughData, NotFound
 from jitterscope.diagnosis.registry import RegistryError, all_causes, check
 from jitterscope.diagnosis.simulate import EPOCH_US
 from jitterscope.diagnosis.snapshot import ResourceView, Snapshot
+from tests.diagnosis.scenarios import SCENARIOS, built
 
 EMPTY = Snapshot(EPOCH_US, 600, ResourceView(1, "cgroup", "/a", "/a"), ResourceView(0, "node", "n", "n"))
 

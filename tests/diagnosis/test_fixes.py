@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from recorded import snapshot as recorded
-from scenarios import built
 
 from jitterscope.diagnosis import golang
 from jitterscope.diagnosis.engine import diagnose
@@ -14,6 +12,8 @@ from jitterscope.diagnosis.finding import Fix
 from jitterscope.diagnosis.fixes import patches
 from jitterscope.diagnosis.signals import read_cpu
 from jitterscope.diagnosis.snapshot import FactValue, ResourceView, Snapshot
+from tests.diagnosis.recorded import snapshot as recorded
+from tests.diagnosis.scenarios import built
 
 MIB = 1 << 20
 KUBERNETES = {

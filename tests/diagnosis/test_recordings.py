@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from recorded import STEP_US, load, snapshot
 
 from jitterscope.diagnosis.engine import diagnose
+from tests.diagnosis.recorded import STEP_US, load, snapshot
 
 GC = "cpu/gc_throttling"
 STALLED = ["fault", "gomaxprocs", "burst"]

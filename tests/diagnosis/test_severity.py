@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from recorded import snapshot
 
 from jitterscope.diagnosis.engine import diagnose
 from jitterscope.diagnosis.severity import severity
+from tests.diagnosis.recorded import snapshot
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,23 @@ def number(text: str | None) -> float | None:
     return value if value is None or math.isfinite(value) else None
 
 
+def program(view: ResourceView) -> str | None:
+    """The name of a process: its executable, else its command."""
+    return view.fact("process.executable") or view.fact("process.command")
+
+
+def runs(view: ResourceView, software: str) -> bool:
+    """Is the process this software, "coredns-v1.12.0" a "coredns" too?"""
+    name = program(view) or ""
+    return name.startswith(software) and not name[len(software) : len(software) + 1].isalpha()
+
+
+def serving(snapshot: Snapshot) -> set[int]:
+    """Ids of the processes that are the DNS servers of the subject, as far as their names tell."""
+    software = [name for server in snapshot.dns_servers if (name := server.fact("dns.software"))]
+    return {view.id for view in snapshot.processes if any(runs(view, name) for name in software)}
+
+
 def fact_series(snapshot: Snapshot, view: ResourceView, name: str, missing: float) -> FloatArray:
     """A numeric fact as one value a tick; before its first observation the first value holds."""
     history = sorted((fact for fact in view.facts if fact.name == name), key=lambda fact: fact.since_us)

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from jitterscope.diagnosis.signals import Cpu, Dns
-from jitterscope.diagnosis.snapshot import ResourceView, Snapshot
+from jitterscope.diagnosis.signals import Cpu, Dns, serving
+from jitterscope.diagnosis.snapshot import Snapshot
 from jitterscope.diagnosis.stats import BoolArray
 
 LONGEST_S = 30
 WITHOUT_DNS_S = 10
-# The backlog of the load is worked off for so long after the first answer.
+# Throttling that goes on from the start-up into the first answers belongs to it for so long.
 AFTERWARDS_S = 1
 
 
 def starting(snapshot: Snapshot, cpu: Cpu, dns: Dns) -> BoolArray:
-    """True from the start of the serving process until 1 s after its first answer (at most 30 s, 10 s without DNS).
+    """True from the start of the serving process until its first answer (at most 30 s; 10 s without DNS).
 
     A process that starts beside a running service (a cron job) does not make the service start.
     """
     mask = np.zeros(snapshot.ticks, dtype=np.bool_)
     second = max(1, 1_000_000 // snapshot.step_us)
     answered = np.flatnonzero(np.nan_to_num(dns.answers) > 0)
-    serving = _serving(snapshot)
+    servers = serving(snapshot)
     for view in snapshot.processes:
         for event in view.events:
             if event.kind != "process.start":
@@ -30,13 +30,13 @@ def starting(snapshot: Snapshot, cpu: Cpu, dns: Dns) -> BoolArray:
             first = int((event.start_us - snapshot.start_us) // snapshot.step_us)
             if first < -LONGEST_S * second or first >= snapshot.ticks:
                 continue
-            if serving is not None:
-                if view.id not in serving:
+            if servers:
+                if view.id not in servers:
                     continue
                 later = answered[answered >= first]
                 end = first + LONGEST_S * second
                 if len(later):
-                    end = min(end, int(later[0]) + AFTERWARDS_S * second)
+                    end = min(end, _worked_off(cpu, int(later[0]), AFTERWARDS_S * second))
             elif _already_busy(cpu, first, 3 * second):
                 continue
             else:
@@ -45,15 +45,12 @@ def starting(snapshot: Snapshot, cpu: Cpu, dns: Dns) -> BoolArray:
     return mask
 
 
-def _serving(snapshot: Snapshot) -> set[int] | None:
-    """Ids of the processes that are the DNS servers of the subject; None where that cannot be told."""
-    software = {server.fact("dns.software") for server in snapshot.dns_servers} - {None}
-    found = {view.id for view in snapshot.processes if _program(view) in software}
-    return found or None
-
-
-def _program(view: ResourceView) -> str | None:
-    return view.fact("process.executable") or view.fact("process.command")
+def _worked_off(cpu: Cpu, answered: int, most: int) -> int:
+    """The end of the throttling that the first answer fell into; the answer's own tick where it fell into none."""
+    end = answered
+    while end < min(len(cpu.throttled), answered + most) and cpu.throttled[end] > 0:
+        end += 1
+    return end
 
 
 def _already_busy(cpu: Cpu, first: int, ticks: int) -> bool:

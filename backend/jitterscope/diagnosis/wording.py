@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from jitterscope.diagnosis import signals
 from jitterscope.diagnosis.snapshot import ResourceView, Snapshot
 
 _SPELLING = {
@@ -29,9 +30,9 @@ def who(snapshot: Snapshot) -> str:
 
 
 def program(process: ResourceView) -> str | None:
-    """The name of a process: "CoreDNS", "python3"."""
-    name = process.fact("process.executable") or process.fact("process.command")
-    return _SPELLING.get(name, name) if name else None
+    """What people call the program of a process: "CoreDNS", "python3"."""
+    known = next((spelled for name, spelled in _SPELLING.items() if signals.runs(process, name)), None)
+    return known or signals.program(process)
 
 
 def cpus(value: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jitterscope.diagnosis.finding import Fix, Found, Patch
 from jitterscope.diagnosis.fixes import patches, predict
+from jitterscope.diagnosis.signals import serving
 from jitterscope.diagnosis.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.throttling import Throttling
 
@@ -47,7 +48,7 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found, name: str,
                 text=f"mkdir /sys/fs/cgroup/cpu/job\necho {pid} > /sys/fs/cgroup/cpu/job/cgroup.procs",
             )
         ]
-    alone = throttling.process_cpu_us and (process is None or process.id not in _serving(snapshot))
+    alone = throttling.process_cpu_us and (process is None or process.id not in serving(snapshot))
     inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "slow_in_stalls"), 0)
     return Fix(
         id="own_cgroup",
@@ -66,9 +67,3 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found, name: str,
         undo="Move the job back.",
         references=REFERENCES,
     )
-
-
-def _serving(snapshot: Snapshot) -> set[int]:
-    """Processes that can be the DNS server itself: moving those away is no fix."""
-    software = {server.fact("dns.software") for server in snapshot.dns_servers}
-    return {view.id for view in snapshot.processes if view.fact("process.executable") in software - {None}}

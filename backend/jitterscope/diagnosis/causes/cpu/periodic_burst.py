@@ -49,9 +49,14 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     guilty = culprit(throttling, snapshot, judged)
     every, spread = _interval_s(context, judged)
     itself = guilty.process is not None and is_go(guilty.process)
-    if throttling.go_unobserved(snapshot) and (guilty.process is None or itself):
+    if not snapshot.processes:
+        # Nobody looked at what runs here: it may be a Go program and its GC.
+        return common.not_enough(ID, ["process_cpu_us"], snapshot)
+    # That it was another process than the server is the strongest sign; without it only the rhythm speaks.
+    vague = itself or not guilty.share >= 0.6
+    if throttling.go_unobserved(snapshot) and vague:
         return common.not_enough(ID, ["go_gc_active_us"], snapshot)
-    if (itself or guilty.process is None) and (len(judged) < 3 or spread > 0.4):
+    if vague and (len(judged) < 3 or spread > 0.4):
         return _not_found(context, judged)
     hurt = common.harm_of(context, judged)
     name = say.who(snapshot)
@@ -84,20 +89,19 @@ def culprit(throttling: Throttling, snapshot: Snapshot, judged: list[Judged]) ->
     if not throttling.process_cpu_us:
         return Culprit(None, float("nan"))
     quiet = throttling.demand.quiet
-    rises: dict[int, float] = {}
+    shares: dict[int, float] = {}
     for view_id, used in throttling.process_cpu_us.items():
-        known = used[quiet & np.isfinite(used)]
-        base = float(np.median(known)) if len(known) else 0.0
-        rises[view_id] = sum(
-            max(0.0, float(np.nansum(used[i.episode.ticks])) - base * i.episode.length) for i in judged
-        )
-    extra = sum(item.other_us + item.gc_us for item in judged)
-    rest = max(0.0, extra - sum(rises.values()))
-    best = max(rises, key=lambda key: (rises[key], -key))
-    whole = max(extra, sum(rises.values()), 1.0)
-    if rest > rises[best]:
-        return Culprit(None, rest / whole)
-    return Culprit(next(view for view in snapshot.processes if view.id == best), rises[best] / whole)
+        base = used[quiet & np.isfinite(used)]
+        usual = float(np.median(base)) if len(base) else 0.0
+        # A process that was not watched yet in a burst is judged by the others.
+        seen = [item for item in judged if np.isfinite(used[item.episode.ticks]).mean() > 0.8]
+        extra = sum(item.other_us + item.gc_us for item in seen)
+        rise = sum(float(np.nansum(used[item.episode.ticks])) - usual * item.episode.length for item in seen)
+        shares[view_id] = float(np.clip(rise / extra, 0.0, 1.0)) if extra > 0 else 0.0
+    best = max(shares, key=lambda key: (shares[key], -key))
+    if shares[best] < 0.5:
+        return Culprit(None, max(0.0, 1.0 - sum(shares.values())))
+    return Culprit(next(view for view in snapshot.processes if view.id == best), shares[best])
 
 
 def _interval_s(context: common.Context, judged: list[Judged]) -> tuple[float, float]:
