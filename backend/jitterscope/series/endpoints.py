@@ -38,7 +38,7 @@ _MAX_EXTERNAL = 100
 def query_series(
     principal: ReadSeries,
     resource: Annotated[int, Query(description="Resource id")],
-    metric: Annotated[list[str], Query(min_length=1, max_length=20, description="Of docs/metrics.md, or remote-written")],
+    metric: Annotated[list[str], Query(min_length=1, max_length=20, description="Of docs/metrics.md or remote-written")],
     from_: From = None,
     to: To = None,
     points: Annotated[int, Query(ge=1, le=10_000)] = 1000,
@@ -196,12 +196,16 @@ def _external(
 
 def _times(start_us: int, step_us: int, count: int) -> list[int]:
     times: NDArray[np.int64] = start_us + np.arange(count, dtype=np.int64) * step_us
-    return [int(one) for one in times.tolist()]
+    result: list[int] = times.tolist()
+    return result
 
 
 def nullable(values: FloatArray) -> list[float | None]:
     """JSON has no NaN: a missing value is null."""
+    missing = np.flatnonzero(np.isnan(values))
+    if len(missing) == len(values):
+        return [None] * len(values)
     result: list[float | None] = values.tolist()
-    for index in np.flatnonzero(np.isnan(values)).tolist():
+    for index in missing.tolist():
         result[index] = None
     return result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,7 @@ from jitterscope.series.types import FloatArray
 ByteArray = NDArray[np.uint8]
 
 
-@dataclass(slots=True)
-class _Segment:
+class _Head(NamedTuple):
     """Where the parts of a payload are, in bytes of all payloads joined."""
 
     flags: int
@@ -30,10 +29,10 @@ class _Segment:
     widths_at: int
     blocks: int
     bases_at: int
-    exceptions: int = 0
-    exception_width: int = 0
-    positions_at: int = 0
-    data_at: int = 0
+    exceptions: int
+    exception_width: int
+    positions_at: int
+    data_at: int
 
 
 def decode_many(payloads: Sequence[bytes], tick_counts: Sequence[int]) -> list[FloatArray]:
@@ -43,15 +42,15 @@ def decode_many(payloads: Sequence[bytes], tick_counts: Sequence[int]) -> list[F
     """
     joined = b"".join((*payloads, b"\0" * 8))  # the tail makes the last value's 64-bit window readable
     data = np.frombuffer(joined, np.uint8)
-    segments: list[_Segment] = []
+    heads: list[_Head] = []
     start = 0
     for payload, ticks in zip(payloads, tick_counts, strict=True):
-        segments.append(_head(joined, start, ticks))
+        heads.append(_head(joined, start, ticks))
         start += len(payload)
-    return _finish(data, segments, _integers(BitReader(joined), data, [one for one in segments if one.blocks]))
+    return _finish(data, heads, _integers(BitReader(joined), data, [head for head in heads if head.blocks]))
 
 
-def _head(joined: bytes, start: int, ticks: int) -> _Segment:
+def _head(joined: bytes, start: int, ticks: int) -> _Head:
     flags, scale, shift, base_width, base = HEADER.unpack_from(joined, start)
     at = start + HEADER.size
     first = 0
@@ -62,63 +61,60 @@ def _head(joined: bytes, start: int, ticks: int) -> _Segment:
     if flags & PRESENCE:
         at += (ticks + 7) // 8
     blocks = 0 if flags & CONSTANT else -(-ticks // BLOCK)
-    bases_at = at + blocks
-    segment = _Segment(flags, scale, shift, base_width, base, first, ticks, bitmap_at, at, blocks, bases_at)
+    widths_at, bases_at = at, at + blocks
     at = bases_at + packed_size(blocks, base_width)
+    exceptions = exception_width = positions_at = 0
     if flags & EXCEPTIONS:
-        segment.exceptions = sum(joined[at : at + blocks])
-        segment.exception_width = joined[at + blocks]
-        segment.positions_at = at + blocks + 1
-        at = segment.positions_at + segment.exceptions + packed_size(segment.exceptions, segment.exception_width)
-    segment.data_at = at
-    return segment
+        exceptions = sum(joined[at : at + blocks])
+        exception_width = joined[at + blocks]
+        positions_at = at + blocks + 1
+        at = positions_at + exceptions + packed_size(exceptions, exception_width)
+    return _Head(
+        flags, scale, shift, base_width, base, first, ticks, bitmap_at, widths_at, blocks, bases_at, exceptions,
+        exception_width, positions_at, at,
+    )  # fmt: skip
 
 
-def _integers(reader: BitReader, data: ByteArray, segments: list[_Segment]) -> I64Array:
+def _integers(reader: BitReader, data: ByteArray, heads: list[_Head]) -> I64Array:
     """The blocks of all segments, one after the other, as integers with base and exceptions added."""
-    if not segments:
+    if not heads:
         return np.empty(0, np.int64)
-    blocks = _column(segments, "blocks")
-    widths = data[_ranges(_column(segments, "widths_at"), blocks)].astype(np.int64)
-    base_widths = np.repeat(_column(segments, "base_width"), blocks)
-    number = _ranges(np.zeros(len(segments), np.int64), blocks)  # of each block in its segment
-    bases = reader.read(np.repeat(_column(segments, "bases_at") * 8, blocks) + number * base_widths, base_widths)
-    bases += np.repeat(_column(segments, "base"), blocks)
+    columns = _Head._make(np.array(heads, np.int64).T)  # the same fields, as arrays
+    blocks = np.asarray(columns.blocks)
+    widths = data[_ranges(np.asarray(columns.widths_at), blocks)].astype(np.int64)
+    base_widths = np.repeat(columns.base_width, blocks)
+    number = _ranges(np.zeros(len(heads), np.int64), blocks)  # of each block in its segment
+    bases = reader.read(np.repeat(np.asarray(columns.bases_at) * 8, blocks) + number * base_widths, base_widths)
+    bases += np.repeat(columns.base, blocks)
     sizes = widths * (BLOCK // 8)
-    ends = np.cumsum(sizes)
     first_block = np.cumsum(blocks) - blocks
-    offsets = ends - sizes
-    offsets += np.repeat(_column(segments, "data_at") - offsets[first_block], blocks)
+    offsets = np.cumsum(sizes) - sizes
+    offsets += np.repeat(columns.data_at - offsets[first_block], blocks)
     integers = np.repeat(bases, BLOCK).reshape(-1, BLOCK)
-    for width in np.unique(widths).tolist():
+    for width in np.flatnonzero(np.bincount(widths)).tolist():
         if width:  # blocks of zero bits are all base
             members = np.flatnonzero(widths == width)
             integers[members] += reader.read_rows(offsets[members], BLOCK, width)
     flat = integers.reshape(-1)
-    _add_exceptions(reader, data, segments, first_block, flat)
+    _add_exceptions(reader, data, columns, first_block, flat)
     return flat
 
 
-def _add_exceptions(
-    reader: BitReader, data: ByteArray, segments: list[_Segment], first_block: I64Array, flat: I64Array
-) -> None:
-    having = [index for index, segment in enumerate(segments) if segment.exceptions]
-    if not having:
+def _add_exceptions(reader: BitReader, data: ByteArray, columns: _Head, first_block: I64Array, flat: I64Array) -> None:
+    having = np.flatnonzero(columns.exceptions)
+    if not len(having):
         return
-    chosen = [segments[index] for index in having]
-    blocks, exceptions = _column(chosen, "blocks"), _column(chosen, "exceptions")
-    positions_at = _column(chosen, "positions_at")
+    chosen = _Head._make(np.asarray(column)[having] for column in columns)
+    blocks, exceptions, positions_at = (
+        np.asarray(column) for column in (chosen.blocks, chosen.exceptions, chosen.positions_at)
+    )
     counts = data[_ranges(positions_at - 1 - blocks, blocks)]
     block = np.repeat(_ranges(first_block[having], blocks), counts)
     position = data[_ranges(positions_at, exceptions)]
-    width = np.repeat(_column(chosen, "exception_width"), exceptions)
-    number = _ranges(np.zeros(len(chosen), np.int64), exceptions)
+    width = np.repeat(chosen.exception_width, exceptions)
+    number = _ranges(np.zeros(len(having), np.int64), exceptions)
     codes = reader.read(np.repeat((positions_at + exceptions) * 8, exceptions) + number * width, width)
     flat[block * BLOCK + position] += codes
-
-
-def _column(segments: Sequence[_Segment], name: str) -> I64Array:
-    return np.array([getattr(segment, name) for segment in segments], np.int64)
 
 
 def _ranges(starts: I64Array, lengths: I64Array) -> I64Array:
@@ -127,10 +123,10 @@ def _ranges(starts: I64Array, lengths: I64Array) -> I64Array:
     return np.arange(int(ends[-1]), dtype=np.int64) + np.repeat(starts - ends + lengths, lengths)
 
 
-def _finish(data: ByteArray, segments: list[_Segment], integers: I64Array) -> list[FloatArray]:
+def _finish(data: ByteArray, heads: list[_Head], integers: I64Array) -> list[FloatArray]:
     results: list[FloatArray] = []
     at = 0
-    for segment in segments:
+    for segment in heads:
         if segment.flags & CONSTANT:
             values = np.full(segment.ticks, segment.base, np.int64)
         else:

@@ -43,7 +43,8 @@ class Rollup:
 
     @classmethod
     def empty(cls, shape: tuple[int, ...]) -> Rollup:
-        return cls(np.full(shape, np.nan), np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape))
+        nothing = np.full((3, *shape), np.nan)
+        return cls(nothing[0], nothing[1], nothing[2], np.zeros(shape))
 
     def rows(self, chosen: NDArray[np.int64] | slice, steps: slice) -> Rollup:
         return Rollup(*(part[chosen, steps] for part in self.parts))
