@@ -13,11 +13,11 @@ _PYTHON = [sys.executable, "-m"]
 
 
 def python_programs(state: StateFolder, api_port: int) -> list[Program]:
-    """API, worker and beat. They wait until the schema is up to date."""
-    gate = _gate(state)
+    """API, worker and beat. The API waits for the schema, the others for the API, to which the CPU belongs first."""
+    gate = _gate(state.migrated)
     api = "uvicorn --factory jitterscope.main:create_app --host 127.0.0.1 --no-server-header --no-access-log"
     limits = "--no-proxy-headers --timeout-graceful-shutdown 3 --log-level warning"
-    celery = [*gate, *_PYTHON, "celery", "-A", "jitterscope.worker:app"]
+    celery = [*_gate(state.serving), *_PYTHON, "celery", "-A", "jitterscope.worker:app"]
     # Threads: one process that a SIGKILL ends as a whole, with no orphaned children.
     worker = "worker --pool threads --concurrency 4 --without-gossip --without-mingle --loglevel INFO"
     beat = "beat --pidfile= --loglevel WARNING --schedule"
@@ -31,7 +31,7 @@ def python_programs(state: StateFolder, api_port: int) -> list[Program]:
 def collector(state: StateFolder, binary: Path, server_url: str, arguments: tuple[str, ...]) -> Program:
     """The collector of this machine."""
     command = [str(binary), "run", "--server", server_url, "--token-file", str(state.collector_token)]
-    return Program("collector", [*_gate(state), *command, "--spool-dir", str(state.spool), *arguments], 30)
+    return Program("collector", [*_gate(state.serving), *command, "--spool-dir", str(state.spool), *arguments], 30)
 
 
 def guardian(owner_pid: int) -> Program:
@@ -39,5 +39,6 @@ def guardian(owner_pid: int) -> Program:
     return Program("guardian", [*_PYTHON, "jitterscope.devstack.guardian", str(owner_pid)], 1)
 
 
-def _gate(state: StateFolder) -> list[str]:
-    return [sys.executable, "-I", "-S", str(LAUNCH), "--wait-file", str(state.migrated), "--"]
+def _gate(file: Path) -> list[str]:
+    """Starts what follows when the file is there. Restarts find it and do not wait."""
+    return [sys.executable, "-I", "-S", str(LAUNCH), "--wait-file", str(file), "--"]

@@ -67,6 +67,7 @@ class Stack:
         self._ports = self.state.choose_ports(self._port)
         self._make_servers(self._ports)
         self.state.migrated.unlink(missing_ok=True)
+        self.state.serving.unlink(missing_ok=True)
         self._say("Starting PostgreSQL and Valkey")
         self._postgres.initialize()
         self._valkey.initialize()
@@ -233,6 +234,7 @@ class Stack:
             try:
                 response = httpx.get(f"{self.url}/readyz", timeout=5)
                 if response.status_code == 200:
+                    self.state.serving.touch()
                     return
                 said = response.text
             except httpx.HTTPError as error:

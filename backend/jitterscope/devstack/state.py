@@ -82,8 +82,13 @@ class StateFolder:
 
     @property
     def migrated(self) -> Path:
-        """Exists while the schema is known to be up to date: API, worker, beat and collector wait for it."""
+        """Exists once the schema is up to date: the API waits for it."""
         return self.path / "migrated"
+
+    @property
+    def serving(self) -> Path:
+        """Exists once the API answered: worker, beat and collector wait for it when they start for the first time."""
+        return self.path / "serving"
 
     @property
     def supervisor_socket(self) -> Path:
