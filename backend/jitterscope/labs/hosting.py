@@ -33,17 +33,10 @@ def own_product(say: Say) -> Iterator[Product]:
         try:
             _yield_cpu(stack)
             with Product(stack.url, stack.create_api_token()) as product:
-                product.wait_for("a collector", lambda: _receives(product), 60)
+                product.wait_for("a collector", product.receives, 60)
                 yield product
         finally:
             stack.stop()
-
-
-def _receives(product: Product) -> bool:
-    with suppress(LabError):
-        product.check()
-        return True
-    return False
 
 
 def _yield_cpu(stack: Stack) -> None:

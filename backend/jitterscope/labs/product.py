@@ -58,10 +58,9 @@ class Product:
             raise LabError(f"{self.url}/api/v1{path}: HTTP {response.status_code}: {response.text[:300]}")
         return response
 
-    def check(self) -> None:
-        """Raises LabError where the URL or the token is wrong, or no collector delivers."""
-        if not any(one["state"] == "receiving" for one in self._get("/collectors").json()):
-            raise LabError(f"No collector delivers to {self.url}: start one on this machine as root.")
+    def receives(self) -> bool:
+        """Whether a collector delivers now. Raises LabError where the URL or the token is wrong."""
+        return any(one["state"] == "receiving" for one in self._get("/collectors").json())
 
     def wait_for(self, what: str, ready: Callable[[], Answer | None], patience_s: float) -> Answer:
         """Ask until there is an answer. Raises LabError after `patience_s`."""

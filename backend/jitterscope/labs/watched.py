@@ -37,7 +37,7 @@ def expected_cause(variant: Variant) -> str:
 
 def watch(product: Product, variant: Variant, parameters: Parameters, record_to: Path | None, say: Say) -> Report:
     """Run the lab under a running product and report both accounts. `record_to` keeps the product's data."""
-    product.check()
+    product.wait_for("a collector that delivers (one must run on this machine, as root)", product.receives, 30)
     with (
         tempfile.TemporaryDirectory(prefix="jitterscope-lab-") as folder,
         coredns_gc.bench(variant, parameters, Path(folder), say) as made,
