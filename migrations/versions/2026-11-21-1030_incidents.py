@@ -32,7 +32,7 @@ CREATE TABLE incidents (
     window_from timestamptz NOT NULL, window_to timestamptz NOT NULL,
     occurrences integer NOT NULL DEFAULT 1, pinned boolean NOT NULL DEFAULT false,
     finding jsonb NOT NULL, not_enough_data jsonb NOT NULL DEFAULT '[]', created_at timestamptz NOT NULL DEFAULT now(),
-    CHECK ((resolved_at IS NOT NULL) = (state IN ('resolved', 'verified')))
+    CHECK ((resolved_at IS NULL) = (state NOT IN ('resolved', 'verified')))
 ) WITH (fillfactor = 70);
 -- One active incident per fault: what deduplicates, whatever two workers do at once.
 CREATE UNIQUE INDEX incidents_active ON incidents (organization_id, subject_id, cause) WHERE resolved_at IS NULL;

@@ -123,7 +123,14 @@ def test_an_unreachable_receiver_certainly_got_nothing(outbox: Any, receiver: An
 
 
 def test_updates_wait_for_the_message_they_update(outbox: Any, receiver: Any, webhook: int) -> None:
-    receiver.answers = [type(receiver.default)(status=500)]
+    refused = []
+
+    def respond(request: Any) -> Any:
+        first = request.json["incident"]["id"] == 1 and not refused
+        refused.extend([1] if first else [])
+        return type(receiver.default)(status=500 if first else 200)
+
+    receiver.respond = respond
     outbox.queue("opened", incident_id=1)
     outbox.queue("resolved", incident_id=1)
     outbox.queue("opened", incident_id=2)
@@ -132,8 +139,9 @@ def test_updates_wait_for_the_message_they_update(outbox: Any, receiver: Any, we
     outbox.make_due()
     outbox.deliver()
     assert outbox.states() == ["sent", "sent", "sent"]
-    assert [(r.json["incident"]["id"], r.json["type"]) for r in receiver.requests] == [
-        (1, "incident.opened"), (2, "incident.opened"), (1, "incident.opened"), (1, "incident.resolved"),
+    about = [request.json for request in receiver.requests]
+    assert [body["type"] for body in about if body["incident"]["id"] == 1] == [
+        "incident.opened", "incident.opened", "incident.resolved",
     ]  # fmt: skip
 
 
