@@ -131,6 +131,11 @@ class Stack:
         """Program name → process id, of those that run now."""
         return {name: entry["pid"] for name, entry in self.supervisor.programs().items() if entry["pid"]}
 
+    @property
+    def postgres_data(self) -> Path:
+        """PostgreSQL's data folder."""
+        return self._postgres.pgdata
+
     def log(self, program: str) -> Path:
         """The program's log file."""
         return self.state.logs / f"{program}.log"

@@ -837,6 +837,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/resources/{resource_id}/external-series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List External Series
+         * @description Series of a resource that came by Prometheus remote write.
+         */
+        get: operations["list_external_series"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/resources/{resource_id}/timeline": {
         parameters: {
             query?: never;
@@ -960,6 +980,28 @@ export interface paths {
          * @description Make an API token useless at once.
          */
         delete: operations["revoke_token"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/write": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Write
+         * @description Store samples of Prometheus, Grafana Alloy, vmagent or an OpenTelemetry Collector.
+         *
+         *     Samples only: native histograms are counted as not written, which a 2.0 sender sees in the response's headers.
+         */
+        post: operations["write"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1254,6 +1296,23 @@ export interface components {
             statement: string;
             /** Value */
             value: string;
+        };
+        /**
+         * ExternalSeriesItem
+         * @description A series that came by Prometheus remote write; ask for it by its name as `metric`.
+         */
+        ExternalSeriesItem: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "counter" | "gauge";
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /** Name */
+            name: string;
         };
         /** FactItem */
         FactItem: {
@@ -2066,7 +2125,15 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "delta" | "gauge" | "distribution";
+            kind: "delta" | "gauge" | "distribution" | "counter";
+            /**
+             * Labels
+             * @description Of series that came by Prometheus remote write
+             * @default {}
+             */
+            labels: {
+                [key: string]: string;
+            };
             /**
              * Low
              * @description Lowest tick of the point; of a distribution its median
@@ -2086,7 +2153,7 @@ export interface components {
              * @description What the points were made of
              * @enum {string}
              */
-            resolution: "tick" | "second" | "minute";
+            resolution: "tick" | "second" | "minute" | "sample";
             /** Resource Id */
             resource_id: number;
             /**
@@ -3865,6 +3932,37 @@ export interface operations {
             };
         };
     };
+    list_external_series: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                resource_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExternalSeriesItem"][];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     get_resource_timeline: {
         parameters: {
             query?: {
@@ -4006,7 +4104,7 @@ export interface operations {
             query: {
                 /** @description Resource id */
                 resource: number;
-                /** @description Names of contracts/metrics.toml */
+                /** @description Names of docs/metrics.md, or remote-written ones */
                 metric: string[];
                 /** @description RFC 3339; default: 15 minutes before `to` */
                 from?: string | null;
@@ -4125,6 +4223,37 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["TokenInfo"];
                 };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    write: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-protobuf": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Any error: a problem document */
             default: {

@@ -94,7 +94,7 @@ def test_whatever_is_killed_comes_back(stack: Stack, program: str) -> None:
 
 def test_postgres_comes_back_after_a_reboot_gave_its_number_away(stack: Stack) -> None:
     pid = stack.pids()["postgres"]
-    pid_file = stack.state.postgres / "data" / "postmaster.pid"
+    pid_file = stack.postgres_data / "postmaster.pid"
     lines = pid_file.read_text().split("\n")
     os.kill(pid, signal.SIGSTOP)  # so that supervisord's new one does not come before the file is changed
     pid_file.write_text("\n".join([str(os.getpid()), *lines[1:]]))  # alive, and no PostgreSQL
