@@ -1,3 +1,4 @@
+# ruff: noqa: T201
 """make bench-ingest: Jitterscope beside VictoriaMetrics, same data, same batch shape, same machine, same run."""
 
 from __future__ import annotations
@@ -133,11 +134,13 @@ def measure_read(arguments: argparse.Namespace, folder: Path) -> list[Row]:
         points = 2000
         step_s = ticks * TICK_US / 1e6 / points
 
+        step = f"{round(step_s * 1000)}ms"
+        selector = f'cpu_usage_us{{cgroup="{victoria.cgroup_key(cgroup)}"}}'
+
         def theirs() -> bytes:
             return vm.get(
-                "/api/v1/query_range",
-                query=f'max_over_time(cpu_usage_us{{cgroup="{victoria.cgroup_key(cgroup)}"}}[{round(step_s * 1000)}ms])',
-                start=workload.start_us / 1e6, end=end_us / 1e6, step=f"{round(step_s * 1000)}ms", nocache=1,
+                "/api/v1/query_range", query=f"max_over_time({selector}[{step}])",
+                start=workload.start_us / 1e6, end=end_us / 1e6, step=step, nocache=1,
             )  # fmt: skip
 
         def ours() -> bytes:

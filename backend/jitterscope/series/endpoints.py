@@ -38,7 +38,9 @@ _MAX_EXTERNAL = 100
 def query_series(
     principal: ReadSeries,
     resource: Annotated[int, Query(description="Resource id")],
-    metric: Annotated[list[str], Query(min_length=1, max_length=20, description="Of docs/metrics.md or remote-written")],
+    metric: Annotated[
+        list[str], Query(min_length=1, max_length=20, description="Names of docs/metrics.md, or remote-written ones")
+    ],
     from_: From = None,
     to: To = None,
     points: Annotated[int, Query(ge=1, le=10_000)] = 1000,

@@ -44,7 +44,8 @@ def full_batch(start_us: int) -> BatchBuilder:
     )
     builder.batch.queries.add(
         server=server, complete=True, start_us=start_us, end_us=start_us + 1_000_000, offset_us=[10, 20],
-        latency_us=[300, 60_000], result=[0, 4], name=[0, 0], client=[0, 1], names=["example.com. A"], clients=["10.1.1.1", "10.1.1.2"],
+        latency_us=[300, 60_000], result=[0, 4], name=[0, 0], client=[0, 1], names=["example.com. A"],
+        clients=["10.1.1.1", "10.1.1.2"],
     )  # fmt: skip
     builder.batch.sources.add(
         name="dns_capture", state=pb.SOURCE_STATE_UNAVAILABLE, detail="no socket", needs="CAP_NET_RAW"
