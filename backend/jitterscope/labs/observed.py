@@ -35,7 +35,7 @@ def observed(recording: Recording, server_key: str) -> Figures:
 
 
 def _covered_us(values: FloatArray, lateness_us: FloatArray) -> FloatArray:
-    """The time that each tick's value really covers.
+    """The time that each tick's value covers, at least a tick.
 
     A tick that the collector sampled late reaches into the next one, and one after missing ticks covers them too.
     """
@@ -44,7 +44,7 @@ def _covered_us(values: FloatArray, lateness_us: FloatArray) -> FloatArray:
     before = np.concatenate([[-1], np.maximum.accumulate(np.where(known, index, -1))[:-1]])
     late = np.nan_to_num(lateness_us)
     late_before = np.where(before >= 0, late[before], 0.0)
-    return np.asarray((index - before) * TICK_US + late - late_before)
+    return np.asarray(np.maximum((index - before) * TICK_US + late - late_before, TICK_US))
 
 
 def missing_ticks(recording: Recording) -> int:
