@@ -49,6 +49,13 @@ class Listener:
         self._thread.start()
 
     def _run(self, url: str, headers: dict[str, str]) -> None:
+        try:
+            self._read(url, headers)
+        except httpx.TransportError:
+            if not self._stop:  # a server that goes away after the test is done is none of its business
+                raise
+
+    def _read(self, url: str, headers: dict[str, str]) -> None:
         with httpx.Client(timeout=30) as client, client.stream("GET", url, headers=headers) as response:
             self.status = response.status_code
             for line in response.iter_lines():
