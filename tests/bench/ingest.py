@@ -10,16 +10,17 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from jitterscope.series import compaction, tasks
 from tests.bench.ingest_parts import product, victoria
-from tests.bench.ingest_parts.workload import TICK_US, Workload
+from tests.bench.ingest_parts.workload import TICK_US, Workload, cgroup_key
 
 NATIVE, INGEST = "/api/v1/import/native", "/api/v1/ingest"
 
@@ -135,7 +136,7 @@ def measure_read(arguments: argparse.Namespace, folder: Path) -> list[Row]:
         step_s = ticks * TICK_US / 1e6 / points
 
         step = f"{round(step_s * 1000)}ms"
-        selector = f'cpu_usage_us{{cgroup="{victoria.cgroup_key(cgroup)}"}}'
+        selector = f'cpu_usage_us{{cgroup="{cgroup_key(cgroup)}"}}'
 
         def theirs() -> bytes:
             return vm.get(
@@ -155,12 +156,12 @@ def measure_read(arguments: argparse.Namespace, folder: Path) -> list[Row]:
     return [Row(name, ours_ms, theirs_ms, "ms, median", "<= 1", ours_ms <= theirs_ms)]
 
 
-def _check_answers(ours: dict[str, object], theirs: dict[str, object], ticks: object) -> None:
+def _check_answers(ours: dict[str, Any], theirs: dict[str, Any], ticks: Iterable[float]) -> None:
     """Both must have found the day's highest tick, and about as many points as were asked for."""
-    highest = float(max(ticks))  # type: ignore[call-overload]
-    (chart,) = ours["series"]  # type: ignore[misc]
+    highest = float(max(ticks))
+    (chart,) = ours["series"]
     expect("our highest point", max(value for value in chart["high"] if value is not None), highest)
-    points = theirs["data"]["result"][0]["values"]  # type: ignore[index]
+    points = theirs["data"]["result"][0]["values"]
     expect("their highest point", max(float(value) for _, value in points), highest)
     if not (1800 <= len(chart["t_us"]) <= 2001 and 1900 <= len(points) <= 2001):
         raise SystemExit(f"{len(chart['t_us'])} points of ours, {len(points)} of theirs")
@@ -177,7 +178,7 @@ def _alternate(ours: Callable[[], bytes], theirs: Callable[[], bytes], repeats: 
 
 
 def _resource(js: product.Product, cgroup: int) -> int:
-    found = json.loads(js.get("/api/v1/resources", search=product.cgroup_key(cgroup)))
+    found = json.loads(js.get("/api/v1/resources", search=cgroup_key(cgroup)))
     return int(found["items"][0]["id"])
 
 

@@ -41,7 +41,7 @@ def every_field() -> pb.Batch:
     builder.block({(container, "cpu_periods"): [1, 32767, NAN, -32767]}, START_US, encoding=pb.ENCODING_I16)
     memory = [5.81e8, 0.1, NAN, -1e300]
     builder.block({(container, "memory_usage_bytes"): memory}, START_US, encoding=pb.ENCODING_F64)
-    builder.block({(container, "cpu_usage_us"): range(10)}, START_US, step_us=10_000)  # type: ignore[dict-item]
+    builder.block({(container, "cpu_usage_us"): range(10)}, START_US, step_us=10_000)
     builder.distribution(server, "dns_latency_us", START_US, [{0: 1, 140: 90, 294: 2}, {}, {393: 2**32 - 1}])
     builder.distribution(path, "dns_latency_us", START_US, [{140: 1}])
     builder.fact(container, "cpu.quota_us", "900000", START_US)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import zstandard
@@ -48,12 +49,12 @@ class BatchBuilder:
 
     def resource(self, kind: int, key: str, parent: int = 0) -> int:
         """Add a resource; returns its index."""
-        self.batch.resources.add(kind=kind, key=key, parent=parent)  # type: ignore[arg-type]
+        self.batch.resources.add(kind=kind, key=key, parent=parent)
         return len(self.batch.resources) - 1
 
     def block(
         self,
-        values: Mapping[tuple[int, str], Sequence[float] | NDArray[np.float64]],
+        values: Mapping[tuple[int, str], Sequence[float] | NDArray[np.floating[Any]]],
         start_us: int,
         step_us: int = TICK_US,
         encoding: int = pb.ENCODING_I32,
@@ -64,7 +65,7 @@ class BatchBuilder:
             start_us=start_us,
             step_us=step_us,
             tick_count=rows.shape[1],
-            encoding=encoding,  # type: ignore[arg-type]
+            encoding=encoding,
             resource=[resource for resource, _ in values],
             metric=[METRICS[metric].id for _, metric in values],
             values=encoded(rows, encoding),

@@ -70,7 +70,7 @@ def _set(path: str, value: Any) -> Callable[[pb.Batch, Random], None]:
 
 
 def _resource_twice(batch: pb.Batch, _: Random) -> None:
-    batch.resources.add(kind=CGROUP, key="/a", parent=0)  # type: ignore[arg-type]
+    batch.resources.add(kind=CGROUP, key="/a", parent=0)
 
 
 def _series_twice(batch: pb.Batch, _: Random) -> None:

@@ -12,8 +12,8 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from jitterscope import db
-from jitterscope.ingest import store as store_module
 from jitterscope.ingest.pb import ingest_pb2 as pb
+from jitterscope.inventory import collectors
 from jitterscope.inventory import service as inventory
 from jitterscope.series import service as series
 from tests.support.batches import CGROUP, DNS_SERVER, PROCESS, TICK_US, BatchBuilder, now_us
@@ -137,7 +137,7 @@ def test_a_crash_before_the_commit_stores_nothing(
         def fail(*_: object, **__: object) -> None:
             raise RuntimeError("killed here")
 
-        patched.setattr(store_module.collectors, "seen", fail)
+        patched.setattr(collectors, "seen", fail)
         assert post(client, organization, body).status_code == 500
     with db.organization_session(organization.id) as session:
         assert session.execute(text("SELECT count(*) FROM ingest_batches")).scalar_one() == 0

@@ -31,8 +31,8 @@ def request_v1(labels: dict[str, str], samples: list[tuple[int, float]]) -> v1.W
     series = request.timeseries.add()
     for name, value in labels.items():
         series.labels.add(name=name, value=value)
-    for at_ms, value in samples:
-        series.samples.add(timestamp=at_ms, value=value)
+    for at_ms, sample in samples:
+        series.samples.add(timestamp=at_ms, value=sample)
     return request
 
 

@@ -107,7 +107,7 @@ def test_nobody_elses(rest: Any, receiver: Any, other_organization: Any) -> None
     headers = other_organization.headers
     assert rest.get("/api/v1/channels", headers=headers).json() == []
     for method, path in (("get", ""), ("patch", ""), ("delete", ""), ("post", "/test"), ("get", "/deliveries")):
-        sent = {"json": {}} if method == "patch" else {}
+        sent: dict[str, Any] = {"json": {}} if method == "patch" else {}
         assert getattr(rest, method)(f"/api/v1/channels/{number}{path}", headers=headers, **sent).status_code == 404
     assert receiver.requests == []
 

@@ -123,7 +123,7 @@ def test_an_unreachable_receiver_certainly_got_nothing(outbox: Any, receiver: An
 
 
 def test_updates_wait_for_the_message_they_update(outbox: Any, receiver: Any, webhook: int) -> None:
-    refused = []
+    refused: list[int] = []
 
     def respond(request: Any) -> Any:
         first = request.json["incident"]["id"] == 1 and not refused

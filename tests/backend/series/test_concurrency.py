@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from jitterscope import db
-from jitterscope.series import compaction
+from jitterscope.series import compaction, rollups
 from jitterscope.series import service as series
 from tests.support.batches import CGROUP, TICK_US, BatchBuilder, now_us
 
@@ -72,7 +72,7 @@ def test_a_compaction_that_dies_changes_nothing(
 
     with monkeypatch.context() as patched:
         # After the segments have been written, before the blocks are removed.
-        patched.setattr(compaction.rollups, "write", die)
+        patched.setattr(rollups, "write", die)
         with pytest.raises(RuntimeError):
             compaction.compact(organization.id, now_us())
     stored_once(organization, start_us)

@@ -17,6 +17,7 @@ const MOST = 20;
 const LINES = {
   gauge: ["lowest", "mean", "highest"],
   delta: ["lowest", "mean", "highest"],
+  counter: ["lowest", "mean", "highest"],
   distribution: ["median", "p99", "highest"],
 } as const;
 
