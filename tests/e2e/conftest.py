@@ -112,7 +112,8 @@ def sign_in(page: Page, product: Product) -> None:
     expect(page.get_by_role("heading", name="Incidents")).to_be_visible()
 
 
-@dataclass(slots=True)
+# No slots: Playwright keeps its wrapper of a bound listener on the listener's object.
+@dataclass
 class Window:
     """One browser window. `complaints` are console errors, warnings and uncaught exceptions."""
 

@@ -22,7 +22,7 @@ TICKS_PER_BATCH = 20
 ZOOM_US = 10_000
 CPU = ("cpu_usage_us", "cpu_periods", "cpu_throttled_periods", "cpu_throttled_us")
 DNS = ("dns_queries", "dns_answers", "dns_slow")
-FACTS = {
+FACTS: dict[int, dict[str, str]] = {
     CGROUP: {
         "cpu.quota_us": "50000",
         "cpu.period_us": "100000",

@@ -33,7 +33,7 @@ def test_palette_finds_a_resource_by_a_part_of_its_name(open_window: OpenWindow,
     page.goto("/incidents")
     expect(page.get_by_role("link", name=product.title)).to_be_visible()
     page.keyboard.press("Control+k")
-    page.keyboard.type("coredns-7c9")
+    page.keyboard.type("7c9/coredns")
     page.get_by_role("option").filter(has_text="Cgroup on node-1").first.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("kube-system/coredns-7c9/coredns")
 

@@ -17,7 +17,7 @@ export interface CommandPaletteProps {
 /** ⌘K: every page, incident and resource, and the commands that have no page. */
 export function CommandPalette({ open, onOpenChange }: CommandPaletteProps): ReactElement {
   return (
-    <Command.Dialog open={open} onOpenChange={onOpenChange} label="Search and commands" className={styles["dialog"]} overlayClassName={styles["overlay"]}>
+    <Command.Dialog open={open} onOpenChange={onOpenChange} label="Search and commands" contentClassName={styles["dialog"]} overlayClassName={styles["overlay"]}>
       {open && <Content onDone={() => onOpenChange(false)} />}
     </Command.Dialog>
   );

@@ -80,7 +80,9 @@ export const Lane = memo(function Lane({ widthPx, heightPx, gutterPx, view, y, t
               const { min, max } = self.scales["x"] ?? {};
               if (!timeAxis || min == null || max == null) return splits.map(() => "");
               const step = stepOf(self, min, max);
-              return splits.map((us) => tickLabel(us, step));
+              // A label that would be cut off at the right edge is left out.
+              const lastUs = max - ((max - min) * LABEL_PX * 0.3) / (self.bbox.width / uPlot.pxRatio);
+              return splits.map((us) => (us > lastUs ? "" : tickLabel(us, step)));
             },
           },
           {

@@ -27,7 +27,7 @@ export function IncidentHeader({ incident, actions }: { incident: Incident; acti
           for {duration(Math.max(0, endUs - startUs))}
         </Chip>
         <Chip tone="dim" title="How many diagnoses found it">
-          {plural(incident.occurrences, "diagnosis", "diagnoses")} agree
+          found by {plural(incident.occurrences, "diagnosis", "diagnoses")}
         </Chip>
         <Chip>
           <SubjectName subject={incident.subject} />
