@@ -46,8 +46,12 @@ def test_screenshots(
         page.screenshot(path=file)
         assert file.stat().st_size > 10_000, "an empty page is small"
     page.goto(pages["incident"])
-    # Below the bar that stays on top.
-    heading = page.get_by_role("heading", name="What to change")
-    heading.evaluate("node => window.scrollTo(0, node.getBoundingClientRect().top + scrollY - 110)")
-    settled(page)
-    page.screenshot(path=folder / f"fixes-{width}-{scheme}.png")
+    parts = {
+        "picture": page.get_by_role("region", name="What happened"),
+        "fixes": page.get_by_role("heading", name="What to change"),
+    }
+    for name, part in parts.items():
+        # Below the bar that stays on top.
+        part.evaluate("node => window.scrollTo(0, node.getBoundingClientRect().top + scrollY - 110)")
+        settled(page)
+        page.screenshot(path=folder / f"{name}-{width}-{scheme}.png")
