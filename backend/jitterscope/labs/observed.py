@@ -38,13 +38,15 @@ def _covered_us(values: FloatArray, lateness_us: FloatArray) -> FloatArray:
     """The time that each tick's value covers, at least a tick.
 
     A tick that the collector sampled late reaches into the next one, and one after missing ticks covers them too.
+    How many were missing before the first one is not known: infinite, so that it makes no peak.
     """
     index = np.arange(values.size)
     known = ~np.isnan(values)
     before = np.concatenate([[-1], np.maximum.accumulate(np.where(known, index, -1))[:-1]])
     late = np.nan_to_num(lateness_us)
     late_before = np.where(before >= 0, late[before], 0.0)
-    return np.asarray(np.maximum((index - before) * TICK_US + late - late_before, TICK_US))
+    covered = np.maximum((index - before) * TICK_US + late - late_before, float(TICK_US))
+    return np.where(before < 0, np.inf, covered)
 
 
 def missing_ticks(recording: Recording) -> int:
