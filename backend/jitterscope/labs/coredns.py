@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import IO
 
 from jitterscope.labs import processes
 from jitterscope.labs.cgroups import LabCgroup
@@ -96,23 +97,26 @@ class CoreDns:
             stderr=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
-        for stream in (self._process.stderr, self._process.stdout):
-            threading.Thread(target=self._read, args=(stream,), daemon=True).start()
+        streams = [stream for stream in (self._process.stderr, self._process.stdout) if stream is not None]
+        self._readers = [threading.Thread(target=self._read, args=(stream,), daemon=True) for stream in streams]
+        for reader in self._readers:
+            reader.start()
         deadline = time.monotonic() + patience_s
         while not _answers(self.address, self.port, WIDE_NAMES[0]):
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self.stop()
                 raise LabError("CoreDNS does not answer:\n" + "".join(self._log[-20:]))
 
-    def _read(self, stream: object) -> None:
-        for raw in stream:  # type: ignore[attr-defined]
-            now_us = time.time_ns() // 1000
-            line = raw.decode(errors="replace")
-            cycle = parse_line(line, now_us)
-            if cycle is None:
-                self._log.append(line)
-            else:
-                self._gc_cycles.append(cycle)
+    def _read(self, stream: IO[bytes]) -> None:
+        with stream:
+            for raw in stream:
+                now_us = time.time_ns() // 1000
+                line = raw.decode(errors="replace")
+                cycle = parse_line(line, now_us)
+                if cycle is None:
+                    self._log.append(line)
+                else:
+                    self._gc_cycles.append(cycle)
 
     @property
     def pid(self) -> int:
@@ -129,6 +133,8 @@ class CoreDns:
     def stop(self) -> None:
         # Where it is throttled it takes its time to end.
         processes.stop(self._process, 10.0)
+        for reader in self._readers:
+            reader.join(5)
 
 
 def _free_port() -> int:

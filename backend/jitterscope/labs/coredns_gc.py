@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 import time
@@ -21,6 +22,7 @@ from jitterscope.labs.variants import Parameters, Variant, settle
 Say = Callable[[str], None]
 _SETTLE_S = 2.0  # queries before the measured window, so that nothing in it is a first time
 _LEAD_S = 1.5  # for the driver to start
+_runs = itertools.count(1)
 _BURNER = Path(__file__).with_name("burner.py")
 
 
@@ -59,16 +61,17 @@ def bench(variant: Variant, parameters: Parameters, folder: Path, say: Say) -> I
     hierarchies = Hierarchies.of_this_machine()
     for name in remove_stale(hierarchies):
         say(f"Removed the cgroup {name} of a lab that was killed")
-    cgroup, clients = LabCgroup(hierarchies, "coredns"), LabCgroup(hierarchies, "clients")
+    # A name of its own for each run of this process: to the product, each is another workload.
+    cgroup, clients = LabCgroup(hierarchies, f"coredns-{next(_runs)}"), LabCgroup(hierarchies, "clients")
     with ExitStack() as stack:
         stack.callback(cgroup.remove)
         cgroup.create()
         clients.create()
         say(f"Starting CoreDNS with {parameters.records:,} names in {cgroup.key}")
         server = CoreDns(folder, cgroup, parameters.records, parameters.rewrites, _environment(parameters))
+        server.start()
         stack.callback(server.stop)
         stack.callback(_unlimit, cgroup)
-        server.start()
         yield Bench(server, cgroup, clients, folder, variant, parameters)
 
 

@@ -105,9 +105,9 @@ class Product:
         content = self._get("/recordings", resource=resource_id, **{"from": str(from_us), "to": str(to_us)}).content
         return file.read(io.BytesIO(content))
 
-    def incidents(self, cgroup_id: int) -> list[dict[str, Any]]:
-        """Incidents of the cgroup, the first opened first."""
-        found = self._get("/incidents", subject=cgroup_id, limit=100).json()["items"]
+    def incidents(self, cgroup_id: int, since_us: int) -> list[dict[str, Any]]:
+        """Incidents of the cgroup seen since then, the first opened first."""
+        found = self._get("/incidents", subject=cgroup_id, since=_instant(since_us), limit=100).json()["items"]
         return sorted(found, key=lambda one: (str(one["opened_at"]), int(one["id"])))
 
     def all_incidents(self) -> list[dict[str, Any]]:

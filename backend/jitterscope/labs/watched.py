@@ -57,7 +57,7 @@ def _report(
     seen = product.recording(cgroup_id, done.from_us, done.to_us)
     if lost := missing_ticks(seen):
         say(f"{lost} of {seen.ticks} ticks are missing in the product's data")
-    incidents, risks = product.incidents(cgroup_id), product.risks(cgroup_id)
+    incidents, risks = product.incidents(cgroup_id, done.from_us - _RECORD_LEAD_US), product.risks(cgroup_id)
     report = Report(
         lab=LAB,
         variant=variant.value,
