@@ -1,9 +1,9 @@
 # `make help` lists the targets. Python through uv (fetched into .tools where it is missing), Go, Node with npm.
 SHELL := /bin/bash -eo pipefail
 .DEFAULT_GOAL := help
-.PHONY: help deps build build-python build-frontend build-collector up down status demo test test-backend test-collector \
+.PHONY: help deps build build-python build-frontend build-collector up down status demo test test-backend test-system test-collector \
         test-frontend test-timescaledb test-vm lint lint-style lint-types lint-imports lint-go lint-frontend \
-        lint-size lint-generated gen bench bench-collector bench-ingest clean
+        lint-size lint-generated gen bench bench-collector bench-ingest bench-evidence clean
 
 UV := $(shell command -v uv || echo $(CURDIR)/.tools/bin/uv)
 RUN := cd backend && $(UV) run --frozen
@@ -24,7 +24,10 @@ $(CURDIR)/.tools/bin/uv:
 build: build-python build-frontend build-collector ## Build everything: Python environment, UI, collector
 
 build-python: $(UV)
-	@cd backend && $(UV) sync --frozen --quiet
+	@# Every process of ours would compile numpy and its like again where Python may not write: done here, once.
+	@cd backend && if [ .venv/compiled -nt uv.lock ]; then $(UV) sync --frozen --quiet; \
+	  else $(UV) sync --frozen --quiet --compile-bytecode && touch .venv/compiled; fi && \
+	  $(UV) run --frozen python -m compileall -q jitterscope
 
 frontend/node_modules/.package-lock.json: frontend/package.json frontend/package-lock.json
 	cd frontend && npm ci --no-audit --no-fund --loglevel=error
@@ -55,10 +58,17 @@ status: build-python ## Show what runs
 demo: build ## Start everything and run a real fault under it (without root: replay a recording of it)
 	@$(RUN) jitterscope demo $(ARGS)
 
-test: deps build lint test-collector test-frontend test-backend test-timescaledb ## Run every check and test, as CI does
+test: deps build lint test-collector test-frontend test-backend test-system test-timescaledb ## Run every check and test, as CI does
+
+# Tests of code and database run beside each other; what times real faults has the machine to itself.
+BESIDE := backend contract diagnosis
+PARALLEL := -n 3 --dist loadfile
 
 test-backend: build
-	$(RUN) pytest ../tests $(ARGS)
+	$(RUN) pytest $(BESIDE:%=../tests/%) $(PARALLEL) $(ARGS)
+
+test-system: build ## Run the tests that need the whole product: browser, labs, chaos, cgroup v2
+	$(RUN) pytest ../tests $(BESIDE:%=--ignore=../tests/%) --durations=60 --durations-min=5 $(ARGS)
 
 test-collector:
 	scripts/go_test.sh
@@ -67,7 +77,7 @@ test-frontend: frontend/node_modules/.package-lock.json
 	cd frontend && npm test --silent
 
 test-timescaledb: build ## Run the backend tests on real TimescaleDB (first time: root, downloads Debian's)
-	cd backend && JITTERSCOPE_TEST_DATABASE=timescaledb $(UV) run --frozen pytest ../tests/backend $(ARGS)
+	cd backend && JITTERSCOPE_TEST_DATABASE=timescaledb $(UV) run --frozen pytest ../tests/backend $(PARALLEL) $(ARGS)
 
 test-vm: build ## Boot Debian's kernel with cgroup v2 in qemu and compare the collector with its cpu.stat
 	$(RUN) jitterscope lab cgroup-v2-vm $(ARGS)
@@ -102,13 +112,16 @@ gen: build-python ## Generate code and docs from the contracts, and the OpenAPI 
 	@if command -v clang >/dev/null && command -v llvm-strip >/dev/null; then cd collector && go generate ./...; \
 	  else echo "clang or libbpf headers are missing: the kernel programs stay as committed"; fi
 
-bench: bench-collector bench-ingest ## Run all benchmarks
+bench: bench-collector bench-ingest bench-evidence ## Run all benchmarks
 
-bench-collector: build ## CPU, memory and allocations of the collector at 100 and 500 cgroups; overhead on CoreDNS
+bench-collector: build ## CPU, memory and allocations of the collector at 100 and 500 cgroups; overhead on CoreDNS; the flight recorder; traced lookups
 	$(RUN) python ../tests/bench/collector.py $(ARGS)
 
 bench-ingest: build ## Samples/s and bytes per sample beside VictoriaMetrics, in one run
 	$(RUN) python ../tests/bench/ingest.py $(ARGS)
+
+bench-evidence: build-collector ## Megabytes of packet capture a second, and memory, beside a plain read of the same file
+	cd collector && go run ./bench/evidence $(ARGS)
 
 clean: ## Stop everything and remove what was built and stored, the data too
 	-@$(RUN) jitterscope down

@@ -9,7 +9,24 @@ export default defineConfig({
   plugins: [react()],
   resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
   server: { proxy: { "/api": { target: api, changeOrigin: false } } },
-  build: { target: "es2022", sourcemap: false, chunkSizeWarningLimit: 700 },
+  build: {
+    target: "es2022",
+    sourcemap: false,
+    // Pages split by route; what they share and what changes rarely are chunks of their own.
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          // A group also takes what it imports: what everybody needs is named before the charts.
+          groups: [
+            { name: "react", test: /node_modules\/(react|react-dom|scheduler)\//, priority: 4 },
+            { name: "vendor", test: /node_modules\/(?!uplot)/, priority: 3 },
+            { name: "base", test: /src\/(lib|ui|api)\//, priority: 2 },
+            { name: "charts", test: /node_modules\/uplot\/|src\/charts\/|src\/widgets\/timeline\//, priority: 1 },
+          ],
+        },
+      },
+    },
+  },
   test: {
     environment: "jsdom",
     globals: true,

@@ -1,4 +1,7 @@
-"""Where nothing may be skipped (JITTERSCOPE_NO_SKIPS=1, as in CI), a skip is a failure that says so."""
+"""Where nothing may be skipped (JITTERSCOPE_NO_SKIPS=1, as in CI), a skip is a failure that says so.
+
+A failure says why when it happens: half an hour of labs may follow, or the run may be cut off.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import os
 from collections.abc import Generator
 
 import pytest
+
+LAST_CHARACTERS = 1500
 
 
 @pytest.hookimpl(wrapper=True)
@@ -17,3 +22,20 @@ def pytest_runtest_makereport(
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} was skipped, but nothing may be skipped here: {call.excinfo}"
     return report
+
+
+class SayAtOnce:
+    """Writes the end of a failure's text as soon as it is known."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+        if report.failed and terminal is not None:
+            terminal.ensure_newline()
+            terminal.write_line(f"{report.nodeid} failed ({report.when}):\n" + report.longreprtext[-LAST_CHARACTERS:])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(SayAtOnce(config), "say-at-once")

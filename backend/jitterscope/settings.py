@@ -39,13 +39,34 @@ class Settings(BaseSettings):
     ingest_max_batch_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
     # How much a diagnosis looks at, and how long a symptom must stay away before its incident is resolved (data time).
     diagnosis_window_s: float = Field(default=120.0, ge=10, le=900)
+    # DNS servers and nodes are diagnosed this often without any trigger too: some of their causes have none.
+    scheduled_diagnosis_every_s: float = Field(default=60.0, ge=5, le=600)
     incident_quiet_s: float = Field(default=600.0, ge=1)
+    # After a fix: how long it may take to settle, and the least comparable data that a verdict needs (data time).
+    verification_settle_s: float = Field(default=10.0, ge=0, le=600)
+    verification_least_s: float = Field(default=60.0, ge=20, le=3600)
     # Webhooks may go to loopback and private addresses: for tests, demos and receivers inside your network.
     notify_allow_private_targets: bool = False
     notify_timeout_s: float = Field(default=15.0, gt=0, le=60)
     notify_max_attempts: int = Field(default=12, ge=1, le=100)
+    # Uploaded evidence files: API and workers must see the same folder. None: "evidence" in state_dir.
+    evidence_folder: Path | None = None
+    evidence_max_bytes: int = Field(default=4 * 1024**3, ge=1024)
+    # All files that an organization keeps, and how long each is kept; results stay.
+    evidence_max_kept_bytes: int = Field(default=20 * 1024**3, ge=1024)
+    evidence_keep_s: float = Field(default=7 * 24 * 3600, ge=0)
+    # What the analysis of one file may take: memory, CPU, time, and what its gzip may unpack to.
+    evidence_max_memory_bytes: int = Field(default=1024**3, ge=64 * 1024**2)
+    evidence_max_cpu_s: int = Field(default=900, ge=1)
+    evidence_max_wall_s: int = Field(default=1800, ge=1)
+    evidence_max_unpacked_bytes: int = Field(default=16 * 1024**3, ge=1024)
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["json", "text"] = "json"
+
+    @property
+    def evidence_path(self) -> Path:
+        """Where uploaded evidence files lie."""
+        return self.evidence_folder or self.state_dir / "evidence"
 
     @property
     def cookie_secure(self) -> bool:

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from celery import Celery
-from celery.signals import setup_logging, worker_process_init
+from celery.signals import setup_logging, task_postrun, worker_process_init
 
 from jitterscope import db
 from jitterscope.cache import valkey
+from jitterscope.kit import memory
 from jitterscope.kit.discovery import modules_named
 from jitterscope.logs import configure_logging
 from jitterscope.settings import settings
@@ -78,6 +79,12 @@ def send(task_name: str, *, countdown_s: float = 0.0, **kwargs: Any) -> None:  #
 @worker_process_init.connect  # type: ignore[untyped-decorator]
 def _fresh_connections(**_: object) -> None:
     db.forget_after_fork()
+
+
+@task_postrun.connect  # type: ignore[untyped-decorator]
+def _give_back_memory(**_: object) -> None:
+    """A diagnosis or a compaction takes tens of megabytes for a moment."""
+    memory.give_back(at_most_every_s=10.0)
 
 
 @setup_logging.connect  # type: ignore[untyped-decorator]

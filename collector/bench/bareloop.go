@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/jitterscope/jitterscope/collector/internal/cgroup"
-	"github.com/jitterscope/jitterscope/collector/internal/sampler"
+	"github.com/jitterscope/jitterscope/collector/internal/hurry"
 )
 
 // What the collector reads at each tick, and what every tenth.
@@ -23,8 +23,9 @@ var (
 		2: {"cpu/cpu.stat", "cpu/cpu.stat.local", "memory/memory.current", "memory/memory.events", "pids/pids.current",
 			"cpu/cpu.pressure", "cpu/memory.pressure", "cpu/io.pressure"},
 	}
-	eachTenth = []string{"memory/memory.stat"}
-	ofNode    = []string{"/proc/stat", "/proc/loadavg", "/proc/self/statm", "/proc/pressure/cpu", "/proc/pressure/memory", "/proc/pressure/io"}
+	eachTenth = []string{"memory/memory.stat", "memory/memory.kmem.usage_in_bytes"}
+	ofNode    = []string{"/proc/stat", "/proc/loadavg", "/proc/self/statm", "/proc/pressure/cpu", "/proc/pressure/memory", "/proc/pressure/io",
+		"/proc/meminfo", "/proc/vmstat", "/proc/sys/fs/dentry-state"}
 )
 
 // bareLoop reads the files every 100 ms and does nothing with them, until it is killed. Once a second it prints how
@@ -70,7 +71,7 @@ func bareLoop(arguments []string) error {
 		}
 	}
 	runtime.LockOSThread()
-	sampler.Hurry() // as the collector
+	hurry.Hurry() // as the collector
 	buffer := make([]byte, 8192)
 	late := 0
 	for tick := 0; ; tick++ {

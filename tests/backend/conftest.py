@@ -77,7 +77,9 @@ def servers() -> Iterator[tuple[PostgresServer, ValkeyServer]]:
 
 
 @pytest.fixture(scope="session")
-def database(servers: tuple[PostgresServer, ValkeyServer]) -> Iterator[Database]:
+def database(
+    servers: tuple[PostgresServer, ValkeyServer], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Database]:
     """One migrated database; the process's settings point to it and to Valkey for the whole session."""
     postgres, valkey = servers
     owner_url, app_url = bootstrap.bootstrap(
@@ -90,6 +92,7 @@ def database(servers: tuple[PostgresServer, ValkeyServer]) -> Iterator[Database]
         valkey_url=valkey.url,
         secret_key=SecretStr(new_key()),
         log_format="text",
+        evidence_folder=tmp_path_factory.mktemp("evidence"),
     )
     worker.app.conf.broker_url = valkey.url
     with override_settings(replacement):

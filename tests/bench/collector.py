@@ -1,8 +1,9 @@
 """make bench-collector: what the collector costs the node, and what being observed costs a CoreDNS. Needs root.
 
 Part 1 makes cgroups of its own and runs the built collector beside a bare loop of the same reads. Part 2 serves a
-steady load from a CoreDNS while probes and packet capture are switched on and off. Both print what they measured and
-fail where a limit is passed.
+steady load from a CoreDNS while probes and packet capture are switched on and off. Part 3 runs the collector with and
+without its flight recorder on busy CPUs. Part 4 makes 100,000 failing lookups a second while they are traced and not
+traced in turn. All print what they measured and fail where a limit is passed.
 """
 
 from __future__ import annotations
@@ -32,19 +33,26 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=30, help="how long to measure each number of cgroups")
     parser.add_argument("--groups", default="100,500", help="numbers of cgroups, comma-separated")
     parser.add_argument("--qps", type=float, default=5000, help="queries per second of part 2")
-    parser.add_argument("--part", choices=["cgroups", "overhead"], help="only this part")
+    parser.add_argument("--part", choices=["cgroups", "overhead", "recorder", "lookups"], help="only this part")
     arguments = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("bench-collector makes cgroups and loads probes: run it as root")
     kept = True
     with tempfile.TemporaryDirectory(prefix="jitterscope-bench-") as name:
         folder = Path(name)
-        if arguments.part != "overhead":
+        if arguments.part in (None, "cgroups"):
             options = ["--collector", str(COLLECTOR), "--seconds", str(arguments.seconds), "--groups", arguments.groups]
             kept &= run("The collector beside a bare loop of the same reads", "bench", folder, options)
-        if arguments.part != "cgroups":
+        if arguments.part in (None, "overhead"):
             options = ["--qps", str(arguments.qps)]
             kept &= run("CPU time that observation adds to a CoreDNS", "bench/overhead", folder, options)
+        if arguments.part in (None, "recorder"):
+            options = ["--collector", str(COLLECTOR), "--seconds", str(arguments.seconds)]
+            kept &= run("What the flight recorder costs", "bench/recorder", folder, options)
+        if arguments.part in (None, "lookups"):
+            kept &= run(
+                "What tracing failing lookups costs whoever makes 100,000 a second", "bench/lookups", folder, []
+            )
     if not kept:
         sys.exit("a limit was passed; see above")
 

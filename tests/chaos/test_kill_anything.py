@@ -96,9 +96,12 @@ class Feeder(threading.Thread):
 
 @pytest.mark.timeout(600)
 def test_kill_anything(stack: Stack, receiver: harness.Receiver) -> None:
-    client = httpx.Client(
-        base_url=f"{stack.url}/api/v1", headers={"Authorization": f"Bearer {stack.create_api_token()}"}, timeout=30
-    )
+    headers = {"Authorization": f"Bearer {stack.create_api_token()}"}
+    with httpx.Client(base_url=f"{stack.url}/api/v1", headers=headers, timeout=30) as client:
+        _kill_anything(stack, receiver, client)
+
+
+def _kill_anything(stack: Stack, receiver: harness.Receiver, client: httpx.Client) -> None:
     channel = _add_channel(client, receiver.url)
     node_id = _wait(lambda: next(iter(_nodes(client)), None), 60, "the collector's node")
     begin_us = time.time_ns() // 1000
@@ -114,7 +117,6 @@ def test_kill_anything(stack: Stack, receiver: harness.Receiver) -> None:
 
     _every_tick_once(stack, client, node_id, begin_us, end_us, killer)
     _everything_told_once(client, channel, receiver, nodes)
-    client.close()
 
 
 def _every_tick_once(
@@ -125,7 +127,7 @@ def _every_tick_once(
         stored = [tick for tick, _ in harness.ticks_stored(stack, node_id, end_us, now_us + 1_000_000)]
         return bool(stored) and _holes_in_ledger(stack) == []
 
-    _wait(caught_up, 120, "the spooled batches")
+    _wait(caught_up, 120, "the spooled batches", lambda: f"holes in the ledger: {_holes_in_ledger(stack)}")
     stored = harness.ticks_stored(stack, node_id, begin_us, end_us)
     ticks = [tick for tick, _ in stored]
     assert len(ticks) == len(set(ticks)), "a tick is stored twice"
@@ -189,7 +191,7 @@ def _nodes(client: httpx.Client) -> list[int]:
     return [int(one["node"]["id"]) for one in client.get("/collectors").json()]
 
 
-def _wait(ready: Any, patience_s: float, what: str) -> Any:
+def _wait(ready: Any, patience_s: float, what: str, instead: Any = lambda: "") -> Any:
     deadline = time.monotonic() + patience_s
     while True:
         try:
@@ -198,5 +200,5 @@ def _wait(ready: Any, patience_s: float, what: str) -> Any:
                 return found
         except (httpx.HTTPError, OSError, KeyError, ValueError):
             pass  # something is on its way up again
-        assert time.monotonic() < deadline, f"no sign of {what} after {patience_s:.0f} s"
+        assert time.monotonic() < deadline, f"no sign of {what} after {patience_s:.0f} s. {instead()}"
         time.sleep(0.5)

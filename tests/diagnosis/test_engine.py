@@ -67,12 +67,30 @@ def test_of_rivals_the_better_speaks_and_lists_the_others() -> None:
 def test_an_empty_snapshot_lacks_everything_and_breaks_nothing() -> None:
     diagnosis = diagnose(EMPTY)
     assert diagnosis.findings == []
-    assert {item.cause for item in diagnosis.not_enough_data} == set(all_causes())
+    assert {item.cause for item in diagnosis.not_enough_data} == {
+        one.id for one in all_causes().values() if "cgroup" in one.subjects
+    }
 
 
 def test_what_is_missing_is_named_with_what_it_needs() -> None:
     snapshot = replace(EMPTY, unavailable={"cgroup_cpu": "no cgroup file system (needs a mount of /sys/fs/cgroup)"})
     assert "needs a mount" in diagnose(snapshot).not_enough_data[0].reason
+
+
+def test_a_cause_judges_the_subjects_that_it_is_about() -> None:
+    node = replace(EMPTY.node, kind="node")
+    causes = [
+        cause("x/cgroup", found("x/cgroup", 0.5), ("x/node",)),
+        replace(cause("x/node", found("x/node", 0.9), ("x/cgroup", "x/both")), subjects=("node",)),
+        replace(cause("x/both", NotFound(cause="x/both", reason="no 1")), subjects=("node", "cgroup")),
+    ]
+    [of_node] = diagnose(replace(EMPTY, subject=node), causes).findings
+    assert [(one.cause, one.status) for one in of_node.rivals] == [
+        ("x/cgroup", "not_enough_data"), ("x/both", "ruled_out"),
+    ]  # fmt: skip
+    assert of_node.cause == "x/node"
+    assert "on a cgroup" in of_node.rivals[0].reason
+    assert [one.cause for one in diagnose(EMPTY, causes).findings] == ["x/cgroup"]
 
 
 @pytest.mark.parametrize("ticks", [0, 1, 2, 5])
@@ -139,7 +157,8 @@ def test_a_diagnosis_of_two_minutes_is_quick() -> None:
         began = time.process_time()
         diagnose(fresh)
         took.append(time.process_time() - began)
-    assert min(took) < 0.05
+    # A third of it judges; the rest replays the window under six settings to predict the fixes.
+    assert min(took) < 0.2
 
 
 def test_names_of_scenarios_are_unique() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import spearmanr
+from scipy.stats import hypergeom, rankdata, spearmanr
 
 from jitterscope.diagnosis import stats
 
@@ -28,6 +28,20 @@ def test_coincidence_counts_and_bounds(pair: tuple[list[bool], list[bool]]) -> N
     assert 1 / len(ticks) - 1e-12 <= found.p_shift <= 1
     if found.of and spans.any():
         assert found.lift == pytest.approx((found.hits / found.of) / spans.mean())
+
+
+@given(st.integers(1, 1500), st.data())
+def test_hypergeometric_tail_is_that_of_scipy(population: int, data: st.DataObject) -> None:
+    marked, drawn = data.draw(st.integers(0, population)), data.draw(st.integers(0, population))
+    hits = data.draw(st.integers(0, drawn + 1))
+    expected = float(hypergeom.sf(hits - 1, population, marked, drawn))
+    assert stats.hypergeometric_tail(hits, population, marked, drawn) == pytest.approx(expected, rel=1e-6, abs=1e-300)
+
+
+@given(st.lists(st.integers(-5, 5), min_size=1, max_size=60))
+def test_average_ranks_are_those_of_scipy(values: list[int]) -> None:
+    array = np.array(values, dtype=np.float64)
+    assert stats.average_ranks(array).tolist() == rankdata(array).tolist()
 
 
 @given(masks, st.integers(0, 199))

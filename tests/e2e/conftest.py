@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, expect, sync_playwright
 
 from jitterscope.devstack.stack import Stack
-from tests.e2e.recorded_batches import RecordedNode, ingest, wait_for_incident
+from tests.e2e.recorded_batches import RecordedNode, ingest, wait_for_incident, wait_for_state
 
 ROOT = Path(__file__).parents[2]
 DIST = ROOT / "frontend" / "dist" / "index.html"
@@ -80,6 +80,21 @@ def product() -> Iterator[Product]:
 
 
 @pytest.fixture(scope="session")
+def verified_incident(product: Product) -> int:
+    """Another workload whose fault ended with its limit, 80 s each: the incident's id once the fix is verified."""
+    stack, node, pod = product.stack, "node-3", "coredns-c31"
+    token = stack.create_ingest_token()
+    for ended_s in (120, 80):
+        ingest(stack.url, token, RecordedNode("fault", node, pod, ended_s))
+    with product.client() as client:
+        incident = wait_for_incident(client, node)
+        for ended_s in (40, 0):
+            ingest(stack.url, token, RecordedNode("limit", node, pod, ended_s))
+        wait_for_state(client, incident["id"], "verified")
+    return int(incident["id"])
+
+
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     executable = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if executable is None:
@@ -96,15 +111,15 @@ def signed_in(product: Product, browser: Browser, tmp_path_factory: pytest.TempP
     state = tmp_path_factory.mktemp("browser") / "state.json"
     context = browser.new_context(base_url=product.url)
     page = context.new_page()
-    sign_in(page, product)
+    sign_in(page, product.stack)
     context.storage_state(path=state)
     context.close()
     return state
 
 
-def sign_in(page: Page, product: Product) -> None:
+def sign_in(page: Page, stack: Stack) -> None:
     """Through the form, as a person does."""
-    email, password = product.stack.admin
+    email, password = stack.admin
     page.goto("/")
     page.get_by_label("E-mail").fill(email)
     page.get_by_label("Password").fill(password)
@@ -124,6 +139,8 @@ class Window:
     def listen(self) -> None:
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        # The browser is told to hand file choosers over when somebody first listens, and nothing waits for that.
+        self.page.on("filechooser", lambda _: None)
 
     def _heard(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
@@ -170,5 +187,5 @@ def incident_page(open_window: OpenWindow, product: Product) -> Page:
 
 
 def picture(page: Page) -> Locator:
-    """The interactive picture."""
-    return page.get_by_role("application")
+    """The interactive picture at the top."""
+    return page.locator("main").get_by_role("application").first

@@ -60,15 +60,22 @@ def recorded_zoom(variant: str) -> NDArray[np.float64]:
     return np.asarray(np.diff(used))
 
 
-class RecordedNode:
-    """A node that lived through a recording which has just ended. `batches()` is what its collector sends."""
+# What differs from the fault, beside the environment of the process.
+CHANGED: dict[str, dict[str, str]] = {"limit": {"cpu.quota_us": "-1"}, "burst": {"cpu.burst_us": "50000"}}
 
-    def __init__(self, variant: str = "fault", node: str = "node-1", pod: str = "coredns-7c9") -> None:
+
+class RecordedNode:
+    """A node that lived through a recording which ended `ended_s` ago. `batches()` is what its collector sends."""
+
+    def __init__(
+        self, variant: str = "fault", node: str = "node-1", pod: str = "coredns-7c9", ended_s: float = 0.0
+    ) -> None:
         self.recording: Recording = load(variant)
         self.variant, self.node, self.pod = variant, node, pod
         self.ticks = len(self.recording.columns["cpu_usage_us"])
-        # Moved to now by whole ticks, so that the grid stays the grid.
-        self.shift_us = now_us() - self.ticks * STEP_US - self.recording.start_us
+        # Moved by whole ticks, so that the grid stays the grid.
+        self.end_us = now_us() - int(ended_s * 1e6) // STEP_US * STEP_US
+        self.shift_us = self.end_us - self.ticks * STEP_US - self.recording.start_us
         self.start_us = self.recording.start_us + self.shift_us
 
     def first_throttled_us(self, after_us: int = 0) -> int:
@@ -133,7 +140,7 @@ class RecordedNode:
         for kind, index in resources.items():
             known[index] = dict(FACTS[kind])
         known[resources[PROCESS]] |= ENVIRONMENT[self.variant]
-        known[resources[CGROUP]]["workload.pod"] = self.pod
+        known[resources[CGROUP]] |= CHANGED.get(self.variant, {}) | {"workload.pod": self.pod}
         for index, facts in known.items():
             for name, value in facts.items():
                 builder.fact(index, name, value, self.start_us)
@@ -198,3 +205,15 @@ def wait_for_incident(client: httpx.Client, node: str, timeout_s: float = 60) ->
                 return dict(item)
         time.sleep(0.3)
     raise AssertionError(f"no incident was opened within {timeout_s:.0f} s")
+
+
+def wait_for_state(client: httpx.Client, incident_id: int, state: str, timeout_s: float = 60) -> None:
+    """Returns once an incident is in a state."""
+    deadline = time.monotonic() + timeout_s
+    seen = None
+    while time.monotonic() < deadline:
+        seen = client.get(f"/api/v1/incidents/{incident_id}").raise_for_status().json()["state"]
+        if seen == state:
+            return
+        time.sleep(0.5)
+    raise AssertionError(f"the incident is {seen}, not {state}, after {timeout_s:.0f} s")

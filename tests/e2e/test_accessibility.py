@@ -14,6 +14,7 @@ PAGES = (
     "/risks",
     "/resources",
     "/causes",
+    "/calibration",
     "/collectors?add=true",
     "/settings/channels",
     "/settings/members",

@@ -25,7 +25,7 @@ def test_from_sign_in_to_a_copied_fix(open_window: OpenWindow, product: Product)
     window = open_window(anonymous=True)
     page = window.page
     # The first question, whether somebody is signed in, is answered with 401: that is what the browser reports.
-    sign_in(page, product)
+    sign_in(page, product.stack)
     window.complaints.clear()
     page.get_by_role("link", name=product.title).click()
     expect(page.get_by_role("heading", level=1)).to_have_text(product.title)
@@ -73,6 +73,13 @@ def test_hovering_a_throttled_tick_tells_its_numbers(incident_page: Page, produc
     for text in ("CPU in 100 ms", "of limit", "Throttled", "Answers"):
         expect(surface.get_by_text(text).first).to_be_visible()
     expect(surface.get_by_text(re.compile("UTC"))).to_be_visible()
+
+
+def test_a_throttled_tick_is_still_throttled_in_ticks_of_10_ms(incident_page: Page, product: Product) -> None:
+    throttled = product.node.first_throttled_us(trigger_us(product) - 2_000_000)
+    incident_page.goto(f"/incidents/{product.incident_id}?view={throttled - 300_000}-{throttled + 500_000}")
+    expect(incident_page.get_by_text("ticks of 10 ms")).to_be_visible()
+    expect(picture(incident_page)).to_have_attribute("aria-label", re.compile("throttled 1 time"))
 
 
 def test_selecting_a_span_is_told_in_numbers_and_kept_in_the_link(incident_page: Page) -> None:
@@ -128,6 +135,7 @@ def test_an_ended_session_leads_to_sign_in_and_back(open_window: OpenWindow, pro
     window.page.get_by_label("Password").fill(password)
     window.page.get_by_role("button", name="Sign in").click()
     expect(window.page.get_by_role("heading", level=1)).to_have_text(product.title)
+    expect(window.page.get_by_text("live", exact=True)).to_be_visible()
 
 
 def test_a_wrong_password_is_told_and_nothing_else(open_window: OpenWindow, product: Product) -> None:

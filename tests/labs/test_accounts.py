@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from jitterscope.inventory.types import FactRow
 from jitterscope.labs.cgroups import Hierarchies
 from jitterscope.labs.errors import LabError
 from jitterscope.labs.figures import first_throttled_query_us, measured
@@ -19,11 +20,13 @@ START = 1_000_000_000
 
 
 def run() -> LoadResult:
-    """1 s: 1,000 queries of 1 ms, those of [400, 412) ms 50 ms late, the last lost; 0.2 CPUs, 1 in [400, 500) ms."""
+    """1 s: 999 queries of 1 ms, those of [400, 412) ms 50 ms late, and one of long before that is given up; 0.2 CPUs, 1
+    in [400, 500) ms."""
     sent = START + np.arange(1000, dtype=np.int64) * 1000
     latency = np.full(1000, 1000, np.int32)
     latency[400:412] = 50_000
     latency[999] = 5_000_000
+    sent[999] = START - 4_500_000
     result = np.zeros(1000, np.uint8)
     result[999] = RESULT_TIMEOUT
     at = START + np.arange(-1, 102) * 10_000
@@ -36,9 +39,9 @@ def run() -> LoadResult:
 
 def test_measured() -> None:
     cycles = [GcCycle(START - 10, START - 1, 0, 0), GcCycle(START + 5, START + 9, 0, 0)]
-    figures = measured(run(), cycles, START, START + 1_000_000)
+    figures = measured(run(), cycles, START, START + 1_000_000, 100_000)
     assert (figures.p50_ms, figures.p99_ms) == (1.0, 50.0)
-    assert figures.slow_share == pytest.approx(0.013)
+    assert figures.slow_share == pytest.approx(13 / 999)
     assert figures.throttled_ratio == pytest.approx(0.1)
     assert figures.throttled_ms == 48
     assert figures.gc_cycles == 1
@@ -80,6 +83,23 @@ def test_observed_spreads_late_and_missing_ticks() -> None:
     assert figures.p99_ms == pytest.approx(1.04**250 / 1e3, rel=0.02)
     assert figures.gc_cycles is None
     assert observed(recording, "1.2.3.4:54").p50_ms is None
+
+
+def test_peak_is_no_more_than_one_period_where_a_tick_holds_the_ends_of_two() -> None:
+    """A limit of 0.2 CPUs, used at once when a period begins, beside the ticks' edges: 40 ms in one, 0 in the next."""
+    sent = START + np.arange(100, dtype=np.int64) * 10_000
+    at = START + np.arange(-1, 102) * 10_000
+    begun = (at - START + 99_000) // 100_000
+    begun += at == START + 600_000  # this one a moment before the edge, the others just after theirs
+    counters = np.stack([at, begun, begun, begun * 80_000, begun * 20_000, at * 0], axis=1)
+    load = LoadResult(sent, np.full(100, 1000, np.int32), np.zeros(100, np.uint8), counters)
+    assert measured(load, [], START, START + 1_000_000, 100_000).cpu_peak_100ms == pytest.approx(0.2)
+    usage, ended = np.full(10, 20_000.0), np.full(10, 1.0)
+    usage[5:7], ended[5:7] = (0, 40_000), (0, 2)
+    period = FactRow("cpu.period_us", "100000", START)
+    cgroup = RecordedResource("cgroup", "/c", "/c", 0, {"cpu_usage_us": usage, "cpu_periods": ended}, facts=(period,))
+    recording = Recording(START, 10, 1, (RecordedResource("node", "n", "n", 0), cgroup))
+    assert observed(recording, "1.2.3.4:53").cpu_peak_100ms == pytest.approx(0.2)
 
 
 def test_gctrace() -> None:

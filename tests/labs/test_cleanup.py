@@ -42,6 +42,45 @@ def test_killed_lab(tmp_path: Path) -> None:
     assert not any(folder.exists() for folder in hierarchies.folders(name))
 
 
+CHAINS = {
+    "nodelocal": """
+import pathlib, sys, time
+from jitterscope.labs.nodelocal.bench import bench
+from jitterscope.labs.nodelocal.variants import Variant, parameters_of
+with bench(parameters_of(Variant.MORE_REPLICAS, {"replicas": 2}), pathlib.Path(sys.argv[1]), lambda text: None) as made:
+    print(*(one.pid for one in made.servers), flush=True)
+    time.sleep(60)
+""",
+    "search": """
+import pathlib, sys, time
+from jitterscope.labs.search.bench import bench
+from jitterscope.labs.search.variants import Variant, parameters_of
+with bench(parameters_of(Variant.FAULT, {}), pathlib.Path(sys.argv[1]), lambda text: None) as made:
+    print(*(one.pid for one in (made.cluster_dns, made.outside, *made.pods)), flush=True)
+    time.sleep(60)
+""",
+}
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_killed_chain(chain: str, tmp_path: Path) -> None:
+    """Every server and pod ends with its lab; a pod's network goes with it."""
+    lab = subprocess.Popen([sys.executable, "-c", CHAINS[chain], str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert lab.stdout is not None
+    with lab.stdout as lines:
+        started = [psutil.Process(int(pid)) for pid in lines.readline().split()]
+        assert len(started) >= 4
+        lab.send_signal(signal.SIGKILL)
+        lab.wait()
+    assert psutil.wait_procs(started, timeout=10)[1] == []
+    deadline = time.monotonic() + 10
+    while any(name.startswith(f"jsl{lab.pid}-") for name in psutil.net_if_stats()):
+        assert time.monotonic() < deadline, "a network link is left"
+        time.sleep(0.1)
+    hierarchies = Hierarchies.of_this_machine()
+    assert f"{PREFIX}{lab.pid}" in remove_stale(hierarchies)
+
+
 def test_a_running_lab_is_left_alone() -> None:
     hierarchies = Hierarchies.of_this_machine()
     mine = LabCgroup(hierarchies, "probe")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from jitterscope.labs.figures import Figures
 from jitterscope.labs.hosting import own_product
 from jitterscope.labs.product import Product
 from jitterscope.labs.report import Report
@@ -53,7 +54,7 @@ def test_variant(product: Product, variant: Variant, given: dict[str, object]) -
         assert report.time_to_incident_s > -1
 
 
-def _symptom(report: Report, there: bool) -> None:
+def _symptom(report: Report[Figures], there: bool) -> None:
     """The lab made the fault, or did not: otherwise the verdict above means nothing."""
     assert report.measured.slow_share is not None
     assert report.measured.throttled_ratio is not None
@@ -65,11 +66,16 @@ def _symptom(report: Report, there: bool) -> None:
         assert report.measured.throttled_ratio == 0
 
 
-def _accounts_agree(report: Report) -> None:
-    """Within 10 %, p99 within 15 %, or within what rounding and the edges of the window make."""
+def _accounts_agree(report: Report[Figures]) -> None:
+    """Within 10 %, p99 within 15 %, or within what rounding and the edges of the window make.
+
+    The kernel adds throttled time when it ends, for each CPU: one end beside an edge is up to a period of all of them.
+    A reading of either that comes 5 ms late at a tick's edge moves up to a tenth of both CPUs to the next tick.
+    """
+    edge_ms = (os.cpu_count() or 1) * 100
     slack = {
         "p50_ms": (0.1, 0.02), "p99_ms": (0.15, 0.5), "slow_share": (0.1, 0.002), "throttled_ratio": (0.1, 0.006),
-        "throttled_ms": (0.1, 120), "gc_cycles": (0.1, 1), "cpu_mean": (0.1, 0.005), "cpu_peak_100ms": (0.1, 0.05),
+        "throttled_ms": (0.1, edge_ms), "gc_cycles": (0.1, 1), "cpu_mean": (0.1, 0.005), "cpu_peak_100ms": (0.1, 0.1),
     }  # fmt: skip
     measured, observed = report.measured.model_dump(), report.observed.model_dump()
     assert set(slack) == set(measured)

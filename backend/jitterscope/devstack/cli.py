@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from jitterscope.deployment.cli import first_login
 from jitterscope.devstack.flavours import FlavourUnavailable
 from jitterscope.devstack.postgres import StartFailed
 from jitterscope.devstack.stack import COLLECTOR, Stack
@@ -54,7 +55,7 @@ def up(
         typer.echo(
             "Without root the collector sees what your user may see; run as root for packets and GC probes.", err=True
         )
-    typer.echo(f"\n  {stack.url}\n  {stack.admin[0]}  {stack.admin[1]}\n\nLogs: {stack.state.logs}")
+    typer.echo(f"{first_login(stack.url, *stack.admin)}\nLogs: {stack.state.logs}")
 
 
 @app.command()

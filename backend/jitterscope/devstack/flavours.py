@@ -87,7 +87,8 @@ def _debootstrap(root: Path) -> None:
         )
     partial = root.with_suffix(".partial")
     shutil.rmtree(partial, ignore_errors=True)
-    command = ["debootstrap", "--variant=minbase", f"--include={PACKAGES}", SUITE, str(partial)]
+    # It mounts /proc in there. In a mount namespace of its own, that ends with it, also when it is killed.
+    command = ["unshare", "--mount", "debootstrap", "--variant=minbase", f"--include={PACKAGES}", SUITE, str(partial)]
     mirror = os.environ.get("JITTERSCOPE_DEBIAN_MIRROR")
     done = subprocess.run([*command, *([mirror] if mirror else [])], capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -191,6 +191,8 @@ class Stack:
             "JITTERSCOPE_STATE_DIR": str(self.state.path),
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
+            # Each thread would keep what its largest request took.
+            "MALLOC_ARENA_MAX": "2",
             **self._extra,
         }
 

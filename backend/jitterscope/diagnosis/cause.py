@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from jitterscope.diagnosis.finding import Fix, Found, NotEnoughData, NotFound
 from jitterscope.diagnosis.snapshot import Snapshot
+
+SubjectKind = Literal["cgroup", "node"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +17,9 @@ class Cause:
     """A rule. `id` is "<area>/<file name>", never reused; it names the fault, not the fix.
 
     `needs` are metric names without which `detect` must return NotEnoughData; `rivals` are ids of causes that
-    can look the same; each must be judged in every Found.
+    can look the same; each must be judged in every Found. `spreads`: found on several subjects at one time it is one
+    trouble of what they share, and so one incident. `subjects` are the kinds of subjects that it is about: `detect`
+    never sees a snapshot of another kind.
     """
 
     id: str
@@ -27,3 +32,5 @@ class Cause:
     propose: Callable[[Snapshot, Found], list[Fix]]
     false_positives: tuple[str, ...]
     references: tuple[str, ...]
+    spreads: bool = False
+    subjects: tuple[SubjectKind, ...] = ("cgroup",)

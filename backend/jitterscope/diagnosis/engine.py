@@ -21,10 +21,11 @@ class Diagnosis(Part):
 def diagnose(snapshot: Snapshot, causes: Iterable[Cause] | None = None) -> Diagnosis:
     """What is wrong with the subject of the snapshot. Deterministic; raises nothing on missing data."""
     known = {cause.id: cause for cause in (all_causes().values() if causes is None else causes)}
+    about = [cause for cause in known.values() if judges(cause, snapshot)]
     if snapshot.ticks < 1:
-        nothing = [NotEnoughData(cause=name, missing=[], reason="The window is empty.") for name in known]
+        nothing = [NotEnoughData(cause=one.id, missing=[], reason="The window is empty.") for one in about]
         return Diagnosis(findings=[], not_found=[], not_enough_data=nothing)
-    results = {cause.id: cause.detect(snapshot) for cause in known.values()}
+    results = {cause.id: cause.detect(snapshot) for cause in about}
     found = sorted((r for r in results.values() if isinstance(r, Found)), key=lambda r: (-r.score, r.cause))
     primary: list[Found] = []
     for result in found:
@@ -43,6 +44,11 @@ def diagnose(snapshot: Snapshot, causes: Iterable[Cause] | None = None) -> Diagn
     )
 
 
+def judges(cause: Cause, snapshot: Snapshot) -> bool:
+    """Whether a cause is about this kind of subject: a node is judged as a node, all else as what runs on one."""
+    return ("node" if snapshot.subject.kind == "node" else "cgroup") in cause.subjects
+
+
 def _rivals(one: Cause, other: Cause) -> bool:
     return other.id in one.rivals or one.id in other.rivals
 
@@ -51,8 +57,12 @@ def _judge(cause: Cause, known: dict[str, Cause], results: dict[str, Found | Not
     """Every rival by what its own detector said about the same snapshot."""
     rivals = []
     for rival in (known[name] for name in cause.rivals if name in known):
-        result = results[rival.id]
-        if isinstance(result, NotFound):
+        result = results.get(rival.id)
+        if result is None:
+            where = " or a ".join(rival.subjects)
+            reason = f"It is judged on a {where}, not on this subject."
+            rivals.append(Rival(cause=rival.id, title=rival.title, status="not_enough_data", reason=reason))
+        elif isinstance(result, NotFound):
             rivals.append(
                 Rival(
                     cause=rival.id, title=rival.title, status="ruled_out", reason=result.reason, numbers=result.numbers

@@ -60,6 +60,20 @@ class Patch(Part):
     text: str
 
 
+class FixSetting(Part):
+    """What a fix sets, as values to replay or to compare; None: that stays as it is.
+
+    `cpu_limit` in CPUs, `gogc` in percent. "off" is the Go runtime's own word: no such limit.
+    """
+
+    cpu_limit: float | None = None
+    period_us: int | None = None
+    burst_us: int | None = None
+    gomaxprocs: int | None = None
+    gogc: float | Literal["off"] | None = None
+    gomemlimit_bytes: int | Literal["off"] | None = None
+
+
 class Fix(Part):
     """A change that can help, or a well-known one that cannot and why (`verdict` cannot_help)."""
 
@@ -70,6 +84,8 @@ class Fix(Part):
     # Share of queries (or ticks) still slow after it, 0..1, where it can be predicted.
     predicted_slow_ratio: Interval | None = None
     predicted_throttled_ratio: Interval | None = None
+    # None: it sets nothing of that, or to what is not known.
+    setting: FixSetting | None = None
     precondition: str | None = None
     patches: list[Patch] = Field(default_factory=list)
     caveats: list[str] = Field(default_factory=list)
@@ -107,6 +123,8 @@ class Found(Part):
     summary: str
     onset_us: int
     last_us: int
+    # ADDRESS:PORT of a server that the subject asks, where that is what is in trouble: one incident with that server's
+    upstream: str | None = None
     impact: Impact
     evidence: list[Evidence]
     rivals: list[Rival] = Field(default_factory=list)

@@ -36,7 +36,12 @@ def version(text: str | None) -> tuple[int, ...]:
 
 def memory_limit_bytes(process: ResourceView) -> int | None:
     """GOMEMLIMIT of the environment in bytes; None: unset, "off" or unreadable."""
-    match = re.fullmatch(r"(\d+)(B|[KMGT]iB|)", (process.fact("go.env.GOMEMLIMIT") or "").strip())
+    return memory_bytes(process.fact("go.env.GOMEMLIMIT"))
+
+
+def memory_bytes(text: str | None) -> int | None:
+    """A GOMEMLIMIT ("48MiB") in bytes; None: unset, "off" or unreadable."""
+    match = re.fullmatch(r"(\d+)(B|[KMGT]iB|)", (text or "").strip())
     return int(match[1]) * _SUFFIX[match[2]] if match else None
 
 

@@ -79,7 +79,7 @@ def impact(snapshot: Snapshot, throttling: Throttling, found: Harm) -> Impact:
     """Figures of the whole window; parts that nobody measured stay None."""
     cpu, dns = throttling.cpu, throttling.dns
     queries = float(np.nansum(dns.queries))
-    p50, p99 = _quantiles_ms(snapshot)
+    p50, p99 = quantiles_ms(snapshot)
     usage = cpu.usage_us[np.isfinite(cpu.usage_us)]
     periods, throttled = float(np.nansum(cpu.periods)), float(np.nansum(cpu.throttled))
     known = queries > 0
@@ -102,7 +102,7 @@ def impact(snapshot: Snapshot, throttling: Throttling, found: Harm) -> Impact:
     )
 
 
-def _quantiles_ms(snapshot: Snapshot) -> tuple[float | None, float | None]:
+def quantiles_ms(snapshot: Snapshot) -> tuple[float | None, float | None]:
     """(p50, p99) over all servers: from histograms, else from single queries where all of them were kept."""
     parts = [
         server.distributions["dns_latency_us"]

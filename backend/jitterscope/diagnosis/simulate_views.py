@@ -101,7 +101,9 @@ def without(snapshot: Snapshot, metric: str) -> Snapshot:
 
     def strip(part: ResourceView) -> ResourceView:
         events = part.events if metric != "go_gc_active_us" else ()
-        return replace(part, series={k: v for k, v in part.series.items() if k not in gone}, events=events)
+        series = {k: v for k, v in part.series.items() if k not in gone}
+        distributions = {k: v for k, v in part.distributions.items() if k not in gone}
+        return replace(part, series=series, distributions=distributions, events=events)
 
     return replace(
         snapshot,
@@ -110,6 +112,9 @@ def without(snapshot: Snapshot, metric: str) -> Snapshot:
         ancestors=tuple(map(strip, snapshot.ancestors)),
         processes=tuple(map(strip, snapshot.processes)),
         dns_servers=tuple(map(strip, snapshot.dns_servers)),
+        dns_paths=tuple(map(strip, snapshot.dns_paths)),
+        neighbours=tuple(map(strip, snapshot.neighbours)),
+        cgroups=tuple(map(strip, snapshot.cgroups)),
     )
 
 

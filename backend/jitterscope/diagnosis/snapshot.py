@@ -91,9 +91,15 @@ class ResourceView:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A window [start_us, start_us + ticks * step_us) of a subject (a cgroup) and its neighbours.
+    """A window [start_us, start_us + ticks * step_us) of a subject (a cgroup, or a node) and its neighbours.
+
+    Of a cgroup, `node` is where it runs. Of a node, `node` is the subject itself; `cgroups` are those of its cgroups
+    that events of the window name and those that its DNS servers live in, `processes` and `dns_servers` those of the
+    whole node (processes whose NSS is known first); there are no ancestors, paths or workloads.
 
     `processes` and `dns_servers` belong to the subject; `ancestors` runs from its parent cgroup upwards.
+    `dns_paths` are the clients of the subject's servers; `neighbours` the node's other DNS servers, which the subject
+    may ask or be asked by; `workloads` cgroups of the node with facts alone (whose resolv.conf, whose address).
     `unavailable` names sources that could not deliver here, with what they need, so that a cause can say why
     it has not enough data.
     """
@@ -106,6 +112,10 @@ class Snapshot:
     processes: tuple[ResourceView, ...] = ()
     dns_servers: tuple[ResourceView, ...] = ()
     probes: tuple[ResourceView, ...] = ()
+    dns_paths: tuple[ResourceView, ...] = ()
+    neighbours: tuple[ResourceView, ...] = ()
+    workloads: tuple[ResourceView, ...] = ()
+    cgroups: tuple[ResourceView, ...] = ()
     unavailable: Mapping[str, str] = field(default_factory=dict)
     step_us: int = 100_000
 

@@ -129,12 +129,21 @@ def _analyse(snapshot: Snapshot) -> Throttling:
         procs = maxprocs(go.view, cpu.limit, number(snapshot.node.fact("node.cpus"))).value
         cost = gc_cost(snapshot, go, cpu, procs, process_cpu.get(go.view.id), demand, loading)
     limited = go is not None and at_memory_limit(snapshot.subject, go.view)
-    judged = tuple(_judge(episode, cpu, dns, demand, cost, limited) for episode in found)
+    others = [used for view_id, used in process_cpu.items() if go is not None and view_id != go.view.id]
+    judged = tuple(_judge(episode, cpu, dns, demand, cost, limited, others) for episode in found)
     active = np.nan_to_num(active_us) > 0
     return Throttling(cpu, dns, go, np.isfinite(active_us), active, demand, judged, loading, process_cpu)
 
 
-def _judge(episode: Episode, cpu: Cpu, dns: Dns, demand: Demand, cost: GcCost | None, memory_limited: bool) -> Judged:
+def _judge(
+    episode: Episode,
+    cpu: Cpu,
+    dns: Dns,
+    demand: Demand,
+    cost: GcCost | None,
+    memory_limited: bool,
+    others: list[FloatArray],
+) -> Judged:
     quota = cpu.quota_us[episode.ticks]
     used = float(np.nansum(cpu.usage_us[episode.ticks]))
     load = np.nan_to_num(demand.load_us[episode.ticks], nan=0.0)
@@ -149,7 +158,9 @@ def _judge(episode: Episode, cpu: Cpu, dns: Dns, demand: Demand, cost: GcCost | 
         # The cost of a query was measured inside the stall: take out what GC can have had of it, at most half.
         gc_us = min(gc_limit, 0.5 * used)
         queries_us, beyond = used - gc_us, gc_us
-    gc_us = min(beyond, gc_limit)
+    # What other processes used more of than usual was not the collector, however long its cycle took meanwhile.
+    by_others = sum(_rise_us(used_us, episode, demand) for used_us in others)
+    gc_us = min(beyond, gc_limit, max(0.0, beyond - by_others))
     other_us = beyond - gc_us
     replayed = cfs.replay(load, cpu.step_us, cpu.period_quota_us, cpu.period_us, cpu.burst_us or 0.0)
     by_queries = min(1.0, replayed.throttled_periods / max(1, episode.throttled_periods))
@@ -226,6 +237,13 @@ def _mechanism(
         return "gc"
     # "Something else" is a claim about absence: only with the whole stall seen, and GC watched during it.
     return "other" if closed and not cut and gc_known else "unclear"
+
+
+def _rise_us(used_us: FloatArray, episode: Episode, demand: Demand) -> float:
+    """CPU (µs) of a process in the episode beyond its use in quiet times."""
+    quiet = used_us[demand.quiet & np.isfinite(used_us)]
+    usual = float(np.median(quiet)) if len(quiet) else 0.0
+    return max(0.0, float(np.nansum(used_us[episode.ticks])) - usual * episode.length)
 
 
 def _held_back(episode: Episode, cpu: Cpu, demand: Demand) -> float:

@@ -31,8 +31,9 @@ def history(session: Session, incident_id: int) -> list[TransitionRow]:
 
 def acknowledge(session: Session, principal: Principal, incident_id: int, note: str | None) -> IncidentRow:
     """Somebody is on it."""
-    row = _locked(session, incident_id)
-    if row.state == "acknowledged":
+    row = locked(session, incident_id)
+    # Who applied a fix is on it; acknowledging must not end its verification.
+    if row.state in ("acknowledged", "fix_applied"):
         return row
     _must_be_active(row, "acknowledged")
     row.state = "acknowledged"
@@ -42,7 +43,7 @@ def acknowledge(session: Session, principal: Principal, incident_id: int, note: 
 
 def unacknowledge(session: Session, principal: Principal, incident_id: int) -> IncidentRow:
     """Nobody is on it after all."""
-    row = _locked(session, incident_id)
+    row = locked(session, incident_id)
     if row.state != "acknowledged":
         return row
     row.state = "open"
@@ -52,7 +53,7 @@ def unacknowledge(session: Session, principal: Principal, incident_id: int) -> I
 
 def resolve(session: Session, principal: Principal, incident_id: int, note: str | None) -> IncidentRow:
     """It is over. The same symptom later than now opens it again."""
-    row = _locked(session, incident_id)
+    row = locked(session, incident_id)
     if row.resolved_at is not None:
         return row
     row.state, row.resolved_at = "resolved", max(datetime.now(UTC), row.last_seen_at)
@@ -68,7 +69,7 @@ def mute(
         raise Problem(422, "no-time-zone", "Time zone missing", "`until` has no time zone.", "Give it in UTC.")
     if until is not None and until <= datetime.now(UTC):
         raise Problem(422, "in-the-past", "Time is past", "`until` is in the past.", "Give a later time, or none.")
-    row = _locked(session, incident_id)
+    row = locked(session, incident_id)
     row.muted, row.muted_until = True, until
     when = "until unmuted" if until is None else f"until {until.astimezone(UTC):%Y-%m-%d %H:%M:%SZ}"
     record(session, row, "muted", f"{when}: {reason}" if reason else when, principal)
@@ -77,7 +78,7 @@ def mute(
 
 def unmute(session: Session, principal: Principal, incident_id: int) -> IncidentRow:
     """Notifications again."""
-    row = _locked(session, incident_id)
+    row = locked(session, incident_id)
     if not muted_now(row):
         return row
     row.muted, row.muted_until = False, None
@@ -89,24 +90,24 @@ def add_note(session: Session, principal: Principal, incident_id: int, note: str
     """A line in the history."""
     if not note or not note.strip():
         raise Problem(422, "empty-note", "Note is empty", "A note needs text.", 'Send {"note": "…"}.')
-    row = _locked(session, incident_id)
+    row = locked(session, incident_id)
     record(session, row, "noted", note.strip(), principal)
     return row
 
 
 def pin(session: Session, principal: Principal, incident_id: int, pinned: bool) -> IncidentRow:
     """Keep its data for good, or let retention have them."""
-    row = _locked(session, incident_id)
+    row = locked(session, incident_id)
     if row.pinned != pinned:
         row.pinned = pinned
         record(session, row, "pinned" if pinned else "unpinned", None, principal)
     return row
 
 
-def _locked(session: Session, incident_id: int) -> IncidentRow:
+def locked(session: Session, incident_id: int) -> IncidentRow:
     """The incident, with its subject's lock held, as it is now."""
     row = get(session, incident_id)
-    lock_subject(session, row.subject_id)
+    lock_subject(session, row.lives_on)
     session.refresh(row, with_for_update=True)
     return row
 

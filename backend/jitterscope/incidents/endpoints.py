@@ -13,7 +13,7 @@ from jitterscope.db import organization_session
 from jitterscope.diagnosis.finding import Severity
 from jitterscope.diagnosis.registry import all_causes
 from jitterscope.errors import Problem
-from jitterscope.incidents import actions, queries, views
+from jitterscope.incidents import actions, queries, verifications, views
 from jitterscope.incidents.models import IncidentRow
 from jitterscope.incidents.schemas import (
     Incident,
@@ -134,7 +134,7 @@ def _change(principal: Principal, change: Callable[[Session], IncidentRow]) -> I
     with organization_session(principal.organization_id) as session:
         row = change(session)
         session.flush()
-        return views.incident_of(row, actions.history(session, row.id))
+        return views.incident_of(row, actions.history(session, row.id), verifications.newest(session, row.id))
 
 
 def _before(cursor: str | None) -> int | None:

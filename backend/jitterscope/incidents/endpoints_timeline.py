@@ -9,13 +9,13 @@ import orjson
 from fastapi import APIRouter, Depends, Query, Response
 from sqlalchemy.orm import Session
 
+from jitterscope import asked
 from jitterscope.db import organization_session
 from jitterscope.errors import Problem, not_found
-from jitterscope.incidents import actions, timeline
+from jitterscope.incidents import actions, timeline, timeline_lanes
 from jitterscope.incidents.schemas import Timeline
 from jitterscope.incidents.views import us_of
 from jitterscope.inventory import service as inventory
-from jitterscope.kit.instant import BadInstant, parse_us
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(tags=["incidents"])
@@ -42,7 +42,8 @@ def get_incident_timeline(
     with organization_session(principal.organization_id) as session:
         row = actions.get(session, incident_id)
         from_us, to_us = _window(from_, to, us_of(row.window_from - _MARGIN), us_of(row.window_to + _MARGIN))
-        return _respond(session, row.subject_id, from_us, to_us, timeline.Budget(points, queries))
+        area = timeline_lanes.area_of(row.cause)
+        return _respond(session, row.subject_id, from_us, to_us, timeline.Budget(points, queries), area)
 
 
 @router.get("/resources/{resource_id}/timeline", responses=_DOCUMENTED)
@@ -54,9 +55,9 @@ def get_resource_timeline(
     points: Points = 6_000,
     queries: Dots = 20_000,
 ) -> Response:
-    """A cgroup, or the cgroup of a process or DNS server; by default the newest ten minutes of its node's data."""
+    """A cgroup, the cgroup of a process or DNS server, or a node; by default the newest ten minutes of its node."""
     with organization_session(principal.organization_id) as session:
-        subject = inventory.owning_cgroup(session, resource_id)
+        subject = inventory.owning_subject(session, resource_id)
         if subject is None:
             if inventory.resource(session, resource_id) is None:
                 raise not_found("resource", resource_id)
@@ -69,11 +70,19 @@ def get_resource_timeline(
             )
         now_us = inventory.node_clock_us(session, subject.node_id) or subject.last_seen_us
         from_us, to_us = _window(from_, to, now_us - _DEFAULT_WINDOW_US, now_us)
-        return _respond(session, subject.id, from_us, to_us, timeline.Budget(points, queries))
+        area: timeline_lanes.Area | None = "kernel" if subject.kind == "node" else None
+        return _respond(session, subject.id, from_us, to_us, timeline.Budget(points, queries), area)
 
 
-def _respond(session: Session, cgroup_id: int, from_us: int, to_us: int, budget: timeline.Budget) -> Response:
-    tree = inventory.subject_tree(session, cgroup_id, from_us, to_us)
+def _respond(
+    session: Session,
+    subject_id: int,
+    from_us: int,
+    to_us: int,
+    budget: timeline.Budget,
+    area: timeline_lanes.Area | None,
+) -> Response:
+    tree = inventory.subject_tree(session, subject_id, from_us, to_us)
     if tree is None:
         raise Problem(
             404,
@@ -82,23 +91,13 @@ def _respond(session: Session, cgroup_id: int, from_us: int, to_us: int, budget:
             "The resource of this incident and its data have expired.",
             "The incident itself keeps its evidence; pin incidents whose data should stay.",
         )
-    content = timeline.build(session, tree, from_us, to_us, budget)
+    content = timeline.build(session, tree, from_us, to_us, budget, area)
     # Columns go straight from arrays to text (NaN becomes null); a model with 100,000 checked values would be slow.
     return Response(orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY), media_type="application/json")
 
 
 def _window(from_: str | None, to: str | None, default_from_us: int, default_to_us: int) -> tuple[int, int]:
-    try:
-        from_us = default_from_us if from_ is None else parse_us(from_)
-        to_us = default_to_us if to is None else parse_us(to)
-    except BadInstant as error:
-        raise Problem(422, "invalid-time", "Invalid time", str(error), "Use 2026-11-21T09:30:00Z.") from error
-    if not from_us < to_us <= from_us + MAX_WINDOW_US:
-        raise Problem(
-            422,
-            "invalid-window",
-            "Invalid window",
-            "`from` must lie before `to`, and at most 24 h before it.",
-            "Ask for a shorter window.",
-        )
+    from_us = default_from_us if from_ is None else asked.instant(from_)
+    to_us = default_to_us if to is None else asked.instant(to)
+    asked.check_window(from_us, to_us, MAX_WINDOW_US)
     return from_us, to_us

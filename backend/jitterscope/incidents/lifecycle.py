@@ -41,6 +41,21 @@ class Strength:
 
 
 @dataclass(frozen=True, slots=True)
+class Residue:
+    """What a verified fix left of a fault, as most of it as still counts as the same. Ratios 0..1."""
+
+    slow_ratio: float
+    throttled_ratio: float
+
+    def covers(self, found: Found) -> bool:
+        """Whether a finding shows no more than that."""
+        impact = found.impact
+        return (impact.slow_ratio or 0.0) <= self.slow_ratio and (
+            (impact.throttled_ratio or 0.0) <= self.throttled_ratio
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Known:
     """What is stored of one incident of the subject."""
 
@@ -52,6 +67,7 @@ class Known:
     last_us: int
     resolved_us: int | None
     strength: Strength
+    accepted: Residue | None = None
 
     @property
     def active(self) -> bool:
@@ -151,6 +167,8 @@ def decide(
         before = _reopenable(known, found)
         if before is None:
             changes.append(Open(found))
+        elif before.accepted is not None and before.accepted.covers(found):
+            continue
         elif before.resolved_us is not None and found.last_us > before.resolved_us:
             changes.append(Reopen(before, found))
     changes.extend(_superseded(known, hurting, refuted, window_start_us, taken))
@@ -160,11 +178,14 @@ def decide(
 
 
 def settle(known: Sequence[Known], clock_us: int, quiet_us: int) -> list[Resolve]:
-    """Active incidents whose node has `quiet_us` of newer data without the symptom. `clock_us`: newest data."""
+    """Active incidents whose node has `quiet_us` of newer data without the symptom. `clock_us`: newest data.
+
+    One whose fix is being measured waits for its verdict: that it is quiet is what is measured.
+    """
     return [
         Resolve(item, clock_us, f"No new symptom for {quiet_us // 1_000_000} s of data.")
         for item in known
-        if item.active and clock_us - item.last_us >= quiet_us
+        if item.active and item.state != "fix_applied" and clock_us - item.last_us >= quiet_us
     ]
 
 

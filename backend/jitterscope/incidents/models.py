@@ -8,8 +8,19 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, DateTime, ForeignKey, Identity, Integer, Text, func
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    ColumnElement,
+    DateTime,
+    ForeignKey,
+    Identity,
+    Integer,
+    Text,
+    cast,
+    func,
+)
+from sqlalchemy.dialects.postgresql import JSONB, JSONPATH
 from sqlalchemy.orm import Mapped, mapped_column
 
 from jitterscope.db import Base
@@ -50,8 +61,29 @@ class IncidentRow(Subject, Base):
     occurrences: Mapped[int] = mapped_column(Integer, default=1)
     pinned: Mapped[bool] = mapped_column(Boolean, default=False)
     finding: Mapped[dict[str, Any]] = mapped_column(JSONB)
+    # Fix id → {"at", "figures"}: what each fix was predicted to do while the incident was open.
+    predictions: Mapped[dict[str, Any]] = mapped_column(JSONB, default=dict)
+    # Changes of settings after this (data time) are fixes to verify.
+    baseline_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+    # The cgroup that took the subject's place after a rollout; the evidence is still the old one's.
+    successor_id: Mapped[int | None] = mapped_column(BigInteger)
+    # Other subjects that the trouble reached at the same time: SubjectRef, first_us, last_us, slow_queries, max_ms.
+    also_affected: Mapped[list[dict[str, Any]]] = mapped_column(JSONB, default=list)
     not_enough_data: Mapped[list[dict[str, Any]]] = mapped_column(JSONB, default=list)
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
+
+    @property
+    def lives_on(self) -> int:
+        """The resource that the fault is looked for on now."""
+        return self.subject_id if self.successor_id is None else self.successor_id
+
+
+# IncidentRow.lives_on in SQL.
+lives_on: ColumnElement[int] = func.coalesce(IncidentRow.successor_id, IncidentRow.subject_id)
+# Each resource that IncidentRow.also_affected lists, in SQL.
+reached_ids: ColumnElement[int] = cast(
+    func.jsonb_path_query(IncidentRow.also_affected, cast("$[*].resource_id", JSONPATH)), BigInteger
+)
 
 
 class TransitionRow(Base):

@@ -7,7 +7,9 @@ from datetime import timedelta
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
-from jitterscope.incidents.models import IncidentRow
+from jitterscope.incidents import verify_read
+from jitterscope.incidents.models import IncidentRow, lives_on, reached_ids
+from jitterscope.incidents.verification_models import VerificationRow
 from jitterscope.incidents.views import us_of
 from jitterscope.inventory import service as inventory
 from jitterscope.series.pins import PinnedWindow
@@ -24,6 +26,26 @@ def windows(session: Session) -> list[PinnedWindow]:
         tree = inventory.subject_tree(session, row.subject_id, from_us, to_us)
         if tree is None:
             continue
-        members = (tree.subject, tree.node, *tree.ancestors, *tree.processes, *tree.dns_servers, *tree.probes)
+        if tree.subject.id != tree.node.id:
+            tree = inventory.with_dns_neighbours(session, tree, from_us, to_us)
+        own = (tree.subject, tree.node, *tree.ancestors, *tree.processes, *tree.dns_servers, *tree.probes)
+        members = (*own, *tree.dns_paths, *tree.neighbours, *tree.workloads, *tree.cgroups)
         result.append(PinnedWindow(tuple(member.id for member in members), from_us, to_us))
+    return result + _compared(session)
+
+
+def _compared(session: Session) -> list[PinnedWindow]:
+    """What verifications without a verdict still have to compare with."""
+    result: list[PinnedWindow] = []
+    for row in session.scalars(select(VerificationRow).where(VerificationRow.state == "waiting")):
+        from_us, to_us = us_of(row.before_from), us_of(row.before_to)
+        tree = inventory.subject_tree(session, row.before_subject_id, from_us, to_us)
+        if tree is not None and from_us < to_us:
+            result.append(PinnedWindow(verify_read.members(tree), from_us, to_us))
     return result
+
+
+def subjects(session: Session) -> list[int]:
+    """Every resource that an incident is about, resolved ones too, and the neighbours that pinned windows show."""
+    about = session.scalars(select(IncidentRow.subject_id).union(select(lives_on), select(reached_ids)))
+    return [*about, *(identity for window in windows(session) for identity in window.resource_ids)]

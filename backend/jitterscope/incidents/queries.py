@@ -34,7 +34,8 @@ def incidents(
         if values:
             query = query.where(column.in_(values))
     if subject_id is not None:
-        query = query.where(IncidentRow.subject_id == subject_id)
+        also = IncidentRow.also_affected.contains([{"resource_id": subject_id}])
+        query = query.where(or_(IncidentRow.subject_id == subject_id, also))
     if text:
         columns = (IncidentRow.title, IncidentRow.subject_name, IncidentRow.subject_key, IncidentRow.subject_node,
                    IncidentRow.cause)  # fmt: skip

@@ -8,9 +8,13 @@ from typing import Literal
 from pydantic import Field
 
 from jitterscope.diagnosis.finding import Confidence, Evidence, Fix, Impact, NotEnoughData, Rival, Severity
+from jitterscope.incidents.verification_schemas import FixPrediction, Verification
 from jitterscope.kit.schema import Schema
 
-IncidentState = Literal["open", "acknowledged", "fix_applied", "verified", "resolved"]
+# Only verified and resolved are over; did_not_help and made_worse say how the last fix went.
+IncidentState = Literal[
+    "open", "acknowledged", "fix_applied", "did_not_help", "made_worse", "verified", "resolved"
+]  # fmt: skip
 
 
 class SubjectRef(Schema):
@@ -19,6 +23,15 @@ class SubjectRef(Schema):
     key: str
     name: str  # what people call it: "kube-system/coredns-7c9/coredns", or the cgroup path
     node: str
+
+
+class AffectedSubject(SubjectRef):
+    """Another subject with the same trouble at the same time: a part of the incident, not one of its own."""
+
+    first_at: datetime
+    last_at: datetime
+    slow_queries: int | None
+    max_ms: float | None
 
 
 class IncidentSummary(Schema):
@@ -32,6 +45,7 @@ class IncidentSummary(Schema):
     muted: bool
     muted_until: datetime | None  # only with muted; None: until unmuted
     subject: SubjectRef
+    also_affected: list[AffectedSubject]
     opened_at: datetime
     onset_at: datetime  # the first throttled query, before we knew
     last_seen_at: datetime
@@ -45,7 +59,8 @@ class Transition(Schema):
     actor: str  # "jitterscope" or a user's name
     action: Literal[
         "opened", "escalated", "acknowledged", "unacknowledged", "muted", "unmuted", "resolved", "reopened",
-        "reclassified", "fix_applied", "pinned", "unpinned", "noted",
+        "reclassified", "fix_applied", "fix_withdrawn", "verified", "did_not_help", "made_worse", "pinned", "unpinned",
+        "noted", "spread",
     ]  # fmt: skip
     detail: str | None
 
@@ -62,6 +77,20 @@ class Incident(IncidentSummary):
     references: list[str]
     history: list[Transition]
     pinned: bool
+    predictions: list[FixPrediction]  # by fix, as they were while the incident was open
+    verification: Verification | None  # of the newest fix that was applied
+
+
+class DiagnosisState(Schema):
+    """Of the cgroup or node that is diagnosed, `subject_id`; None where the resource belongs to none.
+
+    `diagnosed_until`: the end of the newest data that were looked at. `triggered_at`: when a collector last saw reason
+    for it. None: not within the last minutes.
+    """
+
+    subject_id: int | None
+    diagnosed_until: datetime | None
+    triggered_at: datetime | None
 
 
 class Risk(Schema):
@@ -160,6 +189,61 @@ class TimelineLimit(Schema):
     cpu_limit: float | None  # CPUs; None: no limit
 
 
+class TimelineConnections(Schema):
+    """Per-tick gauges of the subject's DNS servers, all together; of a point its highest tick. None: not measured."""
+
+    t_us: list[int]
+    step_us: int
+    connections: list[float | None]  # established from clients, accepted or not
+    idle: list[float | None]  # of these, without data for over 1 s
+    children: list[float | None]  # of a dnsmasq: one for each TCP connection
+    backlog: list[float | None]  # complete, but not accepted by the server
+    dropped: list[float | None]  # connection attempts dropped in the point's ticks
+    upstream: list[float | None]  # established to the servers that it asks
+    upstream_idle: list[float | None]
+
+
+class TimelineChildLimit(Schema):
+    from_us: int
+    limit: int
+
+
+class TimelineLine(Schema):
+    """Parallel to its lane's `t_us`; None where nothing is known. `hot`: what hurts when it is much."""
+
+    name: str
+    style: Literal["area", "line", "bars"]
+    hot: bool
+    values: list[float | None]
+
+
+class TimelineLaneLimit(Schema):
+    from_us: int
+    value: float | None  # in the lane's unit; None: no limit
+
+
+class TimelineLane(Schema):
+    """Lines of one unit on the picture's time axis; `t_us` need not be regular."""
+
+    id: str
+    title: str
+    unit: Literal["bytes", "1", "us", "cpu", "ratio"]
+    t_us: list[int]
+    step_us: int
+    lines: list[TimelineLine]
+    limits: list[TimelineLaneLimit]  # steps over time
+
+
+class TimelineMark(Schema):
+    """Something that happened; `kind` is the event's."""
+
+    from_us: int
+    to_us: int
+    label: str
+    kind: str
+    attributes: dict[str, str]
+
+
 class Timeline(Schema):
     """Everything the incident picture shows, on one time axis [from_us, to_us)."""
 
@@ -172,5 +256,10 @@ class Timeline(Schema):
     gc: list[TimelineSpan]
     queries: TimelineQueries
     rate: TimelineRate
+    connections: TimelineConnections | None  # None: no connections or children were measured here
+    child_limits: list[TimelineChildLimit]  # steps over time; the server serves no more TCP connections at once
+    errors: list[TimelineSpan]  # error lines of the servers; label: the kind
+    lanes: list[TimelineLane]  # what memory, the kernel and pod start are told by, first what matters most
+    marks: list[TimelineMark]  # sorted by time
     slow_threshold_us: int
     notes: list[str]  # what is not known here and what it would need

@@ -11,15 +11,18 @@ from sqlalchemy.orm import Session
 
 from jitterscope.diagnosis.engine import Diagnosis
 from jitterscope.diagnosis.finding import Found
-from jitterscope.incidents import lifecycle
+from jitterscope.incidents import lifecycle, predictions, residue, spread
 from jitterscope.incidents.lifecycle import Known, Strength
-from jitterscope.incidents.models import IncidentRow, RiskRow, WatchRow
+from jitterscope.incidents.models import IncidentRow, RiskRow, WatchRow, lives_on
 from jitterscope.incidents.schemas import SubjectRef
 from jitterscope.incidents.transitions import record
 from jitterscope.incidents.views import cause_title, time_of, us_of
 from jitterscope.settings import settings
 
 _LOCK_CLASS = 0x6A6469  # "jdi": our namespace of advisory locks
+
+
+_NEWS = lifecycle.Open | lifecycle.Update | lifecycle.Reopen | lifecycle.Reclassify
 
 
 def lock_subject(session: Session, subject_id: int) -> None:
@@ -37,17 +40,28 @@ def apply_diagnosis(
 
     `clock_us` is the newest data of the subject's node. A window older than one already applied is ignored.
     """
+    may_spread = spread.lock(session, subject.resource_id, diagnosis.findings)
     lock_subject(session, subject.resource_id)
     if not _advance(session, subject.resource_id, window[1]):
         return []
     rows = {row.id: row for row in _relevant(session, subject.resource_id)}
-    known = [_known(row) for row in rows.values()]
+    known = [_known(session, row) for row in rows.values()]
     changes = lifecycle.decide(known, diagnosis.findings, diagnosis.not_found, window[0])
     missing = [item.model_dump(mode="json") for item in diagnosis.not_enough_data]
-    changed = [
-        row for change in changes if (row := _apply(session, subject, change, rows, window, missing)) is not None
-    ]
-    still_known = [_known(row) for row in rows.values()]
+    changed = []
+    for change in changes:
+        if isinstance(change, lifecycle.Open | lifecycle.Reopen | lifecycle.Reclassify):
+            elsewhere, row = _elsewhere(session, subject, change, rows)
+            if elsewhere:
+                changed += [] if row is None else [row]
+                continue
+        row = _apply(session, subject, change, rows, window, missing)
+        changed += [] if row is None else [row]
+        if may_spread and row is not None and isinstance(change, _NEWS):
+            for follower in spread.followers(session, subject.resource_id, change.found):
+                spread.absorb(session, row, follower)
+                changed.append(follower)
+    still_known = [_known(session, row) for row in rows.values()]
     quiet_us = int(settings().incident_quiet_s * 1_000_000)
     for resolve in lifecycle.settle(still_known, clock_us, quiet_us):
         row = rows[resolve.incident.id]
@@ -55,6 +69,21 @@ def apply_diagnosis(
         record(session, row, "resolved", resolve.reason)
         changed.append(row)
     return changed
+
+
+def _elsewhere(
+    session: Session,
+    subject: SubjectRef,
+    change: lifecycle.Open | lifecycle.Reopen | lifecycle.Reclassify,
+    rows: dict[int, IncidentRow],
+) -> tuple[bool, IncidentRow | None]:
+    """Whether the finding belongs to an incident of another subject; that incident where it changed."""
+    host = spread.host_of(session, subject.resource_id, change.found)
+    if host is None:
+        return spread.is_told(session, subject.resource_id, change.found), None
+    if isinstance(change, lifecycle.Reclassify):
+        spread.merge(session, rows[change.incident.id], host)
+    return True, host if spread.join(session, host, subject, change.found) else None
 
 
 def _apply(
@@ -75,7 +104,7 @@ def _apply(
             row = rows[incident.id]
             _seen(row, found)
             if strongest:
-                _show(row, found, window, missing)
+                _show(row, subject, found, window, missing)
             if escalated_to is not None:
                 before, row.severity = row.severity, escalated_to
                 record(session, row, "escalated", f"From {before} to {escalated_to}.")
@@ -88,8 +117,9 @@ def _apply(
         case lifecycle.Reopen(incident, found):
             row = rows[incident.id]
             row.state, row.resolved_at = "open", None
+            row.baseline_at = time_of(found.onset_us)
             _seen(row, found)
-            _show(row, found, window, missing)
+            _show(row, subject, found, window, missing)
             row.severity = found.severity or row.severity
             record(session, row, "reopened", "The same symptom with the same cause is back within 24 h.")
             return row
@@ -99,7 +129,7 @@ def _apply(
             row.cause = found.cause
             row.severity = found.severity or row.severity
             _seen(row, found)
-            _show(row, found, window, missing)
+            _show(row, subject, found, window, missing)
             record(session, row, "reclassified", f"With more data this is not “{before}”: {reason}")
             return row
         case lifecycle.Supersede(incident, by_cause, reason):
@@ -124,13 +154,15 @@ def _new(
         severity=found.severity,
         state="open",
         muted=False,
+        also_affected=[],
         occurrences=1,
         pinned=False,
         onset_at=time_of(found.onset_us),
+        baseline_at=time_of(found.onset_us),
         opened_at=func.clock_timestamp(),
         last_seen_at=time_of(found.last_us),
     )
-    _show(row, found, window, missing)
+    _show(row, subject, found, window, missing)
     session.add(row)
     session.execute(delete(RiskRow).where(RiskRow.subject_id == subject.resource_id, RiskRow.cause == found.cause))
     session.flush()
@@ -138,8 +170,15 @@ def _new(
     return row
 
 
-def _show(row: IncidentRow, found: Found, window: tuple[int, int], missing: list[dict[str, object]]) -> None:
-    """Make this window's evidence what people see."""
+def _show(
+    row: IncidentRow, subject: SubjectRef, found: Found, window: tuple[int, int], missing: list[dict[str, object]]
+) -> None:
+    """Make this window's evidence what people see; where it is of the subject's successor, that is the subject now."""
+    if row.successor_id is not None:
+        for name, value in _subject_columns(subject).items():
+            setattr(row, name, value)
+        row.successor_id = None
+    predictions.keep(row, found, time_of(window[1]))
     row.title, row.confidence = found.title, found.confidence
     row.finding, row.not_enough_data = found.model_dump(mode="json"), missing
     row.window_from, row.window_to = time_of(window[0]), time_of(window[1])
@@ -193,11 +232,11 @@ def _advance(session: Session, subject_id: int, end_us: int) -> bool:
 
 def _relevant(session: Session, subject_id: int) -> Sequence[IncidentRow]:
     """Active incidents of the subject and those of the last day that could reopen."""
-    newest = select(func.max(IncidentRow.last_seen_at)).where(IncidentRow.subject_id == subject_id).scalar_subquery()
+    newest = select(func.max(IncidentRow.last_seen_at)).where(lives_on == subject_id).scalar_subquery()
     return session.scalars(
         select(IncidentRow)
         .where(
-            IncidentRow.subject_id == subject_id,
+            lives_on == subject_id,
             or_(IncidentRow.resolved_at.is_(None), IncidentRow.resolved_at >= newest - timedelta(days=2)),
         )
         .order_by(IncidentRow.id)
@@ -205,7 +244,7 @@ def _relevant(session: Session, subject_id: int) -> Sequence[IncidentRow]:
     ).all()
 
 
-def _known(row: IncidentRow) -> Known:
+def _known(session: Session, row: IncidentRow) -> Known:
     return Known(
         id=row.id,
         cause=row.cause,
@@ -215,6 +254,7 @@ def _known(row: IncidentRow) -> Known:
         last_us=us_of(row.last_seen_at),
         resolved_us=None if row.resolved_at is None else us_of(row.resolved_at),
         strength=Strength.of(Found.model_validate(row.finding)),
+        accepted=residue.of(session, row),
     )
 
 
@@ -231,9 +271,7 @@ def _subject_columns(subject: SubjectRef) -> dict[str, object]:
 def resolve_silent(session: Session, subject_id: int) -> list[IncidentRow]:
     """Close what is still active of a subject that is no longer stored, or has no data any more."""
     lock_subject(session, subject_id)
-    rows = session.scalars(
-        select(IncidentRow).where(IncidentRow.subject_id == subject_id, IncidentRow.resolved_at.is_(None))
-    ).all()
+    rows = session.scalars(select(IncidentRow).where(lives_on == subject_id, IncidentRow.resolved_at.is_(None))).all()
     for row in rows:
         row.state, row.resolved_at = "resolved", row.last_seen_at
         record(session, row, "resolved", "The resource is gone and its data have expired.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from sqlalchemy.orm import Session
@@ -17,6 +17,7 @@ from jitterscope.diagnosis.snapshot import (
     ResourceView,
     Snapshot,
 )
+from jitterscope.incidents import past_drops
 from jitterscope.incidents.schemas import SubjectRef
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.types import FactRow, ResourceRow, SubjectTree
@@ -28,6 +29,8 @@ from jitterscope.series.types import TICK_US, StoredDistribution, StoredEvent, S
 _REGIME_FACTS = frozenset({"cpu.quota_us", "cpu.period_us", "cpu.burst_us"})
 # Bounds what one diagnosis reads, whatever lives in the cgroup.
 _MAX_PROCESSES, _MAX_SERVERS, _MAX_PROBES, _MAX_ANCESTORS = 32, 8, 8, 8
+# Single queries of neighbours are compared hop by hop where something happens, which is at the window's end.
+_NEIGHBOUR_QUERIES_US = 60_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +42,9 @@ class Loaded:
     clock_us: int
 
 
-def load(session: Session, cgroup_id: int, window_us: int) -> Loaded | None:
-    """The newest `window_us` of a cgroup. None where there is no such cgroup, or no data of its node."""
-    subject = inventory.resource(session, cgroup_id)
+def load(session: Session, subject_id: int, window_us: int) -> Loaded | None:
+    """The newest `window_us` of a cgroup or a node. None where there is no such subject, or no data of its node."""
+    subject = inventory.resource(session, subject_id)
     if subject is None:
         return None
     clock_us = inventory.node_clock_us(session, subject.node_id)
@@ -49,30 +52,36 @@ def load(session: Session, cgroup_id: int, window_us: int) -> Loaded | None:
         return None
     end_us = clock_us - clock_us % TICK_US
     start_us = end_us - window_us + (window_us % TICK_US)
-    tree = inventory.subject_tree(session, cgroup_id, start_us, end_us)
+    tree = inventory.subject_tree(session, subject_id, start_us, end_us)
     if tree is None:
         return None
-    facts = inventory.facts(session, [cgroup_id], start_us, end_us)
-    start_us = _regime_start(facts.get(cgroup_id, ()), start_us)
+    if subject.kind != "node":
+        facts = inventory.facts(session, [subject_id], start_us, end_us)
+        start_us = _regime_start(facts.get(subject_id, ()), start_us)
+        tree = inventory.with_dns_neighbours(session, tree, start_us, end_us)
     ref = SubjectRef(resource_id=subject.id, kind=subject.kind, key=subject.key, name=subject.name, node=tree.node.name)
     return Loaded(read(session, tree, start_us, end_us), ref, clock_us)
 
 
 def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Snapshot:
-    """Everything stored of a tree in [start_us, end_us); both on the grid."""
-    tree = SubjectTree(
-        subject=tree.subject,
-        node=tree.node,
+    """Everything stored of a tree in [start_us, end_us); both on the grid. Of its workloads only facts."""
+    of_node = tree.subject.id == tree.node.id
+    tree = replace(
+        tree,
         ancestors=tree.ancestors[:_MAX_ANCESTORS],
-        processes=_latest(tree.processes, _MAX_PROCESSES),
+        # Those of a node are chosen already.
+        processes=tree.processes if of_node else _latest(tree.processes, _MAX_PROCESSES),
         dns_servers=_latest(tree.dns_servers, _MAX_SERVERS),
         probes=_latest(tree.probes, _MAX_PROBES),
     )
+    own = [row.id for row in tree.dns_servers]
+    others = [row.id for row in tree.neighbours]
     groups = {
-        "cgroup": [tree.subject.id, *(row.id for row in tree.ancestors)],
+        "cgroup": [row.id for row in (*(() if of_node else (tree.subject,)), *tree.ancestors, *tree.cgroups)],
         "node": [tree.node.id],
         "process": [row.id for row in tree.processes],
-        "dns_server": [row.id for row in tree.dns_servers],
+        "dns_server": [*own, *others],
+        "dns_path": [row.id for row in tree.dns_paths],
         "probe": [row.id for row in tree.probes],
     }
     values: dict[int, dict[str, FloatArray]] = {}
@@ -89,23 +98,35 @@ def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Sna
             found = series.read_distributions(session, ids, names, start_us, end_us)
             for (resource_id, name), stored in found.items():
                 histograms.setdefault(resource_id, {})[name] = _distribution(stored)
-    all_ids = [resource_id for ids in groups.values() for resource_id in ids]
+    measured = [resource_id for ids in groups.values() for resource_id in ids]
+    # A node's servers are looked at like neighbours: for who was hurt.
+    own, others = ([], [*own, *others]) if of_node else (own, others)
+    queries = series.read_queries(session, own, start_us, end_us) if own else {}
+    if others:
+        queries |= series.read_queries(session, others, max(start_us, end_us - _NEIGHBOUR_QUERIES_US), end_us)
     reader = _Reader(
         values,
         histograms,
-        inventory.facts(session, all_ids, start_us, end_us),
-        series.read_events(session, all_ids, start_us, end_us),
-        series.read_queries(session, groups["dns_server"], start_us, end_us) if groups["dns_server"] else {},
+        inventory.facts(session, [*measured, *(row.id for row in tree.workloads)], start_us, end_us),
+        series.read_events(session, measured, start_us, end_us),
+        queries,
     )
+    node = reader.view(tree.node)
+    if of_node:
+        node = replace(node, events=(*past_drops.before(session, tree.node.id, start_us), *node.events))
     return Snapshot(
         start_us=start_us,
         ticks=(end_us - start_us) // TICK_US,
-        subject=reader.view(tree.subject),
-        node=reader.view(tree.node),
+        subject=node if of_node else reader.view(tree.subject),
+        node=node,
         ancestors=tuple(map(reader.view, tree.ancestors)),
         processes=tuple(map(reader.view, tree.processes)),
         dns_servers=tuple(map(reader.view, tree.dns_servers)),
         probes=tuple(map(reader.view, tree.probes)),
+        dns_paths=tuple(map(reader.view, tree.dns_paths)),
+        neighbours=tuple(map(reader.view, tree.neighbours)),
+        workloads=tuple(map(reader.view, tree.workloads)),
+        cgroups=tuple(map(reader.view, tree.cgroups)),
         unavailable=MappingProxyType(unavailable_sources(session, tree.node.id)),
     )
 

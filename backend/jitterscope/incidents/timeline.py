@@ -1,4 +1,4 @@
-"""Everything the incident picture shows of a cgroup in a window: columns, within a budget of points."""
+"""Everything the incident picture shows of a cgroup or a node in a window: columns, within a budget of points."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from jitterscope.diagnosis.snapshot import FloatArray, IntArray
+from jitterscope.incidents import timeline_dns, timeline_lanes, timeline_marks
 from jitterscope.incidents.downsample import fold_max, fold_sum, median_per_tick, pick, runs
 from jitterscope.incidents.schemas import SubjectRef
 from jitterscope.incidents.snapshots import unavailable_sources
+from jitterscope.incidents.timeline_lanes import Area
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.types import FactRow, SubjectTree
 from jitterscope.series import service as series
@@ -21,6 +23,8 @@ from jitterscope.series.types import TICK_US, ZOOM_STEP_US, StoredQueries
 SLOW_US = 20_000  # dns_slow of the catalogue
 # 10 ms ticks exist around triggers only; wider windows would mix both.
 ZOOM_WINDOW_US = 30_000_000
+# A dozen lines of ticks: of more time they are neither read in time nor seen.
+LANES_WINDOW_US = 6 * 3600 * 1_000_000
 MAX_SPANS = 2_000
 _CPU = ("cpu_usage_us", "cpu_throttled_us", "cpu_throttled_periods")
 _RATE = ("dns_queries", "dns_slow", "dns_latency_max_us")
@@ -37,18 +41,29 @@ class Budget:
     queries: int
 
 
-def build(session: Session, tree: SubjectTree, from_us: int, to_us: int, budget: Budget) -> Columns:
-    """The content of schemas.Timeline; arrays are numpy, NaN stands for a missing tick."""
+def build(
+    session: Session, tree: SubjectTree, from_us: int, to_us: int, budget: Budget, area: Area | None = None
+) -> Columns:
+    """The content of schemas.Timeline; arrays are numpy, NaN stands for a missing tick. `area`: which lanes besides."""
+    of_node = tree.subject.id == tree.node.id
     server_ids = [row.id for row in tree.dns_servers]
-    cpu, throttled = _cpu(session, tree.subject.id, from_us, to_us, budget.points)
+    if to_us - from_us > LANES_WINDOW_US:
+        area = None
+    cpu, throttled = _cpu(session, tree.subject.id, from_us, to_us, budget.points, of_node)
     queries, stored_any = _queries(session, server_ids, from_us, to_us, budget.queries)
-    gc, gc_dropped = _gc(session, tree, from_us, to_us)
+    gc, gc_dropped = ([], 0) if of_node else _gc(session, tree, from_us, to_us)
+    marks, marks_dropped = timeline_marks.build(session, tree, area, from_us, to_us)
+    errors, errors_dropped = timeline_dns.errors(session, tree, from_us, to_us)
     subject = tree.subject
     notes = [f"{name}: {why}" for name, why in unavailable_sources(session, tree.node.id).items()]
     if server_ids and not stored_any:
         notes.append("Single queries are kept when they are slow and around triggers; this window has none.")
     if gc_dropped:
         notes.append(f"{gc_dropped} of the shortest GC cycles are left out; zoom in to see them.")
+    if errors_dropped:
+        notes.append(f"{errors_dropped} seconds with fewer error lines are left out; zoom in to see them.")
+    if marks_dropped:
+        notes.append(f"{marks_dropped} of the shortest events are left out; zoom in to see them.")
     return {
         "from_us": from_us,
         "to_us": to_us,
@@ -61,15 +76,22 @@ def build(session: Session, tree: SubjectTree, from_us: int, to_us: int, budget:
         "gc": gc,
         "queries": queries,
         "rate": _rate(session, server_ids, from_us, to_us, budget.points),
+        "connections": timeline_dns.connections(session, tree, from_us, to_us, budget.points),
+        "child_limits": timeline_dns.child_limits(session, tree, from_us, to_us),
+        "errors": errors,
+        "lanes": timeline_lanes.build(session, tree, area, from_us, to_us, budget.points),
+        "marks": marks,
         "slow_threshold_us": SLOW_US,
         "notes": notes,
     }
 
 
-def _cpu(session: Session, subject_id: int, from_us: int, to_us: int, points: int) -> tuple[Columns, list[Columns]]:
+def _cpu(
+    session: Session, subject_id: int, from_us: int, to_us: int, points: int, of_node: bool
+) -> tuple[Columns, list[Columns]]:
     step_us = TICK_US
     found: Mapping[tuple[int, str], FloatArray] = {}
-    if to_us - from_us <= ZOOM_WINDOW_US:
+    if to_us - from_us <= ZOOM_WINDOW_US and not of_node:
         found = series.read_series(session, [subject_id], _CPU, from_us, to_us, ZOOM_STEP_US)
         step_us = ZOOM_STEP_US
     if (subject_id, _CPU[0]) not in found:
@@ -78,6 +100,8 @@ def _cpu(session: Session, subject_id: int, from_us: int, to_us: int, points: in
     start_us = from_us - from_us % step_us
     ticks = -(-(to_us - start_us) // step_us)
     usage, throttled_us, periods = (found.get((subject_id, name), np.full(ticks, np.nan)) for name in _CPU)
+    if of_node and (host := timeline_lanes.host_cpu(session, subject_id, from_us, to_us)) is not None:
+        usage = host
     fold = max(1, -(-ticks // points))
     column = {
         "t_us": start_us + np.arange(-(-ticks // fold), dtype=np.int64) * (step_us * fold),

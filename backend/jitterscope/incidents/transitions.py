@@ -8,6 +8,7 @@ from jitterscope.audit import service as audit
 from jitterscope.db import after_commit
 from jitterscope.incidents.live import event_of, tell
 from jitterscope.incidents.models import IncidentRow, TransitionRow
+from jitterscope.incidents.verification_models import VerificationRow
 from jitterscope.incidents.views import muted_now, payload_of
 from jitterscope.notify.outbox import enqueue
 from jitterscope.notify.payload import ACTIONS
@@ -15,9 +16,17 @@ from jitterscope.tenancy.auth import Principal
 
 
 def record(
-    session: Session, row: IncidentRow, action: str, detail: str | None = None, principal: Principal | None = None
+    session: Session,
+    row: IncidentRow,
+    action: str,
+    detail: str | None = None,
+    principal: Principal | None = None,
+    verification: VerificationRow | None = None,
 ) -> TransitionRow:
-    """Write down what just happened to `row`, which already shows it. `principal` is None for the service itself."""
+    """Write down what just happened to `row`, which already shows it. `principal` is None for the service itself.
+
+    `verification` goes into notifications where the transition is about one.
+    """
     transition = TransitionRow(
         organization_id=row.organization_id,
         incident_id=row.id,
@@ -34,7 +43,7 @@ def record(
     else:
         audit.record(session, principal, name, target, facts)
     if action in ACTIONS and not muted_now(row):
-        enqueue(session, payload_of(row, transition))
+        enqueue(session, payload_of(row, transition, verification))
     event, organization_id = event_of(transition), row.organization_id
     after_commit(session, lambda: tell(organization_id, event))
     return transition

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 from jitterscope.diagnosis.finding import Found, NotEnoughData
 from jitterscope.diagnosis.registry import all_causes
+from jitterscope.incidents import predictions
 from jitterscope.incidents.models import IncidentRow, RiskRow, TransitionRow
-from jitterscope.incidents.schemas import Incident, IncidentSummary, Risk, SubjectRef, Transition
+from jitterscope.incidents.schemas import AffectedSubject, Incident, IncidentSummary, Risk, SubjectRef, Transition
+from jitterscope.incidents.verification_models import VerificationRow
+from jitterscope.incidents.verification_views import payload_verification, verification_of
 from jitterscope.notify.payload import (
     Payload,
     PayloadEvidence,
@@ -58,7 +62,9 @@ def summary_of(row: IncidentRow) -> IncidentSummary:
     return IncidentSummary.model_validate(_summary(row, Found.model_validate(row.finding)))
 
 
-def incident_of(row: IncidentRow, history: list[TransitionRow]) -> Incident:
+def incident_of(
+    row: IncidentRow, history: list[TransitionRow], verification: VerificationRow | None = None
+) -> Incident:
     found = Found.model_validate(row.finding)
     cause = all_causes().get(row.cause)
     return Incident.model_validate(
@@ -75,6 +81,8 @@ def incident_of(row: IncidentRow, history: list[TransitionRow]) -> Incident:
             "references": [] if cause is None else list(cause.references),
             "history": [Transition.model_validate(item) for item in _history(history)],
             "pinned": row.pinned,
+            "predictions": predictions.shown(row),
+            "verification": None if verification is None else verification_of(verification),
         }
     )
 
@@ -97,7 +105,7 @@ def risk_of(row: RiskRow) -> Risk:
     )
 
 
-def payload_of(row: IncidentRow, transition: TransitionRow) -> Payload:
+def payload_of(row: IncidentRow, transition: TransitionRow, verification: VerificationRow | None = None) -> Payload:
     """The notification of a transition, as the incident is after it."""
     found = Found.model_validate(row.finding)
     helpful = [fix for fix in found.fixes if fix.verdict != "cannot_help"]
@@ -133,6 +141,7 @@ def payload_of(row: IncidentRow, transition: TransitionRow) -> Payload:
                 "top_fix": None
                 if not helpful
                 else PayloadFix.model_validate({name: getattr(helpful[0], name) for name in PayloadFix.model_fields}),
+                "verification": None if verification is None else payload_verification(verification),
             }
         ),
     )
@@ -156,6 +165,7 @@ def _summary(row: IncidentRow, found: Found) -> dict[str, object]:
         "muted": muted,
         "muted_until": row.muted_until if muted else None,
         "subject": subject_of(row),
+        "also_affected": [_affected(one) for one in row.also_affected],
         "opened_at": row.opened_at,
         "onset_at": row.onset_at,
         "last_seen_at": row.last_seen_at,
@@ -163,6 +173,18 @@ def _summary(row: IncidentRow, found: Found) -> dict[str, object]:
         "occurrences": row.occurrences,
         "impact": found.impact,
     }
+
+
+def _affected(member: dict[str, Any]) -> AffectedSubject:
+    return AffectedSubject.model_validate(
+        {name: member[name] for name in SubjectRef.model_fields}
+        | {
+            "first_at": time_of(member["first_us"]),
+            "last_at": time_of(member["last_us"]),
+            "slow_queries": member["slow_queries"],
+            "max_ms": member["max_ms"],
+        }
+    )
 
 
 def _history(rows: list[TransitionRow]) -> list[dict[str, object]]:

@@ -13,10 +13,10 @@ from jitterscope.inventory import service as inventory
 
 
 def note_triggers(session: Session, triggers: Mapping[int, int]) -> list[int]:
-    """Note the newest trigger (µs) of each resource at its cgroup; the ids of those cgroups."""
+    """Note the newest trigger (µs) of each resource at its cgroup or its node; the ids of those subjects."""
     newest: dict[int, int] = {}
     for resource_id, at_us in triggers.items():
-        subject = inventory.owning_cgroup(session, resource_id)
+        subject = inventory.owning_subject(session, resource_id)
         if subject is not None:
             newest[subject.id] = max(at_us, newest.get(subject.id, 0))
     if newest:

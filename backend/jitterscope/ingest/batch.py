@@ -84,6 +84,22 @@ class QuerySpec:
 
 
 @dataclass(frozen=True, slots=True)
+class CaptureSpec:
+    """A capture of a resource; `payload` is packed for the database, the rest tells what is in it."""
+
+    resource: int
+    reason: str
+    start_us: int
+    end_us: int
+    rate_hz: float
+    samples: int
+    processes: int
+    cpus: int
+    lost_samples: int
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class TriggerSpec:
     resource: int
     reason: str
@@ -111,6 +127,7 @@ class ValidBatch:
     facts: list[FactSpec]
     events: list[EventSpec]
     queries: list[QuerySpec]
+    captures: list[CaptureSpec]
     triggers: list[TriggerSpec]
     sources: list[SourceSpec]
     # The earliest and latest start of anything partitioned by time; None where there is no such thing.

@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from jitterscope import db
+from jitterscope.captures import service as captures
 from jitterscope.events.publish import publish
 from jitterscope.ingest import triggers
 from jitterscope.ingest.batch import ValidBatch
@@ -82,7 +83,7 @@ def _store(session: Session, organization_id: int, batch: ValidBatch) -> bool:
     )  # fmt: skip
     _store_rest(session, organization_id, batch, ids.tolist())
     collectors.store_sources(session, organization_id, node_id, batch.sources)
-    is_first = collectors.seen(
+    change = collectors.seen(
         session,
         organization_id,
         node_id,
@@ -92,9 +93,11 @@ def _store(session: Session, organization_id: int, batch: ValidBatch) -> bool:
         delay_us=time.time_ns() // 1000 - batch.sealed_at_us,
         dropped_batches=batch.dropped_batches,
     )
-    if is_first:
+    if change == "first":
         # Whoever installs a collector is looking at the page that waits for this.
         db.after_commit(session, lambda: publish(organization_id, "first_data", node_id))
+    elif change == "back":
+        db.after_commit(session, lambda: publish(organization_id, "collector", node_id, state="receiving"))
     wanted = _triggers(batch, ids.tolist())
     resolve.mark_throttled(session, {one.resource_id: one.at_us for one in wanted if one.reason == "throttled"})
     triggers.enqueue(session, organization_id, wanted)
@@ -132,6 +135,17 @@ def _store_rest(session: Session, organization_id: int, batch: ValidBatch, ids: 
             for q in batch.queries
         ],
     )  # fmt: skip
+    captures.store(
+        session,
+        organization_id,
+        [
+            captures.NewCapture(
+                ids[c.resource], c.reason, c.start_us, c.end_us, c.rate_hz, c.samples, c.processes, c.cpus,
+                c.lost_samples, c.payload,
+            )
+            for c in batch.captures
+        ],
+    )  # fmt: skip
     facts.store(
         session,
         organization_id,
@@ -141,5 +155,3 @@ def _store_rest(session: Session, organization_id: int, batch: ValidBatch, ids: 
 
 def _triggers(batch: ValidBatch, ids: list[int]) -> list[triggers.Trigger]:
     return [triggers.Trigger(ids[one.resource], one.reason, one.at_us) for one in batch.triggers]
-
-

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from jitterscope.cache import ValkeyError, valkey
 from jitterscope.db import after_commit
+from jitterscope.incidents import waiting
 from jitterscope.incidents.watches import note_triggers
 from jitterscope.worker import send
 
@@ -42,8 +43,10 @@ def _queue(organization_id: int, triggers: list[Trigger]) -> None:
     for trigger in triggers:
         key = f"jitterscope:diagnose:{organization_id}:{trigger.resource_id}"
         try:
+            if waiting.held(organization_id, trigger.resource_id, trigger.reason):
+                continue
             delay_s = _delay_s(key)
-            if delay_s is None:
+            if delay_s is None or not waiting.enter(organization_id, trigger.resource_id):
                 continue
             send(
                 TASK,

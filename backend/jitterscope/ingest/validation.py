@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jitterscope.ingest import limits
+from jitterscope.ingest import limits, validation_captures
 from jitterscope.ingest.batch import (
     Block,
     EventSpec,
@@ -70,11 +70,13 @@ def validate(batch: pb.Batch, now_us: int, oldest_us: int) -> ValidBatch:
     at_most(len(batch.queries), limits.MAX_QUERY_BLOCKS, "query blocks")
     at_most(len(batch.triggers), limits.MAX_TRIGGERS, "triggers")
     at_most(len(batch.sources), limits.MAX_SOURCES, "sources")
+    at_most(len(batch.captures), limits.MAX_CAPTURES, "captures")
     blocks = [_block(block, bits, clock) for block in batch.blocks]
     histograms = [_histogram(block, bits, clock) for block in batch.distributions]
     facts = [_fact(fact, len(resources), clock) for fact in batch.facts]
     events = [_event(event, len(resources), clock) for event in batch.events]
     queries = [_queries(block, resources, clock) for block in batch.queries]
+    captures = [validation_captures.validate(one, len(resources), clock) for one in batch.captures]
     return ValidBatch(
         spool_id=batch.spool_id,
         sequence=batch.sequence,
@@ -87,6 +89,7 @@ def validate(batch: pb.Batch, now_us: int, oldest_us: int) -> ValidBatch:
         facts=facts,
         events=events,
         queries=queries,
+        captures=captures,
         triggers=[_trigger(trigger, len(resources), clock) for trigger in batch.triggers],
         sources=_sources(batch),
         first_us=clock.first_us,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from datetime import datetime, timedelta
+from typing import Literal, Protocol
 
 from sqlalchemy import bindparam, text
 from sqlalchemy.dialects.postgresql import ARRAY, TEXT
@@ -25,9 +26,15 @@ class SourceSpec(Protocol):
     def needs(self) -> str: ...
 
 
+# Without a batch for so long a collector is silent; it sends one every two seconds.
+SILENT = timedelta(seconds=15)
+# Whoever was silent for longer than this was told of long ago.
+_TELL_WITHIN = timedelta(minutes=10)
+
 # A batch that comes late (a spool being emptied) must not turn the clock back.
 _SEEN = text(
     """
+    WITH before AS (SELECT last_seen_at FROM collectors WHERE node_id = :node)
     INSERT INTO collectors (node_id, organization_id, version, spool_id, sealed_at_us, delay_us, dropped_batches)
     VALUES (:node, :organization, :version, :spool, :sealed, :delay, :dropped)
     ON CONFLICT (node_id) DO UPDATE SET last_seen_at = now(), batches = collectors.batches + 1,
@@ -35,7 +42,7 @@ _SEEN = text(
                        ELSE collectors.version END,
         spool_id = excluded.spool_id, dropped_batches = excluded.dropped_batches, delay_us = excluded.delay_us,
         sealed_at_us = greatest(collectors.sealed_at_us, excluded.sealed_at_us)
-    RETURNING batches
+    RETURNING batches, (SELECT last_seen_at FROM before) < now() - CAST(:silent AS interval) AS came_back
     """
 )
 
@@ -60,19 +67,31 @@ def seen(
     sealed_at_us: int,
     delay_us: int,
     dropped_batches: int,
-) -> bool:
-    """Note a batch of the collector on a node; whether it is the node's first one.
+) -> Literal["first", "back"] | None:
+    """Note a batch of the collector on a node; whether it is the node's first one, or the first after a silence.
 
     `delay_us` is from sealing to arrival, as far as clocks agree.
     """
-    batches: int = session.execute(
+    row = session.execute(
         _SEEN,
         {
             "node": node_id, "organization": organization_id, "version": version, "spool": spool_id,
-            "sealed": sealed_at_us, "delay": delay_us, "dropped": dropped_batches,
+            "sealed": sealed_at_us, "delay": delay_us, "dropped": dropped_batches, "silent": SILENT,
         },
-    ).scalar_one()  # fmt: skip
-    return batches == 1
+    ).one()  # fmt: skip
+    return "first" if row.batches == 1 else "back" if row.came_back else None
+
+
+def fell_silent(session: Session) -> dict[int, datetime]:
+    """Nodes whose collectors fell silent within the last minutes, and when each was last seen."""
+    rows = session.execute(
+        text(
+            "SELECT node_id, last_seen_at FROM collectors WHERE last_seen_at < now() - CAST(:silent AS interval) "
+            "AND last_seen_at > now() - CAST(:within AS interval)"
+        ),
+        {"silent": SILENT, "within": _TELL_WITHIN},
+    )
+    return {row.node_id: row.last_seen_at for row in rows}
 
 
 def store_sources(session: Session, organization_id: int, node_id: int, sources: Sequence[SourceSpec]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Annotated
 
 import numpy as np
@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from jitterscope import db
 from jitterscope.errors import Problem, not_found
 from jitterscope.inventory import facts, overview, service
+from jitterscope.inventory.collectors import SILENT
 from jitterscope.inventory.models import Collector, Resource
 from jitterscope.inventory.schemas import (
     CollectorItem,
@@ -35,7 +36,6 @@ router = APIRouter(tags=["inventory"])
 
 ReadResources = Annotated[Principal, Depends(require("resources:read"))]
 ReadCollectors = Annotated[Principal, Depends(require("collectors:read"))]
-_SILENT = timedelta(seconds=15)
 _MINUTE_US = 60_000_000
 _FOREVER_US = 2**62
 
@@ -47,16 +47,16 @@ def list_resources(
     search: Annotated[str | None, Query(max_length=200, description="Part of the name or key")] = None,
     node: Annotated[int | None, Query(description="Resource id of a node")] = None,
     throttled: Annotated[bool, Query(description="Only those throttled in the last 15 minutes")] = False,
-    active: Annotated[bool, Query(description="Only those seen in the last 5 minutes")] = False,
+    gone: Annotated[bool, Query(description="Also those not seen in the last 5 minutes")] = False,
     cursor: str | None = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Page[ResourceItem]:
-    """Resources by name, with limits and what they used in the last minute."""
+    """Resources by name, with limits and what they used in the last minute. Those that are gone only on request."""
     after_id = _cursor(cursor)
     with db.organization_session(principal.organization_id) as session:
         rows = overview.find(
             session, kind=kind, search=(search or "").replace("\0", "") or None, node_id=node, throttled=throttled,
-            active=active, after_id=after_id, limit=limit + 1,
+            gone=gone, after_id=after_id, limit=limit + 1,
         )  # fmt: skip
         found = overview.items(session, rows[:limit], _now_us())
     return Page(items=found, next_cursor=cursors.encode(rows[limit - 1].id) if len(rows) > limit else None)
@@ -102,7 +102,7 @@ def _collector(session: Session, collector: Collector, node: Resource) -> Collec
     lateness = ticks.get((node.id, "collector_lateness_us"))
     cpu = ticks.get((node.id, "collector_cpu_us"))
     memory = ticks.get((node.id, "collector_rss_bytes"))
-    silent = collector.last_seen_at < datetime.now(UTC) - _SILENT
+    silent = collector.last_seen_at < datetime.now(UTC) - SILENT
     return CollectorItem(
         node=overview.ref(node),
         version=collector.version,

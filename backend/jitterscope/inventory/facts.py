@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import bindparam, text
-from sqlalchemy.dialects.postgresql import ARRAY, BIGINT, TEXT
+from sqlalchemy.dialects.postgresql import ARRAY, BIGINT, BOOLEAN, TEXT
 from sqlalchemy.orm import Session
 
 from jitterscope.inventory.types import FactRow
@@ -16,8 +16,8 @@ _STORE = text(
     """
     INSERT INTO facts (organization_id, resource_id, name, since_us, value)
     SELECT :organization, seen.resource_id, seen.name, seen.since_us, seen.value
-      FROM unnest(:resources, :names, :times, :values) AS seen (resource_id, name, since_us, value)
-     WHERE seen.value IS DISTINCT FROM (
+      FROM unnest(:resources, :names, :times, :values, :later) AS seen (resource_id, name, since_us, value, later)
+     WHERE seen.later OR seen.value IS DISTINCT FROM (
            SELECT f.value FROM facts f WHERE f.resource_id = seen.resource_id AND f.name = seen.name
               AND f.since_us <= seen.since_us ORDER BY f.since_us DESC LIMIT 1)
      ORDER BY seen.resource_id, seen.name, seen.since_us
@@ -27,6 +27,7 @@ _STORE = text(
 ).bindparams(
     bindparam("resources", type_=ARRAY(BIGINT)), bindparam("names", type_=ARRAY(TEXT)),
     bindparam("times", type_=ARRAY(BIGINT)), bindparam("values", type_=ARRAY(TEXT)),
+    bindparam("later", type_=ARRAY(BOOLEAN)),
 )  # fmt: skip
 
 _IN_EFFECT = text(
@@ -70,8 +71,12 @@ def store(session: Session, organization_id: int, observations: Iterable[Observa
     """Keep what changed, and rename the resources that the changes name anew."""
     unique: dict[tuple[int, str, int], str] = {}
     newest: dict[tuple[int, str], str] = {}
+    # A later change within the batch is one whatever is stored: there and back again ends where it was.
+    later: list[bool] = []
     for one in sorted(observations, key=lambda item: item.observed_at_us):
         if newest.get((one.resource_id, one.name)) != one.value:
+            if (one.resource_id, one.name, one.observed_at_us) not in unique:
+                later.append((one.resource_id, one.name) in newest)
             unique[one.resource_id, one.name, one.observed_at_us] = one.value
             newest[one.resource_id, one.name] = one.value
     if not unique:
@@ -81,6 +86,7 @@ def store(session: Session, organization_id: int, observations: Iterable[Observa
         {
             "organization": organization_id, "resources": [key[0] for key in unique],
             "names": [key[1] for key in unique], "times": [key[2] for key in unique], "values": list(unique.values()),
+            "later": later,
         },
     )  # fmt: skip
     naming = {key[0] for key in unique if key[1] in _NAMING}

@@ -35,7 +35,7 @@ def find(
     search: str | None,
     node_id: int | None,
     throttled: bool,
-    active: bool,
+    gone: bool,
     after_id: int | None,
     limit: int,
 ) -> list[Resource]:
@@ -51,7 +51,7 @@ def find(
         query = query.where(or_(Resource.node_id == node_id, Resource.id == node_id))
     if throttled:
         query = query.where(Resource.throttled_at > now - THROTTLED)
-    if active:
+    if not gone:
         query = query.where(Resource.last_seen_at > now - ACTIVE)
     if after_id is not None:
         last = select(Resource.name, Resource.id).where(Resource.id == after_id).subquery()

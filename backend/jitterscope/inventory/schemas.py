@@ -33,7 +33,7 @@ class ResourceItem(ResourceRef):
     parent_id: int | None
     first_seen_at: datetime
     last_seen_at: datetime
-    active: bool = Field(description="Seen in the last five minutes")
+    active: bool = Field(description="Seen in the last five minutes; if not, it is gone since last_seen_at")
     throttled: bool = Field(description="Throttled in the last fifteen minutes")
     throttled_at: datetime | None
     cpu_limit: float | None = Field(description="CPUs; None: no limit, or unknown")

@@ -9,9 +9,12 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
-from jitterscope.inventory import collectors, tree
+from jitterscope.inventory import collectors, dns_asked, dns_servers, neighbours, nodes, tree
 from jitterscope.inventory import facts as fact_store
+from jitterscope.inventory import successors as rollouts
 from jitterscope.inventory.types import FactRow, ResourceKind, ResourceRow, SourceRow, SubjectTree
+
+_ALWAYS_US = 2**62
 
 
 def resource(session: Session, resource_id: int) -> ResourceRow | None:
@@ -35,20 +38,68 @@ def ancestors(session: Session, resource_id: int) -> list[ResourceRow]:
 
 
 def owning_cgroup(session: Session, resource_id: int) -> ResourceRow | None:
-    """The resource itself where it is a cgroup, else its nearest cgroup ancestor: what a trigger is diagnosed on."""
+    """The resource itself where it is a cgroup, else its nearest cgroup ancestor."""
     own = resource(session, resource_id)
     candidates = [] if own is None else [own, *ancestors(session, resource_id)]
     return next((one for one in candidates if one.kind == "cgroup"), None)
 
 
+def owning_subject(session: Session, resource_id: int) -> ResourceRow | None:
+    """What a trigger is diagnosed on: the owning cgroup, or the node where the trigger is its own."""
+    own = resource(session, resource_id)
+    return own if own is not None and own.kind == "node" else owning_cgroup(session, resource_id)
+
+
 def subject_tree(
-    session: Session, cgroup_id: int, from_us: int | None = None, to_us: int | None = None
+    session: Session, subject_id: int, from_us: int | None = None, to_us: int | None = None
 ) -> SubjectTree | None:
     """A cgroup and its neighbours: ancestor cgroups, processes and DNS servers below it, probes of those servers.
+    Of a node: its DNS servers, processes, and the cgroups that events of the window name.
 
-    With a window, processes and servers that were not seen in it are left out. None where there is no such cgroup.
+    With a window, processes and servers that were not seen in it are left out. None where there is no such subject.
     """
-    return tree.subject_tree(session, cgroup_id, from_us, to_us)
+    found = tree.subject_tree(session, subject_id, from_us, to_us)
+    if found is not None:
+        return found
+    return nodes.tree(session, subject_id, 0 if from_us is None else from_us, _ALWAYS_US if to_us is None else to_us)
+
+
+def with_dns_neighbours(session: Session, found: SubjectTree, from_us: int, to_us: int) -> SubjectTree:
+    """The tree with clients of its DNS servers, the node's other DNS servers (those it asks or is asked by first) and
+    cgroups whose resolv.conf is known; bounded. Unchanged where no DNS server is in the tree."""
+    return neighbours.added(session, found, from_us, to_us)
+
+
+def nodes_seen(session: Session, after_us: int) -> list[int]:
+    """Nodes that sent data after a time, by id."""
+    return nodes.seen(session, after_us)
+
+
+def dns_cgroups(session: Session, seen_after_us: int) -> list[int]:
+    """Cgroups that DNS servers live in which were seen after a time, by id."""
+    return dns_servers.cgroups(session, seen_after_us)
+
+
+def dns_cgroups_at(session: Session, cgroup_id: int, upstream: str, from_us: int, to_us: int) -> set[int]:
+    """Cgroups, on whatever node, of the DNS servers that answer when a cgroup asks `upstream`, an ADDRESS:PORT."""
+    return dns_asked.cgroups_at(session, cgroup_id, upstream, from_us, to_us)
+
+
+def dns_nodes(session: Session, from_us: int, to_us: int) -> list[ResourceRow]:
+    """Nodes with DNS servers seen in a window, those with the most servers first."""
+    return dns_servers.nodes(session, from_us, to_us)
+
+
+def of_kind_on_node(
+    session: Session, node_id: int, kind: ResourceKind, from_us: int, to_us: int, limit: int
+) -> list[ResourceRow]:
+    """Resources of a kind on a node that were seen in a window; the latest seen where there are more than `limit`."""
+    return dns_servers.on_node(session, node_id, kind, from_us, to_us, limit)
+
+
+def asking_cgroups(session: Session, node_id: int, from_us: int, to_us: int, limit: int) -> list[ResourceRow]:
+    """Cgroups of a node whose resolv.conf is known, seen in a window; the latest seen where there are too many."""
+    return dns_servers.asking(session, node_id, from_us, to_us, limit)
 
 
 def facts(
@@ -59,6 +110,11 @@ def facts(
     A fact first observed after `from_us` (the collector had just started) is among the changes.
     """
     return fact_store.in_effect(session, resource_ids, from_us, to_us)
+
+
+def successors(session: Session, cgroup_id: int, after_us: int) -> list[ResourceRow]:
+    """Cgroups of the same workload (namespace, controller, container) first seen after `after_us`; likeliest first."""
+    return rollouts.successors(session, cgroup_id, after_us)
 
 
 def node_clock_us(session: Session, node_id: int) -> int | None:

@@ -13,7 +13,7 @@ from jitterscope.inventory.types import ResourceKind, ResourceRow, SubjectTree
 
 COLUMNS = "id, kind, key, name, parent_id, node_id, first_seen_at, last_seen_at"
 # A resource's last_seen_at moves once a minute.
-_SEEN_SLACK_US = 120_000_000
+SEEN_SLACK_US = 120_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _BY_ID = text(f"SELECT {COLUMNS} FROM resources WHERE id = ANY(:ids)").bindparams(  # noqa: S608
@@ -110,5 +110,5 @@ def _of_kind(rows: Iterable[ResourceRow], kind: ResourceKind) -> tuple[ResourceR
 
 def _seen_in(row: ResourceRow, from_us: int | None, to_us: int | None) -> bool:
     # first_seen_us is when a batch first named it, which can be after the ticks in that batch.
-    after = from_us is None or row.last_seen_us + _SEEN_SLACK_US >= from_us
-    return after and (to_us is None or row.first_seen_us - _SEEN_SLACK_US < to_us)
+    after = from_us is None or row.last_seen_us + SEEN_SLACK_US >= from_us
+    return after and (to_us is None or row.first_seen_us - SEEN_SLACK_US < to_us)

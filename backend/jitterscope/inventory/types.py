@@ -36,7 +36,11 @@ class FactRow:
 
 @dataclass(frozen=True, slots=True)
 class SubjectTree:
-    """A cgroup with everything that a diagnosis of it looks at. `ancestors` runs from its parent cgroup upwards."""
+    """A cgroup, or a node, with everything that a diagnosis of it looks at. `ancestors` runs from its parent cgroup
+    upwards. `cgroups` are filled for a node only.
+
+    `dns_paths`, `neighbours` and `workloads` are filled by `service.with_dns_neighbours` only.
+    """
 
     subject: ResourceRow
     node: ResourceRow
@@ -44,6 +48,10 @@ class SubjectTree:
     processes: tuple[ResourceRow, ...] = ()
     dns_servers: tuple[ResourceRow, ...] = ()
     probes: tuple[ResourceRow, ...] = ()
+    dns_paths: tuple[ResourceRow, ...] = ()
+    neighbours: tuple[ResourceRow, ...] = ()
+    workloads: tuple[ResourceRow, ...] = ()
+    cgroups: tuple[ResourceRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

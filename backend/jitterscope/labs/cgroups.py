@@ -5,6 +5,7 @@ They are removed when the lab ends, and a later lab removes those of labs that w
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import signal
@@ -13,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 from jitterscope.labs.errors import LabError
 
@@ -52,6 +55,19 @@ class Hierarchies:
         return list(dict.fromkeys(root / name for root in self.roots.values()))
 
 
+_runs = itertools.count(1)
+
+
+class LabRun:
+    """Names for the cgroups of one run: to the product, those of each run of this process are other workloads."""
+
+    def __init__(self, hierarchies: Hierarchies) -> None:
+        self._hierarchies, self._number = hierarchies, next(_runs)
+
+    def cgroup(self, name: str) -> LabCgroup:
+        return LabCgroup(self._hierarchies, f"{name}-{self._number}")
+
+
 class LabCgroup:
     """One cgroup below the lab's own. `key` is its path below the hierarchy root, as the collector names it."""
 
@@ -61,16 +77,17 @@ class LabCgroup:
         self._name = f"{self._top}/{name}"
         self.key = f"/{self._name}"
 
-    def create(self) -> None:
-        """Make it in every hierarchy. Raises LabError where that is not allowed."""
+    def create(self, *, preferred: bool = True) -> None:
+        """Make it in every hierarchy; `preferred`: the CPU is its own first. Raises LabError where that may not be."""
         try:
             for root in self._hierarchies.roots.values():
                 self._delegate(root)
                 (root / self._top).mkdir(exist_ok=True)
                 self._delegate(root / self._top)
                 (root / self._name).mkdir(exist_ok=True)
-                self._prefer(root / self._top)
-                self._prefer(root / self._name)
+                if preferred:
+                    self._prefer(root / self._top)
+                    self._prefer(root / self._name)
         except OSError as error:
             raise LabError(f"Cannot make cgroups ({error}): run the lab as root, with cgroups writable.") from error
 
@@ -121,6 +138,36 @@ class LabCgroup:
                 "Quota and period must be at least 1000, the period at most 1000000, the burst at most the quota."
             ) from error
 
+    def allow_realtime(self, ratio: float) -> None:
+        """Let its threads take real-time priority, for that share of each CPU: a v1 cgroup has none of its own.
+
+        Linux, Documentation/scheduler/sched-rt-group.rst. Without it, or where none is left, they go without.
+        """
+        for folder in (self._cpu.parent, self._cpu):
+            period, runtime = folder / "cpu.rt_period_us", folder / "cpu.rt_runtime_us"
+            with suppress(OSError):
+                if runtime.exists():
+                    runtime.write_text(str(round(int(period.read_text()) * ratio)))
+
+    @property
+    def memory(self) -> Path:
+        """The folder that has the memory controller's files."""
+        return self._hierarchies.roots["" if self._hierarchies.version == 2 else "memory"] / self._name
+
+    @property
+    def version(self) -> int:
+        return self._hierarchies.version
+
+    def limit_memory(self, limit_bytes: int) -> None:
+        """Set the memory limit, without swap where that is counted. Raises LabError where the kernel refuses it."""
+        files = ("memory.max", "memory.swap.max") if self.version == 2 else ("memory.limit_in_bytes",)
+        try:
+            for name, value in zip(files, (limit_bytes, 0), strict=False):
+                if name != "memory.swap.max" or (self.memory / name).exists():
+                    (self.memory / name).write_text(str(value))
+        except OSError as error:
+            raise LabError(f"The kernel refuses a memory limit of {limit_bytes} bytes: {error}") from error
+
     def remove(self) -> None:
         """End what still runs in it, then remove it and its parent. Safe to call twice."""
         for folder in self._hierarchies.folders(self._top):
@@ -140,10 +187,13 @@ def remove_stale(hierarchies: Hierarchies) -> list[str]:
 
 
 def _is_owner(pid: int, folder: Path) -> bool:
-    """Whether process `pid` is older than the folder: otherwise the number belongs to somebody else by now."""
+    """Whether process `pid` is older than the folder: otherwise the number belongs to somebody else by now.
+
+    Times of /proc/PID itself would not tell: they change whenever the kernel drops its cache of names.
+    """
     try:
-        return Path(f"/proc/{pid}").stat().st_ctime <= folder.stat().st_ctime + 1
-    except OSError:
+        return psutil.Process(pid).create_time() <= folder.stat().st_ctime + 1
+    except (psutil.Error, OSError):
         return False
 
 

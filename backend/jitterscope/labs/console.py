@@ -8,8 +8,10 @@ from typing import NoReturn
 
 import typer
 
+Say = Callable[[str], None]
 
-def progress() -> Callable[[str], None]:
+
+def progress() -> Say:
     """A function that prints a line of progress."""
     started = time.monotonic()
 

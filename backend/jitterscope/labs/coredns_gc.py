@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import subprocess
 import sys
 import time
@@ -11,18 +10,20 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from jitterscope.labs import load, processes
-from jitterscope.labs.cgroups import Hierarchies, LabCgroup, remove_stale
-from jitterscope.labs.coredns import CoreDns
+from jitterscope.labs.cgroups import Hierarchies, LabCgroup, LabRun, remove_stale
+from jitterscope.labs.console import Say
+from jitterscope.labs.coredns import WIDE_NAMES, CoreDns
 from jitterscope.labs.errors import LabError
 from jitterscope.labs.figures import TICK_US, Figures, first_throttled_query_us, measured
 from jitterscope.labs.load import Load, LoadResult
+from jitterscope.labs.pace import check_pace, tick_after
 from jitterscope.labs.variants import Parameters, Variant, settle
 
-Say = Callable[[str], None]
 _SETTLE_S = 2.0  # queries before the measured window, so that nothing in it is a first time
 _LEAD_S = 1.5  # for the driver to start
-_runs = itertools.count(1)
 _BURNER = Path(__file__).with_name("burner.py")
 
 
@@ -36,6 +37,7 @@ class Run:
     figures: Figures
     first_throttled_query_us: int | None
     load: LoadResult
+    others_cpus: float  # what everything else on this machine used meanwhile, clients and product included
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Bench:
     @property
     def server_key(self) -> str:
         """How the product names the DNS server."""
-        return f"{self.server.address}:{self.server.port}"
+        return self.server.key
 
 
 @contextmanager
@@ -61,15 +63,14 @@ def bench(variant: Variant, parameters: Parameters, folder: Path, say: Say) -> I
     hierarchies = Hierarchies.of_this_machine()
     for name in remove_stale(hierarchies):
         say(f"Removed the cgroup {name} of a lab that was killed")
-    # A name of its own for each run of this process: to the product, each is another workload.
-    cgroup, clients = LabCgroup(hierarchies, f"coredns-{next(_runs)}"), LabCgroup(hierarchies, "clients")
+    cgroup, clients = LabRun(hierarchies).cgroup("coredns"), LabCgroup(hierarchies, "clients")
     with ExitStack() as stack:
         stack.callback(cgroup.remove)
         cgroup.create()
         clients.create()
         say(f"Starting CoreDNS with {parameters.records:,} names in {cgroup.key}")
         server = CoreDns(folder, cgroup, parameters.records, parameters.rewrites, _environment(parameters))
-        server.start()
+        server.start(WIDE_NAMES[0])
         stack.callback(server.stop)
         stack.callback(_unlimit, cgroup)
         yield Bench(server, cgroup, clients, folder, variant, parameters)
@@ -78,19 +79,60 @@ def bench(variant: Variant, parameters: Parameters, folder: Path, say: Say) -> I
 def run(made: Bench, say: Say) -> Run:
     """Set the limit, send the load, measure. Raises LabError where the server dies or the driver cannot keep up."""
     parameters = _calibrate(made, say)
+    _limit(made, parameters, say)
+    with _burner(made, parameters):
+        from_us = tick_after(time.time() + _LEAD_S + _SETTLE_S)
+        to_us = from_us + round(parameters.seconds * 1e6 / TICK_US) * TICK_US
+        before, began = _busy_s(), time.monotonic()
+        result = _drive(made, _load_of(parameters), from_us - int(_SETTLE_S * 1e6), to_us)
+        busy_cpus = (_busy_s() - before) / (time.monotonic() - began)
+    if not made.server.is_running():
+        raise LabError("CoreDNS ended during the run.")
+    check_pace(result, say)
+    figures = measured(result, made.server.gc_cycles, from_us, to_us, parameters.period_us)
+    others_cpus = max(0.0, busy_cpus - (figures.cpu_mean or 0.0))
+    return Run(parameters, from_us, to_us, figures, first_throttled_query_us(result), result, others_cpus)
+
+
+def _busy_s() -> float:
+    """CPU time that the whole machine has used since it started."""
+    times = psutil.cpu_times()
+    return float(sum(times) - times.idle - getattr(times, "iowait", 0.0) - getattr(times, "guest", 0.0))
+
+
+@contextmanager
+def loaded(made: Bench, say: Say) -> Iterator[Callable[[], bool]]:
+    """Set the limit and send the load without measuring, for `seconds` of the parameters or until the context ends.
+
+    Gives a function that says whether the load still goes on; it raises LabError where the server or the driver died.
+    """
+    parameters = _calibrate(made, say)
+    _limit(made, parameters, say)
+    start_us = tick_after(time.time() + _LEAD_S)
+    out, shape = made.folder / "load.bin", _load_of(parameters)
+    with (
+        _burner(made, parameters),
+        load.start(made.server, shape, parameters.seconds, start_us, made.cgroup, made.clients, out) as driver,
+    ):
+
+        def goes_on() -> bool:
+            if not made.server.is_running():
+                raise LabError("CoreDNS ended under its load.")
+            if driver.poll():
+                load.finish(driver, out)
+            return driver.returncode is None
+
+        try:
+            yield goes_on
+        finally:
+            processes.stop(driver)
+
+
+def _limit(made: Bench, parameters: Parameters, say: Say) -> None:
     quota_us = -1 if parameters.quota_us is None else parameters.quota_us
     made.cgroup.limit_cpu(quota_us, parameters.period_us, parameters.burst_us)
     limit = "no CPU limit" if quota_us < 0 else f"{quota_us / 1e3:g} ms of CPU per {parameters.period_us / 1e3:g} ms"
     say(f"{limit}; {parameters.qps:g} queries/s for {parameters.seconds:g} s")
-    with _burner(made, parameters):
-        from_us = _tick_after(time.time() + _LEAD_S + _SETTLE_S)
-        to_us = from_us + round(parameters.seconds * 1e6 / TICK_US) * TICK_US
-        result = _drive(made, _load_of(parameters), from_us - int(_SETTLE_S * 1e6), to_us)
-    if not made.server.is_running():
-        raise LabError("CoreDNS ended during the run.")
-    _check_pace(result, say)
-    figures = measured(result, made.server.gc_cycles, from_us, to_us)
-    return Run(parameters, from_us, to_us, figures, first_throttled_query_us(result), result)
 
 
 def _environment(parameters: Parameters) -> dict[str, str]:
@@ -121,7 +163,7 @@ def _calibrate(made: Bench, say: Say) -> Parameters:
 
 
 def _cost_of_a_query_s(made: Bench, rate: float) -> float:
-    start = _tick_after(time.time() + _LEAD_S)
+    start = tick_after(time.time() + _LEAD_S)
     result = _drive(made, Load(rate), start, start + 3_000_000)
     return float(result.counters[-1, 4] - result.counters[0, 4]) / 1e6 / max(1, result.sent_us.size)
 
@@ -133,18 +175,6 @@ def _drive(made: Bench, shape: Load, start_us: int, end_us: int) -> LoadResult:
         return load.finish(driver, out)
     finally:
         processes.stop(driver)
-
-
-def _check_pace(result: LoadResult, say: Say) -> None:
-    """Latency counts from when a query really left, so a driver that is held up changes the load, not the latency."""
-    late_ms = result.summary["send_delay_p99_us"] / 1e3
-    if late_ms > 1_000 or result.summary["not_sent"]:
-        raise LabError(
-            f"The load driver could not keep its pace (1 % of queries left {late_ms:.0f} ms late or more): "
-            "this machine is too busy for a measurement; lower --qps or free a CPU."
-        )
-    if late_ms > 20:
-        say(f"This machine is busy: 1 % of queries left {late_ms:.0f} ms late or more")
 
 
 @contextmanager
@@ -166,7 +196,3 @@ def _burner(made: Bench, parameters: Parameters) -> Iterator[None]:
 def _unlimit(cgroup: LabCgroup) -> None:
     """So that what runs in it can end quickly."""
     cgroup.limit_cpu(-1, 100_000, 0)
-
-
-def _tick_after(when_s: float) -> int:
-    return (int(when_s * 1e6) // TICK_US + 1) * TICK_US

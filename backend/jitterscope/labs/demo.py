@@ -1,4 +1,4 @@
-"""`jitterscope demo`: a real fault under the running product, or where that is not allowed, a recording of one."""
+"""`jitterscope demo`: whether a real fault can be made here (demo_fault.py does), and else a recording of one."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from jitterscope.labs.cgroups import Hierarchies, LabCgroup
-from jitterscope.labs.coredns_gc import Say
+from jitterscope.labs.console import Say
 from jitterscope.labs.errors import LabError
 from jitterscope.labs.product import Product
-from jitterscope.labs.report import table
-from jitterscope.labs.variants import Variant, parameters_of
-from jitterscope.labs.watched import watch
 from jitterscope.recordings import file
 from jitterscope.recordings.merge import BadRecording
 from jitterscope.recordings.replay import ReplayFailed, replay
@@ -34,12 +31,6 @@ def why_no_lab() -> str | None:
     finally:
         probe.remove()
     return None
-
-
-def lab(product: Product, seconds: float, say: Say) -> str:
-    """Run the fault; what to print."""
-    report = watch(product, Variant.FAULT, parameters_of(Variant.FAULT, {"seconds": seconds}), None, say)
-    return table(report)
 
 
 def recorded(product: Product, ingest_token: str, say: Say, recording: Path = RECORDING) -> str:

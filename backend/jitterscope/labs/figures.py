@@ -12,13 +12,17 @@ from jitterscope.labs.load import RESULT_TIMEOUT, LoadResult
 SLOW_US = 20_000
 TICK_US = 100_000
 READING_US = 10_000  # the driver reads the counters this often
+LATE_US = 2_000  # a reading this late may hold a burst that began after the tick
 
 
 class Figures(BaseModel):
     """Over one window. None: nothing was seen to compute it from.
 
-    Latencies are of answered queries; `slow_share` counts queries over 20 ms and lost ones, of all queries.
-    `throttled_ms` is the kernel's own sum, over CPUs. CPU figures are in CPUs.
+    Latencies are of queries answered in the window; `slow_share` counts those over 20 ms and those given up in it, of
+    all queries sent in it: the product counts an answer when it leaves, so a stall at an edge is in both accounts.
+    `throttled_ms` is the kernel's own sum, over CPUs. CPU figures are in CPUs; the peak is over 100 ms, or over the
+    periods that ended in a tick where those are longer: edges a millisecond apart may take in two periods' quota. A
+    tick whose end was read late is taken together with the next.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -33,25 +37,27 @@ class Figures(BaseModel):
     cpu_peak_100ms: float | None = None
 
 
-def measured(load: LoadResult, gc_cycles: list[GcCycle], from_us: int, to_us: int) -> Figures:
+def measured(load: LoadResult, gc_cycles: list[GcCycle], from_us: int, to_us: int, period_us: int) -> Figures:
     """What the lab saw in [from_us, to_us), both multiples of 100 ms."""
-    inside = (load.sent_us >= from_us) & (load.sent_us < to_us)
+    ended_us = load.sent_us + load.latency_us
+    inside = (ended_us >= from_us) & (ended_us < to_us)
+    sent = int(((load.sent_us >= from_us) & (load.sent_us < to_us)).sum())
     latency, lost = load.latency_us[inside], load.result[inside] == RESULT_TIMEOUT
     p50, p99 = (_quantile_ms(latency[~lost], q) for q in (0.5, 0.99))
     at, periods, throttled, throttled_us, usage_us, _ = load.counters.T
     edges = np.array([from_us, to_us])
     n_periods, n_throttled = (_at(column, at, edges) for column in (periods, throttled))
-    usage_at_ticks = np.interp(np.arange(from_us, to_us + 1, TICK_US), at, usage_us)
+    used_us = np.diff(np.interp(edges, at, usage_us))[0]
     credited = _at(throttled_us, at, edges)
     return Figures(
         p50_ms=p50,
         p99_ms=p99,
-        slow_share=float(np.mean((latency > SLOW_US) | lost)) if latency.size else None,
+        slow_share=float(((latency > SLOW_US) | lost).sum()) / sent if sent else None,
         throttled_ratio=float(np.diff(n_throttled)[0] / max(np.diff(n_periods)[0], 1)),
         throttled_ms=float(np.diff(credited)[0]) / 1e3,
         gc_cycles=sum(from_us <= cycle.end_us < to_us for cycle in gc_cycles),
-        cpu_mean=float(usage_at_ticks[-1] - usage_at_ticks[0]) / (to_us - from_us),
-        cpu_peak_100ms=float(np.diff(usage_at_ticks).max()) / TICK_US,
+        cpu_mean=float(used_us) / (to_us - from_us),
+        cpu_peak_100ms=_peak(load.counters, np.arange(from_us, to_us + 1, TICK_US), period_us),
     )
 
 
@@ -70,9 +76,19 @@ def first_throttled_query_us(load: LoadResult) -> int | None:
     return None
 
 
+def _peak(counters: NDArray[np.int64], ticks: NDArray[np.int64], period_us: int) -> float:
+    """In CPUs, between ticks that were read in time."""
+    at, periods, _, _, usage_us, _ = counters.T
+    reading = np.minimum(np.searchsorted(at, ticks), at.size - 1)
+    in_time = np.abs(at[reading] - ticks) <= LATE_US
+    reading, ticks = reading[in_time], ticks[in_time]
+    covered_us = np.maximum(np.diff(ticks), np.diff(periods[reading]) * period_us)
+    return float((np.diff(usage_us[reading]) / covered_us).max())
+
+
 def _at(column: NDArray[np.int64], at: NDArray[np.int64], when: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A counter's value at the last reading at or before each time (the first reading where there is none)."""
-    index = np.maximum(np.searchsorted(at, when, side="right") - 1, 0)
+    """A counter's value at each time, a multiple of 10 ms: the reading that was due then comes a moment after it."""
+    index = np.maximum(np.searchsorted(at, when + READING_US // 2, side="right") - 1, 0)
     return np.asarray(column[index])
 
 

@@ -11,35 +11,56 @@ from pathlib import Path
 from jitterscope.devstack.flavours import FlavourUnavailable
 from jitterscope.devstack.postgres import StartFailed
 from jitterscope.devstack.stack import Stack
-from jitterscope.labs.coredns_gc import Say
+from jitterscope.labs.console import Say
 from jitterscope.labs.errors import LabError
 from jitterscope.labs.product import Product
 
+# More often than usual, so that a lab has its answer soon.
+_SCHEDULED_DIAGNOSIS_EVERY_S = 10.0
+# Whose last words tell why data did not come.
+_LOGGED = ("collector", "api", "worker", "postgres")
 # On a user's site these run on other machines than the server that is watched.
 _ELSEWHERE = ("postgres", "valkey", "api", "worker", "beat")
 
 
 @contextmanager
-def own_product(say: Say) -> Iterator[Product]:
-    """Start a whole product in a temporary folder, and stop it afterwards, even when this process is killed."""
+def own_product(say: Say, collector_config: str = "") -> Iterator[Product]:
+    """Start a whole product in a temporary folder, and stop it afterwards, even when this process is killed.
+
+    `collector_config`: the collector's configuration file (TOML).
+    """
     if os.geteuid() != 0:
         raise LabError("The lab makes cgroups and watches packets: run it as root, or see `jitterscope demo`.")
     with tempfile.TemporaryDirectory(prefix="jitterscope-lab-stack-", ignore_cleanup_errors=True) as folder:
-        stack = Stack(Path(folder), durable=False, owner_pid=os.getpid(), say=say)
+        arguments: tuple[str, ...] = ()
+        if collector_config:
+            config = Path(folder) / "collector.toml"
+            config.write_text(collector_config)
+            arguments = ("--config", str(config))
+        environment = {"JITTERSCOPE_SCHEDULED_DIAGNOSIS_EVERY_S": str(_SCHEDULED_DIAGNOSIS_EVERY_S)}
+        stack = Stack(
+            Path(folder),
+            collector_arguments=arguments,
+            durable=False,
+            owner_pid=os.getpid(),
+            say=say,
+            environment=environment,
+        )
         try:
             stack.start()
         except (StartFailed, FlavourUnavailable, RuntimeError, OSError) as error:
             raise LabError(f"The product for this lab did not start: {error}") from error
         try:
-            _yield_cpu(stack)
-            with Product(stack.url, stack.create_api_token()) as product:
+            yield_cpu(stack)
+            logs = [stack.log(name) for name in _LOGGED]
+            with Product(stack.url, stack.create_api_token(), _SCHEDULED_DIAGNOSIS_EVERY_S, logs) as product:
                 product.wait_for("a collector", product.receives, 60)
                 yield product
         finally:
             stack.stop()
 
 
-def _yield_cpu(stack: Stack) -> None:
+def yield_cpu(stack: Stack) -> None:
     """Lower the priority of everything but the collector."""
     for name, pid in stack.pids().items():
         if name in _ELSEWHERE:

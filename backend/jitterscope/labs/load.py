@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,24 +10,37 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from jitterscope.labs import processes
+from jitterscope.labs import built, processes
 from jitterscope.labs.cgroups import LabCgroup
-from jitterscope.labs.coredns import WIDE_NAMES, CoreDns
+from jitterscope.labs.coredns import WIDE_NAMES
 from jitterscope.labs.errors import LabError
-from jitterscope.settings import REPOSITORY
+from jitterscope.labs.servers import Server
 
 TIMEOUT_MS = 5000
+_READING_SHARE = 0.05  # of each CPU, for the thread that reads counters; it needs a tenth of that
+RESULT_SERVFAIL = 2
+RESULT_REFUSED = 3
 RESULT_TIMEOUT = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Queries per second, and bursts at another rate where `burst_qps` is not 0."""
+    """Queries per second for `names` in turn, and bursts at another rate where `burst_qps` is not 0.
+
+    `unique`: each query asks for another name, below one of `names`. `clients`: addresses to send from, in turn.
+    The first `calm_s` have a rate of their own.
+    """
 
     qps: float
     burst_qps: float = 0.0
     burst_ms: float = 0.0
     every_ms: float = 0.0
+    calm_qps: float = 0.0
+    calm_s: float = 0.0
+    names: tuple[str, ...] = WIDE_NAMES
+    unique: bool = False
+    clients: tuple[str, ...] = ()
+    timeout_ms: int = TIMEOUT_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,44 +57,29 @@ class LoadResult:
     summary: dict[str, float] = field(default_factory=dict)
 
 
-def executable() -> Path:
-    """The driver as `make build` leaves it; built here where it is missing."""
-    given = os.environ.get("JITTERSCOPE_LOAD")
-    built = Path(given) if given else REPOSITORY / "bin" / "jitterscope-load"
-    if not built.exists():
-        try:
-            subprocess.run(
-                ["go", "build", "-o", str(built), "./cmd/jitterscope-load"],
-                cwd=REPOSITORY / "collector",
-                check=True,
-                capture_output=True,
-                text=True,
-                env={**os.environ, "CGO_ENABLED": "0"},
-            )
-        except (OSError, subprocess.CalledProcessError) as error:
-            detail = getattr(error, "stderr", None) or error
-            raise LabError(f"The load driver is not built: run `make build`. ({detail})") from error
-    return built
-
-
 def start(
-    server: CoreDns, load: Load, seconds: float, start_us: int, cgroup: LabCgroup, clients: LabCgroup, out: Path
+    server: Server, load: Load, seconds: float, start_us: int, cgroup: LabCgroup, clients: LabCgroup, out: Path
 ) -> subprocess.Popen[bytes]:
     """Start sending at `start_us` (µs since the epoch) for `seconds`, from within the cgroup `clients`.
 
-    Meanwhile it reads the counters of the server's `cgroup`.
+    Meanwhile it reads the counters of the server's `cgroup`, before ordinary work: late readings guess a tick's edges.
     """
+    clients.allow_realtime(_READING_SHARE)
     command = [
-        str(executable()),
+        str(built.program("jitterscope-load", "JITTERSCOPE_LOAD")),
         f"--server={server.address}:{server.port}",
-        f"--names={','.join(WIDE_NAMES)}",
+        f"--names={','.join(load.names)}",
+        f"--unique={str(load.unique).lower()}",
+        f"--clients={','.join(load.clients)}",
         f"--seconds={seconds}",
         f"--start-at-us={start_us}",
         f"--qps={load.qps}",
         f"--burst-qps={load.burst_qps}",
         f"--burst-ms={load.burst_ms}",
         f"--every-ms={load.every_ms}",
-        f"--timeout-ms={TIMEOUT_MS}",
+        f"--calm-qps={load.calm_qps}",
+        f"--calm-seconds={load.calm_s}",
+        f"--timeout-ms={load.timeout_ms}",
         f"--cpu-stat={cgroup.cpu_stat}",
         f"--out={out}",
         "--nice=-10",  # clients are other machines: nothing here may delay them

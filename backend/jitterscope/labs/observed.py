@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from jitterscope.diagnosis.signals import number
 from jitterscope.diagnosis.sketch import quantile_us
-from jitterscope.labs.figures import TICK_US, Figures
+from jitterscope.labs.figures import LATE_US, TICK_US, Figures
 from jitterscope.recordings.model import RecordedResource, Recording
 from jitterscope.series.types import FloatArray
 
@@ -30,23 +31,28 @@ def observed(recording: Recording, server_key: str) -> Figures:
         gc_cycles=int(sum(np.nansum(one) for one in cycles)) if cycles else None,
         # A tick that the collector missed is counted in the next one.
         cpu_mean=float(np.nansum(usage)) / (recording.ticks * TICK_US) if seen else None,
-        cpu_peak_100ms=float(np.nanmax(usage / _covered_us(usage, late))) if seen else None,
+        cpu_peak_100ms=_peak(subject, usage, late) if seen else None,
     )
 
 
-def _covered_us(values: FloatArray, lateness_us: FloatArray) -> FloatArray:
-    """The time that each tick's value covers, at least a tick.
-
-    A tick that the collector sampled late reaches into the next one, and one after missing ticks covers them too.
-    How many were missing before the first one is not known: infinite, so that it makes no peak.
-    """
-    index = np.arange(values.size)
-    known = ~np.isnan(values)
-    before = np.concatenate([[-1], np.maximum.accumulate(np.where(known, index, -1))[:-1]])
-    late = np.nan_to_num(lateness_us)
-    late_before = np.where(before >= 0, late[before], 0.0)
-    covered = np.maximum((index - before) * TICK_US + late - late_before, float(TICK_US))
-    return np.where(before < 0, np.inf, covered)
+def _peak(subject: RecordedResource, usage: FloatArray, late: FloatArray) -> float:
+    """In CPUs. Edges a moment apart from a tick's may take in two periods' quota: then it is over both periods."""
+    known = [number(fact.value) for fact in subject.facts if fact.name == "cpu.period_us"]
+    period_us = (known[-1] if known else None) or 0.0
+    ended = np.nan_to_num(subject.series.get("cpu_periods", np.zeros(usage.size)))
+    highest, used_us, periods, ticks = 0.0, 0.0, 0.0, 0
+    begun = False  # what came before the first reading is not known
+    for value, of_tick, late_us in zip(usage, ended, np.nan_to_num(late), strict=True):
+        ticks += 1
+        if np.isnan(value):
+            continue
+        used_us, periods = used_us + value, periods + of_tick
+        if late_us > LATE_US:
+            continue  # together with the ticks until the next reading in time
+        if begun:
+            highest = max(highest, used_us / max(ticks * TICK_US, periods * period_us))
+        begun, used_us, periods, ticks = True, 0.0, 0.0, 0
+    return highest
 
 
 def missing_ticks(recording: Recording) -> int:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -19,6 +20,7 @@ def spawn(
     *,
     cgroup_procs: Sequence[Path] = (),
     environment: Mapping[str, str] | None = None,
+    stdin: int | IO[bytes] = subprocess.DEVNULL,
     stdout: int | IO[bytes] = subprocess.DEVNULL,
     stderr: int | IO[bytes] = subprocess.DEVNULL,
 ) -> subprocess.Popen[bytes]:
@@ -29,7 +31,7 @@ def spawn(
     return subprocess.Popen(
         command,
         env=None if environment is None else {"PATH": os.environ.get("PATH", ""), **environment},
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=stdout,
         stderr=stderr,
         preexec_fn=_enter(cgroup_procs),
@@ -58,3 +60,12 @@ def stop(process: subprocess.Popen[bytes], patience_s: float = 5.0) -> None:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Stop it, and close what is left of its pipes."""
+    stop(process)
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with suppress(BrokenPipeError):
+                pipe.close()

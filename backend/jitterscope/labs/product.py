@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
@@ -16,15 +18,25 @@ from jitterscope.recordings import file
 from jitterscope.recordings.model import Recording
 
 Answer = TypeVar("Answer")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PATIENCE_S = 5.0
 _LONGEST_CHECK_US = 900_000_000  # fits into one answer at full resolution
+_LOG_LINES_SHOWN, _LOG_LINE_SHOWN = 15, 400
 
 
 class Product:
-    """A running Jitterscope. `token`: an API token that may read incidents, resources and series."""
+    """A running Jitterscope. `token`: an API token that may read incidents, resources and series.
 
-    def __init__(self, url: str, token: str) -> None:
+    `scheduled_diagnosis_every_s`: its setting of that name. `logs`: the log files of its programs, where they are at
+    hand: their last lines are told with every failure to get data.
+    """
+
+    def __init__(
+        self, url: str, token: str, scheduled_diagnosis_every_s: float = 60.0, logs: Sequence[Path] = ()
+    ) -> None:
         self.url = url.rstrip("/")
+        self._logs = logs
+        self.scheduled_diagnosis_every_s = scheduled_diagnosis_every_s
         self._http = httpx.Client(
             base_url=f"{self.url}/api/v1", headers={"Authorization": f"Bearer {token}"}, timeout=60
         )
@@ -67,7 +79,7 @@ class Product:
         deadline = time.monotonic() + patience_s
         while not (found := ready()):
             if time.monotonic() > deadline:
-                raise LabError(f"The product did not show {what} within {patience_s:.0f} s.")
+                raise LabError(f"The product did not show {what} within {patience_s:.0f} s.{self._last_logged()}")
             time.sleep(0.25)
         return found
 
@@ -75,6 +87,12 @@ class Product:
         """The newest cgroup resource with this key (its path below the hierarchy root)."""
         items = self._get("/resources", kind="cgroup", search=key, limit=50).json()["items"]
         return max((int(one["id"]) for one in items if one["key"] == key), default=None)
+
+    def node_id(self) -> int | None:
+        """The node resource of this machine; where none has its name, the only one that there is."""
+        items = self._get("/resources", kind="node", limit=200).json()["items"]
+        own = [one for one in items if one["name"] == socket.gethostname()] or (items if len(items) == 1 else [])
+        return max((int(one["id"]) for one in own), default=None)
 
     def wait_until_stored(self, resource_id: int, metric: str, from_us: int, to_us: int) -> None:
         """Until every tick of the window is stored, or no more have come for a while: some are never sampled."""
@@ -88,7 +106,17 @@ class Product:
             else:
                 time.sleep(0.5)
         if stored <= 0:
-            raise LabError(f"The product stored nothing of resource {resource_id}: look at the collector's log.")
+            raise LabError(f"The product stored nothing of resource {resource_id}.{self._last_logged()}")
+
+    def _last_logged(self) -> str:
+        """What its programs logged last, or where to look."""
+        if not self._logs:
+            return " Look at the collector's log."
+        said = [""]
+        for log in self._logs:
+            lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+            said += [f"{log.name} ends with:", *(line[:_LOG_LINE_SHOWN] for line in lines[-_LOG_LINES_SHOWN:])]
+        return "\n".join(said)
 
     def _ticks(self, resource_id: int, metric: str, from_us: int, to_us: int) -> int:
         charts = self._get(
@@ -100,6 +128,11 @@ class Product:
         ).json()["series"]
         return sum(value is not None for chart in charts for value in chart["high"])
 
+    def has_diagnosed(self, resource_id: int, until_us: int) -> bool:
+        """Whether it has looked at all data of the cgroup or node up to then."""
+        until = self._get(f"/resources/{resource_id}/diagnosis").json()["diagnosed_until"]
+        return until is not None and datetime.fromisoformat(until) >= _EPOCH + timedelta(microseconds=until_us)
+
     def recording(self, resource_id: int, from_us: int, to_us: int) -> Recording:
         """Everything stored of the cgroup and its neighbours in the window."""
         content = self._get("/recordings", resource=resource_id, **{"from": str(from_us), "to": str(to_us)}).content
@@ -109,6 +142,10 @@ class Product:
         """Incidents of the cgroup seen since then, the first opened first."""
         found = self._get("/incidents", subject=cgroup_id, since=_instant(since_us), limit=100).json()["items"]
         return sorted(found, key=lambda one: (str(one["opened_at"]), int(one["id"])))
+
+    def incident(self, incident_id: int) -> dict[str, Any]:
+        """One incident, with its history, oldest first."""
+        return dict(self._get(f"/incidents/{incident_id}").json())
 
     def all_incidents(self) -> list[dict[str, Any]]:
         """The newest incidents of every subject, newest first."""
@@ -121,4 +158,4 @@ class Product:
 
 
 def _instant(at_us: int) -> str:
-    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at_us)).isoformat()
+    return (_EPOCH + timedelta(microseconds=at_us)).isoformat()

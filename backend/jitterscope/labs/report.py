@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from jitterscope.labs.figures import Figures
+FiguresT = TypeVar("FiguresT", bound=BaseModel)
 
 
 class IncidentLine(BaseModel):
-    """One incident or risk of the lab's cgroup. `severity` is None for a risk."""
+    """One incident or risk of the lab's cgroups. `severity` is None for a risk."""
 
     cause: str
     confidence: str
@@ -19,10 +19,10 @@ class IncidentLine(BaseModel):
     severity: str | None
 
 
-class Report(BaseModel):
+class Report(BaseModel, Generic[FiguresT]):
     """What the product said beside what the lab measured itself.
 
-    `time_to_incident_s`: from the first throttled query to the row of the first incident; None without one.
+    `time_to_incident_s`: from when the trouble began to the row of the first incident; None without one.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -32,8 +32,8 @@ class Report(BaseModel):
     parameters: dict[str, Any]
     incidents: list[IncidentLine]
     risks: list[IncidentLine]
-    measured: Figures
-    observed: Figures
+    measured: FiguresT
+    observed: FiguresT
     time_to_incident_s: float | None
     incident_urls: list[str]
 
@@ -48,25 +48,35 @@ def line_of(found: dict[str, Any]) -> IncidentLine:
     )
 
 
-def time_to_incident_s(incidents: list[dict[str, Any]], first_throttled_query_us: int | None) -> float | None:
-    """Seconds from that query to the row of the first incident."""
-    if not incidents or first_throttled_query_us is None:
+def onset_us(incident: dict[str, Any]) -> int:
+    """When its first symptom was, before anybody knew (µs since the epoch)."""
+    return round(datetime.fromisoformat(incident["onset_at"]).timestamp() * 1e6)
+
+
+def opened_us(incident: dict[str, Any]) -> int:
+    """When the row of an incident came to be (µs since the epoch)."""
+    return round(datetime.fromisoformat(incident["opened_at"]).timestamp() * 1e6)
+
+
+def seconds_to_incident(incidents: list[dict[str, Any]], since_us: int | None) -> float | None:
+    """From `since_us` to the row of the first incident."""
+    if not incidents or since_us is None:
         return None
-    opened = datetime.fromisoformat(incidents[0]["opened_at"])
-    return round(opened.timestamp() - first_throttled_query_us / 1e6, 3)
+    return round((opened_us(incidents[0]) - since_us) / 1e6, 3)
 
 
-def table(report: Report) -> str:
-    """For people: both accounts side by side."""
-    lines = [f"{'':16}{'measured':>12}{'observed':>12}"]
-    observed = report.observed.model_dump()
-    for name, value in report.measured.model_dump().items():
-        lines.append(f"{name:16}{_show(value):>12}{_show(observed[name]):>12}")
+def table(report: Report[Any], since: str) -> str:
+    """For people: both accounts side by side. `since`: what the time to the incident is counted from."""
+    measured, observed = report.measured.model_dump(), report.observed.model_dump()
+    width = max(map(len, measured)) + 2
+    lines = [f"{'':{width}}{'measured':>12}{'observed':>12}"]
+    for name, value in measured.items():
+        lines.append(f"{name:{width}}{_show(value):>12}{_show(observed[name]):>12}")
     for kind, found in (("incident", report.incidents), ("risk", report.risks)):
         lines += [f"{kind}: {one.cause} ({one.confidence}, {one.severity}) of {one.subject}" for one in found]
     lines += [] if report.incidents or report.risks else ["no incident, no risk"]
     if report.time_to_incident_s is not None:
-        lines.append(f"from the first throttled query to the incident: {report.time_to_incident_s:.1f} s")
+        lines.append(f"from {since} to the incident: {report.time_to_incident_s:.1f} s")
     return "\n".join(lines + report.incident_urls)
 
 

@@ -12,14 +12,17 @@ from pydantic import BaseModel, ConfigDict
 
 Action = Literal[
     "opened", "escalated", "acknowledged", "unacknowledged", "resolved", "reopened", "reclassified", "fix_applied",
-    "noted", "test",
+    "verified", "did_not_help", "made_worse", "noted", "test",
 ]  # fmt: skip
 ACTIONS: tuple[Action, ...] = (
     "opened", "escalated", "acknowledged", "unacknowledged", "resolved", "reopened", "reclassified", "fix_applied",
-    "noted",
+    "verified", "did_not_help", "made_worse", "noted",
 )  # fmt: skip
 # What a new channel is told unless it says otherwise.
-DEFAULT_ACTIONS: tuple[Action, ...] = ("opened", "escalated", "acknowledged", "resolved", "reopened", "reclassified")
+DEFAULT_ACTIONS: tuple[Action, ...] = (
+    "opened", "escalated", "acknowledged", "resolved", "reopened", "reclassified", "fix_applied", "verified",
+    "did_not_help", "made_worse",
+)  # fmt: skip
 
 
 class Part(BaseModel):
@@ -66,6 +69,40 @@ class PayloadImpact(Part):
     cpu_peak_100ms: float | None
 
 
+class PayloadMeasure(Part):
+    """One figure before and after a fix. `predicted_*` is the 90 % interval for what was applied, None without one."""
+
+    metric: str
+    title: str
+    unit: Literal["ms/min", "ratio", "ms", "1/min"]
+    before: float | None
+    after: float | None
+    predicted_low: float | None
+    predicted_high: float | None
+    inside: bool | None
+
+
+class PayloadChange(Part):
+    """One setting, as people write it. None: not set, or not known."""
+
+    name: str
+    title: str
+    old: str | None
+    new: str | None
+
+
+class PayloadVerification(Part):
+    """A fix that was applied, and how it went so far. `measures` is empty until there is a verdict."""
+
+    state: Literal["waiting", "verified", "did_not_help", "made_worse", "replaced"]
+    fix_id: str | None
+    fix_title: str
+    applied_at: datetime
+    changes: list[PayloadChange]
+    verdict: str | None
+    measures: list[PayloadMeasure]
+
+
 class PayloadIncident(Part):
     """The incident as it was after the transition."""
 
@@ -77,13 +114,15 @@ class PayloadIncident(Part):
     summary: str
     severity: Literal["critical", "warning", "info"]
     confidence: Literal["high", "medium", "low"]
-    state: Literal["open", "acknowledged", "fix_applied", "verified", "resolved"]
+    state: Literal["open", "acknowledged", "fix_applied", "did_not_help", "made_worse", "verified", "resolved"]
     subject: PayloadSubject
     onset_at: datetime
     last_seen_at: datetime
     impact: PayloadImpact
     evidence: list[PayloadEvidence]
     top_fix: PayloadFix | None
+    # With the transitions fix_applied, verified, did_not_help and made_worse.
+    verification: PayloadVerification | None = None
 
 
 class PayloadTransition(Part):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitterscope.notify.payload import Payload, PayloadImpact
+from jitterscope.diagnosis.verification.wording import figure
+from jitterscope.notify.payload import Payload, PayloadImpact, PayloadMeasure, PayloadVerification
 
 _VERB = {
     "opened": "New incident", "escalated": "Got worse", "acknowledged": "Acknowledged",
     "unacknowledged": "No longer acknowledged", "resolved": "Resolved", "reopened": "It is back",
-    "reclassified": "Cause corrected", "fix_applied": "Fix applied", "noted": "Note", "test": "Test message",
+    "reclassified": "Cause corrected", "fix_applied": "Fix applied, measuring", "verified": "Fix verified",
+    "did_not_help": "The fix did not help", "made_worse": "The fix made it worse", "noted": "Note",
+    "test": "Test message",
 }  # fmt: skip
 _MARK = {"critical": ":red_circle:", "warning": ":large_orange_circle:", "info": ":large_blue_circle:"}
 _FIX_VERDICT = {
@@ -28,11 +31,13 @@ def text(payload: Payload) -> str:
 def blocks(payload: Payload) -> list[dict[str, Any]]:
     """A full message when the incident opens, comes back or changes its cause; short ones for other updates."""
     incident, transition = payload.incident, payload.transition
-    mark = ":white_check_mark:" if transition.action == "resolved" else _MARK[incident.severity]
+    mark = ":white_check_mark:" if transition.action in ("resolved", "verified") else _MARK[incident.severity]
     head = f"{mark} *{_VERB[transition.action]}* · {incident.severity} · {escape(incident.subject.name)}"
     result = [_section(f"{head}\n*<{incident.url}|{escape(incident.title)}>*")]
     if transition.detail:
         result.append(_section(escape(transition.detail)))
+    if incident.verification is not None:
+        result += _verification(incident.verification)
     if transition.action in ("opened", "reopened", "reclassified", "escalated", "test"):
         fields = [f"*{name}*\n{value}" for name, value in impact_lines(incident.impact)]
         if fields:
@@ -69,6 +74,31 @@ def impact_lines(impact: PayloadImpact) -> list[tuple[str, str]]:
     if impact.cpu_peak_100ms is not None and impact.cpu_limit is not None:
         lines.append(("Peak CPU in 100 ms", f"{impact.cpu_peak_100ms:.2f} of {impact.cpu_limit:.2f} CPUs"))
     return lines
+
+
+def _verification(verification: PayloadVerification) -> list[dict[str, Any]]:
+    """What was changed, and once there is a verdict the figures: before → after, and what was predicted."""
+    found: list[dict[str, Any]] = []
+    changes = "\n".join(
+        f"• {escape(step.title)}: {escape(step.old or 'not set')} → *{escape(step.new or 'not set')}*"
+        for step in verification.changes
+        if step.old is not None or step.new is not None
+    )
+    if changes:
+        found.append(_section(f"*Changed* at {verification.applied_at:%H:%M:%SZ}\n{changes}"))
+    fields = [measure_text(one) for one in verification.measures if one.before is not None and one.after is not None]
+    if fields:
+        found.append({"type": "section", "fields": [_markdown(field, _FIELD_CHARACTERS) for field in fields[:10]]})
+    return found
+
+
+def measure_text(one: PayloadMeasure) -> str:
+    """ "*Slow queries* / 1.5 % → *0.02 %* / predicted 0 % to 0.1 %"."""
+    lines = [f"*{escape(one.title)}*", f"{figure(one.before, one.unit)} → *{figure(one.after, one.unit)}*"]
+    if one.predicted_low is not None and one.predicted_high is not None:
+        span = f"{figure(one.predicted_low, one.unit)} to {figure(one.predicted_high, one.unit)}"
+        lines.append(f"predicted {span}" + ("" if one.inside is not False else ": missed"))
+    return "\n".join(lines)
 
 
 def escape(value: str) -> str:

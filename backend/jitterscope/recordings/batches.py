@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from jitterscope.captures.wire import message_of
 from jitterscope.ingest.pb import ingest_pb2 as pb
 from jitterscope.recordings.model import RecordedResource, Recording
 from jitterscope.series.catalogue import METRICS
@@ -61,6 +62,11 @@ def batch_of(recording: Recording, from_us: int, to_us: int, shift_us: int = 0, 
         _add_points(batch, index, resource, from_us, to_us, shift_us, first)
         if resource.queries is not None:
             _add_queries(batch, index, resource.queries, from_us, to_us, shift_us)
+    last_us = recording.end_us - 1
+    for one in recording.captures:
+        # With what was measured when it was sent: at its end.
+        if from_us <= min(max(one.content.end_us, recording.start_us), last_us) < to_us:
+            batch.captures.append(message_of(one.content, one.resource, shift_us))
     if first:
         for source in recording.sources:
             state = STATES[source.state]

@@ -6,16 +6,19 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy.orm import Session
 
+from jitterscope.captures import service as captures
 from jitterscope.errors import Problem, not_found
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.types import ResourceRow
-from jitterscope.recordings.model import RecordedResource, Recording
+from jitterscope.recordings.model import RecordedCapture, RecordedResource, Recording
 from jitterscope.series import service as series
 from jitterscope.series.catalogue import METRICS
 from jitterscope.series.types import TICK_US, ZOOM_STEP_US, FloatArray
 
 MAX_WINDOW_US = 3600 * 1_000_000
 MAX_RESOURCES = 2_000
+# As many as a batch may hold, so that a replay at once can send them.
+MAX_CAPTURES = 16
 
 
 def capture(
@@ -27,22 +30,25 @@ def capture(
 ) -> Recording:
     """Everything stored of the given resources and their neighbours, with 10 ms ticks where there are any.
 
-    A cgroup brings its ancestors, processes, DNS servers and probes; a process or DNS server brings its cgroup.
-    All must be of one node. The first one's cgroup is the subject. Raises Problem.
+    A cgroup brings its ancestors, processes, DNS servers and probes; a process or DNS server brings its cgroup; a node
+    brings what a diagnosis of it looks at.
+    A DNS server brings its clients, its neighbours on the path with what they live in, and facts of who asks DNS.
+    All must be of one node. The first one's cgroup, or the node, is the subject. Raises Problem.
     """
     from_us -= from_us % TICK_US
     to_us += -to_us % TICK_US
     if not 0 < to_us - from_us <= MAX_WINDOW_US:
         raise Problem(422, "invalid-window", "Invalid window", "A recording covers at most one hour.", "Ask for less.")
-    rows, subject_id = _members(session, resource_ids, from_us, to_us)
+    rows, facts_only, subject_id = _members(session, resource_ids, from_us, to_us)
     ordered = _parents_first(rows)
     index = {row.id: number for number, row in enumerate(ordered)}
     ids = [row.id for row in ordered]
     node = ordered[0]
-    values = _series(session, ordered, from_us, to_us, TICK_US)
-    zoomed = _series(session, ordered, from_us, to_us, ZOOM_STEP_US)
+    measured = [row for row in ordered if row.id not in facts_only]
+    values = _series(session, measured, from_us, to_us, TICK_US)
+    zoomed = _series(session, measured, from_us, to_us, ZOOM_STEP_US)
     names = [metric.name for metric in METRICS.values() if metric.kind == "distribution"]
-    histograms = series.read_distributions(session, ids, names, from_us, to_us)
+    histograms = series.read_distributions(session, [row.id for row in measured], names, from_us, to_us)
     facts = inventory.facts(session, ids, from_us, to_us)
     events = series.read_events(session, ids, from_us, to_us)
     servers = [row.id for row in ordered if row.kind == "dns_server"]
@@ -68,39 +74,52 @@ def capture(
             for row in ordered
         ),
         sources=tuple(inventory.sources(session, node.id)),
+        captures=tuple(
+            RecordedCapture(index[resource_id], content)
+            for resource_id, content in captures.contents(session, ids, from_us, to_us, MAX_CAPTURES)
+        ),
         labels=labels or {},
     )
 
 
 def _members(
     session: Session, resource_ids: Sequence[int], from_us: int, to_us: int
-) -> tuple[dict[int, ResourceRow], int]:
+) -> tuple[dict[int, ResourceRow], set[int], int]:
+    """What is recorded, by id; of which of it only facts; the subject's id."""
     rows: dict[int, ResourceRow] = {}
+    workloads: dict[int, ResourceRow] = {}
     subject_id: int | None = None
     for resource_id in resource_ids:
         resource = inventory.resource(session, resource_id)
         if resource is None:
             raise not_found("resource", resource_id)
-        cgroup = inventory.owning_cgroup(session, resource_id)
-        tree = None if cgroup is None else inventory.subject_tree(session, cgroup.id, from_us, to_us)
-        if cgroup is None or tree is None:
+        subject = inventory.owning_subject(session, resource_id)
+        tree = None if subject is None else inventory.subject_tree(session, subject.id, from_us, to_us)
+        if subject is None or tree is None:
             raise Problem(
                 422,
                 "no-cgroup",
                 "Cannot be recorded",
-                f"Resource {resource_id} is in no cgroup; a recording is of cgroups and what lives in them.",
-                "Name cgroups, processes or DNS servers.",
+                f"Resource {resource_id} is in no cgroup; a recording is of nodes, cgroups and what lives in them.",
+                "Name nodes, cgroups, processes or DNS servers.",
             )
-        subject_id = subject_id or cgroup.id
-        for row in (tree.node, *tree.ancestors, tree.subject, *tree.processes, *tree.dns_servers, *tree.probes):
+        subject_id = subject_id or subject.id
+        if subject.kind != "node":
+            tree = inventory.with_dns_neighbours(session, tree, from_us, to_us)
+        own = (tree.node, *tree.ancestors, tree.subject, *tree.processes, *tree.dns_servers, *tree.probes)
+        around = [row for one in (*tree.neighbours, *tree.cgroups) for row in inventory.ancestors(session, one.id)]
+        for row in (*own, *tree.dns_paths, *tree.neighbours, *tree.cgroups, *around):
             rows[row.id] = row
+        workloads |= {row.id: row for row in tree.workloads}
     if subject_id is None:
         raise Problem(422, "nothing-to-record", "Nothing to record", "No resource is named.", "Name at least one.")
+    facts_only = workloads.keys() - rows.keys()
+    rows = workloads | rows
     if len({row.node_id for row in rows.values()}) > 1:
         raise Problem(422, "two-nodes", "Several nodes", "A recording is of one node.", "Record each node by itself.")
     if len(rows) > MAX_RESOURCES:
         raise Problem(422, "too-much", "Too much", f"{len(rows)} resources; at most {MAX_RESOURCES}.", "Name fewer.")
-    return rows, subject_id
+    return rows, facts_only, subject_id
 
 
 def _parents_first(rows: Mapping[int, ResourceRow]) -> list[ResourceRow]:

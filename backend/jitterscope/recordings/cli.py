@@ -30,7 +30,7 @@ TokenFile = Annotated[Path | None, typer.Option(help="File with the token; or se
 
 @app.command()
 def record(
-    resource: Annotated[list[int], typer.Option(help="Id of a cgroup, process or DNS server; repeatable")],
+    resource: Annotated[list[int], typer.Option(help="Id of a node, cgroup, process or DNS server; repeatable")],
     output: Annotated[Path, typer.Option("-o", "--output", help="File to write")],
     from_: Annotated[str, typer.Option("--from", help="2026-11-21T09:30:00Z, µs since the epoch, or -10m")] = "-2m",
     to: Annotated[str, typer.Option(help="Likewise, or now")] = "now",

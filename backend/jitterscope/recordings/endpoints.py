@@ -6,9 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 
+from jitterscope import asked
 from jitterscope.db import organization_session
-from jitterscope.errors import Problem
-from jitterscope.kit.instant import BadInstant, parse_us
 from jitterscope.recordings import file
 from jitterscope.recordings.capture import capture
 from jitterscope.tenancy.auth import Principal, require
@@ -30,10 +29,7 @@ def get_recording(
     to: When,
 ) -> Response:
     """Record series, facts, events and queries of resources and their neighbours; at most one hour."""
-    try:
-        from_us, to_us = parse_us(from_), parse_us(to)
-    except BadInstant as error:
-        raise Problem(422, "invalid-time", "Invalid time", str(error), "Use 2026-11-21T09:30:00Z.") from error
+    from_us, to_us = asked.instant(from_), asked.instant(to)
     with organization_session(principal.organization_id) as session:
         recording = capture(session, resource, from_us, to_us)
     headers = {"Content-Disposition": f'attachment; filename="{recording.start_us}.jitterscope"'}

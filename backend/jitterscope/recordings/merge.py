@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from jitterscope.captures.wire import capture_of
 from jitterscope.ingest.pb import ingest_pb2 as pb
 from jitterscope.inventory.types import FactRow, ResourceKind, SourceRow
 from jitterscope.recordings.batches import KINDS, STATES
-from jitterscope.recordings.model import RecordedResource, Recording
+from jitterscope.recordings.model import RecordedCapture, RecordedResource, Recording
 from jitterscope.series.catalogue import METRICS
 from jitterscope.series.types import (
     TICK_US,
@@ -66,6 +67,7 @@ def merge(
     resources: list[pb.Resource] = []
     gathered: list[_Gathered] = []
     sources: dict[str, SourceRow] = {}
+    captures: list[RecordedCapture] = []
     for batch in batches:
         if not resources:
             resources = list(batch.resources)
@@ -83,6 +85,10 @@ def merge(
             gathered[event.resource].events.append(stored)
         for queries in batch.queries:
             _put_queries(gathered, queries)
+        for capture in batch.captures:
+            if capture.resource >= len(resources):
+                raise BadRecording("a capture belongs to no resource")
+            captures.append(RecordedCapture(capture.resource, capture_of(capture)))
         for source in batch.sources:
             state = _STATE_OF[source.state]
             sources[source.name] = SourceRow(source.name, state, source.detail, source.needs)  # type: ignore[arg-type]
@@ -96,6 +102,7 @@ def merge(
             _finished(resource, name, found) for resource, name, found in zip(resources, names, gathered, strict=True)
         ),
         sources=tuple(sources.values()),
+        captures=tuple(captures),
         labels=dict(labels),
     )
 

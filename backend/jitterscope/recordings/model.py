@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from jitterscope.captures.model import Capture
 from jitterscope.inventory.types import FactRow, ResourceKind, SourceRow
 from jitterscope.series.types import TICK_US, FloatArray, StoredDistribution, StoredEvent, StoredQueries
 
@@ -29,11 +30,19 @@ class RecordedResource:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedCapture:
+    """What the flight recorder kept for a resource, an index into the recording's resources."""
+
+    resource: int
+    content: Capture
+
+
+@dataclass(frozen=True, slots=True)
 class Recording:
     """The window [start_us, start_us + ticks * 100 ms) of `resources`; node first, parents before children.
 
-    `subject` is the index of the cgroup that a diagnosis is about. `labels` say where it comes from: for a lab run
-    its name, variant, parameters and expected cause.
+    `subject` is the index of the cgroup or node that a diagnosis is about. `labels` say where it comes from: for a lab
+    run its name, variant, parameters and expected cause.
     """
 
     start_us: int
@@ -42,6 +51,7 @@ class Recording:
     resources: tuple[RecordedResource, ...]
     sources: tuple[SourceRow, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
+    captures: tuple[RecordedCapture, ...] = ()
 
     @property
     def end_us(self) -> int:

@@ -19,6 +19,13 @@ from jitterscope.series.types import TICK_US
 
 SLICE_US = 2_000_000
 _GIVE_UP_S = 60
+_TRIGGERS = (
+    ("cpu_throttled_periods", "throttled"), ("dns_slow", "slow_query"), ("dns_accept_backlog", "accept_backlog"),
+)  # fmt: skip
+_TELLING = (
+    ("dns.error", "dns_error"), ("memory.oom_kill", "oom_kill"), ("fs.tracing", "dentry_growth"),
+    ("bpf.load", "bpf_load"),
+)  # fmt: skip
 
 
 class ReplayFailed(Exception):
@@ -107,10 +114,11 @@ def _passes(error: BaseException) -> bool:
 
 
 def _add_triggers(batch: pb.Batch, recording: Recording, from_us: int, to_us: int, shift_us: int) -> None:
-    """As a collector would: the last throttled tick of each cgroup, the last slow query of each server."""
+    """As a collector would: the last throttled tick of each cgroup, the last slow query and full accept queue of each
+    server, the last telling event of each resource, and what the flight recorder shipped."""
     part = slice((from_us - recording.start_us) // TICK_US, (to_us - recording.start_us) // TICK_US)
     for index, resource in enumerate(recording.resources):
-        for metric, reason in (("cpu_throttled_periods", "throttled"), ("dns_slow", "slow_query")):
+        for metric, reason in _TRIGGERS:
             values = resource.series.get(metric)
             if values is None:
                 continue
@@ -118,3 +126,10 @@ def _add_triggers(batch: pb.Batch, recording: Recording, from_us: int, to_us: in
             if len(hot):
                 at_us = from_us + int(hot[-1]) * TICK_US + shift_us
                 batch.triggers.add(resource=index, reason=reason, at_us=at_us)
+        for kind, reason in _TELLING:
+            times = [event.start_us for event in resource.events if event.kind == kind]
+            times = [at_us for at_us in times if from_us <= at_us < to_us]
+            if times:
+                batch.triggers.add(resource=index, reason=reason, at_us=max(times) + shift_us)
+    for sent in batch.captures:
+        batch.triggers.add(resource=sent.resource, reason=sent.reason, at_us=min(sent.end_us, to_us + shift_us))

@@ -22,6 +22,8 @@ from jitterscope.recordings.merge import merge
 from jitterscope.recordings.model import RecordedResource, Recording
 from jitterscope.series.types import TICK_US, StoredDistribution, StoredEvent, StoredQueries
 
+_RESOLV_CONF = "dns.resolv_conf"
+
 
 def load_recording(path: Path) -> Snapshot:
     """The snapshot of a recording's subject over its whole window. Raises BadRecording, OSError."""
@@ -30,7 +32,7 @@ def load_recording(path: Path) -> Snapshot:
 
 def snapshot_of(recording: Recording, from_us: int | None = None, to_us: int | None = None) -> Snapshot:
     """What the engine sees of the recording's subject; of a part of its window where given (whole ticks)."""
-    part = recording if from_us is None and to_us is None else _cut(recording, from_us, to_us)
+    part = recording if from_us is None and to_us is None else cut(recording, from_us, to_us)
     resources = part.resources
     ancestors: list[int] = []
     at = resources[part.subject].parent
@@ -45,6 +47,20 @@ def snapshot_of(recording: Recording, from_us: int | None = None, to_us: int | N
         if one.kind == "probe" and (one.parent in servers or one.key.rpartition("@")[2] in keys)
     ]  # fmt: skip
 
+    paths = [i for i, one in enumerate(resources) if one.kind == "dns_path" and one.parent in servers]
+    neighbours = [
+        i for i, one in enumerate(resources) if servers and one.kind == "dns_server" and i not in servers
+    ]  # fmt: skip
+    of_node = part.subject == 0
+    asking = servers and not of_node
+    if of_node:
+        # What a recording of a node holds is what its diagnosis looked at.
+        ancestors, probes, paths, neighbours = [], [], [], []
+    workloads = [
+        i for i, one in enumerate(resources)
+        if asking and one.kind == "cgroup" and i != part.subject and _RESOLV_CONF in {fact.name for fact in one.facts}
+    ]  # fmt: skip
+
     def views(indices: list[int]) -> tuple[ResourceView, ...]:
         return tuple(_view(i, resources[i]) for i in indices)
 
@@ -57,6 +73,10 @@ def snapshot_of(recording: Recording, from_us: int | None = None, to_us: int | N
         processes=views([i for i in below if resources[i].kind == "process"]),
         dns_servers=views(servers),
         probes=views(probes),
+        dns_paths=views(paths),
+        neighbours=views(neighbours),
+        workloads=tuple(_facts_of(i, resources[i]) for i in workloads),
+        cgroups=views([i for i in below if of_node and resources[i].kind == "cgroup"]),
         unavailable={
             source.name: f"{source.detail} (needs {source.needs})" if source.needs else source.detail
             for source in part.sources
@@ -68,6 +88,12 @@ def snapshot_of(recording: Recording, from_us: int | None = None, to_us: int | N
 def recording_of(snapshot: Snapshot, labels: Mapping[str, str] | None = None) -> Recording:
     """The same content as a recording: to replay a synthetic scenario into a running service."""
     resources = [_recorded(snapshot.node, "node", 0)]
+    if snapshot.subject.kind == "node":
+        resources = [_recorded(snapshot.subject, "node", 0)]
+        resources.extend(_recorded(cgroup, "cgroup", 0) for cgroup in snapshot.cgroups)
+        resources.extend(_recorded(process, "process", 0) for process in snapshot.processes)
+        resources.extend(_recorded(server, "dns_server", 0) for server in snapshot.dns_servers)
+        return _recording(snapshot, 0, resources, labels)
     parent = 0
     for ancestor in reversed(snapshot.ancestors):
         resources.append(_recorded(ancestor, "cgroup", parent))
@@ -78,6 +104,20 @@ def recording_of(snapshot: Snapshot, labels: Mapping[str, str] | None = None) ->
     first_server = len(resources)
     resources.extend(_recorded(server, "dns_server", subject) for server in snapshot.dns_servers)
     resources.extend(_recorded(probe, "probe", min(first_server, len(resources) - 1)) for probe in snapshot.probes)
+    server_of = {server.key: first_server + at for at, server in enumerate(snapshot.dns_servers)}
+    resources.extend(
+        _recorded(path, "dns_path", server_of.get(path.key.partition(">")[2], first_server))
+        for path in (snapshot.dns_paths if server_of else ())
+    )
+    # The synthetic ones live in no cgroup that is known.
+    resources.extend(_recorded(neighbour, "dns_server", 0) for neighbour in snapshot.neighbours)
+    resources.extend(_recorded(workload, "cgroup", 0) for workload in snapshot.workloads)
+    return _recording(snapshot, subject, resources, labels)
+
+
+def _recording(
+    snapshot: Snapshot, subject: int, resources: list[RecordedResource], labels: Mapping[str, str] | None
+) -> Recording:
     return Recording(
         start_us=snapshot.start_us,
         ticks=snapshot.ticks,
@@ -116,6 +156,12 @@ def _view(index: int, resource: RecordedResource) -> ResourceView:
     )
 
 
+def _facts_of(index: int, resource: RecordedResource) -> ResourceView:
+    """A workload: what it is and how it asks, no series."""
+    facts = tuple(FactValue(fact.name, fact.value, fact.since_us) for fact in resource.facts)
+    return ResourceView(id=index + 1, kind=resource.kind, key=resource.key, name=resource.name, facts=facts)
+
+
 def _recorded(view: ResourceView, kind: ResourceKind, parent: int) -> RecordedResource:
     return RecordedResource(
         kind=kind,
@@ -147,7 +193,7 @@ def _stored(queries: Queries) -> StoredQueries:
     )
 
 
-def _cut(recording: Recording, from_us: int | None, to_us: int | None) -> Recording:
+def cut(recording: Recording, from_us: int | None, to_us: int | None) -> Recording:
     """A part of the window: by way of a batch, so that cutting and sending agree."""
     start = max(recording.start_us, from_us or 0)
     end = min(recording.end_us, recording.end_us if to_us is None else to_us)
@@ -163,4 +209,7 @@ def _cut(recording: Recording, from_us: int | None, to_us: int | None) -> Record
             batch.facts.add(resource=index, name=fact.name, value=fact.value, observed_at_us=fact.since_us)
     names = [resource.name for resource in recording.resources]
     cut = merge([batch], start, (end - start) // TICK_US, recording.subject, names, recording.labels)
-    return Recording(cut.start_us, cut.ticks, cut.subject, cut.resources, recording.sources, recording.labels)
+    inside = tuple(
+        one for one in recording.captures if one.content.start_us < end and one.content.end_us > start
+    )  # fmt: skip
+    return Recording(cut.start_us, cut.ticks, cut.subject, cut.resources, recording.sources, recording.labels, inside)

@@ -17,8 +17,8 @@ from jitterscope.series.rollups import Level, Rollup
 from jitterscope.series.types import TICK_US, FloatArray, IntArray
 from jitterscope.series.window import Window
 
-Resolution = Literal["tick", "second", "minute", "sample"]
-_RESOLUTIONS: dict[int, Resolution] = {1_000_000: "second", 60_000_000: "minute"}
+Resolution = Literal["tick", "second", "five_seconds", "minute", "sample"]
+_RESOLUTIONS: dict[int, Resolution] = {1_000_000: "second", 5_000_000: "five_seconds", 60_000_000: "minute"}
 # Bounds of memory: rolled-up steps of all series at once, and the time of histograms at once.
 _MAX_STEPS = 1_500_000
 _HISTOGRAM_PIECE_US = 1_800_000_000
@@ -61,8 +61,8 @@ def chart(
 ) -> dict[int, Chart]:
     """At most `points` (+1 for alignment) points of each series id in [from_us, to_us). Means cost a third of the time.
 
-    Ticks where they are few enough for the points, else 1 s or 1 min rollups; what is not rolled up yet comes from
-    ticks. Where ticks have been removed by retention, the finest rollup that is left is used.
+    Ticks where they are few enough for the points, else rollups of 1 s, 5 s or 1 min; what is not rolled up yet comes
+    from ticks. Where ticks have been removed by retention, the finest rollup that is left is used.
     """
     span_us = max(to_us - from_us, tick_us)
     step_us = -(-span_us // points)
@@ -74,6 +74,10 @@ def chart(
         levels = list(rollups.LEVELS)
     else:
         found = {}
+        if level is rollups.FIVE_SECONDS and not rollups.complete(
+            scope.session, level, rollups.SECOND, series, from_us, to_us
+        ):
+            level = rollups.SECOND
         levels = [one for one in rollups.LEVELS if one.step_us >= level.step_us]
     for one in levels:
         missing = [identity for identity in series if identity not in found]

@@ -12,7 +12,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from jitterscope import db
-from jitterscope.series import codec, layouts, rollups
+from jitterscope.series import codec, layouts, partitions, rollups
 from jitterscope.series.landing import driver
 from jitterscope.series.runs import runs
 from jitterscope.series.types import TICK_US, FloatArray
@@ -23,7 +23,7 @@ WINDOW_US = 600_000_000
 # How long a window stays open for stragglers; what comes later is compacted by a later run.
 GRACE_US = 30_000_000
 # Values decoded at once: bounds the memory of a worker at about 8 bytes each, several times over.
-_CHUNK_VALUES = 4_000_000
+_CHUNK_VALUES = 2_000_000
 _LOCK_CLASS = 1785296757
 
 _SLICES = (
@@ -60,6 +60,7 @@ def compact(organization_id: int, now_us: int) -> int:
         parts = [Part(row.node_id, row.step_us, row.start_us) for row in found]
     done = 0
     for part in parts:
+        partitions.ensure(part.start_us, part.start_us + WINDOW_US)  # those of a table that is newer than the data
         with db.organization_session(organization_id) as session:
             done += compact_part(session, organization_id, part)
     return done
@@ -151,6 +152,7 @@ class _Window:
 
     def _write_rollups(self, series: IdArray, values: FloatArray) -> None:
         second = rollups.roll_ticks(values, rollups.SECOND.step_us // self._part.step_us)
-        minute = rollups.roll_up(second, rollups.MINUTE.step_us // rollups.SECOND.step_us)
-        for level, rollup in ((rollups.SECOND, second), (rollups.MINUTE, minute)):
+        five = rollups.roll_up(second, rollups.FIVE_SECONDS.step_us // rollups.SECOND.step_us)
+        minute = rollups.roll_up(five, rollups.MINUTE.step_us // rollups.FIVE_SECONDS.step_us)
+        for level, rollup in ((rollups.SECOND, second), (rollups.FIVE_SECONDS, five), (rollups.MINUTE, minute)):
             rollups.write(self._session, self._organization_id, level, series, self._part.start_us, rollup)

@@ -21,6 +21,8 @@ IdArray = NDArray[np.int64]
 # An unused layout is removed after a day; a cached one is written again within the hour.
 _TRUST_S = 3600.0
 _MAX_CACHED = 5000
+# A large node's layouts are tens of kilobytes each, and a new one comes whenever a series changes its width.
+_MAX_CONTENT_BYTES = 8 * 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -63,7 +65,8 @@ def layout_id(session: Session, organization_id: int, series: IdArray) -> int:
 def contents(session: Session, organization_id: int, layout_ids: list[int]) -> dict[int, IdArray]:
     """Series ids of each layout. Layouts never change, so they are cached."""
     cache = _caches.of(session.get_bind())
-    missing = [identity for identity in layout_ids if (organization_id, identity) not in cache.contents]
+    known = cache.contents  # replaced, never changed
+    missing = [identity for identity in layout_ids if (organization_id, identity) not in known]
     if missing:
         rows = session.execute(
             text("SELECT id, series_ids FROM series_layouts WHERE id = ANY(:ids)").bindparams(
@@ -72,16 +75,23 @@ def contents(session: Session, organization_id: int, layout_ids: list[int]) -> d
             {"ids": missing},
         )
         read = {(organization_id, row.id): np.array(row.series_ids, np.int64) for row in rows}
+        known = known | read
         with cache.lock:
-            if len(cache.contents) > _MAX_CACHED:
-                cache.contents = {}
-            cache.contents = cache.contents | read
-    known = cache.contents
+            cache.contents = _bounded(cache.contents | read)
     return {
         identity: known[organization_id, identity]
         for identity in layout_ids
         if (organization_id, identity) in known
     }
+
+
+def _bounded(contents: dict[tuple[int, int], IdArray]) -> dict[tuple[int, int], IdArray]:
+    """Without those that came first, where all of them are too many bytes."""
+    excess = sum(one.nbytes for one in contents.values()) - _MAX_CONTENT_BYTES
+    keys = iter(list(contents))
+    while excess > 0:
+        excess -= contents.pop(next(keys)).nbytes
+    return contents
 
 
 def _remember(cache: _Cache, key: tuple[int, bytes], identity: int, now: float) -> None:

@@ -11,6 +11,8 @@ from jitterscope.series.types import FloatArray
 
 _LARGEST = float(2**53)
 _SCALES = (0, 1, 2, 3, 4, 6, 9)
+# Values encoded in one step: it takes about 100 bytes each, and what fits the processor's cache is faster.
+_AT_ONCE = 1 << 18
 
 I64Array = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -19,6 +21,14 @@ ByteArray = NDArray[np.uint8]
 
 def encode_rows(values: FloatArray) -> list[bytes | None]:
     """Encode each row of (rows, ticks), NaN where missing. None for a row that is no short decimal or all missing."""
+    step = max(1, _AT_ONCE // max(1, values.shape[1]))
+    result: list[bytes | None] = []
+    for first in range(0, len(values), step):
+        result += _encode(values[first : first + step])
+    return result
+
+
+def _encode(values: FloatArray) -> list[bytes | None]:
     result: list[bytes | None] = [None] * len(values)
     present = ~np.isnan(values)
     candidates = np.flatnonzero(present.any(axis=1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -35,9 +36,11 @@ _TABLES = {
     "series_segments": ("raw_days", "series_id >> 12", "start_us + tick_count::bigint * step_us"),
     "distributions": ("raw_days", "series_id >> 12", "start_us + tick_count::bigint * step_us"),
     "query_blocks": ("raw_days", "server_id", "end_us"),
+    "captures": ("raw_days", "resource_id", "end_us"),
     "events": ("second_days", "resource_id", "start_us + duration_us"),
     "external_samples": ("second_days", None, "end_us"),
     "series_rollups_1s": ("second_days", "series_id >> 12", "start_us + tick_count * 1000000::bigint"),
+    "series_rollups_5s": ("second_days", "series_id >> 12", "start_us + tick_count * 5000000::bigint"),
     "series_rollups_1m": ("minute_days", "series_id >> 12", "start_us + tick_count * 60000000::bigint"),
 }
 
@@ -125,6 +128,21 @@ def _expire_ledger(session: Session, policy: Retention, now_us: int) -> dict[str
         )
     )
     return {"ingest_batches": _rows(batches), "series_layouts": _rows(unused)}
+
+
+def delete_resources(session: Session, resource_ids: Sequence[int]) -> None:
+    """Delete every row of resources that are gone; landing blocks of many series go with their time."""
+    if not resource_ids:
+        return
+    for table, (_, resource, _) in _TABLES.items():
+        if resource is not None:
+            of_resource = (
+                f"{table}.series_id BETWEEN gone.id << 12 AND (gone.id << 12) + 4095"
+                if resource.startswith("series_id")
+                else f"{table}.{resource} = gone.id"
+            )
+            statement = text(f"DELETE FROM {table} USING unnest(:ids) AS gone (id) WHERE {of_resource}")  # noqa: S608
+            session.execute(statement.bindparams(bindparam("ids", type_=ARRAY(BIGINT))), {"ids": list(resource_ids)})
 
 
 def _rows(result: object) -> int:

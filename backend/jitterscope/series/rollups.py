@@ -1,4 +1,4 @@
-"""Rollups: minimum, maximum, sum and count of ticks per second and per minute, in packed rows."""
+"""Rollups: minimum, maximum, sum and count of ticks per second, five seconds and minute, in packed rows."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ class Level:
 
 
 SECOND = Level("series_rollups_1s", 1_000_000, 3_600_000_000)
+FIVE_SECONDS = Level("series_rollups_5s", 5_000_000, 21_600_000_000)
 MINUTE = Level("series_rollups_1m", 60_000_000, 86_400_000_000)
-LEVELS = (SECOND, MINUTE)
+LEVELS = (SECOND, FIVE_SECONDS, MINUTE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +163,21 @@ def read(
         first = (start_us - from_us) // level.step_us
         result.add(row_of[identity], first, Rollup(low, high, total, ticks))
     return result
+
+
+def complete(session: Session, level: Level, finer: Level, series: Sequence[int], from_us: int, to_us: int) -> bool:
+    """Whether a level has all that a finer one has in a window: what was compacted before it existed, it has not."""
+    with driver(session).cursor(binary=True) as cursor:
+        firsts: list[int | None] = [
+            cursor.execute(
+                f"SELECT min(start_us) FROM {one.table} "  # noqa: S608
+                "WHERE series_id = ANY(%b) AND start_us > %b AND start_us < %b",
+                (list(series), from_us - one.row_us - MAX_ROW_US, to_us),
+            ).fetchall()[0][0]
+            for one in (level, finer)
+        ]
+    own, others = firsts
+    return others is None or (own is not None and own <= others)
 
 
 def merge_rows(session: Session, organization_id: int, level: Level, from_us: int) -> int:

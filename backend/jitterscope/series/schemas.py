@@ -17,7 +17,9 @@ class SeriesChart(Schema):
     kind: Literal["delta", "gauge", "distribution", "counter"]
     meaning: str
     step_us: int = Field(description="Time that one point covers")
-    resolution: Literal["tick", "second", "minute", "sample"] = Field(description="What the points were made of")
+    resolution: Literal["tick", "second", "five_seconds", "minute", "sample"] = Field(
+        description="What the points were made of"
+    )
     t_us: list[int] = Field(description="Start of each point")
     low: list[float | None] = Field(description="Lowest tick of the point; of a distribution its median")
     high: list[float | None] = Field(description="Highest tick of the point; of a distribution its highest value")
@@ -44,7 +46,7 @@ class RetentionPolicy(Schema):
     """How long data are kept; each level at least as long as the finer one."""
 
     raw_days: int = Field(ge=1, le=1000, description="Ticks, single queries, latency distributions")
-    second_days: int = Field(ge=1, le=1000, description="1 s rollups and events")
+    second_days: int = Field(ge=1, le=1000, description="1 s and 5 s rollups and events")
     minute_days: int = Field(ge=1, le=1000, description="1 min rollups")
 
 

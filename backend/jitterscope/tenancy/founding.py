@@ -9,6 +9,9 @@ from sqlalchemy.orm import Session
 
 from jitterscope import db
 from jitterscope.tenancy import secrets, tokens
+from jitterscope.tenancy.auth import INGEST_PREFIX
+
+_MIN_SECRET_LENGTH = len(INGEST_PREFIX) + 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,29 @@ def make_token(owner_url: str, organization_id: int, kind: tokens.Kind, name: st
     try:
         with Session(engine) as session, session.begin():
             return tokens.create(session, organization_id, kind, name, scopes, "setup")[1]
+    finally:
+        engine.dispose()
+
+
+def accept_token(owner_url: str, organization_id: int, secret: str, name: str) -> bool:
+    """Make an ingest token with a secret that was chosen elsewhere; False where it was known, or revoked, before.
+
+    Raises ValueError where the secret is not as hard to guess as those that are made here.
+    """
+    if not (secret.startswith(INGEST_PREFIX) and _MIN_SECRET_LENGTH <= len(secret) <= tokens.MAX_SECRET_LENGTH):
+        needed = _MIN_SECRET_LENGTH - len(INGEST_PREFIX)
+        raise ValueError(f"must be {INGEST_PREFIX} and at least {needed} random characters")
+    engine = db.make_engine(owner_url, pool_size=1)
+    try:
+        with Session(engine) as session, session.begin():
+            # Two set-ups at once: the second waits here, then finds the token.
+            session.execute(text("SELECT pg_advisory_xact_lock(:organization)"), {"organization": organization_id})
+            known = session.execute(
+                text("SELECT 1 FROM tokens WHERE token_hash = :hash"), {"hash": secrets.digest(secret)}
+            ).scalar()
+            if not known:
+                tokens.create(session, organization_id, "ingest", name, (), "setup", secret=secret)
+            return not known
     finally:
         engine.dispose()
 

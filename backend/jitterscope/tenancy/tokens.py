@@ -51,9 +51,10 @@ def create(
     scopes: Sequence[str],
     created_by: str,
     expires_at: datetime | None = None,
+    secret: str | None = None,
 ) -> tuple[Token, str]:
-    """A new token and its secret, which is kept nowhere."""
-    secret = secrets.new_secret(_PREFIXES[kind])
+    """A new token and its secret, which is kept nowhere. `secret`: one that was made elsewhere."""
+    secret = secret or secrets.new_secret(_PREFIXES[kind])
     token = Token(
         organization_id=organization_id,
         kind=kind,

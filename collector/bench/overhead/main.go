@@ -30,7 +30,7 @@ const maxAddedRatio = 0.02
 func main() {
 	coredns := flag.String("coredns", os.Getenv("JITTERSCOPE_COREDNS"), "CoreDNS executable; default: built into the user's cache")
 	qps := flag.Float64("qps", 5000, "queries per second")
-	pairs := flag.Int("pairs", 30, "pairs of a window observed and one not")
+	pairs := flag.Int("pairs", 60, "pairs of a window observed and one not")
 	window := flag.Duration("window", time.Second, "length of a window")
 	parts := flag.String("parts", "probes,packets,split", "what is switched on")
 	asJSON := flag.Bool("json", false, "print one JSON object")

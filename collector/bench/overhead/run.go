@@ -25,17 +25,21 @@ func run(executable string, qps float64, pairs int, window time.Duration, parts 
 		return result{}, err
 	}
 	defer func() { _ = os.RemoveAll(directory) }()
-	s, err := startCoreDNS(executable, directory)
+	var s *server
+	err = onLastCPU(func() (err error) {
+		s, err = startCoreDNS(executable, directory)
+		return err
+	})
 	if err != nil {
 		return result{}, err
 	}
 	defer s.stop()
-	l, err := startLoad(s.address, qps)
+	stopLoad, err := s.load.start(qps)
 	if err != nil {
 		return result{}, err
 	}
-	defer l.stop()
-	if err := waitReady(l); err != nil {
+	defer stopLoad()
+	if err := waitReady(s.load); err != nil {
 		return result{}, err
 	}
 	o, err := newObserver(s, parts)
@@ -43,7 +47,7 @@ func run(executable string, qps float64, pairs int, window time.Duration, parts 
 		return result{}, err
 	}
 	time.Sleep(2 * time.Second)
-	m := &measurement{server: s, load: l, observer: o, window: window}
+	m := &measurement{server: s, observer: o, window: window}
 	for pair := range pairs {
 		// Off-on, then on-off: a drift does not favour either.
 		for _, on := range []bool{pair%2 == 1, pair%2 == 0} {
@@ -56,15 +60,14 @@ func run(executable string, qps float64, pairs int, window time.Duration, parts 
 }
 
 type measurement struct {
-	server   *server
-	load     *load
-	observer *observer
-	window   time.Duration
-	off, on  []float64 // CPU microseconds per query of each window
-	answered uint64
-	elapsed  time.Duration
-	spent    time.Duration
-	watched  time.Duration
+	server    *server
+	observer  *observer
+	window    time.Duration
+	off, on   []float64 // CPU microseconds per query of each window
+	answered  uint64
+	elapsed   time.Duration
+	observing time.Duration // CPU time of the observer
+	watched   time.Duration
 }
 
 func (m *measurement) measure(on bool) error {
@@ -78,13 +81,13 @@ func (m *measurement) measure(on bool) error {
 	if err != nil {
 		return err
 	}
-	answered, started := m.load.answered.Load(), time.Now()
+	answered, started := m.server.load.answered.Load(), time.Now()
 	m.observe(on, started)
 	after, err := m.server.cpuTime()
 	if err != nil {
 		return err
 	}
-	queries := m.load.answered.Load() - answered
+	queries := m.server.load.answered.Load() - answered
 	m.answered += queries
 	m.elapsed += time.Since(started)
 	cost := float64((after - cpu).Nanoseconds()) / 1000 / float64(queries)
@@ -111,7 +114,7 @@ func (m *measurement) observe(on bool, started time.Time) {
 		time.Sleep(time.Until(at))
 		m.observer.tick(&clock, &gc)
 	}
-	m.spent += threadTime() - before
+	m.observing += threadTime() - before
 	m.watched += time.Since(started)
 }
 
@@ -135,11 +138,11 @@ func (m *measurement) result(parts string) result {
 		QueriesPerSecond: float64(m.answered) / m.elapsed.Seconds(), Windows: len(m.on) + len(m.off),
 		OffUS: median(m.off), OnUS: median(m.on), AddedRatio: median(ratios),
 		AddedLow: ratios[max(low, 0)], AddedHigh: ratios[min(high, len(ratios)-1)],
-		CollectorCPU: m.spent.Seconds() / m.watched.Seconds(), Cycles: m.observer.cycles, Parts: parts,
+		CollectorCPU: m.observing.Seconds() / m.watched.Seconds(), Cycles: m.observer.cycles, Parts: parts,
 	}
 }
 
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }

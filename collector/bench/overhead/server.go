@@ -41,10 +41,11 @@ func findCoreDNS(given string) (string, error) {
 	return installed, os.Rename(filepath.Join(building, "coredns"), installed)
 }
 
-// server is a running CoreDNS.
+// server is a running CoreDNS under load.
 type server struct {
 	command *exec.Cmd
 	address *net.UDPAddr
+	load    *load
 }
 
 const hosts = 1000
@@ -68,12 +69,16 @@ func startCoreDNS(executable, directory string) (*server, error) {
 		return nil, err
 	}
 	s := &server{command: exec.Command(executable, "-conf", corefile), address: address}
-	s.command.Env = append(os.Environ(), "GOMAXPROCS=2")
+	s.command.Env = append(os.Environ(), "GOMAXPROCS=1") // it has one CPU
 	s.command.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
 	if err := s.command.Start(); err != nil {
 		return nil, err
 	}
-	return s, nil
+	s.load, err = connect(address.AddrPort())
+	if err != nil {
+		s.stop()
+	}
+	return s, err
 }
 
 func freePort() (*net.UDPAddr, error) {
@@ -98,6 +103,9 @@ func clockOf(pid int) (time.Duration, error) {
 }
 
 func (s *server) stop() {
+	if s.load != nil {
+		s.load.close()
+	}
 	_ = s.command.Process.Kill()
 	_ = s.command.Wait()
 }

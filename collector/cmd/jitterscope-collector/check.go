@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/agent"
@@ -19,6 +21,11 @@ func checkCommand(ctx context.Context, arguments []string, stdout, stderr io.Wri
 	if err != nil {
 		return err
 	}
+	log, err := newLogger(s, stderr)
+	if err != nil {
+		return err
+	}
+	enterNodeCgroupNamespace(s.ProcRoot, log)
 	directory, err := os.MkdirTemp("", "jitterscope-check-")
 	if err != nil {
 		return err
@@ -49,6 +56,11 @@ func checkCommand(ctx context.Context, arguments []string, stdout, stderr io.Wri
 			line += "; needs " + status.Needs
 		}
 		if _, err := fmt.Fprintln(stdout, line); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(collector.Engine.Off())) {
+		if _, err := fmt.Fprintf(stdout, "%-16s off: %s\n", name, collector.Engine.Off()[name]); err != nil {
 			return err
 		}
 	}

@@ -30,6 +30,7 @@ func dumpCommand(ctx context.Context, arguments []string, stdout, stderr io.Writ
 	if err != nil {
 		return err
 	}
+	enterNodeCgroupNamespace(s.ProcRoot, log)
 	directory, err := os.MkdirTemp("", "jitterscope-dump-")
 	if err != nil {
 		return err

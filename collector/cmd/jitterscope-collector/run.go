@@ -35,6 +35,7 @@ func runCommand(ctx context.Context, arguments []string, stderr io.Writer) error
 	if err != nil {
 		return err
 	}
+	enterNodeCgroupNamespace(s.ProcRoot, log)
 	config, err := shipConfig(s, log)
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 // client sends queries on a schedule from one thread and receives answers on one thread per socket.
 // An answer's time is the kernel's receive timestamp, so a late wake-up here is not mistaken for a slow server.
 type client struct {
-	queries  [][]byte
+	queries  []query
 	sockets  []*socket
 	sentNs   []int64
 	delayNs  []int64 // sent minus planned
@@ -32,22 +32,28 @@ type client struct {
 type socket struct {
 	fd      int
 	pending [1 << 16]atomic.Int32 // query id to index+1 in client's arrays
+	packet  [maxQuery]byte        // of the query that an answer belongs to
 }
 
-func newClient(server netip.AddrPort, names []string, sockets, capacity int) (*client, error) {
+// newClient opens the sockets, from these addresses in turn where there are any.
+func newClient(server netip.AddrPort, names []string, unique bool, sockets int, from []netip.Addr, capacity int) (*client, error) {
 	c := &client{
 		sentNs: make([]int64, 0, capacity), delayNs: make([]int64, 0, capacity),
 		answerNs: make([]int64, capacity), code: make([]uint8, capacity),
 	}
 	for _, name := range names {
-		packet, err := queryPacket(name)
+		q, err := newQuery(name, unique)
 		if err != nil {
 			return nil, err
 		}
-		c.queries = append(c.queries, packet)
+		c.queries = append(c.queries, q)
 	}
-	for range sockets {
-		fd, err := openSocket(server)
+	for i := range sockets {
+		var local netip.Addr
+		if len(from) > 0 {
+			local = from[i%len(from)]
+		}
+		fd, err := openSocket(server, local)
 		if err != nil {
 			c.close()
 			return nil, err
@@ -57,13 +63,17 @@ func newClient(server netip.AddrPort, names []string, sockets, capacity int) (*c
 	return c, nil
 }
 
-func openSocket(server netip.AddrPort) (int, error) {
-	family, address := unix.AF_INET, unix.Sockaddr(nil)
-	if server.Addr().Unmap().Is4() {
-		address = &unix.SockaddrInet4{Port: int(server.Port()), Addr: server.Addr().Unmap().As4()}
-	} else {
-		family, address = unix.AF_INET6, &unix.SockaddrInet6{Port: int(server.Port()), Addr: server.Addr().As16()}
+// socketAddress is one for the kernel, and its family.
+func socketAddress(address netip.Addr, port uint16) (int, unix.Sockaddr) {
+	if address = address.Unmap(); address.Is4() {
+		return unix.AF_INET, &unix.SockaddrInet4{Port: int(port), Addr: address.As4()}
 	}
+	return unix.AF_INET6, &unix.SockaddrInet6{Port: int(port), Addr: address.As16()}
+}
+
+// openSocket connects a UDP socket to the server, from the address local where that is valid.
+func openSocket(server netip.AddrPort, local netip.Addr) (int, error) {
+	family, address := socketAddress(server.Addr(), server.Port())
 	fd, err := unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return -1, fmt.Errorf("opening a UDP socket: %w", err)
@@ -72,6 +82,12 @@ func openSocket(server netip.AddrPort) (int, error) {
 	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, receiveBuffer) != nil {
 		// Without the privilege the kernel's maximum has to do.
 		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, receiveBuffer)
+	}
+	if local.IsValid() {
+		if _, own := socketAddress(local, 0); unix.Bind(fd, own) != nil {
+			_ = unix.Close(fd)
+			return -1, fmt.Errorf("%s is no address of this machine to send from", local)
+		}
 	}
 	wake := unix.NsecToTimeval(int64(50 * time.Millisecond))
 	err = errors.Join(
@@ -115,6 +131,7 @@ func (c *client) send(p *plan) error {
 	// The default 50 µs of timer slack would show in the pacing.
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	walk := schedule{plan: p}
+	buffer := make([]byte, maxQuery)
 	offset := monotonicNs() - time.Now().UnixNano() // plan times are wall clock, sleeping is monotonic
 	for i := 0; ; i++ {
 		at, ok := walk.next()
@@ -126,14 +143,14 @@ func (c *client) send(p *plan) error {
 		if err := sleepUntil(planned + offset); err != nil {
 			return err
 		}
-		c.sendOne(i, planned)
+		c.sendOne(i, planned, buffer)
 	}
 }
 
-func (c *client) sendOne(i int, planned int64) {
+func (c *client) sendOne(i int, planned int64, buffer []byte) {
 	s := c.sockets[i%len(c.sockets)]
 	id := uint16(i / len(c.sockets))
-	query := c.queries[i%len(c.queries)]
+	query := c.queries[i%len(c.queries)].build(i, buffer)
 	binary.BigEndian.PutUint16(query, id)
 	now := time.Now().UnixNano()
 	c.sentNs = append(c.sentNs, now+c.wireNs)
@@ -165,7 +182,7 @@ func (c *client) record(s *socket, packet []byte, receivedNs int64) {
 	}
 	slot := &s.pending[binary.BigEndian.Uint16(packet)]
 	i := int(slot.Load()) - 1
-	if i < 0 || !answers(packet, c.queries[i%len(c.queries)]) {
+	if i < 0 || !answers(packet, c.queries[i%len(c.queries)].build(i, s.packet[:])) {
 		c.stray.Add(1)
 		return
 	}

@@ -40,7 +40,7 @@ func server(t *testing.T, delay time.Duration, drop int) netip.AddrPort {
 
 func TestLatencyIsTheServers(t *testing.T) {
 	const delay = 30 * time.Millisecond
-	c, err := newClient(server(t, delay, 10), []string{"a.test", "b.test"}, 2, 1000)
+	c, err := newClient(server(t, delay, 10), []string{"a.test", "b.test"}, false, 2, nil, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestLatencyIsTheServers(t *testing.T) {
 }
 
 func TestQueriesLeaveWhileTheServerIsSilent(t *testing.T) {
-	c, err := newClient(server(t, 0, 1), []string{"a.test"}, 1, 1000)
+	c, err := newClient(server(t, 0, 1), []string{"a.test"}, false, 1, nil, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestQueriesLeaveWhileTheServerIsSilent(t *testing.T) {
 }
 
 func TestStrayAnswersAreNotCounted(t *testing.T) {
-	c, err := newClient(netip.MustParseAddrPort("127.0.0.1:9"), []string{"a.test"}, 1, 10)
+	c, err := newClient(netip.MustParseAddrPort("127.0.0.1:9"), []string{"a.test"}, false, 1, nil, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,5 +137,65 @@ func TestParseStat(t *testing.T) {
 	v2 := parseStat([]byte("usage_usec 77\nuser_usec 1\nnr_periods 4\nnr_throttled 3\nthrottled_usec 12\nnr_bursts 0\n"))
 	if v2 != (row{Periods: 4, Throttled: 3, ThrottledUs: 12, UsageUs: 77}) {
 		t.Errorf("v2: %+v", v2)
+	}
+}
+
+func TestUniqueNamesFromSeveralAddresses(t *testing.T) {
+	connection, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = connection.Close() }()
+	names, clients := make(chan string, 100), make(chan string, 100)
+	go func() {
+		defer close(names)
+		for {
+			packet := make([]byte, 512)
+			n, from, err := connection.ReadFromUDPAddrPort(packet)
+			if err != nil {
+				return
+			}
+			packet[2] |= 0x80
+			names <- string(packet[headerLen+1 : headerLen+1+int(packet[headerLen])])
+			clients <- from.Addr().String()
+			_, _ = connection.WriteToUDPAddrPort(packet[:n], from)
+		}
+	}()
+	from := []netip.Addr{netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.3")}
+	c, err := newClient(connection.LocalAddr().(*net.UDPAddr).AddrPort(), []string{"a.test", "b.test"}, true, 2, from, 60)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	p := plan{startNs: time.Now().UnixNano(), durationNs: 1e8, qps: 400}
+	if err := c.run(&p, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if s := c.result(p, time.Second).summary(); s.Answered != 40 || s.Stray != 0 {
+		t.Errorf("got %+v, want 40 answered", s)
+	}
+	_ = connection.Close()
+	labels := make(map[string]bool)
+	for name := range names {
+		labels[name] = true
+	}
+	if len(labels) != 40 || !labels["u00000000"] || !labels["u00000027"] {
+		t.Errorf("%d names, want 40, u00000000 to u00000027: %v", len(labels), labels)
+	}
+	close(clients)
+	counts := make(map[string]int)
+	for client := range clients {
+		counts[client]++
+	}
+	if counts["127.0.0.2"] != 20 || counts["127.0.0.3"] != 20 {
+		t.Errorf("queries by address: %v, want 20 each", counts)
+	}
+}
+
+func TestAForeignClientAddressIsRefused(t *testing.T) {
+	from := []netip.Addr{netip.MustParseAddr("192.0.2.77")}
+	if c, err := newClient(netip.MustParseAddrPort("127.0.0.1:9"), []string{"a.test"}, false, 1, from, 1); err == nil {
+		c.close()
+		t.Error("accepted")
 	}
 }

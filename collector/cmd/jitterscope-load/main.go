@@ -27,6 +27,8 @@ func main() {
 type options struct {
 	server       netip.AddrPort
 	names        []string
+	unique       bool
+	clients      []netip.Addr
 	plan         plan
 	timeout      time.Duration
 	sockets      int
@@ -42,12 +44,16 @@ func parseOptions(arguments []string) (options, error) {
 	flags := flag.NewFlagSet("jitterscope-load", flag.ContinueOnError)
 	server := flags.String("server", "", "ADDRESS:PORT of the DNS server (UDP)")
 	names := flags.String("names", "", "comma-separated names to ask for in turn, type A")
+	flags.BoolVar(&o.unique, "unique", false, "ask for another name each time: a counter below each of the names")
+	clients := flags.String("clients", "", "comma-separated addresses of this machine to send from, in turn")
 	seconds := flags.Float64("seconds", 10, "how long to send")
 	startAt := flags.Int64("start-at-us", 0, "first query at this time, µs since the epoch (0: in 50 ms)")
 	flags.Float64Var(&o.plan.qps, "qps", 1000, "queries per second outside bursts")
 	flags.Float64Var(&o.plan.burstQPS, "burst-qps", 0, "queries per second within bursts (0: no bursts)")
 	burstMs := flags.Float64("burst-ms", 0, "length of a burst")
 	everyMs := flags.Float64("every-ms", 0, "from the start of one burst to the next; the first one after a whole interval")
+	flags.Float64Var(&o.plan.calmQPS, "calm-qps", 0, "queries per second at first, for --calm-seconds")
+	calmSeconds := flags.Float64("calm-seconds", 0, "how long, of --seconds; bursts are planned as without it")
 	timeoutMs := flags.Float64("timeout-ms", 5000, "a query without an answer for this long is lost")
 	flags.IntVar(&o.sockets, "sockets", 1, "client sockets, used in turn")
 	flags.StringVar(&o.out, "out", "", "result file")
@@ -68,7 +74,19 @@ func parseOptions(arguments []string) (options, error) {
 			o.names = append(o.names, name)
 		}
 	}
+	for address := range strings.SplitSeq(*clients, ",") {
+		if address == "" {
+			continue
+		}
+		client, err := netip.ParseAddr(address)
+		if err != nil {
+			return o, fmt.Errorf("--clients: %w", err)
+		}
+		o.clients = append(o.clients, client)
+	}
+	o.sockets = max(o.sockets, len(o.clients))
 	o.plan.startNs = *startAt * 1000
+	o.plan.calmNs = int64(*calmSeconds * 1e9)
 	o.plan.durationNs = int64(*seconds * 1e9)
 	o.plan.burstNs = int64(*burstMs * 1e6)
 	o.plan.everyNs = int64(*everyMs * 1e6)
@@ -81,8 +99,8 @@ func parseOptions(arguments []string) (options, error) {
 		return o, errors.New("--out is missing: where should the results go?")
 	case o.sockets < 1 || o.sockets > 64:
 		return o, fmt.Errorf("--sockets %d: want 1 to 64", o.sockets)
-	case o.timeout < time.Millisecond || o.timeout > 6*time.Second:
-		return o, errors.New("--timeout-ms: want 1 to 6000")
+	case o.timeout < time.Millisecond || o.timeout > 30*time.Second:
+		return o, errors.New("--timeout-ms: want 1 to 30000")
 	case o.sampleEvery < time.Millisecond:
 		return o, errors.New("--sample-ms: want at least 1")
 	}
@@ -105,13 +123,13 @@ func run(arguments []string) error {
 			fmt.Fprintln(os.Stderr, "jitterscope-load: keeps its priority:", err)
 		}
 	}
-	var sample *sampler
+	var sample *counters
 	if o.cpuStat != "" {
-		if sample, err = newSampler(o.cpuStat, o.cpuacctUsage, o.sampleEvery, o.plan.durationNs); err != nil {
+		if sample, err = newCounters(o.cpuStat, o.cpuacctUsage, o.sampleEvery, o.plan.durationNs); err != nil {
 			return err
 		}
 	}
-	client, err := newClient(o.server, o.names, o.sockets, o.plan.capacity())
+	client, err := newClient(o.server, o.names, o.unique, o.sockets, o.clients, o.plan.capacity())
 	if err != nil {
 		return err
 	}

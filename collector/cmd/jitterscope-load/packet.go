@@ -10,7 +10,38 @@ import (
 const (
 	headerLen   = 12
 	ednsPayload = 4096
+	maxQuery    = headerLen + 255 + 4 + 11 // longest name, type and class, OPT
 )
+
+// uniqueLabel is put before a name that is to be another one in each query: a hexadecimal counter takes the zeros.
+const uniqueLabel = "u00000000"
+
+// query is what is sent for one of the names.
+type query struct {
+	packet []byte
+	unique bool
+}
+
+func newQuery(name string, unique bool) (query, error) {
+	if unique {
+		name = uniqueLabel + "." + name
+	}
+	packet, err := queryPacket(name)
+	return query{packet: packet, unique: unique}, err
+}
+
+// build writes the packet of the i-th query of all into buffer (maxQuery bytes), with id 0.
+func (q *query) build(i int, buffer []byte) []byte {
+	packet := buffer[:copy(buffer, q.packet)]
+	if q.unique {
+		const digits = "0123456789abcdef"
+		for at := headerLen + len(uniqueLabel); at > headerLen+1; at-- {
+			packet[at] = digits[i&15]
+			i >>= 4
+		}
+	}
+	return packet
+}
 
 // queryPacket builds an A query with EDNS0; bytes 0 and 1, the query id, are left 0.
 func queryPacket(name string) ([]byte, error) {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// plan says when each query leaves: evenly at qps, and evenly at burstQPS for burstNs of every everyNs.
+// plan says when each query leaves: evenly at qps, and evenly at burstQPS for burstNs of every everyNs; before all that
+// evenly at calmQPS for calmNs.
 // All times are absolute, so that a late query does not delay the ones after it.
 type plan struct {
 	startNs    int64
@@ -15,6 +16,8 @@ type plan struct {
 	burstQPS   float64
 	burstNs    int64
 	everyNs    int64
+	calmQPS    float64
+	calmNs     int64
 }
 
 const maxQueries = 100_000_000
@@ -29,9 +32,11 @@ func (p *plan) check(sockets int, timeout time.Duration) error {
 		return errors.New("--burst-qps: want 0 to 200000")
 	case p.burstQPS > 0 && (p.burstNs <= 0 || p.everyNs <= p.burstNs):
 		return errors.New("--burst-qps needs --burst-ms above 0 and --every-ms above --burst-ms")
+	case p.calmNs < 0 || p.calmNs > 0 && (p.calmQPS <= 0 || p.calmQPS > 200_000):
+		return errors.New("--calm-seconds needs --calm-qps: more than 0 and at most 200000")
 	}
 	// A 16-bit query id must not come round again while its query may still be answered.
-	if fastest := max(p.qps, p.burstQPS); fastest*timeout.Seconds() > 60_000*float64(sockets) {
+	if fastest := max(p.qps, p.burstQPS, p.calmQPS); fastest*timeout.Seconds() > 60_000*float64(sockets) {
 		return fmt.Errorf("%.0f queries/s for %s are more than %d sockets have query ids for: raise --sockets or lower --timeout-ms",
 			fastest, timeout, sockets)
 	}
@@ -44,7 +49,7 @@ func (p *plan) check(sockets int, timeout time.Duration) error {
 // capacity is at least the number of queries of the plan.
 func (p *plan) capacity() int {
 	seconds := float64(p.durationNs) / 1e9
-	n := seconds * p.qps
+	n := seconds*p.qps + float64(p.calmNs)/1e9*p.calmQPS
 	if p.burstQPS > 0 {
 		bursts := seconds*1e9/float64(p.everyNs) + 1
 		n += bursts * (float64(p.burstNs)/1e9*p.burstQPS + 1)
@@ -87,6 +92,9 @@ func (s *schedule) step() {
 // phase returns the present rate and when it changes.
 func (s *schedule) phase() (rate, untilNs float64) {
 	p := s.plan
+	if s.nowNs < float64(p.calmNs) {
+		return p.calmQPS, float64(p.calmNs)
+	}
 	if p.burstQPS == 0 {
 		return p.qps, float64(p.durationNs) * 2
 	}

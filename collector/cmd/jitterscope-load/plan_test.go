@@ -59,12 +59,26 @@ func TestScheduleBursts(t *testing.T) {
 	}
 }
 
+func TestScheduleBeginsCalm(t *testing.T) {
+	all := times(t, plan{durationNs: 4e9, qps: 1000, calmQPS: 100, calmNs: 1e9})
+	calm := 0
+	for _, at := range all {
+		if at < 1e9 {
+			calm++
+		}
+	}
+	if calm != 100 || len(all) != 3100 {
+		t.Errorf("%d queries in the first second and %d in all, want 100 and 3100", calm, len(all))
+	}
+}
+
 func TestPlanRefuses(t *testing.T) {
 	for name, p := range map[string]plan{
 		"no time":         {qps: 1},
 		"no rate":         {durationNs: 1e9},
 		"endless burst":   {durationNs: 1e9, qps: 1, burstQPS: 5, burstNs: 2e9, everyNs: 1e9},
 		"query ids reuse": {durationNs: 1e9, qps: 20_000},
+		"calm at no rate": {durationNs: 1e9, qps: 1, calmNs: 1e8},
 		"too much":        {durationNs: 1e15, qps: 1000},
 	} {
 		if p.check(1, 5*time.Second) == nil {

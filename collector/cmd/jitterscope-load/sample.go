@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/jitterscope/jitterscope/collector/internal/hurry"
 )
 
 // row is one reading of a cgroup's counters. Times and durations are µs; throttledUs sums over CPUs on v1 as the
@@ -19,16 +21,16 @@ type row struct {
 	AtUs, Periods, Throttled, ThrottledUs, UsageUs, Bursts int64
 }
 
-// sampler reads cpu.stat (and, on v1, cpuacct.usage) at an absolute pace.
-type sampler struct {
+// counters reads cpu.stat (and, on v1, cpuacct.usage) at an absolute pace.
+type counters struct {
 	statFd, usageFd int
 	everyNs         int64
 	rows            []row
 	buffer          []byte
 }
 
-func newSampler(cpuStat, cpuacctUsage string, every time.Duration, durationNs int64) (*sampler, error) {
-	s := &sampler{usageFd: -1, everyNs: int64(every), buffer: make([]byte, 4096)}
+func newCounters(cpuStat, cpuacctUsage string, every time.Duration, durationNs int64) (*counters, error) {
+	s := &counters{usageFd: -1, everyNs: int64(every), buffer: make([]byte, 4096)}
 	var err error
 	if s.statFd, err = unix.Open(cpuStat, unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
 		return nil, &os.PathError{Op: "open", Path: cpuStat, Err: err}
@@ -45,15 +47,16 @@ func newSampler(cpuStat, cpuacctUsage string, every time.Duration, durationNs in
 	return s, nil
 }
 
-// start samples from startNs (wall clock) on; the returned function stops it after one last sample.
-func (s *sampler) start(startNs int64) func() error {
+// start samples at multiples of its pace from startNs (wall clock) on, so that the edges of ticks are read and not guessed
+// between readings, and before ordinary work; the returned function stops it after one last sample.
+func (s *counters) start(startNs int64) func() error {
 	var stop atomic.Bool
 	done := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
+		runtime.LockOSThread() // never unlocked: the thread ends with its priority
+		hurry.Hurry()
 		offset := monotonicNs() - time.Now().UnixNano()
-		for at := startNs; ; at += s.everyNs {
+		for at := (startNs + s.everyNs - 1) / s.everyNs * s.everyNs; ; at += s.everyNs {
 			if err := sleepUntil(at + offset); err != nil {
 				done <- err
 				return
@@ -76,7 +79,7 @@ func (s *sampler) start(startNs int64) func() error {
 	}
 }
 
-func (s *sampler) read() (row, error) {
+func (s *counters) read() (row, error) {
 	before := time.Now().UnixNano()
 	n, err := unix.Pread(s.statFd, s.buffer, 0)
 	if err != nil {

@@ -15,7 +15,7 @@ const wireProbes = 200
 // paced like real queries, so that caches and CPU sleep states are those of real queries. Queries to a loopback
 // address count from that moment, because the answer's timestamp is taken there too.
 func wireDelayNs(qps float64) (int64, error) {
-	fd, err := openSocket(netip.MustParseAddrPort("127.0.0.1:9"))
+	fd, err := openSocket(netip.MustParseAddrPort("127.0.0.1:9"), netip.Addr{})
 	if err != nil {
 		return 0, err
 	}

@@ -55,7 +55,7 @@ func New(s *settings.Settings, version string, place Place, sink pipeline.Sink, 
 	engine := sampler.New(sampler.Config{
 		Roots: sampler.Roots{Cgroup: s.CgroupRoot, Proc: s.ProcRoot, Sys: s.SysRoot},
 		Store: store, Sources: source.New(enabled), Options: s.SourceOptions, MaxCgroups: affordableCgroups(s.MaxCgroups, log),
-		Budget: sampler.Budget{CPUShare: s.CPUBudget}, Log: log, Sealed: sealer.Take,
+		Budget: sampler.Budget{CPUShare: s.CPUBudget}, OrdinaryPriority: !s.RealTime, Log: log, Sealed: sealer.Take,
 	})
 	return &Agent{Engine: engine, Sealer: sealer, Store: store, settings: s, leftovers: leftovers, version: version, log: log}, nil
 }
@@ -63,6 +63,9 @@ func New(s *settings.Settings, version string, place Place, sink pipeline.Sink, 
 // Run samples until ctx ends and seals what there is.
 func (a *Agent) Run(ctx context.Context) error {
 	limitSelf()
+	if a.settings.RealTime {
+		boundRealTime(ctx, a.log)
+	}
 	for _, leftover := range a.leftovers {
 		a.log.Info("recovered a batch that the last run left open", "sequence", leftover.Sequence())
 		a.Sealer.One(ctx, leftover)
@@ -80,6 +83,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		a.Sealer.Run(ctx)
 	}()
 	go forgetStartup(ctx)
+	go watchTicks(ctx, a.Engine.Stats().Ticks.Load, watchEvery, watchLongest, a.log)
 	err := a.Engine.Run(ctx)
 	a.Sealer.Stop()
 	<-done

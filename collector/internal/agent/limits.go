@@ -3,8 +3,10 @@ package agent
 import (
 	"fmt"
 	"log/slog"
+	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,6 +27,24 @@ func limitSelf() {
 	runtime.GOMAXPROCS(processors)
 	debug.SetGCPercent(gcPercent)
 	debug.SetMemoryLimit(memoryLimit)
+	raiseThreads()
+}
+
+// raiseThreads gives all threads a better nice value where that is allowed (CAP_SYS_NICE). The sampling threads, which are
+// above all ordinary work (hurry.Hurry), have to wait for the others: to begin and to end a garbage collection every
+// thread must stop once, and one that a busy node does not let run stops late. Their work is small and has a budget.
+// Threads that start later inherit the value.
+func raiseThreads() {
+	const nice = -10
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return
+	}
+	for _, task := range tasks {
+		if thread, err := strconv.Atoi(task.Name()); err == nil {
+			_ = unix.Setpriority(unix.PRIO_PROCESS, thread, nice)
+		}
+	}
 }
 
 // affordableCgroups is how many cgroups can be watched with the descriptors that this process may open, at most wanted.

@@ -258,3 +258,41 @@ func TestKilled(t *testing.T) {
 		t.Errorf("the next sequence is %d, want 3", b.Sequence)
 	}
 }
+
+// TestNumberOfAnEmptyBatchIsUsedAgain kills a store right after it rotated, once and then again before it recorded
+// anything: a number that never comes would look like a lost batch.
+func TestNumberOfAnEmptyBatchIsUsedAgain(t *testing.T) {
+	directory := t.TempDir()
+	store := openStore(t, directory)
+	slot := store.Series(Node, 1)
+	store.Begin(firstTick)
+	store.Set(slot, 1)
+	store.Commit()
+	if b := seal(t, store, firstTick+1); b.Sequence != 1 {
+		t.Fatalf("the first sequence is %d", b.Sequence)
+	}
+	for range 2 {
+		killed, leftovers, err := Open(directory, spoolID, 2, "node")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(leftovers) != 1 || leftovers[0].Sequence() != 2 {
+			t.Fatalf("leftovers: %v", leftovers)
+		}
+		leftovers[0].Discard()
+		killed.Start(firstTick + 20)
+	}
+	next, leftovers, err := Open(directory, spoolID, 2, "node")
+	if err != nil {
+		t.Fatal(err)
+	}
+	leftovers[0].Discard()
+	next.Start(firstTick + 30)
+	slot = next.Series(Node, 1)
+	next.Begin(firstTick + 30)
+	next.Set(slot, 1)
+	next.Commit()
+	if b := seal(t, next, firstTick+31); b.Sequence != 2 {
+		t.Errorf("the next sequence is %d, want 2", b.Sequence)
+	}
+}

@@ -23,7 +23,9 @@ const examples = "../../../contracts/ingest/v1/examples"
 // compression, NAME.json the same in protobuf's JSON.
 func TestExamples(t *testing.T) {
 	if *update {
-		writeExample(t)
+		for name, write := range writers {
+			writeExample(t, name, write(t))
+		}
 	}
 	files, err := filepath.Glob(filepath.Join(examples, "*.binpb"))
 	if err != nil || len(files) == 0 {
@@ -54,20 +56,24 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestExampleIsWhatTheCollectorWrites builds the example with the collector's own code and expects the very bytes.
+// writers are the examples that the collector's own code writes.
+var writers = map[string]func(*testing.T) []byte{"throttled-dns-server": example, "stall-capture": captureExample}
+
+// TestExampleIsWhatTheCollectorWrites builds the examples with the collector's own code and expects the very bytes.
 func TestExampleIsWhatTheCollectorWrites(t *testing.T) {
-	want, err := os.ReadFile(filepath.Join(examples, "throttled-dns-server.binpb"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(example(t)) != string(want) {
-		t.Error("the encoding changed: go test ./internal/batch -update writes the example anew; read the difference in its JSON")
+	for name, write := range writers {
+		want, err := os.ReadFile(filepath.Join(examples, name+".binpb"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(write(t)) != string(want) {
+			t.Errorf("the encoding of %s changed: go test ./internal/batch -update writes the examples anew; read the difference in its JSON", name)
+		}
 	}
 }
 
-func writeExample(t *testing.T) {
+func writeExample(t *testing.T, name string, raw []byte) {
 	t.Helper()
-	raw := example(t)
 	var decoded ingestpb.Batch
 	if err := proto.Unmarshal(raw, &decoded); err != nil {
 		t.Fatal(err)
@@ -84,7 +90,7 @@ func writeExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	for suffix, content := range map[string][]byte{".binpb": raw, ".json": append(text, '\n')} {
-		if err := os.WriteFile(filepath.Join(examples, "throttled-dns-server"+suffix), content, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(examples, name+suffix), content, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

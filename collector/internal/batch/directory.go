@@ -4,7 +4,8 @@ package batch
 // that becomes the open one gets the whole of it where its version is older.
 //
 // A released resource and its slots stay readable until the buffers that may refer to it are sealed: their numbers are
-// reused only two rotations later. If it comes back sooner it keeps them, so that no batch names a resource twice.
+// reused only two rotations later. If it comes back sooner it keeps them, so that no batch names a resource twice; its
+// parent may be another one by then, as that of an address is when its server was restarted.
 type directory struct {
 	resources     []resourceEntry
 	byKey         map[resourceKey]ResourceID
@@ -36,10 +37,16 @@ func newDirectory() *directory {
 	}
 }
 
+// addResource also tells whether the entry is new or was changed.
 func (d *directory) addResource(kind uint8, key string, parent ResourceID) (id ResourceID, added, ok bool) {
 	if id, found := d.byKey[resourceKey{kind, key}]; found {
 		delete(d.released, id)
-		return id, false, true
+		moved := d.resources[id].parent != parent
+		if moved {
+			d.resources[id].parent = parent
+			d.version++
+		}
+		return id, moved, true
 	}
 	entry := resourceEntry{used: true, kind: kind, parent: parent, key: key}
 	if n := len(d.freeResources); n > 0 {

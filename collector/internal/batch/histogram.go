@@ -19,7 +19,13 @@ const maxBuckets = 600 // Gamma^599 us is 4.5 hours
 var inverseLogGamma = 1 / math.Log(Gamma)
 
 // Observe counts a value in microseconds. It allocates only until the histogram has met its widest spread of values.
-func (h *Histogram) Observe(us int64) {
+func (h *Histogram) Observe(us int64) { h.ObserveMany(us, 1) }
+
+// ObserveMany counts a value count times.
+func (h *Histogram) ObserveMany(us int64, count uint32) {
+	if count == 0 {
+		return
+	}
 	bucket := 0
 	if us > 1 {
 		// The small step down keeps exact powers in their own bucket in spite of rounding.
@@ -31,8 +37,8 @@ func (h *Histogram) Observe(us int64) {
 		}
 		h.touched = append(h.touched, uint16(bucket))
 	}
-	h.counts[bucket]++
-	h.total++
+	h.counts[bucket] += count
+	h.total += uint64(count)
 }
 
 // Total is the number of values counted since the last Reset.

@@ -20,6 +20,7 @@ const (
 	recordSource
 	recordBlock        // SeriesBlock without resource; payload begins with the number of series, u32
 	recordDistribution // one tick: tick i64, metric u32, n u32, then n times bucket u32, count u32
+	recordCapture
 
 	recordHeader = 9
 )
@@ -83,6 +84,16 @@ func (s *Store) AppendQueries(server ResourceID, block *ingestpb.QueryBlock) boo
 	return s.appendMessage(recordQuery, server, block)
 }
 
+// AppendCapture records what the flight recorder kept around a trigger of resource.
+func (s *Store) AppendCapture(resource ResourceID, capture *ingestpb.Capture) bool {
+	capture.Resource, capture.Reason = 0, clean(capture.Reason, maxNameBytes)
+	cleanAll(capture.Strings, maxNameBytes)
+	for _, process := range capture.Processes {
+		process.Cgroup = clean(process.Cgroup, MaxKeyBytes)
+	}
+	return s.appendMessage(recordCapture, resource, capture)
+}
+
 // AppendSource records the state of a source.
 func (s *Store) AppendSource(status *ingestpb.SourceStatus) bool {
 	status.Detail, status.Needs = clean(status.Detail, maxDetailBytes), clean(status.Needs, maxDetailBytes)
@@ -107,10 +118,21 @@ func (s *Store) AppendBlock(resource ResourceID, block *ingestpb.SeriesBlock) bo
 	return true
 }
 
+// OnTrigger has heard called with each trigger from now on. It is called with the store locked, also on the sampling thread:
+// it must neither block nor allocate nor call the store.
+func (s *Store) OnTrigger(heard func(resource ResourceID, reason string, atUS int64)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listeners = append(s.listeners, heard)
+}
+
 // AppendTrigger records a reason to diagnose now. It does not allocate.
 func (s *Store) AppendTrigger(resource ResourceID, reason string, atUS int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, heard := range s.listeners {
+		heard(resource, reason, atUS)
+	}
 	size := protowire.SizeTag(2) + protowire.SizeBytes(len(reason)) + protowire.SizeTag(3) + protowire.SizeVarint(uint64(atUS))
 	payload := s.reserve(recordTrigger, resource, size)
 	if payload == nil {

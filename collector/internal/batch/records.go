@@ -38,6 +38,7 @@ var recordFields = map[byte]struct{ batch, resource protowire.Number }{
 	recordQuery:   {10, 1},
 	recordTrigger: {11, 1},
 	recordSource:  {12, 0},
+	recordCapture: {14, 1},
 }
 
 func (e *Encoder) writeRecords() {

@@ -107,3 +107,27 @@ func TestHistogramBuckets(t *testing.T) {
 		}
 	}
 }
+
+// TestAResourceComesBackElsewhere is a server that is restarted: the same address, another process.
+func TestAResourceComesBackElsewhere(t *testing.T) {
+	store := openStore(t, t.TempDir())
+	first := store.Resource(ingestpb.ResourceKind_RESOURCE_KIND_PROCESS, "7:1", Node)
+	server := store.Resource(ingestpb.ResourceKind_RESOURCE_KIND_DNS_SERVER, "10.0.0.10:53", first)
+	store.Remove(server)
+	store.Remove(first)
+	second := store.Resource(ingestpb.ResourceKind_RESOURCE_KIND_PROCESS, "8:2", Node)
+	if again := store.Resource(ingestpb.ResourceKind_RESOURCE_KIND_DNS_SERVER, "10.0.0.10:53", second); again != server {
+		t.Fatalf("it is resource %d instead of %d", again, server)
+	}
+	for batch := range int64(4) { // by then the numbers of what is gone are free
+		tick := firstTick + batch
+		store.Begin(tick)
+		store.AppendTrigger(server, "accept_backlog", tick)
+		store.Commit()
+		b := seal(t, store, tick+1)
+		at := b.Triggers[0].Resource
+		if parent := b.Resources[b.Resources[at].Parent]; parent.Key != "8:2" {
+			t.Fatalf("batch %d: the server belongs to %v", batch, parent)
+		}
+	}
+}

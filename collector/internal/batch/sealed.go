@@ -11,3 +11,10 @@ func (s *Sealed) SpoolID() [16]byte { return s.buffer.header().spoolID }
 
 // Release gives the buffer back. The batch must be on disk before.
 func (s *Sealed) Release() { s.buffer.clear() }
+
+// Discard gives the buffer of a batch back in which nothing was recorded. Nobody was sent its number: the next run uses
+// it, since a number that never comes looks like a lost batch.
+func (s *Sealed) Discard() {
+	s.buffer.header().sequence--
+	s.buffer.clear()
+}

@@ -4,15 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"sync"
 
+	"github.com/jitterscope/jitterscope/collector/internal/hurry"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 )
 
 // Store is the open batch and its directory. Grid values are written by one goroutine, the sampling thread (Begin, Set,
 // Delta, Commit, Rotate); everything else may be called by any goroutine.
 type Store struct {
-	mu      sync.Mutex // directory, journal, rotation
+	mu      hurry.Mutex // directory, journal, rotation
 	dir     *directory
 	buffers [2]*buffer
 	written [2]uint64 // directory version that each buffer holds
@@ -21,6 +21,7 @@ type Store struct {
 	next    uint64 // sequence of the next buffer to open
 
 	triggered bool // a trigger was recorded since TakeTriggered
+	listeners []func(resource ResourceID, reason string, atUS int64)
 
 	// Sampling thread only.
 	tick     int64 // number of the tick being written
@@ -43,7 +44,7 @@ type Dropped struct {
 var ErrFull = errors.New("the previous batch is still being sealed")
 
 // Open maps the two buffers in directory and returns what a former run left unsealed, oldest first. nextSequence is one
-// more than the highest sequence known to the spool; leftovers may raise it. machineID is the key of the node.
+// more than the highest sequence known to the spool; the buffers' own may be higher. machineID is the key of the node.
 func Open(directoryPath string, spoolID [16]byte, nextSequence uint64, machineID string) (*Store, []*Sealed, error) {
 	s := &Store{
 		dir: newDirectory(), spoolID: spoolID, next: nextSequence,
@@ -56,9 +57,6 @@ func Open(directoryPath string, spoolID [16]byte, nextSequence uint64, machineID
 			return nil, nil, err
 		}
 		s.buffers[i] = b
-		if sequence := b.header().sequence; b.header().spoolID == spoolID && sequence >= s.next {
-			s.next = sequence + 1
-		}
 		if leftover {
 			leftovers = append(leftovers, &b.sealed)
 		}
@@ -72,11 +70,19 @@ func Open(directoryPath string, spoolID [16]byte, nextSequence uint64, machineID
 	return s, leftovers, nil
 }
 
+// StayOrdinary keeps threads that write to the store from real-time priority. Call it before anything else.
+func (s *Store) StayOrdinary() { s.mu.Ordinary = true }
+
 // Start opens the first buffer. Leftovers must have been sealed and released before. firstTick is the number
 // (StartUS/StepUS) of the first tick that will be written.
 func (s *Store) Start(firstTick int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, b := range s.buffers {
+		if h := b.header(); h.spoolID == s.spoolID && h.sequence >= s.next {
+			s.next = h.sequence + 1
+		}
+	}
 	s.open(0, firstTick)
 }
 
@@ -193,7 +199,7 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if b := s.buffers[s.current]; b.state() == stateOpen && b.columns() <= Lag && b.journalLen() == 0 {
-		b.setState(stateEmpty)
+		b.sealed.Discard()
 	}
 	return errors.Join(s.buffers[0].close(), s.buffers[1].close())
 }

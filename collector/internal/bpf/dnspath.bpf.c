@@ -20,62 +20,55 @@ struct {
 	__type(value, __u8);
 } ports SEC(".maps");
 
-/* A query whose datagram was read. */
-struct query {
-	__u64 read_ns;   /* CLOCK_MONOTONIC */
-	__u8 client[16]; /* IPv4 mapped into IPv6 */
-	__u16 client_port;
-	__u16 server_port;
-	__u16 id;
-	__u16 pad;
-};
-
-const struct query *unused_query __attribute__((unused));
-
+/* What is known of a datagram of a socket. The collector finds it here, in memory that it maps: handing it over in a ring
+ * would cost the server a second record. */
 struct datagram {
-	__u64 number; /* counts the datagrams of the socket, from 1; 0: not known which one it was */
-	__u8 client[16];
-	__u16 client_port;
-	__u16 server_port;
+	__u64 read_ns;	/* CLOCK_MONOTONIC; 0: not read yet */
+	__u8 client[16]; /* IPv4 mapped into IPv6 */
+	__u16 client_port; /* 0: not known whose it was */
 	__u16 id;
-	__u16 pad;
+	__u32 number; /* counts the datagrams of the socket, from 1, modulo 2^32 */
 };
 
-#define DEPTH 512 /* a power of 2; the default receive buffer holds fewer small datagrams */
+#define DEPTH 2048 /* a power of 2 */
+#define SOCKETS 64
 
+/* Who queues and who reads are on different CPUs: each has a cache line of its own. */
 struct queue {
 	__u64 queued; /* datagrams noted so far */
-	__u64 read;   /* datagrams read so far */
 	__u64 last;   /* the datagram noted last: the kernel may announce a batch at once */
+	__u16 server_port;
+	__u8 pad[46];
+	__u64 read; /* datagrams read so far */
+	__u8 pad_read[56];
 	struct datagram datagrams[DEPTH];
 };
 
-/* By address of the socket. User space empties it when it is full: sockets end without notice. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 64);
-	__type(key, __u64);
-	__type(value, struct queue);
-} queues SEC(".maps");
+const struct queue *unused_queue __attribute__((unused));
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, SOCKETS);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__type(key, __u32);
 	__type(value, struct queue);
-} empty SEC(".maps");
+} queues SEC(".maps");
 
+/* The place in `queues` by address of the socket. User space empties it when it fills: sockets end without notice. */
 struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 262144);
-} queries SEC(".maps");
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, SOCKETS);
+	__type(key, __u64);
+	__type(value, __u32);
+} places SEC(".maps");
 
+/* How many places were given so far. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, __u64);
-} lost SEC(".maps");
+} given SEC(".maps");
 
 static __always_inline void map_ipv4(__u8 *address, const __u8 *from)
 {
@@ -101,24 +94,31 @@ static __always_inline int identify(struct sk_buff *skb, struct datagram *d)
 	else
 		__builtin_memcpy(d->client, ip + 8, 16);
 	d->client_port = (__u16)udp[0] << 8 | udp[1];
-	d->server_port = (__u16)udp[2] << 8 | udp[3];
 	d->id = (__u16)udp[8] << 8 | udp[9];
 	return 0;
 }
 
 static __always_inline struct queue *queue_of(__u64 key, int alone)
 {
-	struct queue *queue = bpf_map_lookup_elem(&queues, &key);
-	__u32 zero = 0;
-	void *fresh;
+	__u32 *known = bpf_map_lookup_elem(&places, &key);
+	__u32 zero = 0, place;
+	struct queue *queue;
+	__u64 *count;
 
+	if (known) {
+		place = *known;
+		return bpf_map_lookup_elem(&queues, &place);
+	}
 	/* What is queued already was not seen: begin when the queue holds this datagram alone. */
-	if (queue || !alone)
-		return queue;
-	fresh = bpf_map_lookup_elem(&empty, &zero);
-	if (!fresh || bpf_map_update_elem(&queues, &key, fresh, BPF_NOEXIST))
+	count = alone ? bpf_map_lookup_elem(&given, &zero) : 0;
+	if (!count)
 		return 0;
-	return bpf_map_lookup_elem(&queues, &key);
+	place = __sync_fetch_and_add(count, 1) % SOCKETS;
+	queue = bpf_map_lookup_elem(&queues, &place);
+	/* Its counters go on, so that the collector sees no break where a place is given again. */
+	if (!queue || bpf_map_update_elem(&places, &key, &place, BPF_NOEXIST))
+		return 0;
+	return queue;
 }
 
 SEC("tp_btf/sk_data_ready")
@@ -147,11 +147,16 @@ int datagram_queued(__u64 *ctx)
 	/* Alone in the queue: whatever went uncounted (a read that failed, a purge) is put right here. */
 	if (alone)
 		queue->read = number - 1;
+	queue->server_port = port;
 	last = sk->sk_receive_queue.prev;
 	d = &queue->datagrams[number & (DEPTH - 1)];
 	d->number = 0;
-	if ((__u64)last != queue->last && (void *)last != (void *)&sk->sk_receive_queue && !identify(last, d))
-		d->number = number;
+	d->read_ns = 0;
+	/* Alone it is a new one, also where it has the address of the one before. */
+	if ((!alone && (__u64)last == queue->last) || (void *)last == (void *)&sk->sk_receive_queue || identify(last, d))
+		d->client_port = 0;
+	barrier();
+	d->number = number;
 	queue->last = (__u64)last;
 	return 0;
 }
@@ -164,35 +169,25 @@ int datagram_read(__u64 *ctx)
 	int flags = (int)ctx[2];
 	struct datagram *d;
 	struct queue *queue;
-	struct query *q;
 	__u64 key = (__u64)sk;
 	__u64 number;
-	__u32 zero = 0;
-	__u64 *count;
+	__u32 *place;
 
 	if (length < 0 || flags & MSG_PEEK || sk->sk_protocol != IPPROTO_UDP)
 		return 0;
-	queue = bpf_map_lookup_elem(&queues, &key);
-	if (!queue || queue->read >= queue->queued)
+	place = bpf_map_lookup_elem(&places, &key);
+	if (!place)
+		return 0;
+	queue = bpf_map_lookup_elem(&queues, place);
+	if (!queue)
+		return 0;
+	number = queue->read + 1;
+	if (queue->datagrams[number & (DEPTH - 1)].number != (__u32)number) /* not noted */
 		return 0;
 	number = __sync_fetch_and_add(&queue->read, 1) + 1;
 	d = &queue->datagrams[number & (DEPTH - 1)];
-	if (d->number != number)
-		return 0;
-	q = bpf_ringbuf_reserve(&queries, sizeof(*q), 0);
-	if (!q) {
-		count = bpf_map_lookup_elem(&lost, &zero);
-		if (count)
-			__sync_fetch_and_add(count, 1);
-		return 0;
-	}
-	q->read_ns = bpf_ktime_get_ns();
-	__builtin_memcpy(q->client, d->client, 16);
-	q->client_port = d->client_port;
-	q->server_port = d->server_port;
-	q->id = d->id;
-	q->pad = 0;
-	bpf_ringbuf_submit(q, BPF_RB_NO_WAKEUP);
+	if (d->number == (__u32)number)
+		d->read_ns = bpf_ktime_get_ns();
 	return 0;
 }
 

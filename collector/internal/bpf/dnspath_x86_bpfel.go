@@ -13,29 +13,21 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-type DNSPathQuery struct {
-	_          structs.HostLayout
-	ReadNs     uint64
-	Client     [16]uint8
-	ClientPort uint16
-	ServerPort uint16
-	Id         uint16
-	Pad        uint16
-}
-
 type DNSPathQueue struct {
-	_         structs.HostLayout
-	Queued    uint64
-	Read      uint64
-	Last      uint64
-	Datagrams [512]struct {
+	_          structs.HostLayout
+	Queued     uint64
+	Last       uint64
+	ServerPort uint16
+	Pad        [46]uint8
+	Read       uint64
+	PadRead    [56]uint8
+	Datagrams  [2048]struct {
 		_          structs.HostLayout
-		Number     uint64
+		ReadNs     uint64
 		Client     [16]uint8
 		ClientPort uint16
-		ServerPort uint16
 		Id         uint16
-		Pad        uint16
+		Number     uint32
 	}
 }
 
@@ -43,14 +35,13 @@ type DNSPathQueue struct {
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
-	DNSPathMapEmpty           = "empty"
-	DNSPathMapLost            = "lost"
+	DNSPathMapGiven           = "given"
+	DNSPathMapPlaces          = "places"
 	DNSPathMapPorts           = "ports"
-	DNSPathMapQueries         = "queries"
 	DNSPathMapQueues          = "queues"
 	DNSPathProgDatagramQueued = "datagram_queued"
 	DNSPathProgDatagramRead   = "datagram_read"
-	DNSPathVarUnusedQuery     = "unused_query"
+	DNSPathVarUnusedQueue     = "unused_queue"
 )
 
 // LoadDNSPath returns the embedded CollectionSpec for DNSPath.
@@ -103,18 +94,17 @@ type DNSPathProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type DNSPathMapSpecs struct {
-	Empty   *ebpf.MapSpec `ebpf:"empty"`
-	Lost    *ebpf.MapSpec `ebpf:"lost"`
-	Ports   *ebpf.MapSpec `ebpf:"ports"`
-	Queries *ebpf.MapSpec `ebpf:"queries"`
-	Queues  *ebpf.MapSpec `ebpf:"queues"`
+	Given  *ebpf.MapSpec `ebpf:"given"`
+	Places *ebpf.MapSpec `ebpf:"places"`
+	Ports  *ebpf.MapSpec `ebpf:"ports"`
+	Queues *ebpf.MapSpec `ebpf:"queues"`
 }
 
 // DNSPathVariableSpecs contains global variables before they are loaded into the kernel.
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type DNSPathVariableSpecs struct {
-	UnusedQuery *ebpf.VariableSpec `ebpf:"unused_query"`
+	UnusedQueue *ebpf.VariableSpec `ebpf:"unused_queue"`
 }
 
 // DNSPathObjects contains all objects after they have been loaded into the kernel.
@@ -137,19 +127,17 @@ func (o *DNSPathObjects) Close() error {
 //
 // It can be passed to LoadDNSPathObjects or ebpf.CollectionSpec.LoadAndAssign.
 type DNSPathMaps struct {
-	Empty   *ebpf.Map `ebpf:"empty"`
-	Lost    *ebpf.Map `ebpf:"lost"`
-	Ports   *ebpf.Map `ebpf:"ports"`
-	Queries *ebpf.Map `ebpf:"queries"`
-	Queues  *ebpf.Map `ebpf:"queues"`
+	Given  *ebpf.Map `ebpf:"given"`
+	Places *ebpf.Map `ebpf:"places"`
+	Ports  *ebpf.Map `ebpf:"ports"`
+	Queues *ebpf.Map `ebpf:"queues"`
 }
 
 func (m *DNSPathMaps) Close() error {
 	return _DNSPathClose(
-		m.Empty,
-		m.Lost,
+		m.Given,
+		m.Places,
 		m.Ports,
-		m.Queries,
 		m.Queues,
 	)
 }
@@ -158,7 +146,7 @@ func (m *DNSPathMaps) Close() error {
 //
 // It can be passed to LoadDNSPathObjects or ebpf.CollectionSpec.LoadAndAssign.
 type DNSPathVariables struct {
-	UnusedQuery *ebpf.Variable `ebpf:"unused_query"`
+	UnusedQueue *ebpf.Variable `ebpf:"unused_queue"`
 }
 
 // DNSPathPrograms contains all programs after they have been loaded into the kernel.

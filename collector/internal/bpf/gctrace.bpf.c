@@ -3,6 +3,7 @@
 /* Entry probes on functions of the Go runtime that mark the phases of a garbage collection. Entry probes only: a return
  * probe replaces the return address, which the Go runtime, walking and moving stacks, does not survive. */
 #include "kernel.h"
+#include "lost.h"
 
 struct moment {
 	__u64 time_ns;  /* CLOCK_MONOTONIC */
@@ -16,13 +17,6 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 65536);
 } moments SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} lost SEC(".maps");
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
@@ -43,14 +37,9 @@ static __always_inline int record(struct pt_regs *ctx)
 		.cookie = bpf_get_attach_cookie(ctx),
 		.argument = FIRST_ARGUMENT(ctx),
 	};
-	__u32 zero = 0;
-	__u64 *count;
 
-	if (bpf_ringbuf_output(&moments, &moment, sizeof(moment), BPF_RB_NO_WAKEUP)) {
-		count = bpf_map_lookup_elem(&lost, &zero);
-		if (count)
-			__sync_fetch_and_add(count, 1);
-	}
+	if (bpf_ringbuf_output(&moments, &moment, sizeof(moment), BPF_RB_NO_WAKEUP))
+		count_lost();
 	return 0;
 }
 

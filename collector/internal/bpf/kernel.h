@@ -25,6 +25,7 @@ enum {
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
+enum { BPF_F_MMAPABLE = 1024 };
 /* The reader polls every tick, so waking it for each record would only cost the observed process time. */
 enum { BPF_RB_NO_WAKEUP = 1 };
 

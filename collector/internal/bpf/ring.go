@@ -70,6 +70,14 @@ func (c *Clock) Set() {
 // NS converts to nanoseconds since the Unix epoch.
 func (c *Clock) NS(monotonic uint64) int64 { return int64(monotonic) + c.offsetNS }
 
+// Shrink has a ring buffer map of a collection hold at most so many bytes, a power of two, instead of what it was compiled
+// with: the ring is memory of this process, too.
+func Shrink(spec *ebpf.CollectionSpec, name string, bytes uint32) {
+	if m := spec.Maps[name]; m != nil {
+		m.MaxEntries = min(m.MaxEntries, max(bytes, uint32(os.Getpagesize())))
+	}
+}
+
 // Forget gives back the memory that loading programs took: with the kernel's type information some megabytes.
 func Forget() {
 	debug.FreeOSMemory()

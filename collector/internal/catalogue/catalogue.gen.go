@@ -35,63 +35,123 @@ type Metric struct {
 
 // Metric ids.
 const (
-	CPUUsageUS           uint32 = 1  // CPU time used in the tick, all CPUs together
-	CPUUserUS            uint32 = 2  // CPU time used in user mode
-	CPUSystemUS          uint32 = 3  // CPU time used in kernel mode
-	CPUPeriods           uint32 = 4  // CFS bandwidth periods that ended in the tick (nr_periods)
-	CPUThrottledPeriods  uint32 = 5  // Periods that ended throttled in the tick (nr_throttled)
-	CPUThrottledUS       uint32 = 6  // Throttled time credited in the tick, summed over run queues, credited when a queue is unthrottled
-	CPUBursts            uint32 = 7  // Periods that used burst (nr_bursts)
-	CPUBurstUS           uint32 = 8  // CPU time above the quota taken from burst
-	CPUThrottledLocalUS  uint32 = 9  // cpu.stat.local: throttled time including ancestors' limits
-	MemoryUsageBytes     uint32 = 20 // Memory charged to the cgroup
-	MemoryAnonBytes      uint32 = 21 // Anonymous memory (v1: rss)
-	MemoryFileBytes      uint32 = 22 // Page cache (v1: cache)
-	MemoryLimitHits      uint32 = 23 // Allocations that hit the limit (v1: failcnt, v2: memory.events max)
-	MemoryOOMKills       uint32 = 24 // Processes killed by the OOM killer
-	MemoryMajorFaults    uint32 = 25 // Major page faults
-	PidsCurrent          uint32 = 30 // Tasks in the cgroup
-	PSICPUSomeUS         uint32 = 40 // Time some task waited for a CPU
-	PSICPUFullUS         uint32 = 41 // Time all tasks waited for a CPU
-	PSIMemorySomeUS      uint32 = 42 // Time some task waited for memory
-	PSIMemoryFullUS      uint32 = 43 // Time all tasks waited for memory
-	PSIIOSomeUS          uint32 = 44 // Time some task waited for I/O
-	PSIIOFullUS          uint32 = 45 // Time all tasks waited for I/O
-	HostUserUS           uint32 = 50 // user + nice
-	HostSystemUS         uint32 = 51 // system
-	HostIRQUS            uint32 = 52 // irq + softirq
-	HostIdleUS           uint32 = 53 // idle
-	HostIowaitUS         uint32 = 54 // iowait
-	HostStealUS          uint32 = 55 // stolen by the hypervisor
-	HostRunnable         uint32 = 56 // procs_running
-	CollectorLatenessUS  uint32 = 60 // How long after its deadline the tick was sampled
-	CollectorCPUUS       uint32 = 61 // CPU time of the collector
-	CollectorRSSBytes    uint32 = 62 // Resident memory of the collector
-	CollectorTick        uint32 = 63 // Low 31 bits of start_us / 100000 of the tick: proves that each tick is stored once
-	ProcessCPUUS         uint32 = 70 // CPU time of the process (user + system)
-	ProcessThreads       uint32 = 71 // Threads
-	GoGCCycles           uint32 = 72 // GC cycles that ended in the tick
-	GoGCActiveUS         uint32 = 73 // Wall time of the tick in which a GC cycle was running
-	GoGCPauseUS          uint32 = 74 // Stop-the-world time in the tick
-	GoHeapLiveBytes      uint32 = 75 // Heap in use after the last GC, where /metrics tells
-	GoHeapGoalBytes      uint32 = 76 // Heap size that starts the next GC, where /metrics tells
-	DNSQueries           uint32 = 80 // Queries seen
-	DNSAnswers           uint32 = 81 // Answers seen
-	DNSNxdomain          uint32 = 82 // Answers NXDOMAIN
-	DNSServfail          uint32 = 83 // Answers SERVFAIL
-	DNSRefused           uint32 = 84 // Answers REFUSED
-	DNSTimeouts          uint32 = 85 // Queries given up after 5 s without an answer
-	DNSSlow              uint32 = 86 // Answers later than 20 ms
-	DNSLatencyUS         uint32 = 87 // Query seen to answer seen
-	DNSLatencyMaxUS      uint32 = 88 // Slowest answer of the tick; missing where there was none
-	DNSInflight          uint32 = 89 // Queries without an answer yet at the end of the tick
-	DNSQueueWaitUS       uint32 = 90 // Packet in the socket's receive queue until the server read it
-	DNSWorkUS            uint32 = 91 // Query read until its answer was sent
-	DNSSocketDrops       uint32 = 92 // Datagrams dropped because the receive buffer was full
-	DNSReceiveQueueBytes uint32 = 93 // Bytes waiting in the receive buffer
-	ProbeLatencyUS       uint32 = 95 // Time to answer, as a client sees it
-	ProbeSent            uint32 = 96 // Probes sent
-	ProbeFailures        uint32 = 97 // Probes without a usable answer in time
+	CPUUsageUS                  uint32 = 1   // CPU time used in the tick, all CPUs together
+	CPUUserUS                   uint32 = 2   // CPU time used in user mode
+	CPUSystemUS                 uint32 = 3   // CPU time used in kernel mode
+	CPUPeriods                  uint32 = 4   // CFS bandwidth periods that ended in the tick (nr_periods)
+	CPUThrottledPeriods         uint32 = 5   // Periods that ended throttled in the tick (nr_throttled)
+	CPUThrottledUS              uint32 = 6   // Throttled time credited in the tick, summed over run queues, credited when a queue is unthrottled
+	CPUBursts                   uint32 = 7   // Periods that used burst (nr_bursts)
+	CPUBurstUS                  uint32 = 8   // CPU time above the quota taken from burst
+	CPUThrottledLocalUS         uint32 = 9   // cpu.stat.local: throttled time including ancestors' limits
+	MemoryUsageBytes            uint32 = 20  // Memory charged to the cgroup
+	MemoryAnonBytes             uint32 = 21  // Anonymous memory (v1: rss)
+	MemoryFileBytes             uint32 = 22  // Page cache (v1: cache)
+	MemoryLimitHits             uint32 = 23  // Allocations that hit the limit (v1: failcnt, v2: memory.events max)
+	MemoryOOMKills              uint32 = 24  // Processes killed by the OOM killer
+	MemoryMajorFaults           uint32 = 25  // Major page faults
+	PidsCurrent                 uint32 = 30  // Tasks in the cgroup
+	PSICPUSomeUS                uint32 = 40  // Time some task waited for a CPU
+	PSICPUFullUS                uint32 = 41  // Time all tasks waited for a CPU
+	PSIMemorySomeUS             uint32 = 42  // Time some task waited for memory
+	PSIMemoryFullUS             uint32 = 43  // Time all tasks waited for memory
+	PSIIOSomeUS                 uint32 = 44  // Time some task waited for I/O
+	PSIIOFullUS                 uint32 = 45  // Time all tasks waited for I/O
+	HostUserUS                  uint32 = 50  // user + nice
+	HostSystemUS                uint32 = 51  // system
+	HostIRQUS                   uint32 = 52  // irq + softirq
+	HostIdleUS                  uint32 = 53  // idle
+	HostIowaitUS                uint32 = 54  // iowait
+	HostStealUS                 uint32 = 55  // stolen by the hypervisor
+	HostRunnable                uint32 = 56  // procs_running
+	CollectorLatenessUS         uint32 = 60  // How long after its deadline the tick was sampled
+	CollectorCPUUS              uint32 = 61  // CPU time of the collector
+	CollectorRSSBytes           uint32 = 62  // Resident memory of the collector
+	CollectorTick               uint32 = 63  // Low 31 bits of start_us / 100000 of the tick: proves that each tick is stored once
+	ProcessCPUUS                uint32 = 70  // CPU time of the process (user + system)
+	ProcessThreads              uint32 = 71  // Threads
+	GoGCCycles                  uint32 = 72  // GC cycles that ended in the tick
+	GoGCActiveUS                uint32 = 73  // Wall time of the tick in which a GC cycle was running
+	GoGCPauseUS                 uint32 = 74  // Stop-the-world time in the tick
+	GoHeapLiveBytes             uint32 = 75  // Heap in use after the last GC, where /metrics tells
+	GoHeapGoalBytes             uint32 = 76  // Heap size that starts the next GC, where /metrics tells
+	DNSQueries                  uint32 = 80  // Queries seen
+	DNSAnswers                  uint32 = 81  // Answers seen
+	DNSNxdomain                 uint32 = 82  // Answers NXDOMAIN
+	DNSServfail                 uint32 = 83  // Answers SERVFAIL
+	DNSRefused                  uint32 = 84  // Answers REFUSED
+	DNSTimeouts                 uint32 = 85  // Queries given up after 5 s without an answer
+	DNSSlow                     uint32 = 86  // Answers later than 20 ms
+	DNSLatencyUS                uint32 = 87  // Query seen to answer seen
+	DNSLatencyMaxUS             uint32 = 88  // Slowest answer of the tick; missing where there was none
+	DNSInflight                 uint32 = 89  // Queries without an answer yet at the end of the tick
+	DNSQueueWaitUS              uint32 = 90  // Packet in the socket's receive queue until the server read it
+	DNSWorkUS                   uint32 = 91  // Query read until its answer was sent
+	DNSSocketDrops              uint32 = 92  // Datagrams dropped because the receive buffer was full
+	DNSReceiveQueueBytes        uint32 = 93  // Bytes waiting in the receive buffer
+	ProbeLatencyUS              uint32 = 95  // Time to answer, as a client sees it
+	ProbeSent                   uint32 = 96  // Probes sent
+	ProbeFailures               uint32 = 97  // Probes without a usable answer in time
+	DNSTcpConnections           uint32 = 100 // Established TCP connections from clients, accepted or not
+	DNSTcpCloseWait             uint32 = 101 // Connections that the client closed and the server did not close yet
+	DNSTcpIdle                  uint32 = 102 // Accepted TCP connections from clients without data for over 1 s and without a query that waits
+	DNSAcceptBacklog            uint32 = 103 // Connections that are complete but not accepted by the server (sk_ack_backlog)
+	DNSListenDrops              uint32 = 104 // Connection attempts that the listening socket dropped (sk_drops)
+	DNSListenOverflows          uint32 = 105 // TcpExt ListenOverflows of the server's network namespace
+	DNSUpstreamConnections      uint32 = 106 // Established TCP connections of the server's process to DNS servers that it asks
+	DNSUpstreamIdle             uint32 = 107 // Of these, without data for over 1 s
+	ProcessChildren             uint32 = 110 // Child processes of a DNS server (dnsmasq: one for each TCP connection)
+	CorednsCacheHits            uint32 = 120 // Answers from the cache. This and the other coredns_ metrics: growth since the last reading of the metrics page (1 to 15 s), in the tick that read it, at the address of the process that is asked most
+	CorednsCacheMisses          uint32 = 121 // Queries that the cache did not know
+	CorednsForwardRequests      uint32 = 122 // Queries sent to an upstream (coredns_proxy_request_duration_seconds_count, before 1.11 coredns_forward_requests_total)
+	CorednsForwardTimeUS        uint32 = 123 // Time that these took, added up
+	CorednsForwardErrors        uint32 = 124 // SERVFAIL answers of upstreams, failed health checks and broken upstreams
+	CorednsConnCacheHits        uint32 = 125 // Forwarded queries that found a pooled connection
+	CorednsConnCacheMisses      uint32 = 126 // Forwarded queries that opened a connection
+	CorednsMaxConcurrentRejects uint32 = 127 // Queries refused by forward's max_concurrent
+	CorednsPanics               uint32 = 128 // Panics
+	DnsmasqCacheHits            uint32 = 130 // Answers from dnsmasq's cache (CHAOS TXT hits.bind), every 10 s; of its main process, which serves UDP: TCP is served by children that count for themselves
+	DnsmasqCacheMisses          uint32 = 131 // Queries that dnsmasq forwarded (CHAOS TXT misses.bind), as above
+	Dentries                    uint32 = 140 // Dentries of the node (nr_dentry)
+	DentriesUnused              uint32 = 141 // Of these, on an LRU list (nr_unused)
+	DentriesNegative            uint32 = 142 // Of the unused ones, names that do not exist (nr_negative; 0 before Linux 5.0)
+	SlabDentryBytes             uint32 = 143 // Memory of the dentry slab
+	SlabInodeBytes              uint32 = 144 // Memory of all inode slabs
+	SlabReclaimableBytes        uint32 = 145 // SReclaimable
+	SlabUnreclaimableBytes      uint32 = 146 // SUnreclaim
+	MemoryAvailableBytes        uint32 = 147 // MemAvailable
+	MemoryFreeBytes             uint32 = 148 // MemFree
+	MemoryCachedBytes           uint32 = 149 // Cached + Buffers
+	VmScanDirectPages           uint32 = 150 // Pages scanned by tasks that allocate (pgscan_direct)
+	VmScanKswapdPages           uint32 = 151 // Pages scanned by kswapd (pgscan_kswapd)
+	VmStealDirectPages          uint32 = 152 // Pages reclaimed by tasks that allocate (pgsteal_direct)
+	VmStealKswapdPages          uint32 = 153 // Pages reclaimed by kswapd (pgsteal_kswapd)
+	VmAllocStalls               uint32 = 154 // Direct reclaims begun, all zones (allocstall_*)
+	VmSlabsScanned              uint32 = 155 // Slab objects scanned (slabs_scanned)
+	VmDropSlab                  uint32 = 156 // Times that slab was dropped by hand (drop_slab)
+	VmCompactStalls             uint32 = 157 // Direct compactions (compact_stall)
+	VmLowMarginBytes            uint32 = 158 // Free pages above the low watermark, added up over zones
+	MemorySlabBytes             uint32 = 160 // Slab charged to the cgroup (v2: memory.stat slab; v1: memory.kmem.usage_in_bytes)
+	MemoryReclaimScannedPages   uint32 = 161 // Pages scanned for the cgroup (v2: memory.stat pgscan)
+	MemoryHighEvents            uint32 = 162 // Times that memory.high was passed (v2)
+	ProcessFds                  uint32 = 165 // Open descriptors of a DNS server
+	ProcessRSSBytes             uint32 = 166 // Resident memory of a watched process
+	GoGoroutines                uint32 = 167 // Goroutines
+	LookupFailures              uint32 = 170 // System calls on paths that failed with ENOENT; missing while nobody traces
+	ThreadExits                 uint32 = 171 // Threads that ended
+	Unmounts                    uint32 = 172 // File systems unmounted
+	BpfLoads                    uint32 = 175 // eBPF programs loaded (bpf(2) BPF_PROG_LOAD that returned)
+	BpfLoadUS                   uint32 = 176 // Time these calls took, verification included
+	RecorderCPUUS               uint32 = 178 // CPU time of the flight recorder
+	PodStartSliUS               uint32 = 180 // Pod start without image pull and init containers (kubelet_pod_start_sli_duration_seconds)
+	PodStartTotalUS             uint32 = 181 // Pod start with all (kubelet_pod_start_total_duration_seconds; older: kubelet_pod_start_duration_seconds)
+	PodSandboxUS                uint32 = 182 // run_podsandbox of the runtime (kubelet_run_podsandbox_duration_seconds, kubelet_runtime_operations_duration_seconds)
+	PodImagePullUS              uint32 = 183 // Image pulls (kubelet_runtime_operations_duration_seconds pull_image)
+	PodContainerStartUS         uint32 = 184 // create_container and start_container
+	PodCgroupUS                 uint32 = 185 // Creating the cgroups of a pod (kubelet_cgroup_manager_duration_seconds create)
+	PodCniUS                    uint32 = 186 // Endpoint regeneration of Cilium, total (cilium_endpoint_regeneration_time_stats_seconds)
+	PodBpfLoadUS                uint32 = 187 // Of it, loading programs into the kernel (scope bpfLoadProg)
+	PodBpfCompileUS             uint32 = 188 // Of it, compiling them (scope bpfCompilation)
 )
 
 // Names of facts.
@@ -102,6 +162,11 @@ const (
 	FactNodeCpus            = "node.cpus"             // Online CPUs
 	FactNodeMemoryBytes     = "node.memory_bytes"     // MemTotal
 	FactNodeCgroupVersion   = "node.cgroup_version"   // 1 or 2
+	FactNodeWatermarks      = "node.watermarks"       // JSON {min_free_kbytes, watermark_scale_factor, zones: [{name, min, low, high}]}, zones in pages
+	FactNodeDentryLimit     = "node.dentry_limit"     // JSON of the limits this kernel has for negative dentries (fs.negative-dentry-limit, fs.dentry-fs-klimit, fs.dentry-negative); {}: none
+	FactNodeCilium          = "node.cilium"           // Version of the Cilium agent on the node
+	FactNodeKubelet         = "node.kubelet"          // Version of the kubelet
+	FactProcessNss          = "process.nss"           // JSON {version, env, file_system} of a process that has NSS loaded: libnss3's version, NSS_SDB_USE_CACHE (absent: unset), type of the database's file system
 	FactCPUQuotaUS          = "cpu.quota_us"          // CPU time per period; -1: no limit
 	FactCPUPeriodUS         = "cpu.period_us"         // Length of a CFS period
 	FactCPUBurstUS          = "cpu.burst_us"          // CFS burst; absent where the kernel has none (before Linux 5.14)
@@ -131,75 +196,154 @@ const (
 	FactDNSUDPSockets       = "dns.udp_sockets"       // UDP sockets bound to the address (more than one: SO_REUSEPORT)
 	FactDNSCorefile         = "dns.corefile"          // Corefile of a CoreDNS, secrets removed
 	FactDNSPathSplit        = "dns.path_split"        // available, or why it is not
+	FactDNSArguments        = "dns.arguments"         // Command line of a dnsmasq, secrets removed; arguments separated by spaces
+	FactDNSUpstreams        = "dns.upstreams"         // JSON list of {zone, address, port, force_tcp, prefer_udp, max_concurrent, expire_s, policy}: where the server forwards, from the Corefile or the arguments; absent keys: not set
+	FactDNSChildLimit       = "dns.child_limit"       // Most TCP connections that a dnsmasq serves at once: 20, or --max-tcp-connections
+	FactDNSNegativeCache    = "dns.negative_cache"    // yes, no, or absent where it cannot be told
+	FactDNSResolvConf       = "dns.resolv_conf"       // JSON {nameservers, search, ndots, options} of the container's resolv.conf
+	FactNetAddresses        = "net.addresses"         // JSON list of IP addresses of the container's network namespace, loopback left out; absent in the node's own namespace
+	FactKubeDNSAutoscaler   = "kube.dns_autoscaler"   // JSON of the kube-dns-autoscaler ConfigMap: linear or ladder parameters
+	FactKubeClusterSize     = "kube.cluster_size"     // JSON {nodes, cores, kube_dns_replicas} of the cluster, where the API server may be asked
+	FactKubeServerVersion   = "kube.server_version"   // gitVersion of the API server, v1.30.5-gke.1014001
+	FactKubeStubDomains     = "kube.stub_domains"     // JSON of stubDomains and upstreamNameservers of the kube-dns ConfigMap
 )
 
 // Names of events.
 const (
-	EventGoGCCycle      = "go.gc_cycle"     // One GC cycle, start to end of mark termination. attributes: source (uprobe|metrics|threads), pause_us
-	EventProcessStart   = "process.start"   // A watched process appeared
-	EventProcessExit    = "process.exit"    // A watched process ended
-	EventMemoryOOMKill  = "memory.oom_kill" // The OOM killer ended a process. attributes: count
-	EventCollectorStart = "collector.start" // The collector started. attributes: version
-	EventCollectorShed  = "collector.shed"  // The collector lowered its resolution to stay in budget. attributes: from, to, why
+	EventGoGCCycle        = "go.gc_cycle"        // One GC cycle, start to end of mark termination. attributes: source (uprobe|metrics|threads), pause_us
+	EventProcessStart     = "process.start"      // A watched process appeared
+	EventProcessExit      = "process.exit"       // A watched process ended
+	EventMemoryOOMKill    = "memory.oom_kill"    // The OOM killer ended a process. attributes: count; where the kernel tells: pid, command, constraint (memcg|none|cpuset|mempolicy), limit_cgroup (whose limit), anon_bytes, file_bytes, shmem_bytes, trigger_command (who asked for memory). Of the node: kills in cgroups that are not watched, with cgroup
+	EventCollectorStart   = "collector.start"    // The collector started. attributes: version
+	EventCollectorShed    = "collector.shed"     // The collector lowered its resolution to stay in budget. attributes: from, to, why
+	EventDNSError         = "dns.error"          // Error lines of one kind within a second. attributes: kind (io_timeout|connection_refused|unreachable|too_many_connections|panic|other), count, upstream, name, line (the first)
+	EventDNSNames         = "dns.names"          // Names asked most in the span of the event. attributes: rows, a JSON list of [client, name, type, queries, nxdomain, servfail, latency_sum_us]; queries, nxdomain, servfail, latency_sum_us, names: totals of the span, names not listed included (names: an estimate where not all fit). A query counts when it is answered or given up
+	EventFsLookupFailures = "fs.lookup_failures" // Who looked for names that do not exist in the span of the event. attributes: rows, a JSON list of [command, pid, pattern, count], pattern with digits as # and hex as % (pid 0: further processes); total; nss, where such a program has NSS loaded: JSON {command, version, env, file_system} as in process.nss
+	EventFsTracing        = "fs.tracing"         // Failing lookups were traced in this span. attributes: why
+	EventFsUnmount        = "fs.unmount"         // A file system was unmounted; the event lasts while dentries are thrown away behind it, 0: too short to see. attributes: target, type, last (yes: it was the last mount of its file system), dentries (thrown away), command and pid (of the process that used most system time meanwhile, where it took long)
+	EventFsDropCaches     = "fs.drop_caches"     // Caches were dropped by hand; the event is when that was over. attributes: command, pid, what (1: pages, 2: dentries and inodes, 3: both)
+	EventProcessMassExit  = "process.mass_exit"  // Many threads ended within a second. attributes: command, pid, threads
+	EventBpfLoad          = "bpf.load"           // An eBPF program was loaded; the event lasts from the begin of its verification to its end. attributes: command, pid, name, type, instructions (after verification), verified_instructions; where it was unloaded at once, only command and pid, and no duration. Loads that the verifier refuses are not seen
+	EventPodStart         = "pod.start"          // A pod started; the event lasts from its creation to running. attributes: namespace, pod, and *_us of the phases known
 )
 
 // All has every metric, by id.
 var All = map[uint32]Metric{
-	CPUUsageUS:           {CPUUsageUS, "cpu_usage_us", "us", Delta, I32, "cgroup_cpu", "CPU time used in the tick, all CPUs together"},
-	CPUUserUS:            {CPUUserUS, "cpu_user_us", "us", Delta, I32, "cgroup_cpu", "CPU time used in user mode"},
-	CPUSystemUS:          {CPUSystemUS, "cpu_system_us", "us", Delta, I32, "cgroup_cpu", "CPU time used in kernel mode"},
-	CPUPeriods:           {CPUPeriods, "cpu_periods", "1", Delta, I16, "cgroup_cpu", "CFS bandwidth periods that ended in the tick (nr_periods)"},
-	CPUThrottledPeriods:  {CPUThrottledPeriods, "cpu_throttled_periods", "1", Delta, I16, "cgroup_cpu", "Periods that ended throttled in the tick (nr_throttled)"},
-	CPUThrottledUS:       {CPUThrottledUS, "cpu_throttled_us", "us", Delta, I32, "cgroup_cpu", "Throttled time credited in the tick, summed over run queues, credited when a queue is unthrottled"},
-	CPUBursts:            {CPUBursts, "cpu_bursts", "1", Delta, I16, "cgroup_cpu", "Periods that used burst (nr_bursts)"},
-	CPUBurstUS:           {CPUBurstUS, "cpu_burst_us", "us", Delta, I32, "cgroup_cpu", "CPU time above the quota taken from burst"},
-	CPUThrottledLocalUS:  {CPUThrottledLocalUS, "cpu_throttled_local_us", "us", Delta, I32, "cgroup_cpu", "cpu.stat.local: throttled time including ancestors' limits"},
-	MemoryUsageBytes:     {MemoryUsageBytes, "memory_usage_bytes", "bytes", Gauge, F64, "cgroup_memory", "Memory charged to the cgroup"},
-	MemoryAnonBytes:      {MemoryAnonBytes, "memory_anon_bytes", "bytes", Gauge, F64, "cgroup_memory", "Anonymous memory (v1: rss)"},
-	MemoryFileBytes:      {MemoryFileBytes, "memory_file_bytes", "bytes", Gauge, F64, "cgroup_memory", "Page cache (v1: cache)"},
-	MemoryLimitHits:      {MemoryLimitHits, "memory_limit_hits", "1", Delta, I32, "cgroup_memory", "Allocations that hit the limit (v1: failcnt, v2: memory.events max)"},
-	MemoryOOMKills:       {MemoryOOMKills, "memory_oom_kills", "1", Delta, I16, "cgroup_memory", "Processes killed by the OOM killer"},
-	MemoryMajorFaults:    {MemoryMajorFaults, "memory_major_faults", "1", Delta, I32, "cgroup_memory", "Major page faults"},
-	PidsCurrent:          {PidsCurrent, "pids_current", "1", Gauge, I32, "cgroup_pids", "Tasks in the cgroup"},
-	PSICPUSomeUS:         {PSICPUSomeUS, "psi_cpu_some_us", "us", Delta, I32, "psi", "Time some task waited for a CPU"},
-	PSICPUFullUS:         {PSICPUFullUS, "psi_cpu_full_us", "us", Delta, I32, "psi", "Time all tasks waited for a CPU"},
-	PSIMemorySomeUS:      {PSIMemorySomeUS, "psi_memory_some_us", "us", Delta, I32, "psi", "Time some task waited for memory"},
-	PSIMemoryFullUS:      {PSIMemoryFullUS, "psi_memory_full_us", "us", Delta, I32, "psi", "Time all tasks waited for memory"},
-	PSIIOSomeUS:          {PSIIOSomeUS, "psi_io_some_us", "us", Delta, I32, "psi", "Time some task waited for I/O"},
-	PSIIOFullUS:          {PSIIOFullUS, "psi_io_full_us", "us", Delta, I32, "psi", "Time all tasks waited for I/O"},
-	HostUserUS:           {HostUserUS, "host_user_us", "us", Delta, I32, "host_cpu", "user + nice"},
-	HostSystemUS:         {HostSystemUS, "host_system_us", "us", Delta, I32, "host_cpu", "system"},
-	HostIRQUS:            {HostIRQUS, "host_irq_us", "us", Delta, I32, "host_cpu", "irq + softirq"},
-	HostIdleUS:           {HostIdleUS, "host_idle_us", "us", Delta, I32, "host_cpu", "idle"},
-	HostIowaitUS:         {HostIowaitUS, "host_iowait_us", "us", Delta, I32, "host_cpu", "iowait"},
-	HostStealUS:          {HostStealUS, "host_steal_us", "us", Delta, I32, "host_cpu", "stolen by the hypervisor"},
-	HostRunnable:         {HostRunnable, "host_runnable", "1", Gauge, I16, "host_cpu", "procs_running"},
-	CollectorLatenessUS:  {CollectorLatenessUS, "collector_lateness_us", "us", Gauge, I32, "self", "How long after its deadline the tick was sampled"},
-	CollectorCPUUS:       {CollectorCPUUS, "collector_cpu_us", "us", Delta, I32, "self", "CPU time of the collector"},
-	CollectorRSSBytes:    {CollectorRSSBytes, "collector_rss_bytes", "bytes", Gauge, F64, "self", "Resident memory of the collector"},
-	CollectorTick:        {CollectorTick, "collector_tick", "1", Gauge, I32, "self", "Low 31 bits of start_us / 100000 of the tick: proves that each tick is stored once"},
-	ProcessCPUUS:         {ProcessCPUUS, "process_cpu_us", "us", Delta, I32, "process", "CPU time of the process (user + system)"},
-	ProcessThreads:       {ProcessThreads, "process_threads", "1", Gauge, I32, "process", "Threads"},
-	GoGCCycles:           {GoGCCycles, "go_gc_cycles", "1", Delta, I16, "go_runtime", "GC cycles that ended in the tick"},
-	GoGCActiveUS:         {GoGCActiveUS, "go_gc_active_us", "us", Delta, I32, "go_runtime", "Wall time of the tick in which a GC cycle was running"},
-	GoGCPauseUS:          {GoGCPauseUS, "go_gc_pause_us", "us", Delta, I32, "go_runtime", "Stop-the-world time in the tick"},
-	GoHeapLiveBytes:      {GoHeapLiveBytes, "go_heap_live_bytes", "bytes", Gauge, F64, "go_runtime", "Heap in use after the last GC, where /metrics tells"},
-	GoHeapGoalBytes:      {GoHeapGoalBytes, "go_heap_goal_bytes", "bytes", Gauge, F64, "go_runtime", "Heap size that starts the next GC, where /metrics tells"},
-	DNSQueries:           {DNSQueries, "dns_queries", "1", Delta, I32, "dns_capture", "Queries seen"},
-	DNSAnswers:           {DNSAnswers, "dns_answers", "1", Delta, I32, "dns_capture", "Answers seen"},
-	DNSNxdomain:          {DNSNxdomain, "dns_nxdomain", "1", Delta, I32, "dns_capture", "Answers NXDOMAIN"},
-	DNSServfail:          {DNSServfail, "dns_servfail", "1", Delta, I32, "dns_capture", "Answers SERVFAIL"},
-	DNSRefused:           {DNSRefused, "dns_refused", "1", Delta, I32, "dns_capture", "Answers REFUSED"},
-	DNSTimeouts:          {DNSTimeouts, "dns_timeouts", "1", Delta, I32, "dns_capture", "Queries given up after 5 s without an answer"},
-	DNSSlow:              {DNSSlow, "dns_slow", "1", Delta, I32, "dns_capture", "Answers later than 20 ms"},
-	DNSLatencyUS:         {DNSLatencyUS, "dns_latency_us", "us", Distribution, Unspecified, "dns_capture", "Query seen to answer seen"},
-	DNSLatencyMaxUS:      {DNSLatencyMaxUS, "dns_latency_max_us", "us", Gauge, I32, "dns_capture", "Slowest answer of the tick; missing where there was none"},
-	DNSInflight:          {DNSInflight, "dns_inflight", "1", Gauge, I32, "dns_capture", "Queries without an answer yet at the end of the tick"},
-	DNSQueueWaitUS:       {DNSQueueWaitUS, "dns_queue_wait_us", "us", Distribution, Unspecified, "dns_path_split", "Packet in the socket's receive queue until the server read it"},
-	DNSWorkUS:            {DNSWorkUS, "dns_work_us", "us", Distribution, Unspecified, "dns_path_split", "Query read until its answer was sent"},
-	DNSSocketDrops:       {DNSSocketDrops, "dns_socket_drops", "1", Delta, I32, "udp_socket", "Datagrams dropped because the receive buffer was full"},
-	DNSReceiveQueueBytes: {DNSReceiveQueueBytes, "dns_receive_queue_bytes", "bytes", Gauge, I32, "udp_socket", "Bytes waiting in the receive buffer"},
-	ProbeLatencyUS:       {ProbeLatencyUS, "probe_latency_us", "us", Distribution, Unspecified, "dns_probe", "Time to answer, as a client sees it"},
-	ProbeSent:            {ProbeSent, "probe_sent", "1", Delta, I16, "dns_probe", "Probes sent"},
-	ProbeFailures:        {ProbeFailures, "probe_failures", "1", Delta, I16, "dns_probe", "Probes without a usable answer in time"},
+	CPUUsageUS:                  {CPUUsageUS, "cpu_usage_us", "us", Delta, I32, "cgroup_cpu", "CPU time used in the tick, all CPUs together"},
+	CPUUserUS:                   {CPUUserUS, "cpu_user_us", "us", Delta, I32, "cgroup_cpu", "CPU time used in user mode"},
+	CPUSystemUS:                 {CPUSystemUS, "cpu_system_us", "us", Delta, I32, "cgroup_cpu", "CPU time used in kernel mode"},
+	CPUPeriods:                  {CPUPeriods, "cpu_periods", "1", Delta, I16, "cgroup_cpu", "CFS bandwidth periods that ended in the tick (nr_periods)"},
+	CPUThrottledPeriods:         {CPUThrottledPeriods, "cpu_throttled_periods", "1", Delta, I16, "cgroup_cpu", "Periods that ended throttled in the tick (nr_throttled)"},
+	CPUThrottledUS:              {CPUThrottledUS, "cpu_throttled_us", "us", Delta, I32, "cgroup_cpu", "Throttled time credited in the tick, summed over run queues, credited when a queue is unthrottled"},
+	CPUBursts:                   {CPUBursts, "cpu_bursts", "1", Delta, I16, "cgroup_cpu", "Periods that used burst (nr_bursts)"},
+	CPUBurstUS:                  {CPUBurstUS, "cpu_burst_us", "us", Delta, I32, "cgroup_cpu", "CPU time above the quota taken from burst"},
+	CPUThrottledLocalUS:         {CPUThrottledLocalUS, "cpu_throttled_local_us", "us", Delta, I32, "cgroup_cpu", "cpu.stat.local: throttled time including ancestors' limits"},
+	MemoryUsageBytes:            {MemoryUsageBytes, "memory_usage_bytes", "bytes", Gauge, F64, "cgroup_memory", "Memory charged to the cgroup"},
+	MemoryAnonBytes:             {MemoryAnonBytes, "memory_anon_bytes", "bytes", Gauge, F64, "cgroup_memory", "Anonymous memory (v1: rss)"},
+	MemoryFileBytes:             {MemoryFileBytes, "memory_file_bytes", "bytes", Gauge, F64, "cgroup_memory", "Page cache (v1: cache)"},
+	MemoryLimitHits:             {MemoryLimitHits, "memory_limit_hits", "1", Delta, I32, "cgroup_memory", "Allocations that hit the limit (v1: failcnt, v2: memory.events max)"},
+	MemoryOOMKills:              {MemoryOOMKills, "memory_oom_kills", "1", Delta, I16, "cgroup_memory", "Processes killed by the OOM killer"},
+	MemoryMajorFaults:           {MemoryMajorFaults, "memory_major_faults", "1", Delta, I32, "cgroup_memory", "Major page faults"},
+	PidsCurrent:                 {PidsCurrent, "pids_current", "1", Gauge, I32, "cgroup_pids", "Tasks in the cgroup"},
+	PSICPUSomeUS:                {PSICPUSomeUS, "psi_cpu_some_us", "us", Delta, I32, "psi", "Time some task waited for a CPU"},
+	PSICPUFullUS:                {PSICPUFullUS, "psi_cpu_full_us", "us", Delta, I32, "psi", "Time all tasks waited for a CPU"},
+	PSIMemorySomeUS:             {PSIMemorySomeUS, "psi_memory_some_us", "us", Delta, I32, "psi", "Time some task waited for memory"},
+	PSIMemoryFullUS:             {PSIMemoryFullUS, "psi_memory_full_us", "us", Delta, I32, "psi", "Time all tasks waited for memory"},
+	PSIIOSomeUS:                 {PSIIOSomeUS, "psi_io_some_us", "us", Delta, I32, "psi", "Time some task waited for I/O"},
+	PSIIOFullUS:                 {PSIIOFullUS, "psi_io_full_us", "us", Delta, I32, "psi", "Time all tasks waited for I/O"},
+	HostUserUS:                  {HostUserUS, "host_user_us", "us", Delta, I32, "host_cpu", "user + nice"},
+	HostSystemUS:                {HostSystemUS, "host_system_us", "us", Delta, I32, "host_cpu", "system"},
+	HostIRQUS:                   {HostIRQUS, "host_irq_us", "us", Delta, I32, "host_cpu", "irq + softirq"},
+	HostIdleUS:                  {HostIdleUS, "host_idle_us", "us", Delta, I32, "host_cpu", "idle"},
+	HostIowaitUS:                {HostIowaitUS, "host_iowait_us", "us", Delta, I32, "host_cpu", "iowait"},
+	HostStealUS:                 {HostStealUS, "host_steal_us", "us", Delta, I32, "host_cpu", "stolen by the hypervisor"},
+	HostRunnable:                {HostRunnable, "host_runnable", "1", Gauge, I16, "host_cpu", "procs_running"},
+	CollectorLatenessUS:         {CollectorLatenessUS, "collector_lateness_us", "us", Gauge, I32, "self", "How long after its deadline the tick was sampled"},
+	CollectorCPUUS:              {CollectorCPUUS, "collector_cpu_us", "us", Delta, I32, "self", "CPU time of the collector"},
+	CollectorRSSBytes:           {CollectorRSSBytes, "collector_rss_bytes", "bytes", Gauge, F64, "self", "Resident memory of the collector"},
+	CollectorTick:               {CollectorTick, "collector_tick", "1", Gauge, I32, "self", "Low 31 bits of start_us / 100000 of the tick: proves that each tick is stored once"},
+	ProcessCPUUS:                {ProcessCPUUS, "process_cpu_us", "us", Delta, I32, "process", "CPU time of the process (user + system)"},
+	ProcessThreads:              {ProcessThreads, "process_threads", "1", Gauge, I32, "process", "Threads"},
+	GoGCCycles:                  {GoGCCycles, "go_gc_cycles", "1", Delta, I16, "go_runtime", "GC cycles that ended in the tick"},
+	GoGCActiveUS:                {GoGCActiveUS, "go_gc_active_us", "us", Delta, I32, "go_runtime", "Wall time of the tick in which a GC cycle was running"},
+	GoGCPauseUS:                 {GoGCPauseUS, "go_gc_pause_us", "us", Delta, I32, "go_runtime", "Stop-the-world time in the tick"},
+	GoHeapLiveBytes:             {GoHeapLiveBytes, "go_heap_live_bytes", "bytes", Gauge, F64, "go_runtime", "Heap in use after the last GC, where /metrics tells"},
+	GoHeapGoalBytes:             {GoHeapGoalBytes, "go_heap_goal_bytes", "bytes", Gauge, F64, "go_runtime", "Heap size that starts the next GC, where /metrics tells"},
+	DNSQueries:                  {DNSQueries, "dns_queries", "1", Delta, I32, "dns_capture", "Queries seen"},
+	DNSAnswers:                  {DNSAnswers, "dns_answers", "1", Delta, I32, "dns_capture", "Answers seen"},
+	DNSNxdomain:                 {DNSNxdomain, "dns_nxdomain", "1", Delta, I32, "dns_capture", "Answers NXDOMAIN"},
+	DNSServfail:                 {DNSServfail, "dns_servfail", "1", Delta, I32, "dns_capture", "Answers SERVFAIL"},
+	DNSRefused:                  {DNSRefused, "dns_refused", "1", Delta, I32, "dns_capture", "Answers REFUSED"},
+	DNSTimeouts:                 {DNSTimeouts, "dns_timeouts", "1", Delta, I32, "dns_capture", "Queries given up after 5 s without an answer"},
+	DNSSlow:                     {DNSSlow, "dns_slow", "1", Delta, I32, "dns_capture", "Answers later than 20 ms"},
+	DNSLatencyUS:                {DNSLatencyUS, "dns_latency_us", "us", Distribution, Unspecified, "dns_capture", "Query seen to answer seen"},
+	DNSLatencyMaxUS:             {DNSLatencyMaxUS, "dns_latency_max_us", "us", Gauge, I32, "dns_capture", "Slowest answer of the tick; missing where there was none"},
+	DNSInflight:                 {DNSInflight, "dns_inflight", "1", Gauge, I32, "dns_capture", "Queries without an answer yet at the end of the tick"},
+	DNSQueueWaitUS:              {DNSQueueWaitUS, "dns_queue_wait_us", "us", Distribution, Unspecified, "dns_path_split", "Packet in the socket's receive queue until the server read it"},
+	DNSWorkUS:                   {DNSWorkUS, "dns_work_us", "us", Distribution, Unspecified, "dns_path_split", "Query read until its answer was sent"},
+	DNSSocketDrops:              {DNSSocketDrops, "dns_socket_drops", "1", Delta, I32, "udp_socket", "Datagrams dropped because the receive buffer was full"},
+	DNSReceiveQueueBytes:        {DNSReceiveQueueBytes, "dns_receive_queue_bytes", "bytes", Gauge, I32, "udp_socket", "Bytes waiting in the receive buffer"},
+	ProbeLatencyUS:              {ProbeLatencyUS, "probe_latency_us", "us", Distribution, Unspecified, "dns_probe", "Time to answer, as a client sees it"},
+	ProbeSent:                   {ProbeSent, "probe_sent", "1", Delta, I16, "dns_probe", "Probes sent"},
+	ProbeFailures:               {ProbeFailures, "probe_failures", "1", Delta, I16, "dns_probe", "Probes without a usable answer in time"},
+	DNSTcpConnections:           {DNSTcpConnections, "dns_tcp_connections", "1", Gauge, I32, "dns_tcp", "Established TCP connections from clients, accepted or not"},
+	DNSTcpCloseWait:             {DNSTcpCloseWait, "dns_tcp_close_wait", "1", Gauge, I32, "dns_tcp", "Connections that the client closed and the server did not close yet"},
+	DNSTcpIdle:                  {DNSTcpIdle, "dns_tcp_idle", "1", Gauge, I32, "dns_tcp", "Accepted TCP connections from clients without data for over 1 s and without a query that waits"},
+	DNSAcceptBacklog:            {DNSAcceptBacklog, "dns_accept_backlog", "1", Gauge, I32, "dns_tcp", "Connections that are complete but not accepted by the server (sk_ack_backlog)"},
+	DNSListenDrops:              {DNSListenDrops, "dns_listen_drops", "1", Delta, I32, "dns_tcp", "Connection attempts that the listening socket dropped (sk_drops)"},
+	DNSListenOverflows:          {DNSListenOverflows, "dns_listen_overflows", "1", Delta, I32, "dns_tcp", "TcpExt ListenOverflows of the server's network namespace"},
+	DNSUpstreamConnections:      {DNSUpstreamConnections, "dns_upstream_connections", "1", Gauge, I32, "dns_tcp", "Established TCP connections of the server's process to DNS servers that it asks"},
+	DNSUpstreamIdle:             {DNSUpstreamIdle, "dns_upstream_idle", "1", Gauge, I32, "dns_tcp", "Of these, without data for over 1 s"},
+	ProcessChildren:             {ProcessChildren, "process_children", "1", Gauge, I32, "process_children", "Child processes of a DNS server (dnsmasq: one for each TCP connection)"},
+	CorednsCacheHits:            {CorednsCacheHits, "coredns_cache_hits", "1", Delta, I32, "coredns_metrics", "Answers from the cache. This and the other coredns_ metrics: growth since the last reading of the metrics page (1 to 15 s), in the tick that read it, at the address of the process that is asked most"},
+	CorednsCacheMisses:          {CorednsCacheMisses, "coredns_cache_misses", "1", Delta, I32, "coredns_metrics", "Queries that the cache did not know"},
+	CorednsForwardRequests:      {CorednsForwardRequests, "coredns_forward_requests", "1", Delta, I32, "coredns_metrics", "Queries sent to an upstream (coredns_proxy_request_duration_seconds_count, before 1.11 coredns_forward_requests_total)"},
+	CorednsForwardTimeUS:        {CorednsForwardTimeUS, "coredns_forward_time_us", "us", Delta, F64, "coredns_metrics", "Time that these took, added up"},
+	CorednsForwardErrors:        {CorednsForwardErrors, "coredns_forward_errors", "1", Delta, I32, "coredns_metrics", "SERVFAIL answers of upstreams, failed health checks and broken upstreams"},
+	CorednsConnCacheHits:        {CorednsConnCacheHits, "coredns_conn_cache_hits", "1", Delta, I32, "coredns_metrics", "Forwarded queries that found a pooled connection"},
+	CorednsConnCacheMisses:      {CorednsConnCacheMisses, "coredns_conn_cache_misses", "1", Delta, I32, "coredns_metrics", "Forwarded queries that opened a connection"},
+	CorednsMaxConcurrentRejects: {CorednsMaxConcurrentRejects, "coredns_max_concurrent_rejects", "1", Delta, I32, "coredns_metrics", "Queries refused by forward's max_concurrent"},
+	CorednsPanics:               {CorednsPanics, "coredns_panics", "1", Delta, I32, "coredns_metrics", "Panics"},
+	DnsmasqCacheHits:            {DnsmasqCacheHits, "dnsmasq_cache_hits", "1", Delta, I32, "dnsmasq_counters", "Answers from dnsmasq's cache (CHAOS TXT hits.bind), every 10 s; of its main process, which serves UDP: TCP is served by children that count for themselves"},
+	DnsmasqCacheMisses:          {DnsmasqCacheMisses, "dnsmasq_cache_misses", "1", Delta, I32, "dnsmasq_counters", "Queries that dnsmasq forwarded (CHAOS TXT misses.bind), as above"},
+	Dentries:                    {Dentries, "dentries", "1", Gauge, F64, "dentry_state", "Dentries of the node (nr_dentry)"},
+	DentriesUnused:              {DentriesUnused, "dentries_unused", "1", Gauge, F64, "dentry_state", "Of these, on an LRU list (nr_unused)"},
+	DentriesNegative:            {DentriesNegative, "dentries_negative", "1", Gauge, F64, "dentry_state", "Of the unused ones, names that do not exist (nr_negative; 0 before Linux 5.0)"},
+	SlabDentryBytes:             {SlabDentryBytes, "slab_dentry_bytes", "bytes", Gauge, F64, "slabinfo", "Memory of the dentry slab"},
+	SlabInodeBytes:              {SlabInodeBytes, "slab_inode_bytes", "bytes", Gauge, F64, "slabinfo", "Memory of all inode slabs"},
+	SlabReclaimableBytes:        {SlabReclaimableBytes, "slab_reclaimable_bytes", "bytes", Gauge, F64, "meminfo", "SReclaimable"},
+	SlabUnreclaimableBytes:      {SlabUnreclaimableBytes, "slab_unreclaimable_bytes", "bytes", Gauge, F64, "meminfo", "SUnreclaim"},
+	MemoryAvailableBytes:        {MemoryAvailableBytes, "memory_available_bytes", "bytes", Gauge, F64, "meminfo", "MemAvailable"},
+	MemoryFreeBytes:             {MemoryFreeBytes, "memory_free_bytes", "bytes", Gauge, F64, "meminfo", "MemFree"},
+	MemoryCachedBytes:           {MemoryCachedBytes, "memory_cached_bytes", "bytes", Gauge, F64, "meminfo", "Cached + Buffers"},
+	VmScanDirectPages:           {VmScanDirectPages, "vm_scan_direct_pages", "1", Delta, I32, "vmstat", "Pages scanned by tasks that allocate (pgscan_direct)"},
+	VmScanKswapdPages:           {VmScanKswapdPages, "vm_scan_kswapd_pages", "1", Delta, I32, "vmstat", "Pages scanned by kswapd (pgscan_kswapd)"},
+	VmStealDirectPages:          {VmStealDirectPages, "vm_steal_direct_pages", "1", Delta, I32, "vmstat", "Pages reclaimed by tasks that allocate (pgsteal_direct)"},
+	VmStealKswapdPages:          {VmStealKswapdPages, "vm_steal_kswapd_pages", "1", Delta, I32, "vmstat", "Pages reclaimed by kswapd (pgsteal_kswapd)"},
+	VmAllocStalls:               {VmAllocStalls, "vm_alloc_stalls", "1", Delta, I32, "vmstat", "Direct reclaims begun, all zones (allocstall_*)"},
+	VmSlabsScanned:              {VmSlabsScanned, "vm_slabs_scanned", "1", Delta, I32, "vmstat", "Slab objects scanned (slabs_scanned)"},
+	VmDropSlab:                  {VmDropSlab, "vm_drop_slab", "1", Delta, I16, "vmstat", "Times that slab was dropped by hand (drop_slab)"},
+	VmCompactStalls:             {VmCompactStalls, "vm_compact_stalls", "1", Delta, I32, "vmstat", "Direct compactions (compact_stall)"},
+	VmLowMarginBytes:            {VmLowMarginBytes, "vm_low_margin_bytes", "bytes", Gauge, F64, "watermarks", "Free pages above the low watermark, added up over zones"},
+	MemorySlabBytes:             {MemorySlabBytes, "memory_slab_bytes", "bytes", Gauge, F64, "cgroup_reclaim", "Slab charged to the cgroup (v2: memory.stat slab; v1: memory.kmem.usage_in_bytes)"},
+	MemoryReclaimScannedPages:   {MemoryReclaimScannedPages, "memory_reclaim_scanned_pages", "1", Delta, I32, "cgroup_reclaim", "Pages scanned for the cgroup (v2: memory.stat pgscan)"},
+	MemoryHighEvents:            {MemoryHighEvents, "memory_high_events", "1", Delta, I32, "cgroup_reclaim", "Times that memory.high was passed (v2)"},
+	ProcessFds:                  {ProcessFds, "process_fds", "1", Gauge, I32, "process_memory", "Open descriptors of a DNS server"},
+	ProcessRSSBytes:             {ProcessRSSBytes, "process_rss_bytes", "bytes", Gauge, F64, "process_memory", "Resident memory of a watched process"},
+	GoGoroutines:                {GoGoroutines, "go_goroutines", "1", Gauge, I32, "go_runtime", "Goroutines"},
+	LookupFailures:              {LookupFailures, "lookup_failures", "1", Delta, I32, "failed_lookups", "System calls on paths that failed with ENOENT; missing while nobody traces"},
+	ThreadExits:                 {ThreadExits, "thread_exits", "1", Delta, I32, "process_exits", "Threads that ended"},
+	Unmounts:                    {Unmounts, "unmounts", "1", Delta, I16, "unmounts", "File systems unmounted"},
+	BpfLoads:                    {BpfLoads, "bpf_loads", "1", Delta, I16, "bpf_loads", "eBPF programs loaded (bpf(2) BPF_PROG_LOAD that returned)"},
+	BpfLoadUS:                   {BpfLoadUS, "bpf_load_us", "us", Delta, I32, "bpf_loads", "Time these calls took, verification included"},
+	RecorderCPUUS:               {RecorderCPUUS, "recorder_cpu_us", "us", Delta, I32, "flight_recorder", "CPU time of the flight recorder"},
+	PodStartSliUS:               {PodStartSliUS, "pod_start_sli_us", "us", Distribution, Unspecified, "kubelet_metrics", "Pod start without image pull and init containers (kubelet_pod_start_sli_duration_seconds)"},
+	PodStartTotalUS:             {PodStartTotalUS, "pod_start_total_us", "us", Distribution, Unspecified, "kubelet_metrics", "Pod start with all (kubelet_pod_start_total_duration_seconds; older: kubelet_pod_start_duration_seconds)"},
+	PodSandboxUS:                {PodSandboxUS, "pod_sandbox_us", "us", Distribution, Unspecified, "kubelet_metrics", "run_podsandbox of the runtime (kubelet_run_podsandbox_duration_seconds, kubelet_runtime_operations_duration_seconds)"},
+	PodImagePullUS:              {PodImagePullUS, "pod_image_pull_us", "us", Distribution, Unspecified, "kubelet_metrics", "Image pulls (kubelet_runtime_operations_duration_seconds pull_image)"},
+	PodContainerStartUS:         {PodContainerStartUS, "pod_container_start_us", "us", Distribution, Unspecified, "kubelet_metrics", "create_container and start_container"},
+	PodCgroupUS:                 {PodCgroupUS, "pod_cgroup_us", "us", Distribution, Unspecified, "kubelet_metrics", "Creating the cgroups of a pod (kubelet_cgroup_manager_duration_seconds create)"},
+	PodCniUS:                    {PodCniUS, "pod_cni_us", "us", Distribution, Unspecified, "cni_metrics", "Endpoint regeneration of Cilium, total (cilium_endpoint_regeneration_time_stats_seconds)"},
+	PodBpfLoadUS:                {PodBpfLoadUS, "pod_bpf_load_us", "us", Distribution, Unspecified, "cni_metrics", "Of it, loading programs into the kernel (scope bpfLoadProg)"},
+	PodBpfCompileUS:             {PodBpfCompileUS, "pod_bpf_compile_us", "us", Distribution, Unspecified, "cni_metrics", "Of it, compiling them (scope bpfCompilation)"},
 }

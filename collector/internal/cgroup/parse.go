@@ -127,11 +127,17 @@ func ParseCPUAcctStat(text []byte) (userUS, systemUS uint64, ok bool) {
 }
 
 // MemoryStat is what the collector uses of memory.stat.
-type MemoryStat struct{ AnonBytes, FileBytes, MajorFaults uint64 }
+type MemoryStat struct {
+	AnonBytes, FileBytes, MajorFaults uint64
+	CacheBytes                        uint64 // file pages that the kernel can take back: FileBytes without shared memory
+	SlabBytes, ScannedPages           uint64 // v2
+	HasSlab, HasScanned               bool
+}
 
 // ParseMemoryStat reads memory.stat of either version. On v1 it takes the total_ fields, which include the children as
 // usage_in_bytes and all of v2 do.
 func ParseMemoryStat(text []byte) (stat MemoryStat, ok bool) {
+	var active, inactive uint64
 	for len(text) > 0 {
 		key, value, good, rest := nextField(text)
 		text = rest
@@ -143,12 +149,19 @@ func ParseMemoryStat(text []byte) (stat MemoryStat, ok bool) {
 			stat.AnonBytes, ok = value, true
 		case "file", "total_cache":
 			stat.FileBytes = value
-		case "pgmajfault":
+		case "pgmajfault", "total_pgmajfault":
 			stat.MajorFaults = max(stat.MajorFaults, value)
-		case "total_pgmajfault":
-			stat.MajorFaults = value
+		case "active_file", "total_active_file":
+			active = max(active, value)
+		case "inactive_file", "total_inactive_file":
+			inactive = max(inactive, value)
+		case "slab":
+			stat.SlabBytes, stat.HasSlab = value, true
+		case "pgscan":
+			stat.ScannedPages, stat.HasScanned = value, true
 		}
 	}
+	stat.CacheBytes = active + inactive
 	return stat, ok
 }
 

@@ -37,6 +37,9 @@ func (l Location) Parent() string { return path.Dir(l.Path) }
 // Same tells whether other is this very cgroup and not a later one of the same path.
 func (l Location) Same(other Location) bool { return l.Path == other.Path && l.marks == other.marks }
 
+// Inode is what the kernel calls this cgroup, in the CPU controller's hierarchy under v1; 0 where it is not in there.
+func (l Location) Inode() uint64 { return l.marks[0].inode }
+
 // Walker lists the cgroups of a layout.
 type Walker struct {
 	Layout Layout

@@ -152,9 +152,16 @@ func TestWatcherTellsOfGroupsAndLimits(t *testing.T) {
 	if told(100 * time.Millisecond) {
 		t.Error("a process that moves is no change of the tree")
 	}
+	if watcher.Moves() == 0 {
+		t.Error("a process that moves was not told")
+	}
+	moves := watcher.Moves()
 	write("cpu.max")
 	if !told(5 * time.Second) {
 		t.Error("a new limit was not told")
+	}
+	if watcher.Moves() != moves {
+		t.Error("a limit moves no process")
 	}
 	if err := os.Mkdir(filepath.Join(root, "new"), 0o755); err != nil {
 		t.Fatal(err)

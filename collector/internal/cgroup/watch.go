@@ -16,6 +16,7 @@ type Watcher struct {
 	file       *os.File
 	fd         int
 	changed    chan struct{}
+	moves      atomic.Uint64
 	incomplete atomic.Bool
 }
 
@@ -44,6 +45,10 @@ func (w *Watcher) Complete() bool { return !w.incomplete.Load() }
 // Changed receives after cgroups or limits changed; changes in quick succession are told once.
 func (w *Watcher) Changed() <-chan struct{} { return w.changed }
 
+// Moves grows whenever somebody may have moved processes from one cgroup to another. A process that is born in its cgroup
+// (clone3) is not counted.
+func (w *Watcher) Moves() uint64 { return w.moves.Load() }
+
 // Close stops the Watcher.
 func (w *Watcher) Close() { _ = w.file.Close() }
 
@@ -54,7 +59,11 @@ func (w *Watcher) read() {
 		if err != nil {
 			return
 		}
-		if relevant(buffer[:n]) {
+		limits, moved := relevant(buffer[:n])
+		if moved {
+			w.moves.Add(1)
+		}
+		if limits {
 			select {
 			case w.changed <- struct{}{}:
 			default:
@@ -63,21 +72,20 @@ func (w *Watcher) read() {
 	}
 }
 
-// relevant skips writes that change neither the tree nor a limit, such as those to cgroup.procs.
-func relevant(events []byte) bool {
+// relevant tells whether the events may have changed the tree or a limit, and whether processes were moved.
+func relevant(events []byte) (changed, moved bool) {
 	for len(events) >= unix.SizeofInotifyEvent {
 		event := (*unix.InotifyEvent)(unsafe.Pointer(&events[0]))
 		length := unix.SizeofInotifyEvent + int(event.Len)
-		if length > len(events) {
-			return true
+		if length > len(events) || event.Mask&unix.IN_Q_OVERFLOW != 0 {
+			return true, true
 		}
 		name := strings.TrimRight(string(events[unix.SizeofInotifyEvent:length]), "\x00")
-		if event.Mask&unix.IN_MODIFY == 0 || event.Mask&unix.IN_Q_OVERFLOW != 0 || IsLimit(name) {
-			return true
-		}
+		changed = changed || event.Mask&unix.IN_MODIFY == 0 || IsLimit(name)
+		moved = moved || (event.Mask&unix.IN_MODIFY != 0 && (name == "cgroup.procs" || name == "tasks"))
 		events = events[length:]
 	}
-	return false
+	return changed, moved
 }
 
 // IsLimit tells whether a file of a cgroup holds a limit that becomes a fact, or turns controllers on.

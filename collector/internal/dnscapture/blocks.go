@@ -38,14 +38,14 @@ func (t *Tracker) Flush(lossy bool) []Block {
 }
 
 func (t *Tracker) flushServer(blocks []Block, number uint16, server *Server, lossy bool) []Block {
-	late := make([]Record, 0, 16)
-	server.scanned = t.history.each(server.scanned, func(r *Record) {
-		if r.Server == number && r.SeenNS < server.emittedNS && isSlow(r) && len(late) < maxBlockRows {
-			late = append(late, *r)
+	t.late = t.late[:0]
+	server.scanned = t.history.each(server.scanned, func(place uint32, r *Record) {
+		if r.Server == number && r.SeenNS < server.emittedNS && isSlow(r) && len(t.late) < maxBlockRows {
+			t.late = append(t.late, place)
 		}
 	})
-	if len(late) > 0 {
-		blocks = append(blocks, t.block(server, late, false, 0, 0))
+	if len(t.late) > 0 {
+		blocks = append(blocks, t.block(server, t.late, false, 0, 0))
 	}
 	settled := t.settledNS(number)
 	for len(server.windows) > 0 {
@@ -86,20 +86,21 @@ func (t *Tracker) span(blocks []Block, number uint16, server *Server, from, to i
 		oldest := &t.history.records[first%n]
 		oldestNS = oldest.SeenNS + int64(oldest.LatencyUS)*1000
 	}
-	var waited, others []Record
-	t.history.each(first, func(r *Record) {
+	t.waited, t.others = t.waited[:0], t.others[:0]
+	t.history.each(first, func(place uint32, r *Record) {
 		if r.Server != number || r.SeenNS < from || r.SeenNS >= to {
 			return
 		}
 		if r.HasWait {
-			waited = append(waited, *r)
+			t.waited = append(t.waited, place)
 		} else {
-			others = append(others, *r)
+			t.others = append(t.others, place)
 		}
 	})
+	waited, others := t.waited, t.others
 	rows := len(waited) + len(others)
 	if lossy || oldestNS > from || rows > maxBlockRows || !t.tokens.take(rows, t.nowNS) {
-		slow := slices.DeleteFunc(append(waited, others...), func(r Record) bool { return !isSlow(&r) })
+		slow := slices.DeleteFunc(append(waited, others...), func(place uint32) bool { return !isSlow(&t.history.records[place]) })
 		if len(slow) == 0 {
 			return blocks
 		}
@@ -117,25 +118,26 @@ func (t *Tracker) span(blocks []Block, number uint16, server *Server, from, to i
 
 func isSlow(r *Record) bool { return r.LatencyUS > slowUS }
 
-// block builds the message. Spans of slow queries only fit the rows.
-func (t *Tracker) block(server *Server, records []Record, complete bool, fromNS, toNS int64) Block {
-	slices.SortFunc(records, func(a, b Record) int { return int(a.SeenNS/1000 - b.SeenNS/1000) })
+// block builds the message of the records at these places. Spans of slow queries only fit the rows.
+func (t *Tracker) block(server *Server, places []uint32, complete bool, fromNS, toNS int64) Block {
+	records := t.history.records
+	slices.SortFunc(places, func(a, b uint32) int { return int(records[a].SeenNS/1000 - records[b].SeenNS/1000) })
+	n := len(places)
 	if toNS == 0 {
-		fromNS, toNS = records[0].SeenNS, records[len(records)-1].SeenNS+1000
+		fromNS, toNS = records[places[0]].SeenNS, records[places[n-1]].SeenNS+1000
 	}
-	n := len(records)
 	q := &ingestpb.QueryBlock{
 		Complete: complete, StartUs: fromNS / 1000, EndUs: toNS / 1000,
 		OffsetUs: make([]uint32, n), LatencyUs: make([]uint32, n), Result: make([]ingestpb.QueryResult, n),
 		Name: make([]uint32, n), Client: make([]uint32, n),
 	}
 	names, clients := newTexts(), newTexts()
-	for i := range records {
-		r := &records[i]
+	for i, place := range places {
+		r := &records[place]
 		q.OffsetUs[i], q.LatencyUs[i] = uint32(r.SeenNS/1000-q.StartUs), r.LatencyUS
 		q.Result[i] = ingestpb.QueryResult(r.Result)
 		q.Name[i] = names.number(t.names.get(r.Name))
-		q.Client[i] = clients.number(netip.AddrFrom16(r.Client).Unmap().AppendTo(make([]byte, 0, 48)))
+		q.Client[i] = clients.number(addressText(t.addresses.get(r.Client)))
 		if r.HasWait {
 			q.QueueWaitUs = append(q.QueueWaitUs, r.QueueWaitUS)
 		}
@@ -145,6 +147,14 @@ func (t *Tracker) block(server *Server, records []Record, complete bool, fromNS,
 	}
 	q.Names, q.Clients = names.list, clients.list
 	return Block{Server: server.total.Resource, Queries: q}
+}
+
+// addressText writes an address as people do; nothing for one that is lost.
+func addressText(raw []byte) []byte {
+	if len(raw) != 16 {
+		return nil
+	}
+	return netip.AddrFrom16([16]byte(raw)).Unmap().AppendTo(make([]byte, 0, 48))
 }
 
 // texts numbers strings in the order of their first use.

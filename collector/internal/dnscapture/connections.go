@@ -71,7 +71,8 @@ func (t *Tracker) tcpSegment(capture uint8, packet *Packet) {
 		return
 	}
 	client, server, toServer := &s.Source, &s.Destination, true
-	if number, known := t.index[ServerKey{s.Source, capture}]; known && number != foreign {
+	number, known := t.index[ServerKey{s.Source, capture}]
+	if known && number != foreign {
 		client, server, toServer = server, client, false
 	} else if _, known := t.server(capture, server); !known {
 		return
@@ -84,10 +85,30 @@ func (t *Tracker) tcpSegment(capture uint8, packet *Packet) {
 	switch {
 	case ends:
 		c.used = 0
+		if !toServer {
+			t.reset(number, client)
+		}
 	case opens:
 		stream.Reset(s.TCPSequence + 1)
 	default:
 		t.tcp.tracker, t.tcp.capture, t.tcp.timeNS, t.tcp.interface_ = t, capture, packet.TimeNS, packet.Interface
 		stream.Add(s.TCPSequence, s.Payload, s.PayloadLength, t.tcp.emit)
+	}
+}
+
+// resetScan is how many of the newest unanswered queries a reset connection's are looked for in.
+const resetScan = 1024
+
+// reset forgets the unanswered queries of a connection that the server reset: nobody read them, so no answer is late. A
+// dnsmasq closes a connection after a hundred queries, and those that were on their way then are sent again.
+func (t *Tracker) reset(server uint16, client *dnswire.Endpoint) {
+	for i, left := t.inflight.newest, resetScan; i != none && left > 0; left-- {
+		entry := &t.inflight.entries[i]
+		i = entry.older
+		if entry.server == server && entry.client == *client && entry.protocol == dnswire.ProtocolTCP {
+			t.stats.Reset++
+			t.servers[server].unanswered--
+			t.inflight.remove(entry)
+		}
 	}
 }

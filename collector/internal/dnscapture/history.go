@@ -1,7 +1,5 @@
 package dnscapture
 
-import "github.com/jitterscope/jitterscope/collector/internal/dnswire"
-
 // Results of a query; the numbers are those of ingest.v1 QueryResult.
 const (
 	resultNoError = iota
@@ -12,13 +10,13 @@ const (
 	resultOther
 )
 
-// Record is a finished query.
+// Record is a finished query. There are many, so it is small.
 type Record struct {
 	SeenNS      int64
-	Name        uint64 // place in the name log
+	Name        place // in Tracker.names
+	Client      place // in Tracker.addresses
 	LatencyUS   uint32
 	QueueWaitUS uint32 // valid if HasWait
-	Client      dnswire.Address
 	Server      uint16
 	Result      uint8
 	HasWait     bool
@@ -35,14 +33,15 @@ func (h *history) put(record Record) {
 	h.written++
 }
 
-// each visits the records from number from on, oldest first, and returns the number after the last. Overwritten ones are
-// skipped.
-func (h *history) each(from uint64, visit func(*Record)) uint64 {
+// each visits the records from number from on, oldest first, with their places, and returns the number after the last.
+// Overwritten ones are skipped.
+func (h *history) each(from uint64, visit func(place uint32, record *Record)) uint64 {
 	if h.written > uint64(len(h.records)) {
 		from = max(from, h.written-uint64(len(h.records)))
 	}
 	for ; from < h.written; from++ {
-		visit(&h.records[from%uint64(len(h.records))])
+		place := uint32(from % uint64(len(h.records)))
+		visit(place, &h.records[place])
 	}
 	return from
 }

@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
+	"github.com/jitterscope/jitterscope/collector/internal/offheap"
 )
 
 // flow identifies a query until it is answered.
@@ -19,20 +20,21 @@ type flow struct {
 type pending struct {
 	flow
 	seenNS       int64
-	name         uint64
+	name         place
 	interface_   int32
 	path         uint16
 	next         int32 // in its hash chain or in the free list
 	older, newer int32 // in the order of arrival
 }
 
-const none = int32(-1)
+// none is the place of no entry: untouched memory is then an empty table.
+const none = int32(0)
 
 // inflight holds the unanswered queries of all servers: a hash table with the entries in one slice and linked in the order
 // of arrival. It never grows.
 type inflight struct {
 	entries        []pending
-	used           int32 // entries used so far; beyond it memory was never touched
+	used           int32 // entries used so far, the first of which stands for none; beyond it memory was never touched
 	free           int32
 	chains         []int32
 	oldest, newest int32
@@ -42,13 +44,8 @@ type inflight struct {
 }
 
 func newInflight(capacity int) *inflight {
-	t := &inflight{
-		entries: make([]pending, capacity), chains: make([]int32, 2*capacity),
-		free: none, oldest: none, newest: none, seed: maphash.MakeSeed(),
-	}
-	for i := range t.chains {
-		t.chains[i] = none
-	}
+	t := &inflight{used: 1, free: none, oldest: none, newest: none, seed: maphash.MakeSeed()}
+	t.entries, t.chains = offheap.Make[pending](t, capacity+1), offheap.Make[int32](t, 2*capacity)
 	return t
 }
 

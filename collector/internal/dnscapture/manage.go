@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
@@ -56,6 +57,9 @@ func (t *Tracker) Add(server *Server) error {
 	for i, other := range t.servers {
 		if other == nil {
 			server.scanned = t.history.written
+			if t.countNames {
+				server.top = newTopTable(server, server.emittedNS)
+			}
 			t.servers[i] = server
 			t.index[server.Key] = uint16(i)
 			return nil
@@ -105,12 +109,13 @@ func (t *Tracker) Promote(server *Server) (PathChange, bool) {
 	return PathChange{}, false
 }
 
-// SetPath carries a change out and returns the resource of the path that it replaced, NoResource if none.
+// SetPath carries a change out and returns the resource that nothing is counted on any more, NoResource if there is none:
+// a client that lost its entry in the table and comes back replaces its own path, whose resource goes on.
 func (t *Tracker) SetPath(server *Server, change PathChange, counted *Counted) batch.ResourceID {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	old := batch.NoResource
-	if p := server.paths[change.index]; p != nil {
+	if p := server.paths[change.index]; p != nil && p.Resource != counted.Resource {
 		old = p.Resource
 	}
 	server.paths[change.index] = &path{Counted: counted, client: change.Client}
@@ -133,6 +138,20 @@ func (t *Tracker) Decay(server *Server) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	server.decay()
+}
+
+// Asked is how many queries a server was asked since it is watched.
+func (t *Tracker) Asked(server *Server) uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return server.asked
+}
+
+// SinceTrouble is how long ago a server had a slow answer, a timeout or a SERVFAIL; false where it never had one.
+func (t *Tracker) SinceTrouble(server *Server) (time.Duration, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return time.Duration(t.nowNS - server.troubleNS), server.troubleNS != 0
 }
 
 // Text writes an address as people do.

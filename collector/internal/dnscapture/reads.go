@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
+	"github.com/jitterscope/jitterscope/collector/internal/offheap"
 )
 
 // Read is what the kernel-side programs know of a query: when the server took it out of its socket's queue.
@@ -33,7 +34,9 @@ type readEntry struct {
 }
 
 func newReads() *reads {
-	return &reads{seed: maphash.MakeSeed(), sets: make([][readWays]readEntry, readSets)}
+	r := &reads{seed: maphash.MakeSeed()}
+	r.sets = offheap.Make[[readWays]readEntry](r, readSets)
+	return r
 }
 
 func (r *reads) hash(client *dnswire.Endpoint, serverPort, id uint16) uint64 {

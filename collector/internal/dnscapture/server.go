@@ -1,6 +1,8 @@
 package dnscapture
 
 import (
+	"sync/atomic"
+
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
@@ -34,6 +36,8 @@ type Counted struct {
 	queries, answers, nxdomain, servfail, refused, timeouts, slow          uint32
 	qSlot, aSlot, nxSlot, servfailSlot, refusedSlot, timeoutSlot, slowSlot batch.Slot
 	latency                                                                batch.Histogram
+	connections                                                            uint32
+	connectionsSlot                                                        batch.Slot
 }
 
 // NewCounted makes the series of a resource.
@@ -43,7 +47,7 @@ func NewCounted(resource batch.ResourceID, series func(batch.ResourceID, uint32)
 		qSlot:    series(resource, catalogue.DNSQueries), aSlot: series(resource, catalogue.DNSAnswers),
 		nxSlot: series(resource, catalogue.DNSNxdomain), servfailSlot: series(resource, catalogue.DNSServfail),
 		refusedSlot: series(resource, catalogue.DNSRefused), timeoutSlot: series(resource, catalogue.DNSTimeouts),
-		slowSlot: series(resource, catalogue.DNSSlow),
+		slowSlot: series(resource, catalogue.DNSSlow), connectionsSlot: series(resource, catalogue.DNSTcpConnections),
 	}
 }
 
@@ -104,6 +108,12 @@ type Server struct {
 	scanned   uint64 // number in the history up to which late queries were looked for
 	slowAtNS  int64  // last slow query or timeout, 0: none since it was looked at
 	triggered int64  // when it last asked for a diagnosis
+	asked     uint64 // queries since it is watched
+	troubleNS int64  // last slow answer, timeout or SERVFAIL
+
+	top         *topTable // nil: names are not counted
+	namesWanted atomic.Bool
+	urgentNS    int64 // when a span of names last ended early
 }
 
 // path is the queries of one client to one server.

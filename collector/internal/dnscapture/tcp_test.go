@@ -55,6 +55,32 @@ func TestTCPPipelinedAndAnsweredOutOfOrder(t *testing.T) {
 	}
 }
 
+// TestServerResetsAConnection: what was under way on it has no answer and is not late; other connections go on.
+func TestServerResetsAConnection(t *testing.T) {
+	w := newWorld(t)
+	client, other := endpoint("10.0.0.7", 50000), endpoint("10.0.0.7", 50001)
+	first := prefixed(message(1, "a.example.", false, 0))
+	w.sendTCP(0, client, server53, dnswire.TCPSyn, 99, nil)
+	w.sendTCP(0, other, server53, dnswire.TCPSyn, 99, nil)
+	w.sendTCP(1_000, client, server53, 0, 100, first)
+	w.sendTCP(1_100, client, server53, 0, 100+uint32(len(first)), prefixed(message(2, "b.example.", false, 0)))
+	w.sendTCP(1_200, other, server53, 0, 100, prefixed(message(1, "c.example.", false, 0)))
+	w.sendTCP(2_000, server53, client, 0, 1000, prefixed(message(1, "a.example.", true, 0)))
+	w.sendTCP(2_100, server53, client, dnswire.TCPRst, 1100, nil)
+	w.tick()
+	w.expect(catalogue.DNSQueries, 3)
+	w.expect(catalogue.DNSAnswers, 1)
+	w.expect(catalogue.DNSInflight, 1)
+	w.sendTCP(200_000, other, server53, dnswire.TCPRst, 200, nil) // the client gives up: the server was late
+	for range 60 {
+		w.tick()
+	}
+	w.expect(catalogue.DNSInflight, 0)
+	if w.tracker.stats.Reset != 1 {
+		t.Errorf("%d queries were reset, want 1", w.tracker.stats.Reset)
+	}
+}
+
 func TestTickDoesNotAllocate(t *testing.T) {
 	w := newWorld(t)
 	discard := discardRecorder{}

@@ -1,14 +1,14 @@
 package dnscapture
 
 import (
-	"sync"
-
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
+	"github.com/jitterscope/jitterscope/collector/internal/hurry"
+	"github.com/jitterscope/jitterscope/collector/internal/offheap"
 )
 
 const (
 	inflightCapacity = 32768
-	historyCapacity  = 65536 // 10 s at 6,500 queries/s
+	historyCapacity  = 49152 // 8 s at 6,100 queries/s: a timeout is told after 5 s, and wants the 2 s before it
 	timeoutNS        = 5_000_000_000
 	maxCandidates    = 64
 	foreign          = ^uint16(0)
@@ -18,7 +18,7 @@ const (
 // Tracker matches answers to queries. Sample-time methods (Read, Packet, Tick) neither allocate nor block; the others are
 // for the slow path. All of them lock.
 type Tracker struct {
-	mu       sync.Mutex
+	mu       hurry.Mutex
 	index    map[ServerKey]uint16 // into servers, or foreign
 	servers  [MaxServers]*Server
 	inflight *inflight
@@ -29,6 +29,10 @@ type Tracker struct {
 	tokens   tokens
 	nowNS    int64
 
+	addresses *nameLog // of clients
+
+	countNames bool
+
 	candidates [maxCandidates]ServerKey
 	waiting    int
 
@@ -36,21 +40,29 @@ type Tracker struct {
 	header  dnswire.Header
 	text    []byte
 	stats   Stats
+
+	// Of flushing, kept to be used again: places in the history.
+	late, waited, others []uint32
 }
 
 // Stats counts what the tracker could not use.
 type Stats struct {
-	Packets, NotDNS, Repeated, Unmatched, Overflow uint64
+	Packets, NotDNS, Repeated, Unmatched, Overflow, Reset uint64
 }
 
 // NewTracker makes a Tracker.
 func NewTracker() *Tracker {
-	return &Tracker{
-		index: make(map[ServerKey]uint16), inflight: newInflight(inflightCapacity),
-		history: history{records: make([]Record, historyCapacity)}, names: newNameLog(), reads: newReads(),
-		tcp: newConnections(), text: make([]byte, 0, 1200), tokens: newTokens(),
+	t := &Tracker{
+		index: make(map[ServerKey]uint16), inflight: newInflight(inflightCapacity), reads: newReads(),
+		names: newNameLog(nameBytes), addresses: newNameLog(addressBytes), tcp: newConnections(),
+		text: make([]byte, 0, 1200), tokens: newTokens(),
 	}
+	t.history.records = offheap.Make[Record](t, historyCapacity)
+	return t
 }
+
+// StayOrdinary keeps threads of the slow path from real-time priority. Call it before anything else.
+func (t *Tracker) StayOrdinary() { t.mu.Ordinary = true }
 
 // Lock and Unlock enclose Read, Packet and Tick.
 func (t *Tracker) Lock() { t.mu.Lock() }
@@ -125,6 +137,7 @@ func (t *Tracker) query(f *flow, timeNS int64, interface_ int32, message []byte)
 	server := t.servers[f.server]
 	index := server.clients.count(&f.client.Address)
 	server.total.queries++
+	server.asked++
 	server.paths[index].queries++
 	entry := t.inflight.add(f)
 	if entry == nil {
@@ -145,7 +158,8 @@ func (t *Tracker) answer(f *flow, timeNS int64) {
 		return
 	}
 	record := Record{
-		SeenNS: entry.seenNS, Name: entry.name, Client: f.client.Address, Server: f.server, Result: resultOf(t.header.Rcode),
+		SeenNS: entry.seenNS, Name: entry.name, Client: t.addresses.put(f.client.Address[:]), Server: f.server,
+		Result: resultOf(t.header.Rcode),
 	}
 	latencyUS := max(timeNS-entry.seenNS, 0) / 1000
 	record.LatencyUS = uint32(min(latencyUS, 1<<32-1))
@@ -161,11 +175,15 @@ func (t *Tracker) answer(f *flow, timeNS int64) {
 	if latencyUS > slowUS {
 		server.slowAtNS = entry.seenNS
 	}
+	if latencyUS > slowUS || record.Result == resultServFail {
+		server.troubleNS = timeNS
+	}
 	t.finish(server, entry, record)
 }
 
 func (t *Tracker) finish(server *Server, entry *pending, record Record) {
 	server.unanswered--
+	t.countName(server, &entry.client.Address, &record)
 	t.history.put(record)
 	t.inflight.remove(entry)
 }
@@ -208,10 +226,10 @@ func (t *Tracker) expire(nowNS int64) {
 		server := t.servers[entry.server]
 		server.total.timeouts++
 		server.pathOf(entry.path, &entry.client.Address).timeouts++
-		server.slowAtNS = entry.seenNS
+		server.slowAtNS, server.troubleNS = entry.seenNS, nowNS
 		t.finish(server, entry, Record{
-			SeenNS: entry.seenNS, Name: entry.name, LatencyUS: timeoutNS / 1000, Client: entry.client.Address,
-			Server: entry.server, Result: resultTimeout,
+			SeenNS: entry.seenNS, Name: entry.name, LatencyUS: timeoutNS / 1000, Server: entry.server,
+			Client: t.addresses.put(entry.client.Address[:]), Result: resultTimeout,
 		})
 	}
 }

@@ -73,6 +73,22 @@ func TestSameIDFromManyClients(t *testing.T) {
 	w.expect(catalogue.DNSInflight, 0)
 }
 
+func TestClientThatReplacesItsOwnPathKeepsItsResource(t *testing.T) {
+	w := newWorld(t)
+	series := func(batch.ResourceID, uint32) batch.Slot { return batch.NoSlot }
+	w.exchange(100, 50, endpoint("10.0.0.1", 4000), 1, 0)
+	w.tick()
+	change, ok := w.tracker.Promote(w.server)
+	if !ok {
+		t.Fatal("nobody asks")
+	}
+	for _, of := range []struct{ resource, gone batch.ResourceID }{{100, batch.NoResource}, {100, batch.NoResource}, {101, 100}} {
+		if gone := w.tracker.SetPath(w.server, change, NewCounted(of.resource, series)); gone != of.gone {
+			t.Errorf("resource %d: %d is to be released, want %d", of.resource, gone, of.gone)
+		}
+	}
+}
+
 func TestPathsOfBusiestClients(t *testing.T) {
 	w := newWorld(t)
 	promote := func() {

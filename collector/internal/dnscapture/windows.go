@@ -24,11 +24,13 @@ func (t *Tracker) watchFor(server *Server, endUS int64, recorder Recorder, throt
 		server.want(server.slowAtNS-windowBefore, nowNS+windowAfter)
 		if server.triggered == 0 || nowNS-server.triggered >= triggerEvery {
 			server.triggered = nowNS
+			server.WantNames()
 			recorder.Trigger(server.Subject, "slow_query", server.slowAtNS/1000)
 		}
 		server.slowAtNS = 0
 	}
 	if throttled(server) {
+		server.WantNames()
 		server.want(nowNS-batch.StepUS*1000-windowBefore, nowNS+windowAfter)
 	}
 }

@@ -2,13 +2,15 @@
 package dnspath
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync/atomic"
+	"unsafe"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/rlimit"
+	"golang.org/x/sys/unix"
 
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 	"github.com/jitterscope/jitterscope/collector/internal/dnscapture"
@@ -22,7 +24,10 @@ const Needs = "CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN); Linux 6.3 with BTF"
 type Split struct {
 	objects bpf.DNSPathObjects
 	links   []link.Link
-	ring    *bpf.Ring
+	memory  []byte
+	queues  []bpf.DNSPathQueue // in memory, which the programs write
+	seen    []uint64           // by queue: the number of the last datagram that was taken
+	lost    atomic.Uint64
 	ports   map[uint16]struct{}
 	read    dnscapture.Read
 }
@@ -31,14 +36,22 @@ type Split struct {
 func Open() (*Split, error) {
 	_ = rlimit.RemoveMemlock() // only needed before Linux 5.11, where failing shows below
 	s := &Split{ports: make(map[uint16]struct{})}
-	err := bpf.LoadDNSPathObjects(&s.objects, nil)
+	spec, err := bpf.LoadDNSPath()
+	if err != nil {
+		return nil, err
+	}
+	err = spec.LoadAndAssign(&s.objects, nil)
 	bpf.Forget()
 	if err != nil {
 		return nil, err
 	}
-	if s.ring, err = bpf.OpenRing(s.objects.Queries); err != nil {
-		return nil, errors.Join(err, s.objects.Close())
+	places := int(s.objects.Queues.MaxEntries())
+	size := places * int(unsafe.Sizeof(bpf.DNSPathQueue{}))
+	if s.memory, err = unix.Mmap(s.objects.Queues.FD(), 0, size, unix.PROT_READ, unix.MAP_SHARED); err != nil {
+		return nil, errors.Join(fmt.Errorf("map the queues: %w", err), s.objects.Close())
 	}
+	s.queues = unsafe.Slice((*bpf.DNSPathQueue)(unsafe.Pointer(&s.memory[0])), places)
+	s.seen = make([]uint64, places)
 	for _, program := range []*ebpf.Program{s.objects.DatagramQueued, s.objects.DatagramRead} {
 		l, err := link.AttachTracing(link.TracingOptions{Program: program})
 		if err != nil {
@@ -73,50 +86,61 @@ func (s *Split) SetPorts(ports []uint16) error {
 func (s *Split) Tidy() {
 	var key uint64
 	var sockets []uint64
-	queues := s.objects.Queues
-	for err := queues.NextKey(nil, &key); err == nil; err = queues.NextKey(key, &key) {
+	places := s.objects.Places
+	for err := places.NextKey(nil, &key); err == nil; err = places.NextKey(key, &key) {
 		sockets = append(sockets, key)
 	}
-	if len(sockets) > int(queues.MaxEntries())/2 {
+	if len(sockets) > int(places.MaxEntries())/2 {
 		for _, socket := range sockets {
-			_ = queues.Delete(socket)
+			_ = places.Delete(socket)
 		}
 	}
 }
-
-// Offsets in struct query of dnspath.bpf.c.
-const (
-	readAt       = 0
-	clientAt     = 8
-	clientPortAt = 24
-	serverPortAt = 26
-	idAt         = 28
-	queryBytes   = 32
-)
 
 // Drain calls take with every query read since the last call. It neither allocates nor blocks.
 func (s *Split) Drain(clock *bpf.Clock, take func(*dnscapture.Read)) {
-	for {
-		raw := s.ring.Next()
-		if raw == nil {
-			return
+	for place := range s.queues {
+		queue := &s.queues[place]
+		if atomic.LoadUint64(&queue.Queued) == 0 {
+			return // places are given one after the other
 		}
-		if len(raw) < queryBytes {
-			continue
-		}
-		s.read = dnscapture.Read{
-			Client: dnswire.Endpoint{
-				Address: dnswire.Address(raw[clientAt : clientAt+16]), Port: binary.NativeEndian.Uint16(raw[clientPortAt:]),
-			},
-			ServerPort: binary.NativeEndian.Uint16(raw[serverPortAt:]), ID: binary.NativeEndian.Uint16(raw[idAt:]),
-			ReadNS: clock.NS(binary.NativeEndian.Uint64(raw[readAt:])),
-		}
-		take(&s.read)
+		s.drain(queue, &s.seen[place], clock, take)
 	}
 }
 
-// Lost counts queries for which the ring had no room.
-func (s *Split) Lost() uint64 { return bpf.CounterOf(s.objects.Lost) }
+const depth = uint64(len(bpf.DNSPathQueue{}.Datagrams))
+
+// drain takes what was read after datagram number seen.
+func (s *Split) drain(queue *bpf.DNSPathQueue, seen *uint64, clock *bpf.Clock, take func(*dnscapture.Read)) {
+	read := atomic.LoadUint64(&queue.Read)
+	if read-*seen > depth {
+		s.lost.Add(read - *seen - depth)
+		*seen = read - depth
+	}
+	for ; *seen < read; *seen++ {
+		number := *seen + 1
+		d := &queue.Datagrams[number%depth]
+		overwritten := atomic.LoadUint32(&d.Number) != uint32(number)
+		readNS := atomic.LoadUint64(&d.ReadNs)
+		s.read = dnscapture.Read{
+			Client:     dnswire.Endpoint{Address: d.Client, Port: d.ClientPort},
+			ServerPort: queue.ServerPort, ID: d.Id, ReadNS: clock.NS(readNS),
+		}
+		if overwritten || atomic.LoadUint32(&d.Number) != uint32(number) {
+			s.lost.Add(1)
+			continue
+		}
+		if readNS == 0 && number == read {
+			return // being written: next time
+		}
+		if readNS != 0 && s.read.Client.Port != 0 {
+			take(&s.read)
+		}
+	}
+}
+
+// Lost counts queries that were overwritten before they were taken.
+func (s *Split) Lost() uint64 { return s.lost.Load() }
 
 // Close detaches.
 func (s *Split) Close() error {
@@ -124,5 +148,5 @@ func (s *Split) Close() error {
 	for _, l := range s.links {
 		errs = append(errs, l.Close())
 	}
-	return errors.Join(append(errs, s.ring.Close(), s.objects.Close())...)
+	return errors.Join(append(errs, unix.Munmap(s.memory), s.objects.Close())...)
 }

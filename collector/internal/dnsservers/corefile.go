@@ -2,11 +2,7 @@ package dnsservers
 
 import (
 	"bytes"
-	"io"
-	"os"
-	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 )
 
@@ -15,46 +11,36 @@ const maxCorefileBytes = 64 << 10
 // Corefile returns the configuration of a running CoreDNS with secrets removed, "" where it cannot be read. It is read as
 // the process sees it: inside its root and relative to its working directory.
 func Corefile(proc string, pid int) string {
-	directory := filepath.Join(proc, strconv.Itoa(pid))
-	arguments, err := os.ReadFile(filepath.Join(directory, "cmdline"))
+	_, text, err := readCorefile(proc, pid)
 	if err != nil {
 		return ""
 	}
-	path := configurationPath(arguments)
-	if !filepath.IsAbs(path) {
-		working, err := os.Readlink(filepath.Join(directory, "cwd"))
-		if err != nil {
-			return ""
-		}
-		path = filepath.Join(working, path)
-	}
-	file, err := os.Open(filepath.Join(directory, "root", path))
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = file.Close() }()
-	text, err := io.ReadAll(io.LimitReader(file, maxCorefileBytes))
-	if err != nil {
-		return ""
-	}
-	return StripSecrets(string(text))
+	return StripSecrets(text)
 }
 
 // configurationPath finds -conf in a command line; CoreDNS's default is "Corefile".
 func configurationPath(arguments []byte) string {
+	if path := flagValue(arguments, "conf"); path != "" {
+		return path
+	}
+	return "Corefile"
+}
+
+// flagValue finds "-name value" or "-name=value" in a command line, with one dash or two.
+func flagValue(arguments []byte, wanted string) string {
 	fields := bytes.Split(bytes.TrimSuffix(arguments, []byte{0}), []byte{0})
 	for i, field := range fields {
 		argument := strings.TrimLeft(string(field), "-")
 		if len(argument) == len(field) {
 			continue
 		}
-		if name, value, ok := strings.Cut(argument, "="); ok && name == "conf" {
+		if name, value, ok := strings.Cut(argument, "="); ok && name == wanted {
 			return value
-		} else if !ok && name == "conf" && i+1 < len(fields) {
+		} else if !ok && name == wanted && i+1 < len(fields) {
 			return string(fields[i+1])
 		}
 	}
-	return "Corefile"
+	return ""
 }
 
 // secretDirective matches directives whose arguments are secrets: route53's and azure's keys, etcd's and grpc's

@@ -11,18 +11,28 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
 )
 
+// listenBoth listens on a UDP port and the TCP port of the same number, which may be taken: then on others.
+func listenBoth(t *testing.T) (net.PacketConn, net.Listener) {
+	t.Helper()
+	for range 50 {
+		udp, err := net.ListenPacket("udp4", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tcp, err := net.Listen("tcp4", udp.LocalAddr().String()); err == nil {
+			return udp, tcp
+		}
+		_ = udp.Close()
+	}
+	t.Fatal("no port is free for UDP and TCP")
+	return nil, nil
+}
+
 func TestScanFindsServingSocketsOnly(t *testing.T) {
-	udp, err := net.ListenPacket("udp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	udp, tcp := listenBoth(t)
 	defer func() { _ = udp.Close() }()
-	served := udp.LocalAddr().(*net.UDPAddr).AddrPort()
-	tcp, err := net.Listen("tcp4", served.String())
-	if err != nil {
-		t.Skip("the TCP port of the same number is taken")
-	}
 	defer func() { _ = tcp.Close() }()
+	served := udp.LocalAddr().(*net.UDPAddr).AddrPort()
 	other, err := net.ListenPacket("udp4", "127.0.0.1:0") // asks others
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +40,9 @@ func TestScanFindsServingSocketsOnly(t *testing.T) {
 	defer func() { _ = other.Close() }()
 
 	processes := []*procwatch.Process{{PID: os.Getpid(), DNS: "coredns"}, {PID: os.Getpid()}}
-	listeners, err := Scan("/proc", processes)
+	scanner := NewScanner("/proc")
+	defer scanner.Close()
+	listeners, err := scanner.Scan(processes)
 	if err != nil || len(listeners) != 1 {
 		t.Fatalf("%+v, %v", listeners, err)
 	}

@@ -10,8 +10,10 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
 )
 
-// Port is the one that needs no further sign of being DNS.
-const Port = 53
+const (
+	Port    = 53 // needs no further sign of being DNS
+	TLSPort = 853
+)
 
 // Listener is one DNS server process and its sockets.
 type Listener struct {
@@ -22,7 +24,7 @@ type Listener struct {
 }
 
 // Scan looks up the sockets of the DNS servers among processes. It needs the right to ptrace them.
-func Scan(proc string, processes []*procwatch.Process) ([]Listener, error) {
+func (s *Scanner) Scan(processes []*procwatch.Process) ([]Listener, error) {
 	var listeners []Listener
 	var failed error
 	tables := make(map[uint64]*namespace)
@@ -30,14 +32,14 @@ func Scan(proc string, processes []*procwatch.Process) ([]Listener, error) {
 		if process.DNS == "" {
 			continue
 		}
-		held, err := netsock.Inodes(proc, process.PID)
+		held, err := netsock.Inodes(s.proc, process.PID)
 		if err != nil {
 			failed = err
 			continue
 		}
 		ns := tables[process.NetworkNS]
 		if ns == nil {
-			if ns, err = readNamespace(proc, process.PID); err != nil {
+			if ns, err = s.readNamespace(process); err != nil {
 				failed = err
 				continue
 			}
@@ -47,36 +49,8 @@ func Scan(proc string, processes []*procwatch.Process) ([]Listener, error) {
 			listeners = append(listeners, listener)
 		}
 	}
+	s.forget(tables)
 	return listeners, failed
-}
-
-// namespace is the sockets of a network namespace.
-type namespace struct {
-	udp, tcp []netsock.Socket
-	local    netsock.Addresses
-}
-
-func readNamespace(proc string, pid int) (*namespace, error) {
-	ns := &namespace{}
-	var err error
-	if ns.local, err = netsock.Local(proc, pid); err != nil {
-		return nil, err
-	}
-	for _, table := range []string{"udp", "udp6"} {
-		_ = netsock.List(proc, pid, table, func(s *netsock.Socket) { // no IPv6, no udp6
-			if s.Unconnected() {
-				ns.udp = append(ns.udp, *s)
-			}
-		})
-	}
-	for _, table := range []string{"tcp", "tcp6"} {
-		_ = netsock.List(proc, pid, table, func(s *netsock.Socket) {
-			if s.State == netsock.TCPListen {
-				ns.tcp = append(ns.tcp, *s)
-			}
-		})
-	}
-	return ns, nil
 }
 
 // listener picks a process's own. Many servers also ask others from unconnected sockets on random ports: a port serves
@@ -84,8 +58,8 @@ func readNamespace(proc string, pid int) (*namespace, error) {
 func (ns *namespace) listener(process *procwatch.Process, held map[uint64]struct{}) Listener {
 	tcp := make(map[uint16]bool)
 	for _, s := range ns.tcp {
-		if _, ours := held[s.Inode]; ours {
-			tcp[s.Local.Port] = true
+		if _, ours := held[s.inode]; ours {
+			tcp[s.local.Port] = true
 		}
 	}
 	l := Listener{Process: process, local: ns.local}

@@ -24,6 +24,7 @@ const (
 	TCPFin = 0x01
 	TCPSyn = 0x02
 	TCPRst = 0x04
+	TCPAck = 0x10
 )
 
 // Address is an IPv6 address, or an IPv4 one mapped into IPv6 (::ffff:a.b.c.d).
@@ -41,6 +42,7 @@ type Segment struct {
 	Protocol            uint8
 	TCPFlags            uint8
 	TCPSequence         uint32
+	TCPAcknowledgment   uint32
 	// Payload is what was captured of the payload; PayloadLength is how long it was on the wire.
 	Payload       []byte
 	PayloadLength int
@@ -141,7 +143,7 @@ func parseTransport(protocol uint8, data []byte, length int, segment *Segment) b
 			return false
 		}
 		header = 8
-		segment.TCPFlags, segment.TCPSequence = 0, 0
+		segment.TCPFlags, segment.TCPSequence, segment.TCPAcknowledgment = 0, 0, 0
 		// The datagram may be longer than this first fragment of it.
 		length = max(length, int(binary.BigEndian.Uint16(data[4:])))
 	case ProtocolTCP:
@@ -151,6 +153,7 @@ func parseTransport(protocol uint8, data []byte, length int, segment *Segment) b
 		header = int(data[12]>>4) * 4
 		segment.TCPFlags = data[13]
 		segment.TCPSequence = binary.BigEndian.Uint32(data[4:])
+		segment.TCPAcknowledgment = binary.BigEndian.Uint32(data[8:])
 	default:
 		return false
 	}

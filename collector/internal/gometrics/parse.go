@@ -1,12 +1,9 @@
-// Package gometrics reads what a Go program says about its runtime on its Prometheus page.
+// Package gometrics reads what a Go program says about its runtime on its Prometheus page, and a CoreDNS about its work.
 package gometrics
 
 import (
-	"bufio"
 	"io"
 	"math"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -23,36 +20,37 @@ type Sample struct {
 	GOGCPercent    float64
 	GOMEMLIMIT     float64
 	GOMAXPROCS     float64
+	Goroutines     float64 // go_goroutines
 	HasGoCollector bool
+	CoreDNS        CoreDNS
 }
 
 // Parse reads the text exposition format.
 func Parse(page io.Reader, at time.Time) (Sample, error) {
 	nan := math.NaN()
 	s := Sample{At: at, Cycles: nan, PauseSeconds: nan, LastGCSeconds: nan, HeapAlloc: nan, HeapGoal: nan, HeapLive: nan,
-		StackInUse: nan, GOGCPercent: nan, GOMEMLIMIT: nan, GOMAXPROCS: nan}
+		StackInUse: nan, GOGCPercent: nan, GOMEMLIMIT: nan, GOMAXPROCS: nan, Goroutines: nan}
 	fields := map[string]*float64{
 		"go_gc_duration_seconds_count": &s.Cycles, "go_gc_duration_seconds_sum": &s.PauseSeconds,
 		"go_memstats_last_gc_time_seconds": &s.LastGCSeconds, "go_memstats_heap_alloc_bytes": &s.HeapAlloc,
 		"go_memstats_next_gc_bytes": &s.HeapGoal, "go_gc_heap_live_bytes": &s.HeapLive,
 		"go_memstats_stack_inuse_bytes": &s.StackInUse, "go_gc_gogc_percent": &s.GOGCPercent,
 		"go_gc_gomemlimit_bytes": &s.GOMEMLIMIT, "go_sched_gomaxprocs_threads": &s.GOMAXPROCS,
+		"go_goroutines": &s.Goroutines,
 	}
-	lines := bufio.NewScanner(page)
-	lines.Buffer(make([]byte, 4096), 64<<10)
-	for lines.Scan() {
-		name, value, ok := strings.Cut(lines.Text(), " ")
-		target := fields[name]
-		if !ok || target == nil {
-			continue
+	var counted coreDNSTotals
+	err := EachSample(page, func(name, labels, value []byte) {
+		if target := fields[string(name)]; target != nil && len(labels) == 0 {
+			if read, ok := Number(value); ok {
+				*target = read
+			}
+			return
 		}
-		value, _, _ = strings.Cut(value, " ") // a timestamp may follow
-		if number, err := strconv.ParseFloat(value, 64); err == nil {
-			*target = number
-		}
-	}
+		counted.add(name, labels, value)
+	})
+	s.CoreDNS = counted.counters()
 	s.HasGoCollector = !math.IsNaN(s.Cycles)
-	return s, lines.Err()
+	return s, err
 }
 
 // noMemoryLimit is what the runtime reports where GOMEMLIMIT is not set (math.MaxInt64 as a float).

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
@@ -29,6 +30,14 @@ type Page struct {
 // Find looks for the metrics page among the TCP ports on which the process listens. Ports that also serve UDP belong to
 // a DNS server's clients and are left alone. It returns nil where there is none.
 func Find(ctx context.Context, proc string, pid int) (*Page, error) {
+	return FindWith(ctx, proc, pid, []uint16{9153, 9253}, func(ctx context.Context, page *Page) bool {
+		sample, err := page.Read(ctx)
+		return err == nil && sample.HasGoCollector
+	})
+}
+
+// FindWith is Find for pages of which accept tells; usual are the ports that are tried first.
+func FindWith(ctx context.Context, proc string, pid int, usual []uint16, accept func(context.Context, *Page) bool) (*Page, error) {
 	inodes, err := netsock.Inodes(proc, pid)
 	if err != nil {
 		return nil, err
@@ -47,9 +56,9 @@ func Find(ctx context.Context, proc string, pid int) (*Page, error) {
 			}
 		})
 	}
-	for _, endpoint := range ordered(listening) {
+	for _, endpoint := range ordered(listening, usual) {
 		page := open(proc, pid, endpoint)
-		if sample, err := page.Read(ctx); err == nil && sample.HasGoCollector {
+		if accept(ctx, page) {
 			return page, nil
 		}
 		page.Close()
@@ -57,13 +66,15 @@ func Find(ctx context.Context, proc string, pid int) (*Page, error) {
 	return nil, nil
 }
 
-// ordered puts CoreDNS's usual port first and bounds the number of tries.
-func ordered(endpoints []dnswire.Endpoint) []dnswire.Endpoint {
-	for i, endpoint := range endpoints {
-		if endpoint.Port == 9153 {
-			endpoints[0], endpoints[i] = endpoints[i], endpoints[0]
+// ordered puts the usual ports first and bounds the number of tries.
+func ordered(endpoints []dnswire.Endpoint, usual []uint16) []dnswire.Endpoint {
+	rank := func(e dnswire.Endpoint) int {
+		if slices.Contains(usual, e.Port) {
+			return 0
 		}
+		return 1
 	}
+	slices.SortStableFunc(endpoints, func(a, b dnswire.Endpoint) int { return rank(a) - rank(b) })
 	return endpoints[:min(len(endpoints), maxPorts)]
 }
 
@@ -103,20 +114,29 @@ func open(proc string, pid int, endpoint dnswire.Endpoint) *Page {
 }
 
 // Read scrapes the page once.
-func (p *Page) Read(ctx context.Context) (Sample, error) {
+func (p *Page) Read(ctx context.Context) (sample Sample, err error) {
+	err = p.Get(ctx, func(text io.Reader) (err error) {
+		sample, err = Parse(text, time.Now())
+		return err
+	})
+	return sample, err
+}
+
+// Get scrapes the page once and has parse read it.
+func (p *Page) Get(ctx context.Context, parse func(io.Reader) error) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url, nil)
 	if err != nil {
-		return Sample{}, err
+		return err
 	}
 	response, err := p.client.Do(request)
 	if err != nil {
-		return Sample{}, err
+		return err
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
-		return Sample{}, fmt.Errorf("%s: %s", p.url, response.Status)
+		return fmt.Errorf("%s: %s", p.url, response.Status)
 	}
-	return Parse(io.LimitReader(response.Body, maxPageBytes), time.Now())
+	return parse(io.LimitReader(response.Body, maxPageBytes))
 }
 
 // Close closes the kept connection.

@@ -9,18 +9,23 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/jitterscope/jitterscope/collector/internal/noskip"
 )
 
 // program is a running Go program of a test.
 type program struct {
 	*exec.Cmd
-	say func(line string)
+	say func(line string) (answer string)
 }
 
-func run(t *testing.T, flags ...string) *program {
+func run(t *testing.T, flags ...string) *program { return start(t, "procs", flags...) }
+
+// start builds and runs a program of testdata.
+func start(t *testing.T, name string, flags ...string) *program {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "procs")
-	build := exec.Command("go", append(append([]string{"build", "-o", binary}, flags...), "./testdata/procs")...)
+	binary := filepath.Join(t.TempDir(), name)
+	build := exec.Command("go", append(append([]string{"build", "-o", binary}, flags...), "./testdata/"+name)...)
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -43,11 +48,12 @@ func run(t *testing.T, flags ...string) *program {
 	})
 	answers := bufio.NewScanner(stdout)
 	answers.Scan()
-	return &program{command, func(line string) {
+	return &program{command, func(line string) string {
 		if _, err := fmt.Fprintln(stdin, line); err != nil {
 			t.Fatal(err)
 		}
 		answers.Scan()
+		return answers.Text()
 	}}
 }
 
@@ -58,14 +64,14 @@ var variants = map[string][]string{
 
 func TestGOMAXPROCSOfARunningProgram(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
-		t.Skip("read on amd64 only")
+		noskip.Skip(t, "read on amd64 only")
 	}
 	for name, flags := range variants {
 		t.Run(name, func(t *testing.T) {
 			p := run(t, flags...)
 			variable, err := FindGOMAXPROCS("/proc", p.Process.Pid)
 			if errors.Is(err, os.ErrPermission) {
-				t.Skip(err)
+				noskip.Skip(t, "reading its memory: %v", err)
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -270,8 +270,10 @@ type Batch struct {
 	Sources []*SourceStatus `protobuf:"bytes,12,rep,name=sources,proto3" json:"sources,omitempty"`
 	// Cumulative since the spool was created: what the bounded spool had to drop.
 	DroppedBatches uint64 `protobuf:"varint,13,opt,name=dropped_batches,json=droppedBatches,proto3" json:"dropped_batches,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// What the flight recorder kept around a trigger.
+	Captures      []*Capture `protobuf:"bytes,14,rep,name=captures,proto3" json:"captures,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Batch) Reset() {
@@ -393,6 +395,13 @@ func (x *Batch) GetDroppedBatches() uint64 {
 		return x.DroppedBatches
 	}
 	return 0
+}
+
+func (x *Batch) GetCaptures() []*Capture {
+	if x != nil {
+		return x.Captures
+	}
+	return nil
 }
 
 type Resource struct {
@@ -937,10 +946,314 @@ func (x *QueryBlock) GetQueueWaitUs() []uint32 {
 	return nil
 }
 
+// A bounded recording of what ran, taken for a resource because something happened.
+type Capture struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Resource uint32                 `protobuf:"varint,1,opt,name=resource,proto3" json:"resource,omitempty"`
+	Reason   string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"` // as Trigger.reason
+	StartUs  int64                  `protobuf:"varint,3,opt,name=start_us,json=startUs,proto3" json:"start_us,omitempty"`
+	EndUs    int64                  `protobuf:"varint,4,opt,name=end_us,json=endUs,proto3" json:"end_us,omitempty"`
+	RateHz   float64                `protobuf:"fixed64,5,opt,name=rate_hz,json=rateHz,proto3" json:"rate_hz,omitempty"` // stack samples a second and CPU
+	// Text that stacks and processes refer to by index: "function", "[module]", commands.
+	Strings   []string           `protobuf:"bytes,6,rep,name=strings,proto3" json:"strings,omitempty"`
+	Processes []*CapturedProcess `protobuf:"bytes,7,rep,name=processes,proto3" json:"processes,omitempty"`
+	Stacks    []*CapturedStack   `protobuf:"bytes,8,rep,name=stacks,proto3" json:"stacks,omitempty"`
+	// Samples, sorted by time: parallel arrays.
+	OffsetUs []uint32 `protobuf:"varint,9,rep,packed,name=offset_us,json=offsetUs,proto3" json:"offset_us,omitempty"` // from start_us
+	Stack    []uint32 `protobuf:"varint,10,rep,packed,name=stack,proto3" json:"stack,omitempty"`                      // index into stacks
+	Process  []uint32 `protobuf:"varint,11,rep,packed,name=process,proto3" json:"process,omitempty"`                  // index into processes
+	Cpu      []uint32 `protobuf:"varint,12,rep,packed,name=cpu,proto3" json:"cpu,omitempty"`
+	// The process table, once a second: parallel arrays.
+	RowOffsetUs   []uint32 `protobuf:"varint,13,rep,packed,name=row_offset_us,json=rowOffsetUs,proto3" json:"row_offset_us,omitempty"`
+	RowProcess    []uint32 `protobuf:"varint,14,rep,packed,name=row_process,json=rowProcess,proto3" json:"row_process,omitempty"`
+	RowUserUs     []uint32 `protobuf:"varint,15,rep,packed,name=row_user_us,json=rowUserUs,proto3" json:"row_user_us,omitempty"` // CPU time since the row before
+	RowSystemUs   []uint32 `protobuf:"varint,16,rep,packed,name=row_system_us,json=rowSystemUs,proto3" json:"row_system_us,omitempty"`
+	RowThreads    []uint32 `protobuf:"varint,17,rep,packed,name=row_threads,json=rowThreads,proto3" json:"row_threads,omitempty"`
+	RowState      []uint32 `protobuf:"varint,18,rep,packed,name=row_state,json=rowState,proto3" json:"row_state,omitempty"` // letter of /proc/PID/stat, as a code point
+	LostSamples   uint64   `protobuf:"varint,19,opt,name=lost_samples,json=lostSamples,proto3" json:"lost_samples,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Capture) Reset() {
+	*x = Capture{}
+	mi := &file_ingest_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Capture) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Capture) ProtoMessage() {}
+
+func (x *Capture) ProtoReflect() protoreflect.Message {
+	mi := &file_ingest_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Capture.ProtoReflect.Descriptor instead.
+func (*Capture) Descriptor() ([]byte, []int) {
+	return file_ingest_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Capture) GetResource() uint32 {
+	if x != nil {
+		return x.Resource
+	}
+	return 0
+}
+
+func (x *Capture) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Capture) GetStartUs() int64 {
+	if x != nil {
+		return x.StartUs
+	}
+	return 0
+}
+
+func (x *Capture) GetEndUs() int64 {
+	if x != nil {
+		return x.EndUs
+	}
+	return 0
+}
+
+func (x *Capture) GetRateHz() float64 {
+	if x != nil {
+		return x.RateHz
+	}
+	return 0
+}
+
+func (x *Capture) GetStrings() []string {
+	if x != nil {
+		return x.Strings
+	}
+	return nil
+}
+
+func (x *Capture) GetProcesses() []*CapturedProcess {
+	if x != nil {
+		return x.Processes
+	}
+	return nil
+}
+
+func (x *Capture) GetStacks() []*CapturedStack {
+	if x != nil {
+		return x.Stacks
+	}
+	return nil
+}
+
+func (x *Capture) GetOffsetUs() []uint32 {
+	if x != nil {
+		return x.OffsetUs
+	}
+	return nil
+}
+
+func (x *Capture) GetStack() []uint32 {
+	if x != nil {
+		return x.Stack
+	}
+	return nil
+}
+
+func (x *Capture) GetProcess() []uint32 {
+	if x != nil {
+		return x.Process
+	}
+	return nil
+}
+
+func (x *Capture) GetCpu() []uint32 {
+	if x != nil {
+		return x.Cpu
+	}
+	return nil
+}
+
+func (x *Capture) GetRowOffsetUs() []uint32 {
+	if x != nil {
+		return x.RowOffsetUs
+	}
+	return nil
+}
+
+func (x *Capture) GetRowProcess() []uint32 {
+	if x != nil {
+		return x.RowProcess
+	}
+	return nil
+}
+
+func (x *Capture) GetRowUserUs() []uint32 {
+	if x != nil {
+		return x.RowUserUs
+	}
+	return nil
+}
+
+func (x *Capture) GetRowSystemUs() []uint32 {
+	if x != nil {
+		return x.RowSystemUs
+	}
+	return nil
+}
+
+func (x *Capture) GetRowThreads() []uint32 {
+	if x != nil {
+		return x.RowThreads
+	}
+	return nil
+}
+
+func (x *Capture) GetRowState() []uint32 {
+	if x != nil {
+		return x.RowState
+	}
+	return nil
+}
+
+func (x *Capture) GetLostSamples() uint64 {
+	if x != nil {
+		return x.LostSamples
+	}
+	return 0
+}
+
+type CapturedProcess struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Pid           uint32                 `protobuf:"varint,1,opt,name=pid,proto3" json:"pid,omitempty"`
+	Command       uint32                 `protobuf:"varint,2,opt,name=command,proto3" json:"command,omitempty"` // index into strings
+	Cgroup        string                 `protobuf:"bytes,3,opt,name=cgroup,proto3" json:"cgroup,omitempty"`    // path below the hierarchy root
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CapturedProcess) Reset() {
+	*x = CapturedProcess{}
+	mi := &file_ingest_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CapturedProcess) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CapturedProcess) ProtoMessage() {}
+
+func (x *CapturedProcess) ProtoReflect() protoreflect.Message {
+	mi := &file_ingest_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CapturedProcess.ProtoReflect.Descriptor instead.
+func (*CapturedProcess) Descriptor() ([]byte, []int) {
+	return file_ingest_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *CapturedProcess) GetPid() uint32 {
+	if x != nil {
+		return x.Pid
+	}
+	return 0
+}
+
+func (x *CapturedProcess) GetCommand() uint32 {
+	if x != nil {
+		return x.Command
+	}
+	return 0
+}
+
+func (x *CapturedProcess) GetCgroup() string {
+	if x != nil {
+		return x.Cgroup
+	}
+	return ""
+}
+
+type CapturedStack struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kernel        []uint32               `protobuf:"varint,1,rep,packed,name=kernel,proto3" json:"kernel,omitempty"` // frames, leaf first; indices into strings
+	User          []uint32               `protobuf:"varint,2,rep,packed,name=user,proto3" json:"user,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CapturedStack) Reset() {
+	*x = CapturedStack{}
+	mi := &file_ingest_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CapturedStack) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CapturedStack) ProtoMessage() {}
+
+func (x *CapturedStack) ProtoReflect() protoreflect.Message {
+	mi := &file_ingest_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CapturedStack.ProtoReflect.Descriptor instead.
+func (*CapturedStack) Descriptor() ([]byte, []int) {
+	return file_ingest_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *CapturedStack) GetKernel() []uint32 {
+	if x != nil {
+		return x.Kernel
+	}
+	return nil
+}
+
+func (x *CapturedStack) GetUser() []uint32 {
+	if x != nil {
+		return x.User
+	}
+	return nil
+}
+
 type Trigger struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Resource      uint32                 `protobuf:"varint,1,opt,name=resource,proto3" json:"resource,omitempty"`
-	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"` // throttled | slow_query | oom_kill | late_tick
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"` // throttled | slow_query | oom_kill | late_tick | accept_backlog | dns_error | memory_growth | dentry_growth | system_cpu | bpf_load
 	AtUs          int64                  `protobuf:"varint,3,opt,name=at_us,json=atUs,proto3" json:"at_us,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -948,7 +1261,7 @@ type Trigger struct {
 
 func (x *Trigger) Reset() {
 	*x = Trigger{}
-	mi := &file_ingest_proto_msgTypes[7]
+	mi := &file_ingest_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -960,7 +1273,7 @@ func (x *Trigger) String() string {
 func (*Trigger) ProtoMessage() {}
 
 func (x *Trigger) ProtoReflect() protoreflect.Message {
-	mi := &file_ingest_proto_msgTypes[7]
+	mi := &file_ingest_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -973,7 +1286,7 @@ func (x *Trigger) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Trigger.ProtoReflect.Descriptor instead.
 func (*Trigger) Descriptor() ([]byte, []int) {
-	return file_ingest_proto_rawDescGZIP(), []int{7}
+	return file_ingest_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Trigger) GetResource() uint32 {
@@ -1009,7 +1322,7 @@ type SourceStatus struct {
 
 func (x *SourceStatus) Reset() {
 	*x = SourceStatus{}
-	mi := &file_ingest_proto_msgTypes[8]
+	mi := &file_ingest_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1021,7 +1334,7 @@ func (x *SourceStatus) String() string {
 func (*SourceStatus) ProtoMessage() {}
 
 func (x *SourceStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_ingest_proto_msgTypes[8]
+	mi := &file_ingest_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1034,7 +1347,7 @@ func (x *SourceStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceStatus.ProtoReflect.Descriptor instead.
 func (*SourceStatus) Descriptor() ([]byte, []int) {
-	return file_ingest_proto_rawDescGZIP(), []int{8}
+	return file_ingest_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SourceStatus) GetName() string {
@@ -1069,7 +1382,7 @@ var File_ingest_proto protoreflect.FileDescriptor
 
 const file_ingest_proto_rawDesc = "" +
 	"\n" +
-	"\fingest.proto\x12\x15jitterscope.ingest.v1\"\xa2\x05\n" +
+	"\fingest.proto\x12\x15jitterscope.ingest.v1\"\xde\x05\n" +
 	"\x05Batch\x12\x19\n" +
 	"\bspool_id\x18\x01 \x01(\fR\aspoolId\x12\x1a\n" +
 	"\bsequence\x18\x02 \x01(\x04R\bsequence\x12 \n" +
@@ -1085,7 +1398,8 @@ const file_ingest_proto_rawDesc = "" +
 	" \x03(\v2!.jitterscope.ingest.v1.QueryBlockR\aqueries\x12:\n" +
 	"\btriggers\x18\v \x03(\v2\x1e.jitterscope.ingest.v1.TriggerR\btriggers\x12=\n" +
 	"\asources\x18\f \x03(\v2#.jitterscope.ingest.v1.SourceStatusR\asources\x12'\n" +
-	"\x0fdropped_batches\x18\r \x01(\x04R\x0edroppedBatches\"m\n" +
+	"\x0fdropped_batches\x18\r \x01(\x04R\x0edroppedBatches\x12:\n" +
+	"\bcaptures\x18\x0e \x03(\v2\x1e.jitterscope.ingest.v1.CaptureR\bcaptures\"m\n" +
 	"\bResource\x127\n" +
 	"\x04kind\x18\x01 \x01(\x0e2#.jitterscope.ingest.v1.ResourceKindR\x04kind\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x16\n" +
@@ -1141,7 +1455,37 @@ const file_ingest_proto_rawDesc = "" +
 	"\x05names\x18\n" +
 	" \x03(\tR\x05names\x12\x18\n" +
 	"\aclients\x18\v \x03(\tR\aclients\x12\"\n" +
-	"\rqueue_wait_us\x18\f \x03(\rR\vqueueWaitUs\"R\n" +
+	"\rqueue_wait_us\x18\f \x03(\rR\vqueueWaitUs\"\xef\x04\n" +
+	"\aCapture\x12\x1a\n" +
+	"\bresource\x18\x01 \x01(\rR\bresource\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x19\n" +
+	"\bstart_us\x18\x03 \x01(\x03R\astartUs\x12\x15\n" +
+	"\x06end_us\x18\x04 \x01(\x03R\x05endUs\x12\x17\n" +
+	"\arate_hz\x18\x05 \x01(\x01R\x06rateHz\x12\x18\n" +
+	"\astrings\x18\x06 \x03(\tR\astrings\x12D\n" +
+	"\tprocesses\x18\a \x03(\v2&.jitterscope.ingest.v1.CapturedProcessR\tprocesses\x12<\n" +
+	"\x06stacks\x18\b \x03(\v2$.jitterscope.ingest.v1.CapturedStackR\x06stacks\x12\x1b\n" +
+	"\toffset_us\x18\t \x03(\rR\boffsetUs\x12\x14\n" +
+	"\x05stack\x18\n" +
+	" \x03(\rR\x05stack\x12\x18\n" +
+	"\aprocess\x18\v \x03(\rR\aprocess\x12\x10\n" +
+	"\x03cpu\x18\f \x03(\rR\x03cpu\x12\"\n" +
+	"\rrow_offset_us\x18\r \x03(\rR\vrowOffsetUs\x12\x1f\n" +
+	"\vrow_process\x18\x0e \x03(\rR\n" +
+	"rowProcess\x12\x1e\n" +
+	"\vrow_user_us\x18\x0f \x03(\rR\trowUserUs\x12\"\n" +
+	"\rrow_system_us\x18\x10 \x03(\rR\vrowSystemUs\x12\x1f\n" +
+	"\vrow_threads\x18\x11 \x03(\rR\n" +
+	"rowThreads\x12\x1b\n" +
+	"\trow_state\x18\x12 \x03(\rR\browState\x12!\n" +
+	"\flost_samples\x18\x13 \x01(\x04R\vlostSamples\"U\n" +
+	"\x0fCapturedProcess\x12\x10\n" +
+	"\x03pid\x18\x01 \x01(\rR\x03pid\x12\x18\n" +
+	"\acommand\x18\x02 \x01(\rR\acommand\x12\x16\n" +
+	"\x06cgroup\x18\x03 \x01(\tR\x06cgroup\";\n" +
+	"\rCapturedStack\x12\x16\n" +
+	"\x06kernel\x18\x01 \x03(\rR\x06kernel\x12\x12\n" +
+	"\x04user\x18\x02 \x03(\rR\x04user\"R\n" +
 	"\aTrigger\x12\x1a\n" +
 	"\bresource\x18\x01 \x01(\rR\bresource\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x13\n" +
@@ -1190,7 +1534,7 @@ func file_ingest_proto_rawDescGZIP() []byte {
 }
 
 var file_ingest_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_ingest_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_ingest_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_ingest_proto_goTypes = []any{
 	(ResourceKind)(0),         // 0: jitterscope.ingest.v1.ResourceKind
 	(Encoding)(0),             // 1: jitterscope.ingest.v1.Encoding
@@ -1203,9 +1547,12 @@ var file_ingest_proto_goTypes = []any{
 	(*Fact)(nil),              // 8: jitterscope.ingest.v1.Fact
 	(*Event)(nil),             // 9: jitterscope.ingest.v1.Event
 	(*QueryBlock)(nil),        // 10: jitterscope.ingest.v1.QueryBlock
-	(*Trigger)(nil),           // 11: jitterscope.ingest.v1.Trigger
-	(*SourceStatus)(nil),      // 12: jitterscope.ingest.v1.SourceStatus
-	nil,                       // 13: jitterscope.ingest.v1.Event.AttributesEntry
+	(*Capture)(nil),           // 11: jitterscope.ingest.v1.Capture
+	(*CapturedProcess)(nil),   // 12: jitterscope.ingest.v1.CapturedProcess
+	(*CapturedStack)(nil),     // 13: jitterscope.ingest.v1.CapturedStack
+	(*Trigger)(nil),           // 14: jitterscope.ingest.v1.Trigger
+	(*SourceStatus)(nil),      // 15: jitterscope.ingest.v1.SourceStatus
+	nil,                       // 16: jitterscope.ingest.v1.Event.AttributesEntry
 }
 var file_ingest_proto_depIdxs = []int32{
 	5,  // 0: jitterscope.ingest.v1.Batch.resources:type_name -> jitterscope.ingest.v1.Resource
@@ -1214,18 +1561,21 @@ var file_ingest_proto_depIdxs = []int32{
 	8,  // 3: jitterscope.ingest.v1.Batch.facts:type_name -> jitterscope.ingest.v1.Fact
 	9,  // 4: jitterscope.ingest.v1.Batch.events:type_name -> jitterscope.ingest.v1.Event
 	10, // 5: jitterscope.ingest.v1.Batch.queries:type_name -> jitterscope.ingest.v1.QueryBlock
-	11, // 6: jitterscope.ingest.v1.Batch.triggers:type_name -> jitterscope.ingest.v1.Trigger
-	12, // 7: jitterscope.ingest.v1.Batch.sources:type_name -> jitterscope.ingest.v1.SourceStatus
-	0,  // 8: jitterscope.ingest.v1.Resource.kind:type_name -> jitterscope.ingest.v1.ResourceKind
-	1,  // 9: jitterscope.ingest.v1.SeriesBlock.encoding:type_name -> jitterscope.ingest.v1.Encoding
-	13, // 10: jitterscope.ingest.v1.Event.attributes:type_name -> jitterscope.ingest.v1.Event.AttributesEntry
-	2,  // 11: jitterscope.ingest.v1.QueryBlock.result:type_name -> jitterscope.ingest.v1.QueryResult
-	3,  // 12: jitterscope.ingest.v1.SourceStatus.state:type_name -> jitterscope.ingest.v1.SourceState
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	14, // 6: jitterscope.ingest.v1.Batch.triggers:type_name -> jitterscope.ingest.v1.Trigger
+	15, // 7: jitterscope.ingest.v1.Batch.sources:type_name -> jitterscope.ingest.v1.SourceStatus
+	11, // 8: jitterscope.ingest.v1.Batch.captures:type_name -> jitterscope.ingest.v1.Capture
+	0,  // 9: jitterscope.ingest.v1.Resource.kind:type_name -> jitterscope.ingest.v1.ResourceKind
+	1,  // 10: jitterscope.ingest.v1.SeriesBlock.encoding:type_name -> jitterscope.ingest.v1.Encoding
+	16, // 11: jitterscope.ingest.v1.Event.attributes:type_name -> jitterscope.ingest.v1.Event.AttributesEntry
+	2,  // 12: jitterscope.ingest.v1.QueryBlock.result:type_name -> jitterscope.ingest.v1.QueryResult
+	12, // 13: jitterscope.ingest.v1.Capture.processes:type_name -> jitterscope.ingest.v1.CapturedProcess
+	13, // 14: jitterscope.ingest.v1.Capture.stacks:type_name -> jitterscope.ingest.v1.CapturedStack
+	3,  // 15: jitterscope.ingest.v1.SourceStatus.state:type_name -> jitterscope.ingest.v1.SourceState
+	16, // [16:16] is the sub-list for method output_type
+	16, // [16:16] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_ingest_proto_init() }
@@ -1239,7 +1589,7 @@ func file_ingest_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ingest_proto_rawDesc), len(file_ingest_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   10,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

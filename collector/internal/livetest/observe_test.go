@@ -16,6 +16,7 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/agent"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
+	"github.com/jitterscope/jitterscope/collector/internal/noskip"
 	"github.com/jitterscope/jitterscope/collector/internal/settings"
 )
 
@@ -89,7 +90,7 @@ func (o *observer) needs(source string) {
 				continue
 			}
 			if status.State == ingestpb.SourceState_SOURCE_STATE_UNAVAILABLE {
-				cannot(o.t, "%s: %s; needs %s", source, status.Detail, status.Needs)
+				noskip.Skip(o.t, "%s: %s; needs %s", source, status.Detail, status.Needs)
 			}
 			return
 		}
@@ -226,14 +227,17 @@ func (o *observer) parents(key string) (keys []string) {
 	return keys
 }
 
-// waitFor polls until condition holds.
-func waitFor(t testing.TB, what string, condition func() bool) {
+// waitFor polls until condition holds; found says what there is instead.
+func waitFor(t testing.TB, what string, condition func() bool, found ...func() string) {
 	t.Helper()
 	for range 150 {
 		if condition() {
 			return
 		}
 		time.Sleep(100 * time.Millisecond)
+	}
+	for _, say := range found {
+		t.Log(say())
 	}
 	t.Fatalf("waited in vain: %s", what)
 }

@@ -42,6 +42,19 @@ func TestProber(t *testing.T) {
 	}
 }
 
+func TestProberWithoutTargetsIsOff(t *testing.T) {
+	o := observe(t, "dns_probe,host_cpu")
+	waitFor(t, "the other source runs", func() bool { return len(o.agent.Engine.Status()) > 0 })
+	for _, status := range o.agent.Engine.Status() {
+		if status.Name == "dns_probe" {
+			t.Errorf("%v: nobody asked for probes, that is no fault", status)
+		}
+	}
+	if detail := o.agent.Engine.Off()["dns_probe"]; detail == "" {
+		t.Error("it does not say why it is off")
+	}
+}
+
 func TestProberRefusesNonsense(t *testing.T) {
 	for name, target := range map[string]string{
 		"type": `name = "a"` + "\ntype = \"NOSUCH\"", "name": `name = ""`, "key": `name = "a"` + "\nnosuch = 1",

@@ -27,34 +27,43 @@ type Kubelet struct {
 func (k Kubelet) Name() string { return "kubelet at " + k.URL }
 
 // List asks GET /pods.
-func (k Kubelet) List(ctx context.Context) ([]Container, error) {
+func (k Kubelet) List(ctx context.Context) (containers []Container, err error) {
+	err = k.Read(ctx, "/pods", func(body io.Reader) (err error) {
+		containers, err = parsePods(io.LimitReader(body, maxAnswerBytes))
+		return err
+	})
+	return containers, err
+}
+
+// Read has parse read what the kubelet answers to GET path.
+func (k Kubelet) Read(ctx context.Context, path string, parse func(io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(k.URL, "/")+"/pods", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(k.URL, "/")+path, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	transport := &http.Transport{DisableKeepAlives: true}
 	if strings.HasPrefix(k.URL, "https:") {
 		if transport.TLSClientConfig, err = k.tls(); err != nil {
-			return nil, err
+			return err
 		}
 		token, err := os.ReadFile(k.TokenFile)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", k.Name(), err)
+			return fmt.Errorf("%s: %w", k.Name(), err)
 		}
 		request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	}
 	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answered %s", k.Name(), response.Status)
+		return fmt.Errorf("%s answered %s", k.Name(), response.Status)
 	}
-	return parsePods(io.LimitReader(response.Body, maxAnswerBytes))
+	return parse(response.Body)
 }
 
 func (k Kubelet) tls() (*tls.Config, error) {
@@ -179,24 +188,33 @@ type LocalKubelet struct {
 func (l LocalKubelet) Name() string { return "kubelet at " + l.Host }
 
 // List implements Directory; ErrAbsent where nobody listens.
-func (l LocalKubelet) List(ctx context.Context) ([]Container, error) {
+func (l LocalKubelet) List(ctx context.Context) (containers []Container, err error) {
+	err = l.Read(ctx, "/pods", func(body io.Reader) (err error) {
+		containers, err = parsePods(io.LimitReader(body, maxAnswerBytes))
+		return err
+	})
+	return containers, err
+}
+
+// Read is Kubelet.Read; ErrAbsent where nobody listens.
+func (l LocalKubelet) Read(ctx context.Context, path string, parse func(io.Reader) error) error {
 	host := l.Host
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}
-	containers, err := Kubelet{URL: "http://" + host + ":10255"}.List(ctx)
+	err := Kubelet{URL: "http://" + host + ":10255"}.Read(ctx, path, parse)
 	if err == nil || !errors.Is(err, syscall.ECONNREFUSED) {
-		return containers, err
+		return err
 	}
 	token := filepath.Join(l.ServiceAccount, "token")
 	if _, missing := os.Stat(token); missing != nil {
-		return nil, ErrAbsent // not in a cluster, or not allowed to ask
+		return ErrAbsent // not in a cluster, or not allowed to ask
 	}
-	containers, err = Kubelet{
+	err = Kubelet{
 		URL: "https://" + host + ":10250", TokenFile: token, CAFile: filepath.Join(l.ServiceAccount, "ca.crt"), Insecure: l.Insecure,
-	}.List(ctx)
+	}.Read(ctx, path, parse)
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		return nil, ErrAbsent
+		return ErrAbsent
 	}
-	return containers, err
+	return err
 }

@@ -22,15 +22,31 @@ func Do(proc string, pid int, work func() error) error {
 	}
 	defer func() { _ = unix.Close(fd) }()
 	done := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+	go onLostThread(func() {
 		if err := unix.Setns(fd, unix.CLONE_NEWNET); err != nil {
 			done <- fmt.Errorf("enter the network namespace of process %d: %w", pid, err)
 			return
 		}
 		done <- work()
-	}()
+	})
 	return <-done
+}
+
+// onLostThread runs work on a thread that ends with this goroutine. The main thread does not: Go parks it, and the namespace that it is
+// in is the one that /proc/self shows. While it is held here, work runs on another.
+func onLostThread(work func()) {
+	runtime.LockOSThread()
+	if unix.Gettid() != unix.Getpid() {
+		work()
+		return // never unlocked
+	}
+	defer runtime.UnlockOSThread()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		onLostThread(work)
+	}()
+	<-done
 }
 
 // ID returns the inode of the network namespace of a process; two processes with the same one share it.

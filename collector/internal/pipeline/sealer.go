@@ -61,13 +61,18 @@ func (s *Sealer) Run(ctx context.Context) {
 // One encodes one batch and releases its buffer.
 func (s *Sealer) One(ctx context.Context, sealed *batch.Sealed) {
 	encoded, empty := s.encoder.Encode(sealed, time.Now().UnixMicro(), s.dropped())
-	for !empty {
+	if empty {
+		sealed.Discard()
+		return
+	}
+	for {
 		err := s.sink(sealed.Sequence(), encoded)
 		if err == nil {
 			s.stats.Batches.Add(1)
 			s.stats.Bytes.Add(uint64(len(encoded)))
 			s.stats.LastBytes.Store(int64(len(encoded)))
-			break
+			sealed.Release()
+			return
 		}
 		s.stats.Failed.Add(1)
 		s.log.Error("a batch cannot be stored; trying again", "sequence", sealed.Sequence(), "error", err)
@@ -77,13 +82,12 @@ func (s *Sealer) One(ctx context.Context, sealed *batch.Sealed) {
 		case <-time.After(retryEvery):
 		}
 	}
-	sealed.Release()
 }
 
 // Compress wraps a sink that wants zstd frames.
 func Compress(sink Sink) (Sink, error) {
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
-		zstd.WithWindowSize(256<<10), zstd.WithLowerEncoderMem(true))
+		zstd.WithWindowSize(128<<10), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		return nil, err
 	}

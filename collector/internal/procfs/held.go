@@ -26,12 +26,15 @@ func (h Held) Open() bool { return h.fd > 0 }
 
 // Read reads the file from its beginning into buffer, cut to the buffer's length. It does not allocate. ok is false where
 // the file is closed or gone.
-func (h Held) Read(buffer []byte) (text []byte, ok bool) {
+func (h Held) Read(buffer []byte) (text []byte, ok bool) { return h.ReadAt(buffer, 0) }
+
+// ReadAt is Read from an offset: a file that is longer than a page comes in several pieces, each of whole records.
+func (h Held) ReadAt(buffer []byte, offset int64) (text []byte, ok bool) {
 	if h.fd == 0 {
 		return nil, false
 	}
 	for {
-		n, err := unix.Pread(h.fd-1, buffer, 0)
+		n, err := unix.Pread(h.fd-1, buffer, offset)
 		if err == nil {
 			return buffer[:n], true
 		}

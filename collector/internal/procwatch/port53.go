@@ -6,7 +6,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/netsock"
 )
 
-const port53Fresh = 5 * time.Second
+const port53Fresh = time.Second // what a young process opens is to be seen at once
 
 // port53 knows the sockets bound to UDP port 53 in each network namespace, to recognize DNS servers of any name.
 type port53 struct {

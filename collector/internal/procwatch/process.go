@@ -4,11 +4,14 @@ package procwatch
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/goruntime"
@@ -59,6 +62,7 @@ func serverName(executable string, info *goruntime.Info) string {
 // status is what a scan reads of a process.
 type status struct {
 	command    string
+	parent     int
 	startTicks uint64
 	threads    int
 }
@@ -81,12 +85,28 @@ func readStat(proc string, pid int) (status, bool) {
 	if err != nil {
 		return status{}, false
 	}
+	parent, _ := strconv.Atoi(string(fields[1]))
 	threads, _ := strconv.Atoi(string(fields[17]))
-	return status{command: string(text[open+1 : end]), startTicks: start, threads: threads}, true
+	return status{command: string(text[open+1 : end]), parent: parent, startTicks: start, threads: threads}, true
 }
 
-// cgroupOf returns the path in the hierarchy of the CPU controller: v1 "4:cpu,cpuacct:/path", v2 "0::/path".
-func cgroupOf(text []byte) string {
+// Age is how long ago a process with this start time began. /proc/PID/stat counts in hundredths of a second on every
+// architecture (USER_HZ).
+func Age(proc string, startTicks uint64) (time.Duration, bool) {
+	text, err := os.ReadFile(filepath.Join(proc, "uptime"))
+	if err != nil {
+		return 0, false
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	uptime, err := strconv.ParseFloat(first, 64)
+	if err != nil {
+		return 0, false
+	}
+	return time.Duration((uptime - float64(startTicks)/100) * float64(time.Second)), true
+}
+
+// CgroupOf returns the path in the hierarchy of the CPU controller: v1 "4:cpu,cpuacct:/path", v2 "0::/path".
+func CgroupOf(text []byte) string {
 	unified := "/"
 	for _, line := range strings.Split(string(text), "\n") {
 		number, rest, ok := strings.Cut(line, ":")
@@ -126,4 +146,30 @@ func networkNS(proc string, pid int) uint64 {
 	number, _ := strings.CutPrefix(target, "net:[")
 	inode, _ := strconv.ParseUint(strings.TrimSuffix(number, "]"), 10, 64)
 	return inode
+}
+
+// pids lists the processes.
+func pids(proc string) ([]int, error) {
+	handle, err := os.Open(proc)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = handle.Close() }()
+	var found []int
+	for {
+		names, err := handle.Readdirnames(512)
+		for _, name := range names {
+			if name[0] >= '1' && name[0] <= '9' {
+				if pid, err := strconv.Atoi(name); err == nil {
+					found = append(found, pid)
+				}
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return found, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 }

@@ -28,7 +28,7 @@ func TestCgroupOf(t *testing.T) {
 		"3:cpuset:/a\n":                           "/",
 		"":                                        "/",
 	} {
-		if got := cgroupOf([]byte(text)); got != want {
+		if got := CgroupOf([]byte(text)); got != want {
 			t.Errorf("%q: %q", text, got)
 		}
 	}

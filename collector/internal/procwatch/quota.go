@@ -9,7 +9,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 )
 
-// quotaFresh is how long a limit that was read is believed.
+// quotaFresh is how long a limit that was read is believed, unless the kernel tells of a change before.
 const quotaFresh = 5 * time.Second
 
 // quotas tells which cgroups have a CPU limit, their own or an ancestor's.
@@ -24,6 +24,7 @@ type quotas struct {
 type quota struct {
 	limited bool
 	at      time.Time
+	epoch   uint64 // of the cgroups when it was read
 }
 
 func newQuotas(registry *sampler.Registry) *quotas {
@@ -58,10 +59,11 @@ func (q *quotas) limited(of string) bool {
 }
 
 func (q *quotas) own(at string) bool {
+	epoch := q.registry.CgroupEpoch() // before reading, so that a change while it is read counts
 	q.mu.Lock()
 	known, ok := q.byPath[at]
 	q.mu.Unlock()
-	if ok && time.Since(known.at) < quotaFresh {
+	if ok && known.epoch == epoch && time.Since(known.at) < quotaFresh {
 		return known.limited
 	}
 	group, ok := q.registry.Cgroup(at)
@@ -69,7 +71,7 @@ func (q *quotas) own(at string) bool {
 		return false
 	}
 	limits, err := cgroup.ReadCPULimits(group.Location)
-	known = quota{limited: err == nil && limits.QuotaUS > 0, at: time.Now()}
+	known = quota{limited: err == nil && limits.QuotaUS > 0, at: time.Now(), epoch: epoch}
 	q.mu.Lock()
 	q.byPath[at] = known
 	q.mu.Unlock()

@@ -3,7 +3,6 @@ package procwatch
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/goruntime"
-	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 )
 
@@ -24,9 +22,12 @@ const Limit = 64
 
 const (
 	freshFor = 500 * time.Millisecond // several sources call Refresh in one round of discovery
-	// A new process is looked at again after 1, 2, 4 … seconds, as it may execute another program or be moved to
-	// another cgroup; an old one every 30 s.
-	recheckMost = 30 * time.Second
+	// A young process is looked at in every scan, as it may execute another program, be moved to another cgroup or open
+	// port 53; then after 1, 2, 4 … seconds, an old one every 30 s or when the kernel tells that cgroups changed.
+	youngFor     = 10 * time.Second
+	recheckYoung = 500 * time.Millisecond
+	recheckMost  = 30 * time.Second
+	placeWithin  = 3 * time.Second // a process of a cgroup that is not found by then is shown below the node
 )
 
 // Watcher scans /proc. All methods may be called by any goroutine; changes are told one after the other.
@@ -37,6 +38,7 @@ type Watcher struct {
 
 	mu          sync.Mutex
 	scanned     time.Time
+	cgroups     uint64 // epoch of limits and moves at the last scan
 	known       map[int]*known
 	watched     map[int]*Process
 	shed        int
@@ -48,10 +50,16 @@ type Change func(added, removed []*Process)
 
 type known struct {
 	startTicks uint64
+	found      time.Time
 	checked    time.Time
 	interval   time.Duration
-	candidate  *Process // nil: not worth watching
+	unplaced   time.Time // since when its cgroup is waited for
+	candidate  *Process  // nil: not worth watching
 	rank       int
+	command    string
+	parent     int
+	fork       bool // of a DNS server, see isFork
+	forks      bool // it makes such
 }
 
 // Shared returns the watcher of the registry's engine.
@@ -114,11 +122,7 @@ func (w *Watcher) Refresh(ctx context.Context) {
 		w.registry.Log.Warn("reading /proc failed", "error", err)
 		return
 	}
-	if w.quotas.takeGrown() {
-		for _, k := range w.known {
-			k.checked, k.interval = time.Time{}, time.Second/2
-		}
-	}
+	w.recheck()
 	present := make(map[int]struct{}, len(pids))
 	for _, pid := range pids {
 		if ctx.Err() != nil {
@@ -135,6 +139,21 @@ func (w *Watcher) Refresh(ctx context.Context) {
 	w.choose()
 }
 
+// recheck makes all processes due where cgroups came, were given limits or were given processes.
+func (w *Watcher) recheck() {
+	cgroups := w.registry.CgroupEpoch() + w.registry.CgroupMoves()
+	grown := w.quotas.takeGrown()
+	for _, k := range w.known {
+		if grown {
+			k.interval = recheckYoung // somebody may be about to move in
+		}
+		if grown || cgroups != w.cgroups {
+			k.checked = time.Time{}
+		}
+	}
+	w.cgroups = cgroups
+}
+
 // check looks at a process if it is new or due.
 func (w *Watcher) check(pid int, now time.Time) {
 	k := w.known[pid]
@@ -147,12 +166,22 @@ func (w *Watcher) check(pid int, now time.Time) {
 		return
 	}
 	if k == nil || k.startTicks != stat.startTicks {
-		k = &known{startTicks: stat.startTicks, interval: time.Second / 2}
+		k = &known{startTicks: stat.startTicks, found: now, interval: recheckYoung}
 		w.known[pid] = k
 	} else if now.Sub(k.checked) < k.interval {
 		return
 	}
-	k.checked, k.interval = now, min(2*k.interval, recheckMost)
+	k.checked = now
+	if now.Sub(k.found) > youngFor {
+		k.interval = min(2*k.interval, recheckMost)
+	}
+	if k.command != stat.command { // another program
+		k.command, k.fork, k.forks = stat.command, false, false
+	}
+	if k.parent = stat.parent; w.isFork(pid, k) {
+		k.candidate, k.interval = nil, recheckMost
+		return
+	}
 	process, rank := w.examine(pid, stat, k.candidate)
 	if old := k.candidate; old == nil || process == nil || !old.same(process) {
 		k.candidate = process
@@ -177,7 +206,7 @@ func (w *Watcher) examine(pid int, stat status, old *Process) (*Process, int) {
 		return nil, 0
 	}
 	process := &Process{
-		PID: pid, StartTicks: stat.startTicks, Command: stat.command, Cgroup: cgroupOf(text), NetworkNS: networkNS(proc, pid),
+		PID: pid, StartTicks: stat.startTicks, Command: stat.command, Cgroup: CgroupOf(text), NetworkNS: networkNS(proc, pid),
 		Executable: filepath.Base(strings.TrimSuffix(target, " (deleted)")), Resource: batch.NoResource,
 	}
 	if target == "" {
@@ -209,91 +238,4 @@ func (w *Watcher) examine(pid int, stat status, old *Process) (*Process, int) {
 		return process, 3
 	}
 	return nil, 0
-}
-
-// choose decides which candidates are watched and tells of the changes.
-func (w *Watcher) choose() {
-	var candidates []*known
-	for _, k := range w.known {
-		if k.candidate != nil {
-			candidates = append(candidates, k)
-		}
-	}
-	slices.SortFunc(candidates, func(a, b *known) int {
-		if a.rank != b.rank {
-			return a.rank - b.rank
-		}
-		return a.candidate.PID - b.candidate.PID
-	})
-	w.shed = max(0, len(candidates)-Limit)
-	chosen := make(map[int]*Process, len(candidates))
-	var added, removed []*Process
-	for _, k := range candidates[:min(len(candidates), Limit)] {
-		chosen[k.candidate.PID] = k.candidate
-	}
-	for pid, process := range w.watched {
-		if chosen[pid] != process {
-			removed = append(removed, process)
-			delete(w.watched, pid)
-		}
-	}
-	for pid, process := range chosen {
-		if w.watched[pid] == nil && w.addResource(process, removed) {
-			w.watched[pid] = process
-			added = append(added, process)
-		}
-	}
-	if len(added)+len(removed) == 0 {
-		return
-	}
-	slices.SortFunc(added, func(a, b *Process) int { return a.PID - b.PID })
-	for _, change := range w.subscribers {
-		change(added, removed)
-	}
-	for _, process := range removed {
-		w.registry.Remove(process.Resource)
-	}
-}
-
-// addResource waits a round where the former resource of the same key is still to be released, or the cgroup is still to
-// be discovered.
-func (w *Watcher) addResource(process *Process, removed []*Process) bool {
-	for _, old := range removed {
-		if old.PID == process.PID {
-			return false
-		}
-	}
-	parent := batch.Node
-	if group, ok := w.registry.Cgroup(process.Cgroup); ok {
-		parent = group.Resource
-	} else if k := w.known[process.PID]; process.Cgroup != "/" && time.Since(k.checked) < 3*time.Second && k.interval <= 2*time.Second {
-		return false
-	}
-	process.Resource = w.registry.Resource(ingestpb.ResourceKind_RESOURCE_KIND_PROCESS, process.Key(), parent)
-	return process.Resource != batch.NoResource
-}
-
-func pids(proc string) ([]int, error) {
-	handle, err := os.Open(proc)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = handle.Close() }()
-	var found []int
-	for {
-		names, err := handle.Readdirnames(512)
-		for _, name := range names {
-			if name[0] >= '1' && name[0] <= '9' {
-				if pid, err := strconv.Atoi(name); err == nil {
-					found = append(found, pid)
-				}
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return found, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
 }

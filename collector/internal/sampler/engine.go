@@ -11,6 +11,7 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/cgroup"
+	"github.com/jitterscope/jitterscope/collector/internal/hurry"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 )
 
@@ -22,7 +23,9 @@ type Config struct {
 	Options    func(source string, target any) error // may be nil
 	MaxCgroups int
 	Budget     Budget
-	Log        *slog.Logger
+	// OrdinaryPriority keeps the sampling threads from real-time priority.
+	OrdinaryPriority bool
+	Log              *slog.Logger
 	// Sealed takes each finished batch; it must not block.
 	Sealed func(*batch.Sealed)
 }
@@ -39,7 +42,7 @@ type Engine struct {
 	watcher *cgroup.Watcher // nil where inotify does not work or there is no cgroup file system
 	budget  *budget
 
-	sampling sync.Mutex // held while a tick is sampled
+	sampling hurry.Mutex // held while a tick is sampled
 	running  []*running
 
 	sharing sync.Mutex
@@ -69,6 +72,10 @@ func New(config Config) *Engine {
 	e := &Engine{
 		config: config, store: config.Store, log: config.Log, options: config.Options, shared: make(map[string]any),
 	}
+	if config.OrdinaryPriority {
+		e.sampling.Ordinary = true
+		e.store.StayOrdinary()
+	}
 	e.facts, e.status = newFacts(e.store), newStatus(e.store)
 	e.budget = newBudget(config.Budget)
 	e.groups = newGroups(e.store, nil, func(id batch.ResourceID) {
@@ -86,6 +93,9 @@ func (e *Engine) ShedLevel() int { return e.budget.level() }
 
 // Status returns the state of every source, sorted by name.
 func (e *Engine) Status() []*ingestpb.SourceStatus { return e.status.list() }
+
+// Off returns the sources that have nothing to do, and why.
+func (e *Engine) Off() map[string]string { return e.status.listOff() }
 
 // ResendFacts sends all known facts again; call it after batches were lost.
 func (e *Engine) ResendFacts() { e.facts.resend() }
@@ -109,7 +119,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	var wait sync.WaitGroup
 	wait.Go(func() { e.discoverLoop(ctx) })
-	e.loop(ctx)
+	wait.Go(func() { e.loop(ctx) })
 	wait.Wait()
 	e.closeSources()
 	if sealed, err := e.store.Rotate(e.nextTick()); err == nil {
@@ -159,10 +169,14 @@ func (e *Engine) startSources(ctx context.Context) {
 		registry := &Registry{Roots: e.config.Roots, Log: e.log.With("source", name), source: name, engine: e}
 		err := source.Start(ctx, registry)
 		var unavailable *Unavailable
+		var off *Off
 		switch {
 		case err == nil:
 			started = append(started, &running{Source: source, registry: registry})
 			e.status.activate(name)
+		case errors.As(err, &off):
+			e.log.Debug("source is off", "source", name, "detail", off.Detail)
+			e.status.turnOff(name, off.Detail)
 		case errors.As(err, &unavailable):
 			e.log.Warn("source is not available here", "source", name, "detail", unavailable.Detail, "needs", unavailable.Needs)
 			e.status.set(name, ingestpb.SourceState_SOURCE_STATE_UNAVAILABLE, unavailable.Detail, unavailable.Needs)

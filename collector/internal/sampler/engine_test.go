@@ -177,6 +177,21 @@ func TestMissedTicksAndTriggers(t *testing.T) {
 			t.Errorf("tick %d is %d, want %d", i, values[i], want)
 		}
 	}
+	sealed := len(h.batches)
+	at(first+7, 0)
+	if len(h.batches) != sealed {
+		t.Error("sealed twice within half a second")
+	}
+	state.early = time.Now().Add(-earlySealEvery)
+	at(first+8, 0)
+	if len(h.batches) != sealed+1 {
+		t.Error("what follows a trigger was not sent soon")
+	}
+	state.early, state.trigger = time.Time{}, time.Now().Add(-aftermath)
+	at(first+9, 0)
+	if len(h.batches) != sealed+1 {
+		t.Error("sealed early long after the trigger")
+	}
 	at(first+500, 0) // stopped for a while, as in a suspended machine
 	at(first+501, 0)
 	h.rotate(state, first+502)
@@ -184,7 +199,7 @@ func TestMissedTicksAndTriggers(t *testing.T) {
 	if last.StartUs != (first+500)*batch.StepUS || last.TickCount != 2 {
 		t.Errorf("after the stop: %v", last)
 	}
-	if h.stats.MissedTicks.Load() != 3+493 {
+	if h.stats.MissedTicks.Load() != 3+490 {
 		t.Errorf("%d missed ticks counted", h.stats.MissedTicks.Load())
 	}
 }

@@ -9,23 +9,24 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
+	"github.com/jitterscope/jitterscope/collector/internal/hurry"
 )
 
 const (
-	ticksPerBatch   = 20                     // 2 s
-	earlySealEvery  = 500 * time.Millisecond // how often triggers may seal a batch early
-	journalHighMark = 0.6                    // seal early when the journal is fuller than this
+	ticksPerBatch   = 20                      // 2 s
+	earlySealEvery  = 500 * time.Millisecond  // how often triggers may seal a batch early
+	aftermath       = 1500 * time.Millisecond // what follows a trigger soon is wanted soon too: how the stall ended
+	journalHighMark = 0.6                     // seal early when the journal is fuller than this
 	lateUS          = 10_000
 	stalledUS       = 50_000 // so late that the node itself deserves a diagnosis
 	stalledEvery    = 10 * time.Second
 )
 
-// loop is the sampling thread. It sleeps to absolute deadlines on the real-time clock, so that ticks neither drift nor
+// loop is the sampling thread. It sleeps to deadlines of the real-time clock, so that ticks neither drift nor
 // pile up: after a stall it goes on with the latest tick that has ended, and the ones between stay missing.
 func (e *Engine) loop(ctx context.Context) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	Hurry()
+	runtime.LockOSThread() // never unlocked: the thread ends with its priority
+	e.hurry()
 
 	var state loopState
 	recorder := &Recorder{store: e.store}
@@ -48,11 +49,20 @@ func (e *Engine) loop(ctx context.Context) {
 	}
 }
 
+func (e *Engine) hurry() {
+	if e.config.OrdinaryPriority {
+		hurry.Nice()
+	} else {
+		hurry.Hurry()
+	}
+}
+
 // loopState is what the sampling thread remembers between ticks.
 type loopState struct {
 	last      int64 // number of the last sampled tick, 0: none
 	sequence  uint64
 	early     time.Time // when a trigger last sealed a batch
+	trigger   time.Time // when there was one last
 	stalled   time.Time
 	triggered bool
 }
@@ -87,9 +97,12 @@ func (e *Engine) tick(state *loopState, number, now int64, recorder *Recorder) {
 		recorder.Trigger(batch.Node, "late_tick", tick.StartUS)
 	}
 	e.store.Commit()
-	state.triggered = e.store.TakeTriggered() || state.triggered
+	if e.store.TakeTriggered() {
+		state.triggered, state.trigger = true, time.Now()
+	}
 	ticks, journal := e.store.Fill()
-	early := state.triggered && time.Since(state.early) >= earlySealEvery
+	wanted := state.triggered || time.Since(state.trigger) < aftermath
+	early := wanted && time.Since(state.early) >= earlySealEvery
 	if early || journal > journalHighMark || ticks >= ticksPerBatch || (number+1)%ticksPerBatch == 0 {
 		if e.rotate(state, number+1) && early {
 			state.early = time.Now()
@@ -126,9 +139,20 @@ func storeMax(target *atomic.Int64, value int64) {
 
 func nowUS() int64 { return time.Now().UnixMicro() }
 
-// SleepUntil sleeps to a point of the real-time clock, also where the clock is set meanwhile.
+// SleepUntil sleeps to a point of the real-time clock, at most two ticks ahead. The sleep itself goes by the monotonic
+// clock: by the other one it would last as much longer as that is set back meanwhile (clock_nanosleep(2), TIMER_ABSTIME).
 func SleepUntil(us int64) {
-	deadline := unix.NsecToTimespec(us * 1000)
-	for unix.ClockNanosleep(unix.CLOCK_REALTIME, unix.TIMER_ABSTIME, &deadline, nil) == unix.EINTR {
+	for {
+		left := us - nowUS()
+		if left <= 0 || left > 2*batch.StepUS { // reached, or the clock was set back
+			return
+		}
+		var monotonic unix.Timespec
+		if unix.ClockGettime(unix.CLOCK_MONOTONIC, &monotonic) != nil {
+			return
+		}
+		deadline := unix.NsecToTimespec(monotonic.Nano() + left*1000)
+		for unix.ClockNanosleep(unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, &deadline, nil) == unix.EINTR {
+		}
 	}
 }

@@ -27,7 +27,7 @@ func (r *Recorder) Distribution(back int, resource batch.ResourceID, metric uint
 	r.store.AppendDistribution(resource, metric, r.tick.StartUS/batch.StepUS-int64(back), histogram)
 }
 
-// Trigger asks for a diagnosis of resource now: reasons are throttled, slow_query, oom_kill, late_tick.
+// Trigger asks for a diagnosis of resource now: reasons are throttled, slow_query, oom_kill, late_tick, accept_backlog, dns_error.
 func (r *Recorder) Trigger(resource batch.ResourceID, reason string, atUS int64) {
 	r.store.AppendTrigger(resource, reason, atUS)
 }

@@ -108,6 +108,17 @@ func (r *Registry) Trigger(resource batch.ResourceID, reason string, atUS int64)
 	r.engine.store.AppendTrigger(resource, reason, atUS)
 }
 
+// OnTrigger has heard called with each trigger of any source from now on. It may run on the sampling thread: it must neither
+// block nor allocate, nor call the registry.
+func (r *Registry) OnTrigger(heard func(resource batch.ResourceID, reason string, atUS int64)) {
+	r.engine.store.OnTrigger(heard)
+}
+
+// Capture records what the flight recorder kept around a trigger of resource; false where there was no room.
+func (r *Registry) Capture(resource batch.ResourceID, capture *ingestpb.Capture) bool {
+	return r.engine.store.AppendCapture(resource, capture)
+}
+
 // Degraded says that the source works by a fallback, or on a part of what it watches. Empty detail: fully active again.
 func (r *Registry) Degraded(detail, needs string) {
 	state := ingestpb.SourceState_SOURCE_STATE_DEGRADED
@@ -129,6 +140,20 @@ func (r *Registry) OnCgroups(change func(added, removed []*Group)) {
 
 // CgroupEpoch grows whenever the cgroup tree or a limit in it may have changed: read the limits again then.
 func (r *Registry) CgroupEpoch() uint64 { return r.engine.groups.epoch.Load() }
+
+// CgroupMoves grows whenever a process may have been moved to another cgroup, where the kernel tells: look again then.
+func (r *Registry) CgroupMoves() uint64 {
+	if r.engine.watcher == nil {
+		return 0
+	}
+	return r.engine.watcher.Moves()
+}
+
+// Hurry is hurry.Hurry as far as the configuration allows it.
+func (r *Registry) Hurry() { r.engine.hurry() }
+
+// IsOrdinary tells that no thread may have real-time priority.
+func (r *Registry) IsOrdinary() bool { return r.engine.config.OrdinaryPriority }
 
 // Shed is how much resolution to give up to stay in budget, as Tick.Shed.
 func (r *Registry) Shed() int { return r.engine.budget.level() }

@@ -79,4 +79,9 @@ func TestSleepsToTheDeadline(t *testing.T) {
 	if now := nowUS(); now < deadline {
 		t.Errorf("woke up %d us early", deadline-now)
 	}
+	// What the deadline looks like after the clock was set back an hour: to wait for it would be an hour without a tick.
+	started := time.Now()
+	if SleepUntil(nowUS() + time.Hour.Microseconds()); time.Since(started) > 10*time.Second {
+		t.Error("waited for a clock that was set back")
+	}
 }

@@ -14,7 +14,8 @@ type Source interface {
 	// Name is the source name of the metric catalogue, "cgroup_cpu".
 	Name() string
 	// Start probes what the source needs and starts its goroutines, which end with ctx. It returns *Unavailable where
-	// the kernel or a privilege is missing: the others go on, and the need is shown once in the log and in the UI.
+	// the kernel or a privilege is missing: the others go on, and the need is shown once in the log and in the UI. It
+	// returns *Off where nobody asked for it.
 	Start(ctx context.Context, registry *Registry) error
 	// Sample writes the values of tick. It runs on the sampling thread and must not allocate, block or log.
 	Sample(tick Tick, recorder *Recorder)
@@ -53,6 +54,14 @@ type Unavailable struct {
 }
 
 func (u *Unavailable) Error() string { return fmt.Sprintf("%s (needs %s)", u.Detail, u.Needs) }
+
+// Off says that a source has nothing to do as it is configured. That is no fault: it is like a source that is not enabled,
+// in no log and with no state; the check command names it.
+type Off struct {
+	Detail string // "no targets are configured in [sources.dns_probe]"
+}
+
+func (o *Off) Error() string { return o.Detail }
 
 // Counters is a Source that has counters for the collector's own /metrics page.
 type Counters interface {

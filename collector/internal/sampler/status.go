@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -15,10 +16,11 @@ type status struct {
 
 	mu     sync.Mutex
 	states map[string]*ingestpb.SourceStatus
+	off    map[string]string // why; never sent
 }
 
 func newStatus(store *batch.Store) *status {
-	return &status{store: store, states: make(map[string]*ingestpb.SourceStatus)}
+	return &status{store: store, states: make(map[string]*ingestpb.SourceStatus), off: make(map[string]string)}
 }
 
 func (s *status) set(name string, state ingestpb.SourceState, detail, needs string) {
@@ -29,6 +31,18 @@ func (s *status) set(name string, state ingestpb.SourceState, detail, needs stri
 	}
 	s.states[name] = &ingestpb.SourceStatus{Name: name, State: state, Detail: detail, Needs: needs}
 	s.store.AppendSource(s.states[name])
+}
+
+func (s *status) turnOff(name, detail string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.off[name] = detail
+}
+
+func (s *status) listOff() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.off)
 }
 
 func (s *status) restate() {

@@ -29,6 +29,7 @@ type Settings struct {
 	MetricsListen string
 	MaxCgroups    int
 	CPUBudget     float64
+	RealTime      bool
 	Sources       string
 	LogLevel      string
 	LogFormat     string
@@ -53,6 +54,7 @@ func (s *Settings) define(flags *flag.FlagSet) {
 	flags.StringVar(&s.MetricsListen, "metrics-listen", "", "address for the collector's own /metrics and /healthz, 127.0.0.1:9464")
 	flags.IntVar(&s.MaxCgroups, "max-cgroups", 1000, "cgroups to sample at most; those with a CPU quota and those nearest to the root are kept")
 	flags.Float64Var(&s.CPUBudget, "cpu-budget", 0.25, "share of one CPU that the collector may use before it lowers its resolution; 0: no limit")
+	flags.BoolVar(&s.RealTime, "real-time", true, "sample with the lowest real-time priority where that is allowed, so that ticks are on time on a busy node; bounded by RLIMIT_RTTIME")
 	flags.StringVar(&s.Sources, "sources", "", "sources to use, comma-separated; \"-NAME\" turns one off; default: all")
 	flags.StringVar(&s.LogLevel, "log-level", "info", "debug, info, warn or error")
 	flags.StringVar(&s.LogFormat, "log-format", "json", "json or text")

@@ -49,17 +49,21 @@ type Shipper struct {
 	stats  Stats
 	buffer []byte
 	told   string // the last failure in the log, to say it once
+	first  time.Duration
+	failed suspect
 }
 
 // New makes a Shipper.
-func New(config Config, from *spool.Spool) *Shipper { return &Shipper{config: config, spool: from} }
+func New(config Config, from *spool.Spool) *Shipper {
+	return &Shipper{config: config, spool: from, first: firstWait}
+}
 
 // Stats returns the counters.
 func (s *Shipper) Stats() *Stats { return &s.stats }
 
 // Run sends until ctx ends.
 func (s *Shipper) Run(ctx context.Context) {
-	wait := firstWait
+	wait := s.first
 	for ctx.Err() == nil {
 		sequence, data, ok := s.spool.Oldest(s.buffer)
 		s.buffer = data
@@ -72,8 +76,8 @@ func (s *Shipper) Run(ctx context.Context) {
 		}
 		err := s.send(ctx, data)
 		pause, retry := s.settle(sequence, int64(len(data)), err, wait)
-		if !retry {
-			wait = firstWait
+		if !retry || s.suspects(sequence, err) && s.getsPast(ctx, sequence) {
+			wait = s.first
 			continue
 		}
 		wait = min(wait*2, longest)

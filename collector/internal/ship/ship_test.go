@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -96,6 +97,38 @@ func TestSendsInOrderAndRetries(t *testing.T) {
 	}
 	if s.Counts().Batches != 0 || shipper.Stats().Failed.Load() != 1 || b.tokens[0] != "Bearer jsi_x" {
 		t.Errorf("spool %+v, failed %d, token %q", s.Counts(), shipper.Stats().Failed.Load(), b.tokens[0])
+	}
+}
+
+func TestBatchThatTheBackendFailsOnIsSetAside(t *testing.T) {
+	internalErrors := func(count int) []int { return slices.Repeat([]int{http.StatusInternalServerError}, count) }
+	for name, test := range map[string]struct {
+		script      []int
+		took        []byte
+		quarantined uint64
+	}{
+		"the batch is the reason":   {internalErrors(suspectAfter), []byte{2, 3}, 1},
+		"the backend fails on all":  {internalErrors(suspectAfter + 3), []byte{1, 2, 3}, 0},
+		"not often enough":          {internalErrors(suspectAfter - 1), []byte{1, 2, 3}, 0},
+		"a part of it is down":      {slices.Repeat([]int{http.StatusServiceUnavailable}, suspectAfter+1), []byte{1, 2, 3}, 0},
+		"another answer in between": {append(append(internalErrors(suspectAfter-1), 503), internalErrors(suspectAfter-1)...), []byte{1, 2, 3}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			shipper, s, b, _ := setup(t, test.script...)
+			shipper.first = 50 * time.Microsecond
+			put(t, s, 1, 2, 3)
+			ctx, cancel := context.WithCancel(context.Background())
+			done := make(chan struct{})
+			go func() { defer close(done); shipper.Run(ctx) }()
+			for deadline := time.Now().Add(30 * time.Second); s.Counts().Batches > 0 && time.Now().Before(deadline); {
+				time.Sleep(10 * time.Millisecond)
+			}
+			cancel()
+			<-done
+			if got := b.taken(); !bytes.Equal(got, test.took) || s.Counts().Quarantined != test.quarantined {
+				t.Errorf("the backend took %v; %+v", got, s.Counts())
+			}
+		})
 	}
 }
 

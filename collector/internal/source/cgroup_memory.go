@@ -14,10 +14,13 @@ import (
 func init() { register("cgroup_memory", func() sampler.Source { return &cgroupMemory{} }) }
 
 // cgroupMemory samples usage, limit hits and OOM kills at each tick, and memory.stat, which costs the kernel far more,
-// every second.
+// every second, or at each tick where the usage is on its way to the limit.
 type cgroupMemory struct {
 	registry *sampler.Registry
 	set      tracked[memoryGroup]
+	reclaim  *reclaimSource
+	records  *oomRecords
+	looks    int // at growing cgroups in this tick
 	epoch    uint64
 	buffer   [8192]byte
 }
@@ -27,6 +30,10 @@ type memoryGroup struct {
 	usage, hits, kills, stat            procfs.Held // v2: hits and kills are both in memory.events, held as kills
 	usageSlot, hitsSlot, killsSlot      batch.Slot
 	anonSlot, fileSlot, majorFaultsSlot batch.Slot
+
+	reclaim *reclaimGroup // nil where the source cgroup_reclaim is off
+	growth  memoryGrowth
+	kill    oomPending
 }
 
 func (m *cgroupMemory) Name() string { return "cgroup_memory" }
@@ -35,7 +42,8 @@ func (m *cgroupMemory) Start(_ context.Context, registry *sampler.Registry) erro
 	if err := needsCgroups(registry, func(l cgroup.Layout) bool { return l.Memory != "" }, "memory"); err != nil {
 		return err
 	}
-	m.registry = registry
+	m.registry, m.reclaim, m.records = registry, sharedReclaim(registry), sharedOOMRecords(registry)
+	m.reclaim.memory = true
 	m.set = tracked[memoryGroup]{registry: registry, open: m.open, shut: (*memoryGroup).shut}
 	m.set.follow()
 	return nil
@@ -64,6 +72,7 @@ func (m *cgroupMemory) open(group *sampler.Group) *memoryGroup {
 	g.usageSlot, g.hitsSlot = series(catalogue.MemoryUsageBytes), counter(catalogue.MemoryLimitHits)
 	g.killsSlot, g.majorFaultsSlot = counter(catalogue.MemoryOOMKills), counter(catalogue.MemoryMajorFaults)
 	g.anonSlot, g.fileSlot = series(catalogue.MemoryAnonBytes), series(catalogue.MemoryFileBytes)
+	g.reclaim = m.reclaim.open(m.registry, group)
 	return g
 }
 
@@ -72,19 +81,23 @@ func (g *memoryGroup) shut() {
 	g.hits.Close()
 	g.kills.Close()
 	g.stat.Close()
+	g.reclaim.shut()
 }
 
 func (m *cgroupMemory) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
+	m.looks = 0
 	for i, g := range m.set.members {
+		m.tellKills(g, tick)
 		slow := due(tick, i)
 		if slow {
-			m.sampleStat(g, recorder)
+			m.sampleStat(g, tick, recorder)
 		} else if tick.Shed >= sampler.ShedSlowGauges {
 			continue
 		}
 		if text, ok := g.usage.Read(m.buffer[:]); ok {
 			if bytes, ok := cgroup.ParseUint(text); ok {
 				recorder.Set(g.usageSlot, float64(bytes))
+				m.watchGrowth(g, tick, recorder, float64(bytes))
 			}
 		}
 		if text, ok := g.hits.Read(m.buffer[:]); ok {
@@ -92,31 +105,33 @@ func (m *cgroupMemory) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 				recorder.Delta(g.hitsSlot, hits)
 			}
 		}
-		text, ok := g.kills.Read(m.buffer[:])
-		if !ok {
-			continue
+		m.sampleEvents(g, tick, recorder)
+	}
+}
+
+func (m *cgroupMemory) sampleEvents(g *memoryGroup, tick sampler.Tick, recorder *sampler.Recorder) {
+	text, ok := g.kills.Read(m.buffer[:])
+	if !ok {
+		return
+	}
+	if g.Version == 2 {
+		if hits, ok := cgroup.ParseField(text, "max"); ok {
+			recorder.Delta(g.hitsSlot, hits)
 		}
-		if g.Version == 2 {
-			if hits, ok := cgroup.ParseField(text, "max"); ok {
-				recorder.Delta(g.hitsSlot, hits)
-			}
-		}
-		if kills, ok := cgroup.ParseField(text, "oom_kill"); ok {
-			recorder.Delta(g.killsSlot, kills)
-			if killed := recorder.Value(g.killsSlot); killed > 0 {
-				m.killed(g, tick, recorder, int64(killed))
-			}
+		g.reclaim.sampleEvents(text, recorder)
+	}
+	if kills, ok := cgroup.ParseField(text, "oom_kill"); ok {
+		recorder.Delta(g.killsSlot, kills)
+		if killed := recorder.Value(g.killsSlot); killed > 0 {
+			recorder.Trigger(g.Resource, "oom_kill", tick.StartUS)
+			g.kill.add(int64(killed), tick)
+			m.tellKills(g, tick)
 		}
 	}
 }
 
-// killed is rare and may allocate.
-func (m *cgroupMemory) killed(g *memoryGroup, tick sampler.Tick, recorder *sampler.Recorder, count int64) {
-	m.registry.Event(g.Resource, catalogue.EventMemoryOOMKill, tick.StartUS, 0, map[string]string{"count": strconv.FormatInt(count, 10)})
-	recorder.Trigger(g.Resource, "oom_kill", tick.StartUS)
-}
-
-func (m *cgroupMemory) sampleStat(g *memoryGroup, recorder *sampler.Recorder) {
+func (m *cgroupMemory) sampleStat(g *memoryGroup, tick sampler.Tick, recorder *sampler.Recorder) {
+	g.reclaim.sampleSlow(m.buffer[:], recorder)
 	text, ok := g.stat.Read(m.buffer[:])
 	if !ok {
 		return
@@ -125,6 +140,8 @@ func (m *cgroupMemory) sampleStat(g *memoryGroup, recorder *sampler.Recorder) {
 		recorder.Set(g.anonSlot, float64(stat.AnonBytes))
 		recorder.Set(g.fileSlot, float64(stat.FileBytes))
 		recorder.Delta(g.majorFaultsSlot, stat.MajorFaults)
+		g.reclaim.sampleStat(&stat, recorder)
+		g.growth.cache.add(tick.EndUS(), float64(stat.CacheBytes))
 	}
 }
 
@@ -138,6 +155,7 @@ func (m *cgroupMemory) Discover(context.Context) {
 	for _, g := range m.set.list() {
 		if limit, err := cgroup.ReadMemoryLimit(g.Location); err == nil {
 			m.registry.Fact(g.Resource, catalogue.FactMemoryLimitBytes, strconv.FormatInt(limit, 10))
+			g.growth.limit.Store(limit)
 		}
 	}
 }

@@ -125,9 +125,8 @@ func (z *zoom) throttled(resource batch.ResourceID, startUS int64) {
 
 // loop is the zoom thread; it sleeps without a deadline while there is nothing to follow.
 func (z *zoom) loop(done <-chan struct{}) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	sampler.Hurry()
+	runtime.LockOSThread() // never unlocked: the thread ends with its priority
+	z.registry.Hurry()
 	for {
 		select {
 		case <-done:

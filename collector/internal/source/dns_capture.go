@@ -3,13 +3,11 @@ package source
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 	"github.com/jitterscope/jitterscope/collector/internal/dnscapture"
-	"github.com/jitterscope/jitterscope/collector/internal/dnspath"
 	"github.com/jitterscope/jitterscope/collector/internal/dnsservers"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 )
@@ -30,36 +28,19 @@ type dnsCapture struct {
 	clock    bpf.Clock
 }
 
-// dnsShared is what the DNS sources share.
-type dnsShared struct {
-	// split is where reads come from, nil where the kernel does not offer it; set by dns_path_split.
-	split atomic.Pointer[dnspath.Split]
-	// splitState is the value of the fact dns.path_split.
-	splitState atomic.Pointer[string]
-	// servers is the current list, replaced as a whole by dns_capture.
-	servers atomic.Pointer[[]*dnsServer]
-}
-
-func sharedDNS(registry *sampler.Registry) *dnsShared {
-	return registry.Shared("dns", func() any {
-		shared := &dnsShared{}
-		shared.servers.Store(&[]*dnsServer{})
-		off := "not available: the source dns_path_split is turned off"
-		shared.splitState.Store(&off)
-		return shared
-	}).(*dnsShared)
-}
-
 func (d *dnsCapture) Name() string { return "dns_capture" }
 
 func (d *dnsCapture) Start(ctx context.Context, registry *sampler.Registry) error {
-	d.registry, d.tracker, d.shared = registry, dnscapture.NewTracker(), sharedDNS(registry)
+	d.registry, d.shared = registry, sharedDNS(registry)
+	d.tracker = d.shared.tracker
 	d.isSlowed, d.addRead = d.throttled, d.tracker.Read // once: a method value is an allocation
 	d.manager = newDNSManager(registry, d.tracker, d.shared, &d.captures)
-	host, err := openCapture(0, 0, dnscapture.Ring)
+	host, err := openCapture(0, 0, dnscapture.SmallRing)
 	if err != nil {
-		return &sampler.Unavailable{Detail: err.Error(), Needs: dnscapture.Needs}
+		d.shared.noPackets = &sampler.Unavailable{Detail: err.Error(), Needs: dnscapture.Needs}
+		return d.shared.noPackets
 	}
+	d.shared.noPackets = nil
 	d.captures.list = append(d.captures.list, host)
 	go d.loop(ctx)
 	return nil
@@ -137,9 +118,11 @@ func (d *dnsCapture) EachCounter(yield func(name string, value float64)) {
 	yield("queries_repeated_total", float64(stats.Repeated))
 	yield("queries_overflow_total", float64(stats.Overflow))
 	yield("answers_unmatched_total", float64(stats.Unmatched))
+	yield("queries_reset_total", float64(stats.Reset))
 }
 
 func (d *dnsCapture) Close() error {
+	d.manager.scanner.Close()
 	var errs []error
 	for _, c := range d.captures.list {
 		errs = append(errs, c.socket.Close())

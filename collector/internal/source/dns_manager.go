@@ -27,10 +27,12 @@ const (
 type dnsManager struct {
 	registry *sampler.Registry
 	watcher  *procwatch.Watcher
+	scanner  *dnsservers.Scanner
 	tracker  *dnscapture.Tracker
 	shared   *dnsShared
 	captures *captures
 	own      uint64 // inode of the collector's network namespace
+	wide     bool   // the host's capture has its full size
 
 	mu         sync.Mutex
 	listeners  []dnsservers.Listener
@@ -52,7 +54,7 @@ func newDNSManager(registry *sampler.Registry, tracker *dnscapture.Tracker, shar
 	own, _ := netns.ID(registry.Roots.Proc, "self")
 	m := &dnsManager{
 		registry: registry, watcher: procwatch.Shared(registry), tracker: tracker, shared: shared, captures: captures, own: own,
-		refused: make(map[uint64]error),
+		refused: make(map[uint64]error), scanner: dnsservers.NewScanner(registry.Roots.Proc),
 	}
 	m.watcher.Subscribe(m.processesChanged)
 	return m
@@ -61,16 +63,18 @@ func newDNSManager(registry *sampler.Registry, tracker *dnscapture.Tracker, shar
 // discover follows the processes and their sockets.
 func (m *dnsManager) discover(ctx context.Context) {
 	m.watcher.Refresh(ctx)
-	listeners, err := dnsservers.Scan(m.registry.Roots.Proc, m.watcher.Processes())
+	listeners, err := m.scanner.Scan(m.watcher.Processes())
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	fresh := slices.ContainsFunc(listeners, func(l dnsservers.Listener) bool { return !m.knows(&l) })
 	m.listeners = listeners
+	m.widen()
 	m.openNamespaces()
 	portsErr := m.setPorts()
 	m.addBound()
 	m.state(err, portsErr)
 	now := time.Now()
-	if now.Sub(m.reconsider) > reconsiderEvery {
+	if fresh || now.Sub(m.reconsider) > reconsiderEvery { // who asked before the server was known was asking a stranger
 		m.reconsider = now
 		m.tracker.Reconsider()
 	}
@@ -83,12 +87,19 @@ func (m *dnsManager) discover(ctx context.Context) {
 	}
 }
 
+// knows tells whether the last discovery found this process with these ports. Called with mu held.
+func (m *dnsManager) knows(listener *dnsservers.Listener) bool {
+	return slices.ContainsFunc(m.listeners, func(l dnsservers.Listener) bool {
+		return l.Process == listener.Process && slices.Equal(l.Ports, listener.Ports)
+	})
+}
+
 // state says what cannot be seen.
 func (m *dnsManager) state(scan, ports error) {
 	detail, needs := "", ""
 	switch {
 	case scan != nil:
-		detail, needs = "sockets of some DNS servers cannot be attributed: "+scan.Error(), "CAP_SYS_PTRACE"
+		detail, needs = "sockets of some DNS servers cannot be attributed: "+scan.Error(), "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"
 	case ports != nil:
 		detail = "not all servers are captured: " + ports.Error()
 	case len(m.refused) > 0:
@@ -98,71 +109,6 @@ func (m *dnsManager) state(scan, ports error) {
 		}
 	}
 	m.registry.Degraded(detail, needs)
-}
-
-// openNamespaces opens sockets in the namespaces of servers in containers: what stays inside is not seen from the host.
-// Called with mu held.
-func (m *dnsManager) openNamespaces() {
-	wanted := make(map[uint64]int)
-	for i := range m.listeners {
-		if process := m.listeners[i].Process; process.NetworkNS != m.own && process.NetworkNS != 0 {
-			wanted[process.NetworkNS] = process.PID
-		}
-	}
-	var gone, fresh []*capture
-	for _, c := range m.captures.list[1:] {
-		if _, ok := wanted[c.namespace]; !ok {
-			gone = append(gone, c)
-		}
-		delete(wanted, c.namespace)
-	}
-	for namespace := range m.refused {
-		if _, ok := wanted[namespace]; !ok {
-			delete(m.refused, namespace)
-		}
-	}
-	for namespace, pid := range wanted {
-		if m.refused[namespace] != nil {
-			continue
-		}
-		if number, ok := m.freeCapture(fresh); ok {
-			c, err := m.openIn(number, namespace, pid)
-			if err != nil {
-				m.refused[namespace] = err
-				continue
-			}
-			fresh = append(fresh, c)
-		}
-	}
-	if len(gone)+len(fresh) == 0 {
-		return
-	}
-	m.registry.Between(func() {
-		m.captures.list = slices.DeleteFunc(m.captures.list, func(c *capture) bool { return slices.Contains(gone, c) })
-		m.captures.list = append(m.captures.list, fresh...)
-	})
-	for _, c := range gone {
-		m.dropServers(func(s *dnsServer) bool { return s.Key.Capture == c.number })
-		_ = c.socket.Close()
-	}
-}
-
-func (m *dnsManager) freeCapture(fresh []*capture) (uint8, bool) {
-	for number := uint8(1); number <= maxNamespaces; number++ {
-		taken := func(c *capture) bool { return c.number == number }
-		if !slices.ContainsFunc(m.captures.list, taken) && !slices.ContainsFunc(fresh, taken) {
-			return number, true
-		}
-	}
-	return 0, false
-}
-
-func (m *dnsManager) openIn(number uint8, namespace uint64, pid int) (c *capture, err error) {
-	err = netns.Do(m.registry.Roots.Proc, pid, func() error {
-		c, err = openCapture(number, namespace, dnscapture.SmallRing)
-		return err
-	})
-	return c, err
 }
 
 // addBound watches the addresses to which servers are bound without waiting for a query. Those behind a wildcard are met

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+	"github.com/jitterscope/jitterscope/collector/internal/hurry"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 )
@@ -50,7 +51,7 @@ type probe struct {
 	resource       batch.ResourceID
 	sent, failures batch.Slot
 
-	mu          sync.Mutex
+	mu          hurry.Mutex
 	sentCount   uint32
 	failedCount uint32
 	latency     batch.Histogram
@@ -65,13 +66,14 @@ func (d *dnsProbe) Start(ctx context.Context, registry *sampler.Registry) error 
 		return err
 	}
 	if len(options.Targets) == 0 {
-		return &sampler.Unavailable{Detail: "no targets are configured", Needs: "targets in [sources.dns_probe]"}
+		return &sampler.Off{Detail: "no targets are configured in [sources.dns_probe]"}
 	}
 	for _, target := range options.Targets {
 		p, err := newProbe(target)
 		if err != nil {
 			return err
 		}
+		p.mu.Ordinary = registry.IsOrdinary()
 		key := strings.TrimSuffix(p.question.Name, ".") + "/" + dns.TypeToString[p.question.Qtype] + "@" + p.server
 		p.resource = registry.Resource(ingestpb.ResourceKind_RESOURCE_KIND_PROBE, key, batch.Node)
 		p.sent, p.failures = registry.Series(p.resource, catalogue.ProbeSent), registry.Series(p.resource, catalogue.ProbeFailures)

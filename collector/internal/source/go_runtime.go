@@ -21,6 +21,7 @@ func init() { register("go_runtime", func() sampler.Source { return &goRuntime{}
 type goRuntime struct {
 	registry *sampler.Registry
 	watcher  *procwatch.Watcher
+	pages    *metricsPages
 	probes   *gctrace.Probes // nil where the kernel or a privilege is missing
 	missing  error           // why
 	clock    bpf.Clock
@@ -58,17 +59,19 @@ type goProcess struct {
 	attachment *gctrace.Attachment
 	tracker    gctrace.Tracker
 	fromUS     int64 // nothing is known of earlier ticks
+	counted    bool  // since the first tick
 
 	cycles, active, pause, heapLive, heapGoal batch.Slot
 	scraper                                   *goScraper
 	threads                                   *goThreads // nil unless there is nothing better
 	procs                                     *goruntime.GOMAXPROCS
+	goroutines                                goGoroutines
 }
 
 func (g *goRuntime) Name() string { return "go_runtime" }
 
 func (g *goRuntime) Start(ctx context.Context, registry *sampler.Registry) error {
-	g.registry, g.watcher = registry, procwatch.Shared(registry)
+	g.registry, g.watcher, g.pages = registry, procwatch.Shared(registry), sharedPages(registry)
 	g.live = make(map[*procwatch.Process]*goProcess)
 	g.pending = make([]pendingMoment, 0, maxPending)
 	options := goRuntimeOptions{Probes: true}
@@ -90,6 +93,7 @@ func (g *goRuntime) Discover(ctx context.Context) {
 	g.rounds++
 	for _, p := range g.live {
 		g.lastResort(p)
+		p.goroutines.search(g.registry, p)
 		if g.rounds%10 == 0 {
 			g.readGOMAXPROCS(p)
 		}
@@ -136,6 +140,7 @@ func (g *goRuntime) open(watched *procwatch.Process) *goProcess {
 	series := func(metric uint32) batch.Slot { return g.registry.Series(watched.Resource, metric) }
 	p.cycles, p.active, p.pause = series(catalogue.GoGCCycles), series(catalogue.GoGCActiveUS), series(catalogue.GoGCPauseUS)
 	p.heapLive, p.heapGoal = series(catalogue.GoHeapLiveBytes), series(catalogue.GoHeapGoalBytes)
+	p.goroutines = newGoGoroutines(g.registry, p)
 	describeGo(g.registry, watched)
 	if procs, err := goruntime.FindGOMAXPROCS(g.registry.Roots.Proc, watched.PID); err == nil {
 		p.procs = &procs
@@ -198,6 +203,7 @@ func (g *goRuntime) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	// Probes are exact about time, so ticks that the sampler missed are filled in.
 	for back := min(tick.Missed, batch.Lag); back >= 0; back-- {
 		endUS := tick.EndUS() - int64(back)*batch.StepUS
+		g.leaveOutEarlier(endUS - batch.StepUS)
 		g.addUntil(endUS)
 		for _, p := range g.processes {
 			if p == nil || p.attachment == nil {
@@ -211,13 +217,25 @@ func (g *goRuntime) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 			}
 		}
 	}
-	for _, p := range g.processes {
+	for index, p := range g.processes {
 		if p == nil {
 			continue
 		}
 		p.recordScraped(recorder)
+		p.goroutines.sample(tick, index, p, recorder)
 		if p.threads != nil {
 			p.threads.sample(tick, recorder, p, &g.finished)
+		}
+	}
+}
+
+// leaveOutEarlier keeps what a process did before its first tick out of that tick: its probes were in already.
+func (g *goRuntime) leaveOutEarlier(startUS int64) {
+	g.addUntil(startUS)
+	for _, p := range g.processes {
+		if p != nil && p.attachment != nil && !p.counted {
+			p.tracker.Tick(startUS)
+			p.counted = true
 		}
 	}
 }

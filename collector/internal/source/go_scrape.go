@@ -28,24 +28,24 @@ const (
 // goScraper reads the metrics page of one process, where it has one.
 type goScraper struct {
 	watched *procwatch.Process
-	page    *gometrics.Page
 	due     time.Time
 	last    gometrics.Sample
 
 	hasPage atomic.Bool
 	missed  atomic.Int32 // how often a page was looked for in vain
 
-	mu       sync.Mutex
-	fresh    bool // not recorded yet
-	cycles   float64
-	pauseUS  float64
-	heapLive float64
-	heapGoal float64
+	mu         sync.Mutex
+	fresh      bool // not recorded yet
+	cycles     float64
+	pauseUS    float64
+	heapLive   float64
+	heapGoal   float64
+	goroutines float64
 }
 
 func newGoScraper(watched *procwatch.Process) *goScraper {
 	nan := math.NaN()
-	s := &goScraper{watched: watched, cycles: nan, pauseUS: nan, heapLive: nan, heapGoal: nan, last: gometrics.Sample{Cycles: nan}}
+	s := &goScraper{watched: watched, cycles: nan, pauseUS: nan, heapLive: nan, heapGoal: nan, goroutines: nan, last: gometrics.Sample{Cycles: nan}}
 	s.due = time.Now().Add(findPageFirst)
 	if watched.Go.ClientGolang == "" {
 		s.due = time.Now().AddDate(100, 0, 0) // no Prometheus client in the program: no port of it is tried
@@ -85,30 +85,24 @@ func (g *goRuntime) scrapeLoop(ctx context.Context) {
 
 func (g *goRuntime) scrape(ctx context.Context, p *goProcess) {
 	s := p.scraper
-	if s.page == nil {
-		page, err := gometrics.Find(ctx, g.registry.Roots.Proc, p.watched.PID)
-		if err != nil || page == nil {
-			tries := s.missed.Add(1)
-			s.due = time.Now().Add(min(findPageFirst<<min(tries, 10), findPageEvery))
-			return
-		}
-		s.page = page
-		s.hasPage.Store(true)
-		if p.attachment == nil {
-			g.registry.Fact(p.watched.Resource, "go.gc_source", "metrics")
-		}
-	}
 	every := scrapeHeapEvery
 	if p.attachment == nil {
 		every = scrapeCyclesEvery
 	}
-	s.due = time.Now().Add(every)
-	sample, err := s.page.Read(ctx)
-	if err != nil {
-		s.page.Close()
-		s.page = nil
-		s.hasPage.Store(false)
+	sample, _, err := g.pages.read(ctx, p.watched)
+	switch {
+	case err == nil:
+		s.due = nextReading(time.Now(), every)
+	case s.hasPage.Swap(false): // it may be back soon
+		s.due = nextReading(time.Now(), every)
 		return
+	default:
+		tries := s.missed.Add(1)
+		s.due = time.Now().Add(min(findPageFirst<<min(tries, 10), findPageEvery))
+		return
+	}
+	if !s.hasPage.Swap(true) && p.attachment == nil {
+		g.registry.Fact(p.watched.Resource, "go.gc_source", "metrics")
 	}
 	if !math.IsNaN(sample.GOMAXPROCS) {
 		g.registry.Fact(p.watched.Resource, "go.gomaxprocs", strconv.Itoa(int(sample.GOMAXPROCS)))
@@ -123,7 +117,7 @@ func (g *goRuntime) countScraped(p *goProcess, sample gometrics.Sample) {
 	grown, paused := sample.Cycles-s.last.Cycles, sample.PauseSeconds-s.last.PauseSeconds
 	s.last = sample
 	s.mu.Lock()
-	s.fresh, s.heapLive, s.heapGoal = true, sample.LiveBytes(), sample.HeapGoal
+	s.fresh, s.heapLive, s.heapGoal, s.goroutines = true, sample.LiveBytes(), sample.HeapGoal, sample.Goroutines
 	if p.attachment == nil && grown >= 0 {
 		s.cycles, s.pauseUS = grown, paused*1e6
 	}
@@ -148,6 +142,7 @@ func (p *goProcess) recordScraped(recorder *sampler.Recorder) {
 	s.fresh = false
 	recorder.Set(p.heapLive, s.heapLive)
 	recorder.Set(p.heapGoal, s.heapGoal)
+	p.goroutines.recordScraped(s.goroutines, recorder)
 	if p.attachment == nil {
 		recorder.Set(p.cycles, s.cycles)
 		recorder.Set(p.pause, s.pauseUS)

@@ -17,6 +17,7 @@ type hostCPU struct {
 	stat, loadavg                                        procfs.Held
 	user, system, irq, idle, iowait, steal, runnableSlot batch.Slot
 	buffer                                               [512]byte // the first line is enough
+	inKernel                                             systemCPU
 }
 
 func (h *hostCPU) Name() string { return "host_cpu" }
@@ -34,7 +35,7 @@ func (h *hostCPU) Start(_ context.Context, registry *sampler.Registry) error {
 	return nil
 }
 
-func (h *hostCPU) Sample(_ sampler.Tick, recorder *sampler.Recorder) {
+func (h *hostCPU) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	if text, ok := h.stat.Read(h.buffer[:]); ok {
 		if cpu, ok := procfs.ParseHostCPU(text); ok {
 			recorder.Delta(h.user, cpu.UserUS)
@@ -43,6 +44,10 @@ func (h *hostCPU) Sample(_ sampler.Tick, recorder *sampler.Recorder) {
 			recorder.Delta(h.idle, cpu.IdleUS)
 			recorder.Delta(h.iowait, cpu.IOWaitUS)
 			recorder.Delta(h.steal, cpu.StealUS)
+			kernel := cpu.SystemUS + cpu.IRQUS
+			if h.inKernel.update(tick.EndUS()+tick.LatenessUS, kernel, kernel+cpu.UserUS+cpu.IdleUS+cpu.IOWaitUS+cpu.StealUS) {
+				recorder.Trigger(batch.Node, "system_cpu", tick.StartUS)
+			}
 		}
 	}
 	if text, ok := h.loadavg.Read(h.buffer[:]); ok {

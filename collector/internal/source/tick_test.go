@@ -23,7 +23,7 @@ var groupFiles = map[int]map[string]map[string]string{
 		"cpuacct": {"cpuacct.usage": "123456789\n", "cpuacct.stat": "user 12\nsystem 3\n", "cgroup.procs": ""},
 		"memory": {
 			"memory.usage_in_bytes": "9076736\n", "memory.failcnt": "0\n", "memory.limit_in_bytes": "9223372036854771712\n", "cgroup.procs": "",
-			"memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n", "memory.stat": "cache 1\nrss 2\ntotal_cache 3\ntotal_rss 4\ntotal_pgmajfault 5\n",
+			"memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n", "memory.kmem.usage_in_bytes": "4096\n", "memory.stat": "cache 1\nrss 2\ntotal_cache 3\ntotal_rss 4\ntotal_pgmajfault 5\n",
 		},
 		"pids": {"pids.current": "7\n", "cgroup.procs": ""},
 	},
@@ -76,7 +76,10 @@ func TestTickDoesNotAllocate(t *testing.T) {
 				t.Fatal(err)
 			}
 			store.Start(0)
-			wanted := map[string]bool{"cgroup_cpu": true, "cgroup_memory": true, "cgroup_pids": true, "psi": true, "host_cpu": true, "self": true}
+			wanted := map[string]bool{
+				"cgroup_cpu": true, "cgroup_memory": true, "cgroup_pids": true, "cgroup_reclaim": true, "psi": true, "host_cpu": true, "self": true,
+				"dentry_state": true, "slabinfo": true, "meminfo": true, "vmstat": true, "watermarks": true, "oom_record": true,
+			}
 			batches := 0
 			engine := sampler.New(sampler.Config{
 				Roots: sampler.Roots{Cgroup: root, Proc: "/proc", Sys: "/sys"}, Store: store,

@@ -48,21 +48,30 @@ func (s *Spool) Sync(sequence uint64) error {
 // Oldest reads the oldest batch into buffer (which grows as needed) and reserves it: it is not dropped until Remove,
 // Quarantine or Return. ok is false where the spool is empty.
 func (s *Spool) Oldest(buffer []byte) (sequence uint64, data []byte, ok bool) {
+	return s.take(0, buffer)
+}
+
+// Second is Oldest for the batch behind the oldest one.
+func (s *Spool) Second(buffer []byte) (sequence uint64, data []byte, ok bool) {
+	return s.take(1, buffer)
+}
+
+func (s *Spool) take(place int, buffer []byte) (sequence uint64, data []byte, ok bool) {
 	for {
 		s.mu.Lock()
-		if len(s.batches) == 0 {
+		if len(s.batches) <= place {
 			s.mu.Unlock()
 			return 0, buffer[:0], false
 		}
-		oldest := s.batches[0]
-		s.taken = oldest.sequence
+		batch := s.batches[place]
+		s.taken = batch.sequence
 		s.mu.Unlock()
-		data, err := readInto(s.file(oldest.sequence), buffer)
+		data, err := readInto(s.file(batch.sequence), buffer)
 		if err == nil && len(data) > 0 {
-			return oldest.sequence, data, true
+			return batch.sequence, data, true
 		}
-		s.log.Error("a spooled batch cannot be read", "sequence", oldest.sequence, "error", err)
-		s.Quarantine(oldest.sequence, "unreadable or empty file")
+		s.log.Error("a spooled batch cannot be read", "sequence", batch.sequence, "error", err)
+		s.Quarantine(batch.sequence, "unreadable or empty file")
 	}
 }
 

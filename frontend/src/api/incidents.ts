@@ -6,13 +6,14 @@ import { api, unwrap, type Schemas } from "./client";
 
 export type Incident = Schemas["Incident"];
 export type IncidentSummary = Schemas["IncidentSummary"];
+export type Verification = Schemas["Verification"];
 export type IncidentPage = Schemas["Page_IncidentSummary_"];
 
 type State = IncidentSummary["state"];
 
 /** What people mean by "open" and "resolved", in states. */
 const STATES: Record<"active" | "closed", readonly State[]> = {
-  active: ["open", "acknowledged", "fix_applied"],
+  active: ["open", "acknowledged", "fix_applied", "did_not_help", "made_worse"],
   closed: ["resolved", "verified"],
 };
 
@@ -60,5 +61,7 @@ export const incidentQuery = (id: number) =>
   queryOptions({
     queryKey: incidentKeys.one(id),
     queryFn: ({ signal }) => unwrap(api.GET("/api/v1/incidents/{incident_id}", { params: { path: { incident_id: id } }, signal })),
+    // While a fix is measured its figures grow without an event; so does what is known of a fault that goes on, its fixes too.
+    refetchInterval: ({ state: { data } }) => (data?.verification?.state === "waiting" ? 10_000 : data !== undefined && data.resolved_at === null ? 20_000 : false),
   });
 /* eslint-enable @typescript-eslint/explicit-module-boundary-types */

@@ -3,6 +3,7 @@
 import { type QueryClient } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
 
+import { analysisKeys } from "./analyses";
 import { incidentKeys } from "./incidents";
 
 let live = false;
@@ -46,6 +47,11 @@ export function listen(client: QueryClient): () => void {
       void client.invalidateQueries({ queryKey: ["resources"] });
     });
   }
+  source.addEventListener("analysis", (event: MessageEvent<string>) => {
+    const id = idOf(event.data);
+    void client.invalidateQueries({ queryKey: analysisKeys.list });
+    if (id !== null) void client.invalidateQueries({ queryKey: analysisKeys.one(id) });
+  });
   source.addEventListener("error", () => setLive(false));
   return () => {
     source.close();

@@ -19,7 +19,7 @@ export interface ResourceFilter {
   kind?: ResourceKind | undefined;
   node?: number | undefined;
   throttled?: boolean | undefined;
-  active?: boolean | undefined;
+  gone?: boolean | undefined;
 }
 
 /** Usage is of the last minute: often enough to feel live. */
@@ -41,6 +41,14 @@ export const resourceQuery = (id: number) =>
   queryOptions({
     queryKey: ["resources", "one", id] as const,
     queryFn: ({ signal }) => unwrap(api.GET("/api/v1/resources/{resource_id}", { params: { path: { resource_id: id } }, signal })),
+    refetchInterval: LIVE_MS,
+  });
+
+/** When its cgroup or node was diagnosed last. */
+export const diagnosisQuery = (id: number) =>
+  queryOptions({
+    queryKey: ["resources", "diagnosis", id] as const,
+    queryFn: ({ signal }) => unwrap(api.GET("/api/v1/resources/{resource_id}/diagnosis", { params: { path: { resource_id: id } }, signal })),
     refetchInterval: LIVE_MS,
   });
 

@@ -4,6 +4,75 @@
  */
 
 export interface paths {
+    "/api/v1/analyses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Analyses
+         * @description Analyses, newest first, without their reports.
+         */
+        get: operations["list_analyses"];
+        put?: never;
+        /**
+         * Create Analysis
+         * @description Upload an evidence file: a capture, a log of dnsmasq or CoreDNS, a metrics page, cpu.stat, `top -b`, process
+         *     counts. What it is follows from its content. It is read in the background; `analysis` events tell how far.
+         */
+        post: operations["create_analysis"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/analyses/dns-bench": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Dns Bench
+         * @description Keep the result of `jitterscope dns-bench`.
+         */
+        post: operations["create_dns_bench"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/analyses/{analysis_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Analysis
+         * @description One analysis with its report.
+         */
+        get: operations["get_analysis"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Analysis
+         * @description Delete an analysis, its report and its file.
+         */
+        delete: operations["delete_analysis"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/audit": {
         parameters: {
             query?: never;
@@ -98,6 +167,26 @@ export interface paths {
          * @description Go on in another organization of yours, in a new session.
          */
         post: operations["switch_organization"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/calibration": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Calibration
+         * @description How predictions turned out, by kind of fix.
+         */
+        get: operations["get_calibration"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -340,6 +429,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/dns/affected": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Dns Affected
+         * @description Does NodeLocal DNSCache exhaust kube-dns here? Three questions, answered from at most 15 min of data.
+         */
+        get: operations["get_dns_affected"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/dns/clients": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Dns Clients
+         * @description Clients by the queries that search domains cost them. At most one hour.
+         */
+        get: operations["get_dns_clients"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/dns/names": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Dns Names
+         * @description Names that cost most: by queries, by denied queries or by the time of all answers. At most one hour.
+         */
+        get: operations["get_dns_names"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/dns/path": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Dns Path
+         * @description The way of a query over a node's DNS servers; by default the newest five minutes, at most 15.
+         */
+        get: operations["get_dns_path"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/events/stream": {
         parameters: {
             query?: never;
@@ -417,6 +586,46 @@ export interface paths {
          * @description Say that somebody is on it.
          */
         post: operations["acknowledge_incident"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/captures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Captures
+         * @description Captures of the subject and its node at the time of an incident, the newest hundred, oldest first.
+         */
+        get: operations["list_captures"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/captures/{capture_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Capture
+         * @description Stacks and processes of a capture, merged; of a part of its time and of some processes where asked for.
+         */
+        get: operations["get_capture"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -557,6 +766,46 @@ export interface paths {
          * @description Send notifications again.
          */
         post: operations["unmute_incident"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/verifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Verifications
+         * @description Every fix that was applied to an incident, newest first.
+         */
+        get: operations["list_verifications"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Verify Incident
+         * @description Say that a fix was applied, and when. Changes that the collector sees start a verification by themselves.
+         */
+        post: operations["verify_incident"];
         delete?: never;
         options?: never;
         head?: never;
@@ -786,7 +1035,7 @@ export interface paths {
         };
         /**
          * List Resources
-         * @description Resources by name, with limits and what they used in the last minute.
+         * @description Resources by name, with limits and what they used in the last minute. Those that are gone only on request.
          */
         get: operations["list_resources"];
         put?: never;
@@ -809,6 +1058,26 @@ export interface paths {
          * @description A resource with its facts and their history, its place in the tree, and what its node can measure.
          */
         get: operations["get_resource"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/resources/{resource_id}/diagnosis": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Diagnosis State
+         * @description When the cgroup or node of a resource was diagnosed last, and when something in it last asked for that.
+         */
+        get: operations["get_diagnosis_state"];
         put?: never;
         post?: never;
         delete?: never;
@@ -866,7 +1135,7 @@ export interface paths {
         };
         /**
          * Get Resource Timeline
-         * @description A cgroup, or the cgroup of a process or DNS server; by default the newest ten minutes of its node's data.
+         * @description A cgroup, the cgroup of a process or DNS server, or a node; by default the newest ten minutes of its node.
          */
         get: operations["get_resource_timeline"];
         put?: never;
@@ -941,6 +1210,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/startup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Pod Start
+         * @description How long pods took to start and what of it; by default in the newest hour, at most in 24.
+         */
+        get: operations["get_pod_start"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/startup/what-if": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Pod Start What If
+         * @description P50, P90 and P99 of the same starts, had these programs not been loaded for each pod.
+         */
+        get: operations["get_pod_start_what_if"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens": {
         parameters: {
             query?: never;
@@ -980,6 +1289,72 @@ export interface paths {
          * @description Make an API token useless at once.
          */
         delete: operations["revoke_token"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/whatif": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try Settings
+         * @description Replay a cgroup's recorded demand under other settings: throttled time, slow queries and p99, with intervals.
+         *
+         *     Nothing is changed and nothing is stored: asking again about the same window is fast.
+         */
+        post: operations["try_settings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/whatif/dentries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Drop Dentries
+         * @description How long the kernel of a node would be busy dropping dentries: all that it holds, or so many.
+         *
+         *     By what dropping and making them took on this node before. Nothing is dropped.
+         */
+        post: operations["drop_dentries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/whatif/memory": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Bound Queries
+         * @description When a burst of queries would have filled a cgroup's memory: with a cap of concurrent queries, or another limit.
+         *
+         *     By the memory that each waiting query held in the recorded burst. Nothing is changed and nothing is stored.
+         */
+        post: operations["bound_queries"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1027,6 +1402,157 @@ export interface components {
             /** Token */
             token: string;
         };
+        /**
+         * AffectedSubject
+         * @description Another subject with the same trouble at the same time: a part of the incident, not one of its own.
+         */
+        AffectedSubject: {
+            /**
+             * First At
+             * Format: date-time
+             */
+            first_at: string;
+            /** Key */
+            key: string;
+            /** Kind */
+            kind: string;
+            /**
+             * Last At
+             * Format: date-time
+             */
+            last_at: string;
+            /** Max Ms */
+            max_ms: number | null;
+            /** Name */
+            name: string;
+            /** Node */
+            node: string;
+            /** Resource Id */
+            resource_id: number;
+            /** Slow Queries */
+            slow_queries: number | null;
+        };
+        /** Analysis */
+        Analysis: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** File Expires At */
+            file_expires_at: string | null;
+            /** File Kept */
+            file_kept: boolean;
+            /** Findings */
+            findings: number;
+            /** Finished At */
+            finished_at: string | null;
+            /** Id */
+            id: number;
+            /** Kind */
+            kind: string | null;
+            /** Kind Title */
+            kind_title: string | null;
+            /** Name */
+            name: string;
+            problem: components["schemas"]["AnalysisProblem"] | null;
+            /** Progress Ratio */
+            progress_ratio: number;
+            report: components["schemas"]["Report"] | null;
+            /** Size Bytes */
+            size_bytes: number;
+            /** Started At */
+            started_at: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "running" | "done" | "failed";
+            /** Summary */
+            summary: string | null;
+        };
+        /**
+         * AnalysisProblem
+         * @description Why a file could not be analysed; `type` is a slug.
+         */
+        AnalysisProblem: {
+            /** Detail */
+            detail: string;
+            /** Title */
+            title: string;
+            /** Type */
+            type: string;
+            /** What To Do */
+            what_to_do: string | null;
+        };
+        /** AnalysisSummary */
+        AnalysisSummary: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** File Expires At */
+            file_expires_at: string | null;
+            /** File Kept */
+            file_kept: boolean;
+            /** Findings */
+            findings: number;
+            /** Finished At */
+            finished_at: string | null;
+            /** Id */
+            id: number;
+            /** Kind */
+            kind: string | null;
+            /** Kind Title */
+            kind_title: string | null;
+            /** Name */
+            name: string;
+            problem: components["schemas"]["AnalysisProblem"] | null;
+            /** Progress Ratio */
+            progress_ratio: number;
+            /** Size Bytes */
+            size_bytes: number;
+            /** Started At */
+            started_at: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "queued" | "running" | "done" | "failed";
+            /** Summary */
+            summary: string | null;
+        };
+        /**
+         * Answer
+         * @description One question. `numbers` carry units in their names; `missing` says what an answer would need.
+         */
+        Answer: {
+            /**
+             * Answer
+             * @enum {string}
+             */
+            answer: "yes" | "no" | "cannot_tell";
+            /**
+             * Id
+             * @enum {string}
+             */
+            id: "nodelocal_with_kube_dns" | "io_timeout_lines" | "dnsmasq_at_limit";
+            /** Missing */
+            missing: string[];
+            /** Numbers */
+            numbers: {
+                [key: string]: number;
+            };
+            /** Question */
+            question: string;
+            /** Statement */
+            statement: string;
+        };
         /** AuditItem */
         AuditItem: {
             /** Action */
@@ -1048,6 +1574,220 @@ export interface components {
             id: number;
             /** Target */
             target: string;
+        };
+        /**
+         * BenchResult
+         * @description A load test from low to high rate (`jitterscope dns-bench`).
+         */
+        BenchResult: {
+            /** Name */
+            name: string;
+            /** Names */
+            names: number;
+            /** Runs */
+            runs: components["schemas"]["BenchRun"][];
+            /** Sender */
+            sender: string;
+            /** Started Us */
+            started_us: number;
+            /** Targets */
+            targets: components["schemas"]["BenchTarget"][];
+            /** Timeout Ms */
+            timeout_ms: number;
+        };
+        /**
+         * BenchRun
+         * @description One target at one rate. Latencies (µs) are those of answered queries; None where there was none.
+         */
+        BenchRun: {
+            /** Answered */
+            answered: number;
+            /** Lost */
+            lost: number;
+            /** Max Us */
+            max_us?: number | null;
+            /**
+             * Nxdomain
+             * @default 0
+             */
+            nxdomain: number;
+            /** P50 Us */
+            p50_us?: number | null;
+            /** P99 Us */
+            p99_us?: number | null;
+            /** Rate Qps */
+            rate_qps: number;
+            /** Seconds */
+            seconds: number;
+            /** Sent */
+            sent: number;
+            /**
+             * Servfail
+             * @default 0
+             */
+            servfail: number;
+            /** Target */
+            target: string;
+        };
+        /**
+         * BenchTarget
+         * @description Whom a load test asked: the DNS Service, the upstream Service, or one server.
+         */
+        BenchTarget: {
+            /** Address */
+            address: string;
+            /** Name */
+            name: string;
+            /** Port */
+            port: number;
+        };
+        /**
+         * BlockSeries
+         * @description Parallel arrays, one entry a block of `step_us`; null where a block has no data of that kind.
+         */
+        BlockSeries: {
+            /** Cpu Mean */
+            cpu_mean: (number | null)[];
+            /** Gc Cycles */
+            gc_cycles: (number | null)[];
+            /** Queries Per S */
+            queries_per_s: (number | null)[];
+            /** Slow Ratio */
+            slow_ratio: (number | null)[];
+            /** Step Us */
+            step_us: number;
+            /** T Us */
+            t_us: number[];
+            /** Throttled Ms */
+            throttled_ms: (number | null)[];
+            /** Throttled Ratio */
+            throttled_ratio: (number | null)[];
+        };
+        /**
+         * Calibration
+         * @description The product's own record. `level`: the share of outcomes that should lie inside.
+         */
+        Calibration: {
+            /** Fixes */
+            fixes: components["schemas"]["FixCalibration"][];
+            /** Inside Ratio */
+            inside_ratio: number | null;
+            /** Level */
+            level: number;
+            /** Median Error Ratio */
+            median_error_ratio: number | null;
+            /** Outcomes */
+            outcomes: number;
+            /** Recent */
+            recent: components["schemas"]["PredictionOutcome"][];
+        };
+        /**
+         * CaptureDetail
+         * @description One capture: merged stacks and processes of [from_us, to_us). `more_processes`: those that are not listed.
+         */
+        CaptureDetail: {
+            capture: components["schemas"]["CaptureSummary"];
+            flame: components["schemas"]["FlameGraph"];
+            /** From Us */
+            from_us: number;
+            /** More Processes */
+            more_processes: number;
+            /** Pid */
+            pid: number | null;
+            /** Processes */
+            processes: components["schemas"]["CaptureProcess"][];
+            /**
+             * Scope
+             * @enum {string}
+             */
+            scope: "node" | "subject";
+            seconds: components["schemas"]["CaptureSeconds"];
+            /** To Us */
+            to_us: number;
+        };
+        /** CaptureList */
+        CaptureList: {
+            /** Items */
+            items: components["schemas"]["CaptureSummary"][];
+        };
+        /**
+         * CaptureProcess
+         * @description A process in the selected time. `states` counts how often each letter of /proc/PID/stat was seen.
+         */
+        CaptureProcess: {
+            /** Cgroup */
+            cgroup: string;
+            /** Command */
+            command: string;
+            /** Kernel Samples */
+            kernel_samples: number;
+            /** Of Subject */
+            of_subject: boolean;
+            /** Pid */
+            pid: number;
+            /** Samples */
+            samples: number;
+            /** States */
+            states: {
+                [key: string]: number;
+            };
+            /** System Ms */
+            system_ms: number;
+            /** Threads */
+            threads: number;
+            /** User Ms */
+            user_ms: number;
+        };
+        /**
+         * CaptureSeconds
+         * @description Each second of the whole capture: what samples and process table say of the selected processes.
+         */
+        CaptureSeconds: {
+            /** Kernel Samples */
+            kernel_samples: number[];
+            /** Start Us */
+            start_us: number;
+            /** Step Us */
+            step_us: number;
+            /** System Ms */
+            system_ms: number[];
+            /** User Ms */
+            user_ms: number[];
+            /** User Samples */
+            user_samples: number[];
+        };
+        /**
+         * CaptureSummary
+         * @description A capture without its content. Times are µs since the epoch, UTC; `rate_hz` samples a second and CPU.
+         *
+         *     `of` is what it was taken for: the incident's subject or its node.
+         */
+        CaptureSummary: {
+            /** Cpus */
+            cpus: number;
+            /** End Us */
+            end_us: number;
+            /** Id */
+            id: number;
+            /** Lost Samples */
+            lost_samples: number;
+            /**
+             * Of
+             * @enum {string}
+             */
+            of: "subject" | "node";
+            /** Processes */
+            processes: number;
+            /** Rate Hz */
+            rate_hz: number;
+            /** Reason */
+            reason: string;
+            /** Resource Id */
+            resource_id: number;
+            /** Samples */
+            samples: number;
+            /** Start Us */
+            start_us: number;
         };
         /**
          * CauseInfo
@@ -1107,7 +1847,7 @@ export interface components {
         /** ChannelCreate */
         ChannelCreate: {
             /** Actions */
-            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "noted" | "test")[];
+            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "test")[];
             /**
              * Config
              * @description By kind: see GET /channels/kinds
@@ -1165,7 +1905,7 @@ export interface components {
          */
         ChannelUpdate: {
             /** Actions */
-            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "noted" | "test")[] | null;
+            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "test")[] | null;
             /** Config */
             config?: {
                 [key: string]: unknown;
@@ -1176,6 +1916,26 @@ export interface components {
             min_severity?: ("critical" | "warning" | "info") | null;
             /** Name */
             name?: string | null;
+        };
+        /**
+         * Chart
+         * @description `x` are µs since the epoch where `x_unit` is "time" (µs since midnight: "clock"), else numbers in that unit.
+         */
+        Chart: {
+            /** Id */
+            id: string;
+            /** Limits */
+            limits: components["schemas"]["Limit"][];
+            /** Lines */
+            lines: components["schemas"]["Line"][];
+            /** Title */
+            title: string;
+            /** Unit */
+            unit: string;
+            /** X */
+            x: number[];
+            /** X Unit */
+            x_unit: string;
         };
         /** CollectorItem */
         CollectorItem: {
@@ -1260,6 +2020,470 @@ export interface components {
             /** Type */
             type: string;
         };
+        /**
+         * DentryDrop
+         * @description `pause_s` is kernel time of one CPU, a 90 % interval; null where the node's dentries are not known, see why.
+         */
+        DentryDrop: {
+            /** Basis */
+            basis: string | null;
+            /** Cannot Tell */
+            cannot_tell: string | null;
+            /** Crowding */
+            crowding: number | null;
+            /** Each Us */
+            each_us: number | null;
+            /** Inodes */
+            inodes: number | null;
+            /** Negative Dentries */
+            negative_dentries: number | null;
+            /** Node */
+            node: string;
+            pause_s: components["schemas"]["Interval"] | null;
+            /** Positive Dentries */
+            positive_dentries: number | null;
+            /** Resource Id */
+            resource_id: number;
+            /** Source */
+            source: ("drops" | "reclaim" | "creation" | "reference") | null;
+            /** To Us */
+            to_us: number;
+        };
+        /**
+         * DentryDropRequest
+         * @description What is left out is what the node has: `echo 2 > /proc/sys/vm/drop_caches`.
+         *
+         *     With `negative_dentries` alone nothing else goes: a directory or a file system full of such names.
+         */
+        DentryDropRequest: {
+            /**
+             * Inodes
+             * @description Of these files, at most as many
+             */
+            inodes?: number | null;
+            /** Negative Dentries */
+            negative_dentries?: number | null;
+            /**
+             * Positive Dentries
+             * @description Names of real files
+             */
+            positive_dentries?: number | null;
+            /**
+             * Resource Id
+             * @description A node, or anything on it
+             */
+            resource_id: number;
+            /**
+             * To
+             * @description Default: the newest data of the node
+             */
+            to?: (number | string) | null;
+        };
+        /**
+         * DiagnosisState
+         * @description Of the cgroup or node that is diagnosed, `subject_id`; None where the resource belongs to none.
+         *
+         *     `diagnosed_until`: the end of the newest data that were looked at. `triggered_at`: when a collector last saw reason
+         *     for it. None: not within the last minutes.
+         */
+        DiagnosisState: {
+            /** Diagnosed Until */
+            diagnosed_until: string | null;
+            /** Subject Id */
+            subject_id: number | null;
+            /** Triggered At */
+            triggered_at: string | null;
+        };
+        /** DnsAdvice */
+        DnsAdvice: {
+            /** Ndots */
+            ndots: number;
+            /** Queries Per Lookup */
+            queries_per_lookup: number;
+        };
+        /**
+         * DnsAffected
+         * @description Am I affected by NodeLocal DNSCache exhausting kube-dns?
+         */
+        DnsAffected: {
+            /** Answers */
+            answers: components["schemas"]["Answer"][];
+            /** From Us */
+            from_us: number;
+            node: components["schemas"]["DnsNode"] | null;
+            /** Statement */
+            statement: string;
+            /** To Us */
+            to_us: number;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "yes" | "at_risk" | "no" | "cannot_tell";
+        };
+        /**
+         * DnsClient
+         * @description A client and what its look-ups cost. A trailing dot makes each of these look-ups one query.
+         */
+        DnsClient: {
+            /** Address */
+            address: string;
+            /** @description None: no safe value of ndots saves a tenth */
+            best_ndots: components["schemas"]["DnsAdvice"] | null;
+            /** Costliest */
+            costliest: components["schemas"]["DnsLookup"][];
+            /** Lookups */
+            lookups: number;
+            /** Ndots */
+            ndots: number | null;
+            /** Queries */
+            queries: number;
+            /**
+             * Queries Per Lookup
+             * @description Of the names that took more than one query
+             */
+            queries_per_lookup: number;
+            /** Search */
+            search: string[];
+            /**
+             * Source
+             * @description Where the search list is known from
+             * @enum {string}
+             */
+            source: "resolv_conf" | "matching_resolv_conf" | "inferred" | "none";
+            /** Wasted */
+            wasted: number;
+            /** Workloads */
+            workloads: components["schemas"]["DnsWorkload"][];
+        };
+        /** DnsClients */
+        DnsClients: {
+            /** From Us */
+            from_us: number;
+            /** Items */
+            items: components["schemas"]["DnsClient"][];
+            node: components["schemas"]["DnsNode"] | null;
+            /**
+             * Nonexistent
+             * @description Queries for names that nothing answered
+             */
+            nonexistent: number;
+            /** Nxdomain */
+            nxdomain: number;
+            /** Queries */
+            queries: number;
+            /** Queries Per Lookup */
+            queries_per_lookup: number;
+            /** Seconds */
+            seconds: number;
+            /** To Us */
+            to_us: number;
+            /** Wasted */
+            wasted: number;
+        };
+        /**
+         * DnsHop
+         * @description One station of a query's way: the clients, a DNS server with all its addresses, or an upstream elsewhere.
+         */
+        DnsHop: {
+            /** Addresses */
+            addresses: string[];
+            /**
+             * Backlog
+             * @description Connections that the server has not accepted
+             */
+            backlog: number | null;
+            /** Cache Hit Ratio */
+            cache_hit_ratio: number | null;
+            /** Cgroup Id */
+            cgroup_id: number | null;
+            /** Child Limit */
+            child_limit: number | null;
+            /** Children */
+            children: number | null;
+            /** Clients */
+            clients: components["schemas"]["DnsHopClient"][];
+            /**
+             * Concurrency
+             * @description Queries in work at a time, mean
+             */
+            concurrency: number | null;
+            /**
+             * Connections
+             * @description TCP connections from clients, most at a time; so are the next ones
+             */
+            connections: number | null;
+            /**
+             * Dropped
+             * @description Connection attempts dropped in the window
+             */
+            dropped: number | null;
+            /** Error Lines */
+            error_lines: number;
+            /**
+             * Error Ratio
+             * @description SERVFAIL, REFUSED and no answer
+             */
+            error_ratio: number | null;
+            /** Forward Mean Us */
+            forward_mean_us: number | null;
+            /** Id */
+            id: string;
+            /** Idle */
+            idle: number | null;
+            /** Incidents */
+            incidents: components["schemas"]["DnsIncident"][];
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "clients" | "server" | "upstream";
+            /**
+             * Level
+             * @description 0: clients; a server stands right of everybody who asks it
+             */
+            level: number;
+            /**
+             * Matched Queries
+             * @description Single queries that the own time was found from
+             */
+            matched_queries: number;
+            /** Max Us */
+            max_us: number | null;
+            /** Name */
+            name: string;
+            /**
+             * New Connections Per S
+             * @description Forwarded queries that opened a connection
+             */
+            new_connections_per_s: number | null;
+            /** Nxdomain Ratio */
+            nxdomain_ratio: number | null;
+            /** Own Max Us */
+            own_max_us: number | null;
+            /**
+             * Own P50 Us
+             * @description Time here besides waiting for the next hop, of single queries
+             */
+            own_p50_us: number | null;
+            /** Own P99 Us */
+            own_p99_us: number | null;
+            /** P50 Us */
+            p50_us: number | null;
+            /** P99 Us */
+            p99_us: number | null;
+            /** Queries Per S */
+            queries_per_s: number | null;
+            /**
+             * Rejected
+             * @description Queries refused by forward's max_concurrent
+             */
+            rejected: number | null;
+            /** Resource Ids */
+            resource_ids: number[];
+            /** Slow Ratio */
+            slow_ratio: number | null;
+            /** Software */
+            software: string | null;
+            /** Timeouts */
+            timeouts: number | null;
+            /** Upstream Connections */
+            upstream_connections: number | null;
+            /** Upstream Idle */
+            upstream_idle: number | null;
+            /** Version */
+            version: string | null;
+        };
+        /**
+         * DnsHopClient
+         * @description One of the busiest clients of a server; `address` "other" are all that have no figures of their own.
+         */
+        DnsHopClient: {
+            /** Address */
+            address: string;
+            /** Error Ratio */
+            error_ratio: number | null;
+            /**
+             * Names
+             * @description Containers that have the address
+             */
+            names: string[];
+            /** P99 Us */
+            p99_us: number | null;
+            /** Queries Per S */
+            queries_per_s: number;
+        };
+        /** DnsIncident */
+        DnsIncident: {
+            /** Id */
+            id: number;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "critical" | "warning" | "info";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
+            /** Title */
+            title: string;
+        };
+        /**
+         * DnsLink
+         * @description `asker` and `asked` are ids of hops.
+         */
+        DnsLink: {
+            /** Asked */
+            asked: string;
+            /** Asker */
+            asker: string;
+            /**
+             * Known
+             * @description Where it is known from
+             */
+            known: ("settings" | "address" | "time") | "clients";
+            /** Max Concurrent */
+            max_concurrent: number | null;
+            /**
+             * Mean Us
+             * @description By the asker's own counters, all its upstreams together
+             */
+            mean_us: number | null;
+            /** P50 Us */
+            p50_us: number | null;
+            /** P99 Us */
+            p99_us: number | null;
+            /** Protocol */
+            protocol: ("tcp" | "udp" | "as_asked") | null;
+            /** Queries Per S */
+            queries_per_s: number | null;
+            /** Zones */
+            zones: string[];
+        };
+        /**
+         * DnsLookup
+         * @description A name as the program looked it up, and what that cost.
+         */
+        DnsLookup: {
+            /**
+             * Added Us
+             * @description Time that the denied queries add to a look-up
+             */
+            added_us: number;
+            /**
+             * Answer
+             * @description The name that was answered in the end
+             */
+            answer: string;
+            /** Lookups */
+            lookups: number;
+            /** Name */
+            name: string;
+            /** Queries Per Lookup */
+            queries_per_lookup: number;
+            /** Type */
+            type: string;
+            /**
+             * Wasted
+             * @description Queries denied before, because of search domains
+             */
+            wasted: number;
+        };
+        /**
+         * DnsName
+         * @description A name and type, all clients together.
+         */
+        DnsName: {
+            /** Clients */
+            clients: number;
+            /** Mean Us */
+            mean_us: number;
+            /** Name */
+            name: string;
+            /** Nxdomain Ratio */
+            nxdomain_ratio: number;
+            /** Queries */
+            queries: number;
+            /** Queries Per S */
+            queries_per_s: number;
+            /** Servfail Ratio */
+            servfail_ratio: number;
+            /**
+             * Share Ratio
+             * @description Of all queries in the window
+             */
+            share_ratio: number;
+            /**
+             * Total Us
+             * @description Time of all its answers together
+             */
+            total_us: number;
+            /** Type */
+            type: string;
+        };
+        /** DnsNames */
+        DnsNames: {
+            /** From Us */
+            from_us: number;
+            /** Items */
+            items: components["schemas"]["DnsName"][];
+            /**
+             * Listed Ratio
+             * @description Share of the queries whose names are listed
+             */
+            listed_ratio: number | null;
+            node: components["schemas"]["DnsNode"] | null;
+            /** Nxdomain */
+            nxdomain: number;
+            /** Queries */
+            queries: number;
+            /**
+             * Seconds
+             * @description Time that the lists of names cover
+             */
+            seconds: number;
+            /** To Us */
+            to_us: number;
+        };
+        /**
+         * DnsNode
+         * @description A node with DNS servers.
+         */
+        DnsNode: {
+            /** Id */
+            id: number;
+            /** Name */
+            name: string;
+        };
+        /** DnsPath */
+        DnsPath: {
+            /** From Us */
+            from_us: number;
+            /** Hops */
+            hops: components["schemas"]["DnsHop"][];
+            /** Links */
+            links: components["schemas"]["DnsLink"][];
+            /** @description None: no DNS server was seen in the window */
+            node: components["schemas"]["DnsNode"] | null;
+            /** Nodes */
+            nodes: components["schemas"]["DnsNode"][];
+            /**
+             * Notes
+             * @description What is not known here and what it would need
+             */
+            notes: string[];
+            /** To Us */
+            to_us: number;
+        };
+        /** DnsWorkload */
+        DnsWorkload: {
+            /** Id */
+            id: number;
+            /** Name */
+            name: string;
+        };
         /** EventItem */
         EventItem: {
             /** Attributes */
@@ -1314,6 +2538,30 @@ export interface components {
             /** Name */
             name: string;
         };
+        /**
+         * Fact
+         * @description One thing that the file says. `value` is ready to show; `numbers` has it for programs, units in the names.
+         */
+        Fact: {
+            /** Detail */
+            detail: string | null;
+            /** Id */
+            id: string;
+            /** Label */
+            label: string;
+            /**
+             * Level
+             * @default info
+             * @enum {string}
+             */
+            level: "info" | "attention";
+            /** Numbers */
+            numbers: {
+                [key: string]: number;
+            };
+            /** Value */
+            value: string;
+        };
         /** FactItem */
         FactItem: {
             /** Meaning */
@@ -1345,6 +2593,7 @@ export interface components {
             predicted_throttled_ratio: components["schemas"]["Interval"] | null;
             /** References */
             references: string[];
+            setting: components["schemas"]["FixSetting"] | null;
             /** Summary */
             summary: string;
             /** Title */
@@ -1358,6 +2607,123 @@ export interface components {
             verdict: "removes" | "reduces" | "cannot_help" | "unknown";
             /** Verify */
             verify: string;
+        };
+        /**
+         * FixCalibration
+         * @description How predictions of one kind of fix turned out. Figures are null without outcomes.
+         */
+        FixCalibration: {
+            /** Did Not Help */
+            did_not_help: number;
+            /** Fix Id */
+            fix_id: string;
+            /** Inside Ratio */
+            inside_ratio: number | null;
+            /** Made Worse */
+            made_worse: number;
+            /** Median Error Ratio */
+            median_error_ratio: number | null;
+            /** Metrics */
+            metrics: components["schemas"]["MetricCalibration"][];
+            /** Outcomes */
+            outcomes: number;
+            /** Verifications */
+            verifications: number;
+            /** Verified */
+            verified: number;
+        };
+        /** FixPrediction */
+        FixPrediction: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            figures: components["schemas"]["PredictedFigures"];
+            /** Fix Id */
+            fix_id: string;
+        };
+        /**
+         * FixSetting
+         * @description What a fix sets, as values to replay or to compare; None: that stays as it is.
+         *
+         *     `cpu_limit` in CPUs, `gogc` in percent. "off" is the Go runtime's own word: no such limit.
+         */
+        FixSetting: {
+            /** Burst Us */
+            burst_us: number | null;
+            /** Cpu Limit */
+            cpu_limit: number | null;
+            /** Gogc */
+            gogc: number | "off" | null;
+            /** Gomaxprocs */
+            gomaxprocs: number | null;
+            /** Gomemlimit Bytes */
+            gomemlimit_bytes: number | "off" | null;
+            /** Period Us */
+            period_us: number | null;
+        };
+        /**
+         * FlameGraph
+         * @description Merged stacks as a tree in parallel arrays, parents first; node 0 is the root, its parent itself.
+         *
+         *     `name` indexes `names`, `kind` indexes `kinds`; `samples` of a node count what it called too. `total_samples` were
+         *     selected; of `hidden_samples` the rest of the stack was too rare to be shown.
+         */
+        FlameGraph: {
+            /** Hidden Samples */
+            hidden_samples: number;
+            /** Kind */
+            kind: number[];
+            /** Kinds */
+            kinds: ("root" | "command" | "user" | "kernel")[];
+            /** Name */
+            name: number[];
+            /** Names */
+            names: string[];
+            /** Parent */
+            parent: number[];
+            /** Samples */
+            samples: number[];
+            /** Total Samples */
+            total_samples: number;
+        };
+        /** Found */
+        Found: {
+            /** Cause */
+            cause: string;
+            /**
+             * Confidence
+             * @enum {string}
+             */
+            confidence: "high" | "medium" | "low";
+            /** Evidence */
+            evidence: components["schemas"]["Evidence"][];
+            /** Fixes */
+            fixes: components["schemas"]["Fix"][];
+            impact: components["schemas"]["Impact"];
+            /**
+             * Kind
+             * @default found
+             * @constant
+             */
+            kind: "found";
+            /** Last Us */
+            last_us: number;
+            /** Onset Us */
+            onset_us: number;
+            /** Rivals */
+            rivals: components["schemas"]["Rival"][];
+            /** Score */
+            score: number;
+            /** Severity */
+            severity: ("critical" | "warning" | "info") | null;
+            /** Summary */
+            summary: string;
+            /** Title */
+            title: string;
+            /** Upstream */
+            upstream: string | null;
         };
         /**
          * Impact
@@ -1391,6 +2757,8 @@ export interface components {
         };
         /** Incident */
         Incident: {
+            /** Also Affected */
+            also_affected: components["schemas"]["AffectedSubject"][];
             /** Cause */
             cause: string;
             /** Cause Title */
@@ -1434,6 +2802,8 @@ export interface components {
             opened_at: string;
             /** Pinned */
             pinned: boolean;
+            /** Predictions */
+            predictions: components["schemas"]["FixPrediction"][];
             /** References */
             references: string[];
             /** Resolved At */
@@ -1449,7 +2819,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "open" | "acknowledged" | "fix_applied" | "verified" | "resolved";
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
             subject: components["schemas"]["SubjectRef"];
             /** Summary */
             summary: string;
@@ -1460,6 +2830,7 @@ export interface components {
              * Format: date-time
              */
             trigger_at: string;
+            verification: components["schemas"]["Verification"] | null;
             /**
              * Window From
              * Format: date-time
@@ -1473,6 +2844,8 @@ export interface components {
         };
         /** IncidentSummary */
         IncidentSummary: {
+            /** Also Affected */
+            also_affected: components["schemas"]["AffectedSubject"][];
             /** Cause */
             cause: string;
             /** Cause Title */
@@ -1517,7 +2890,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "open" | "acknowledged" | "fix_applied" | "verified" | "resolved";
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
             subject: components["schemas"]["SubjectRef"];
             /** Title */
             title: string;
@@ -1580,6 +2953,32 @@ export interface components {
              */
             role: "viewer" | "editor" | "admin";
         };
+        /**
+         * Limit
+         * @description A horizontal line: 20 child processes, 100 ms.
+         */
+        Limit: {
+            /** Name */
+            name: string;
+            /** Value */
+            value: number;
+        };
+        /**
+         * Line
+         * @description One curve; as many values as the chart has x, None where nothing was measured.
+         */
+        Line: {
+            /** Name */
+            name: string;
+            /**
+             * Style
+             * @default line
+             * @enum {string}
+             */
+            style: "line" | "points" | "step";
+            /** Values */
+            values: (number | null)[];
+        };
         /** LoginRequest */
         LoginRequest: {
             /** Email */
@@ -1619,6 +3018,36 @@ export interface components {
             /** User Id */
             user_id: number | null;
         };
+        /**
+         * MeasuredBurst
+         * @description A burst as it was: memory is `base_bytes` plus `per_query_bytes` for each query that waits, plus garbage.
+         *
+         *     `joining_per_s` more wait each second, until `ceiling` do (null: nothing bounds it); `bound` says what bounds it.
+         */
+        MeasuredBurst: {
+            /** Arrivals Per S */
+            arrivals_per_s: number;
+            /** Base Bytes */
+            base_bytes: number;
+            /**
+             * Bound
+             * @enum {string}
+             */
+            bound: "max_concurrent" | "latency" | "deadline" | "none";
+            /** Ceiling */
+            ceiling: number | null;
+            /** Joining Per S */
+            joining_per_s: number;
+            /** Limit Bytes */
+            limit_bytes: number | null;
+            /** Most Waiting */
+            most_waiting: number;
+            /** Onset Us */
+            onset_us: number;
+            per_query_bytes: components["schemas"]["Interval"];
+            /** Usually Waiting */
+            usually_waiting: number;
+        };
         /** Member */
         Member: {
             /** Email */
@@ -1637,6 +3066,111 @@ export interface components {
             role: "viewer" | "editor" | "admin";
             /** User Id */
             user_id: number;
+        };
+        /**
+         * MemoryChange
+         * @description What to try. null: as it was.
+         */
+        MemoryChange: {
+            /**
+             * Limit Bytes
+             * @description Memory limit
+             */
+            limit_bytes?: number | null;
+            /**
+             * Max Concurrent
+             * @description Queries that may wait at once
+             */
+            max_concurrent?: number | null;
+            /**
+             * Replicas
+             * @description Over how many servers the burst is spread
+             * @default 1
+             */
+            replicas: number;
+        };
+        /**
+         * MemoryPrediction
+         * @description `seconds_to_oom` from the beginning of the burst, null where the limit is not reached.
+         *
+         *     `peak_bytes` without page cache and without regard to the limit; null where nothing bounds it.
+         */
+        MemoryPrediction: {
+            /** Limit Bytes */
+            limit_bytes: number | null;
+            /** Max Concurrent */
+            max_concurrent: number | null;
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "killed" | "may_be_killed" | "survives";
+            peak_bytes: components["schemas"]["Interval"] | null;
+            /** Replicas */
+            replicas: number;
+            seconds_to_oom: components["schemas"]["Interval"] | null;
+            /** Waiting */
+            waiting: number | null;
+        };
+        /**
+         * MemoryWhatIf
+         * @description `recommended_…` keep a fifth of the limit free; null where there is none, or nothing of that kind is enough.
+         */
+        MemoryWhatIf: {
+            burst: components["schemas"]["MeasuredBurst"] | null;
+            /** Cannot Tell */
+            cannot_tell: string | null;
+            /** From Us */
+            from_us: number;
+            /** Predictions */
+            predictions: components["schemas"]["MemoryPrediction"][];
+            /** Recommended Limit Bytes */
+            recommended_limit_bytes: number | null;
+            /** Recommended Max Concurrent */
+            recommended_max_concurrent: number | null;
+            /** Recommended Replicas */
+            recommended_replicas: number | null;
+            /** Resource Id */
+            resource_id: number;
+            /** To Us */
+            to_us: number;
+        };
+        /**
+         * MemoryWhatIfRequest
+         * @description The newest burst of queries in the window, under other settings.
+         */
+        MemoryWhatIfRequest: {
+            /**
+             * From
+             * @description Default: ten minutes before `to`
+             */
+            from?: (number | string) | null;
+            /**
+             * Resource Id
+             * @description A cgroup, or a process or DNS server in one
+             */
+            resource_id: number;
+            /** Settings */
+            settings?: components["schemas"]["MemoryChange"][];
+            /**
+             * To
+             * @description Default: the newest data of the node
+             */
+            to?: (number | string) | null;
+        };
+        /** MetricCalibration */
+        MetricCalibration: {
+            /** Inside Ratio */
+            inside_ratio: number | null;
+            /** Median Error Ratio */
+            median_error_ratio: number | null;
+            /**
+             * Metric
+             * @enum {string}
+             */
+            metric: "throttled_ms_per_min" | "throttled_ratio" | "slow_ratio" | "p99_ms" | "gc_cycles_per_min";
+            /** Outcomes */
+            outcomes: number;
         };
         /** MuteRequest */
         MuteRequest: {
@@ -1694,6 +3228,23 @@ export interface components {
             /** Reason */
             reason: string;
         };
+        /** NotFound */
+        NotFound: {
+            /** Cause */
+            cause: string;
+            /**
+             * Kind
+             * @default not_found
+             * @constant
+             */
+            kind: "not_found";
+            /** Numbers */
+            numbers: {
+                [key: string]: number;
+            };
+            /** Reason */
+            reason: string;
+        };
         /** NoteRequest */
         NoteRequest: {
             /** Note */
@@ -1734,6 +3285,13 @@ export interface components {
             id: number;
             /** Name */
             name: string;
+        };
+        /** Page[AnalysisSummary] */
+        Page_AnalysisSummary_: {
+            /** Items */
+            items: components["schemas"]["AnalysisSummary"][];
+            /** Next Cursor */
+            next_cursor: string | null;
         };
         /** Page[AuditItem] */
         Page_AuditItem_: {
@@ -1824,6 +3382,109 @@ export interface components {
             /** Pinned */
             pinned: boolean;
         };
+        /** PodStart */
+        PodStart: {
+            /**
+             * Basis
+             * @description total: an old kubelet, and hardly any image pulls
+             */
+            basis: ("sli" | "total") | null;
+            /**
+             * Chance Ratio
+             * @description Chance of so many late starts where the objective is just met
+             */
+            chance_ratio: number | null;
+            /** Changes */
+            changes: components["schemas"]["StartupChange"][];
+            /** Cilium */
+            cilium: string | null;
+            /** From Us */
+            from_us: number;
+            /** Incidents */
+            incidents: components["schemas"]["StartupIncident"][];
+            /** Kernel */
+            kernel: string | null;
+            /** Kubelet */
+            kubelet: string | null;
+            /**
+             * Missed
+             * @description More late starts than the objective allows, beyond chance
+             */
+            missed: boolean;
+            /** @description None: no node tells of pods that start */
+            node: components["schemas"]["StartupNode"] | null;
+            /** Nodes */
+            nodes: components["schemas"]["StartupNode"][];
+            /**
+             * Notes
+             * @description What is not known here and what it would need
+             */
+            notes: string[];
+            /** Objective Us */
+            objective_us: number;
+            /** Over Time */
+            over_time: components["schemas"]["StartupPoint"][];
+            /** Parts */
+            parts: components["schemas"]["StartupPart"][];
+            /**
+             * Slowest
+             * @description By name, where the kubelet's log is read
+             */
+            slowest: components["schemas"]["StartupPod"][];
+            /** Stacks */
+            stacks: components["schemas"]["StartupStack"][];
+            starts: components["schemas"]["StartupPercentiles"] | null;
+            /** To Us */
+            to_us: number;
+            verifier: components["schemas"]["StartupVerifier"] | null;
+            with_images: components["schemas"]["StartupPercentiles"] | null;
+        };
+        /**
+         * PredictedFigures
+         * @description What a fix was predicted to do while the incident was open. 90 % intervals; null: could not be told.
+         */
+        PredictedFigures: {
+            gc_cycles_per_min: components["schemas"]["Interval"] | null;
+            p99_ms: components["schemas"]["Interval"] | null;
+            slow_ratio: components["schemas"]["Interval"] | null;
+            throttled_ms_per_min: components["schemas"]["Interval"] | null;
+            throttled_ratio: components["schemas"]["Interval"] | null;
+        };
+        /**
+         * PredictionOutcome
+         * @description One prediction beside what was measured.
+         */
+        PredictionOutcome: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Before */
+            before: number | null;
+            /** Error Ratio */
+            error_ratio: number;
+            /** Fix Id */
+            fix_id: string;
+            /** Id */
+            id: number;
+            /** Incident Id */
+            incident_id: number;
+            /** Inside */
+            inside: boolean;
+            /** Measured */
+            measured: number;
+            /**
+             * Metric
+             * @enum {string}
+             */
+            metric: "throttled_ms_per_min" | "throttled_ratio" | "slow_ratio" | "p99_ms" | "gc_cycles_per_min";
+            predicted: components["schemas"]["Interval"];
+            /** Subject Name */
+            subject_name: string;
+            /** Verification Id */
+            verification_id: number;
+        };
         /**
          * ProblemDocument
          * @description What clients get for every error.
@@ -1852,11 +3513,73 @@ export interface components {
             /** What To Do */
             what_to_do?: string | null;
         };
+        /** Recorded */
+        Recorded: {
+            figures: components["schemas"]["RecordedFigures"];
+            setting: components["schemas"]["WhatIfSetting"];
+            timeline: components["schemas"]["WhatIfTimeline"] | null;
+        };
+        /**
+         * RecordedFigures
+         * @description What was measured over the window, to hold predictions against. null: not measured there.
+         */
+        RecordedFigures: {
+            /** Cpu Mean */
+            cpu_mean: number | null;
+            /** Gc Cycles Per Min */
+            gc_cycles_per_min: number | null;
+            /** Max Ms */
+            max_ms: number | null;
+            /** P50 Ms */
+            p50_ms: number | null;
+            /** P99 Ms */
+            p99_ms: number | null;
+            /** Queries */
+            queries: number | null;
+            /** Seconds */
+            seconds: number;
+            /** Slow Ratio */
+            slow_ratio: number | null;
+            /** Throttled Ms Per Min */
+            throttled_ms_per_min: number | null;
+            /** Throttled Ratio */
+            throttled_ratio: number | null;
+        };
+        /**
+         * Report
+         * @description The outcome of one analysis. `not_enough_data` says what the file cannot tell and what could.
+         */
+        Report: {
+            /** Charts */
+            charts: components["schemas"]["Chart"][];
+            /** Facts */
+            facts: components["schemas"]["Fact"][];
+            /** Findings */
+            findings: components["schemas"]["Found"][];
+            /** From Us */
+            from_us: number | null;
+            /** Kind */
+            kind: string;
+            /** Not Enough Data */
+            not_enough_data: components["schemas"]["NotEnoughData"][];
+            /** Not Found */
+            not_found: components["schemas"]["NotFound"][];
+            /** Notes */
+            notes: string[];
+            /** Summary */
+            summary: string;
+            /** Tables */
+            tables: components["schemas"]["Table"][];
+            /** Title */
+            title: string;
+            /** To Us */
+            to_us: number | null;
+        };
         /** ResourceDetail */
         ResourceDetail: {
             /**
              * Active
-             * @description Seen in the last five minutes
+             * @description Seen in the last five minutes; if not, it is gone since last_seen_at
              */
             active: boolean;
             /**
@@ -1930,7 +3653,7 @@ export interface components {
         ResourceItem: {
             /**
              * Active
-             * @description Seen in the last five minutes
+             * @description Seen in the last five minutes; if not, it is gone since last_seen_at
              */
             active: boolean;
             /**
@@ -2032,7 +3755,7 @@ export interface components {
             raw_days: number;
             /**
              * Second Days
-             * @description 1 s rollups and events
+             * @description 1 s and 5 s rollups and events
              */
             second_days: number;
         };
@@ -2109,6 +3832,35 @@ export interface components {
              */
             role: "viewer" | "editor" | "admin";
         };
+        /**
+         * SearchGoal
+         * @description The least of each parameter that brings `metric` to `at_most`, all else as recorded.
+         */
+        SearchGoal: {
+            /** At Most */
+            at_most: number;
+            /**
+             * Metric
+             * @enum {string}
+             */
+            metric: "throttled_ms_per_min" | "throttled_ratio" | "slow_ratio" | "p50_ms" | "p99_ms" | "gc_cycles_per_min";
+        };
+        /**
+         * SearchResult
+         * @description The least `value` of one parameter that meets the goal; null where none does, and `sentence` says why.
+         */
+        SearchResult: {
+            /**
+             * Parameter
+             * @enum {string}
+             */
+            parameter: "cpu_limit" | "burst_us" | "gomaxprocs";
+            prediction: components["schemas"]["WhatIfPrediction"] | null;
+            /** Sentence */
+            sentence: string;
+            /** Value */
+            value: number | null;
+        };
         /** SeriesChart */
         SeriesChart: {
             /**
@@ -2153,7 +3905,7 @@ export interface components {
              * @description What the points were made of
              * @enum {string}
              */
-            resolution: "tick" | "second" | "minute" | "sample";
+            resolution: "tick" | "second" | "five_seconds" | "minute" | "sample";
             /** Resource Id */
             resource_id: number;
             /**
@@ -2192,6 +3944,52 @@ export interface components {
             /** To Us */
             to_us: number;
         };
+        /**
+         * SettingChange
+         * @description What to try. A field that is left out stays as recorded.
+         *
+         *     null means no CPU limit, GOGC off, no GOMEMLIMIT; for the other fields the same as leaving it out.
+         */
+        SettingChange: {
+            /**
+             * Burst Us
+             * @description At most the quota
+             */
+            burst_us?: number | null;
+            /**
+             * Cpu Limit
+             * @description CPUs; null: no limit
+             */
+            cpu_limit?: number | null;
+            /**
+             * Gogc
+             * @description Percent; null: off
+             */
+            gogc?: number | null;
+            /** Gomaxprocs */
+            gomaxprocs?: number | null;
+            /**
+             * Gomemlimit Bytes
+             * @description null: none
+             */
+            gomemlimit_bytes?: number | null;
+            /** Period Us */
+            period_us?: number | null;
+        };
+        /**
+         * SettingStep
+         * @description One thing that changed, as people write it. null: it was not set, or not known.
+         */
+        SettingStep: {
+            /** Name */
+            name: string;
+            /** New */
+            new: string | null;
+            /** Old */
+            old: string | null;
+            /** Title */
+            title: string;
+        };
         /** SourceItem */
         SourceItem: {
             /**
@@ -2211,6 +4009,235 @@ export interface components {
              * @enum {string}
              */
             state: "active" | "degraded" | "unavailable";
+        };
+        /**
+         * StartupChange
+         * @description Starts before and after a version changed, or before and after a moment that was asked for.
+         */
+        StartupChange: {
+            after: components["schemas"]["StartupPercentiles"] | null;
+            /** At Us */
+            at_us: number;
+            before: components["schemas"]["StartupPercentiles"] | null;
+            /** New */
+            new: string | null;
+            /** Old */
+            old: string | null;
+            /** What */
+            what: ("Cilium" | "kubelet" | "kernel") | null;
+        };
+        /** StartupIncident */
+        StartupIncident: {
+            /** Id */
+            id: number;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "critical" | "warning" | "info";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
+            /** Title */
+            title: string;
+        };
+        /** StartupNode */
+        StartupNode: {
+            /** Id */
+            id: number;
+            /** Name */
+            name: string;
+        };
+        /**
+         * StartupPart
+         * @description A phase of a start; `inside` is the id of the phase that it is a part of.
+         */
+        StartupPart: {
+            /** Id */
+            id: string;
+            /** In Objective */
+            in_objective: boolean;
+            /** Inside */
+            inside: string | null;
+            /**
+             * Mean Us
+             * @description Of one start, all its operations together
+             */
+            mean_us: number;
+            /** Operations */
+            operations: number;
+            /** P50 Us */
+            p50_us: number;
+            /** P90 Us */
+            p90_us: number;
+            /** P99 Us */
+            p99_us: number;
+            /**
+             * Share Ratio
+             * @description Of the mean start
+             */
+            share_ratio: number;
+            /** Title */
+            title: string;
+        };
+        /** StartupPercentiles */
+        StartupPercentiles: {
+            /**
+             * Late
+             * @description Over the objective
+             */
+            late: number;
+            /** P50 Us */
+            p50_us: number;
+            /** P90 Us */
+            p90_us: number;
+            /** P99 Us */
+            p99_us: number;
+            /** Starts */
+            starts: number;
+        };
+        /**
+         * StartupPod
+         * @description One pod, as the kubelet logged it; `start_us` is without image pulls.
+         */
+        StartupPod: {
+            /** Created Us */
+            created_us: number;
+            /**
+             * Image Pull Us
+             * @description First pull begun to the last one ended; None: nothing was pulled
+             */
+            image_pull_us: number | null;
+            /** Namespace */
+            namespace: string;
+            /** Pod */
+            pod: string;
+            /** Start Us */
+            start_us: number;
+            /** Total Us */
+            total_us: number;
+        };
+        /**
+         * StartupPoint
+         * @description What one reading of the kubelet's page told.
+         */
+        StartupPoint: {
+            /** At Us */
+            at_us: number;
+            /** Late */
+            late: number;
+            /** Max Us */
+            max_us: number;
+            /** P50 Us */
+            p50_us: number;
+            /** Starts */
+            starts: number;
+        };
+        /** StartupProgram */
+        StartupProgram: {
+            /** Failed */
+            failed: number;
+            /** Instructions */
+            instructions: number | null;
+            /** Loads */
+            loads: number;
+            /** Name */
+            name: string;
+            /** Per Start Us */
+            per_start_us: number;
+            /**
+             * Share Ratio
+             * @description Of the verifier's time
+             */
+            share_ratio: number;
+            /**
+             * Unused
+             * @description Why it is known that pods do not need it
+             */
+            unused: string | null;
+            /** Verified Instructions */
+            verified_instructions: number | null;
+        };
+        /**
+         * StartupStack
+         * @description A percentile of the starts, taken apart: phases at the same percentile, scaled where they are more together.
+         */
+        StartupStack: {
+            /** Parts */
+            parts: components["schemas"]["StartupStackPart"][];
+            /** Q */
+            q: number;
+            /** Start Us */
+            start_us: number;
+        };
+        /** StartupStackPart */
+        StartupStackPart: {
+            /** Id */
+            id: string;
+            /** Us */
+            us: number;
+        };
+        /**
+         * StartupVerifier
+         * @description Who loads programs for each pod; `waits` tells whether pods wait for it, `reason` why not.
+         */
+        StartupVerifier: {
+            /** Command */
+            command: string;
+            /** Loads */
+            loads: number;
+            /** Per Start Us */
+            per_start_us: number;
+            /** Programs */
+            programs: components["schemas"]["StartupProgram"][];
+            /** Reason */
+            reason: string | null;
+            /** Sets */
+            sets: number;
+            /**
+             * Share Ratio
+             * @description Of the mean start
+             */
+            share_ratio: number;
+            /** Waits */
+            waits: boolean;
+        };
+        /**
+         * StartupWhatIf
+         * @description Starts without programs; `programs` are those left out, all of them where none was named.
+         */
+        StartupWhatIf: {
+            /** Command */
+            command: string;
+            /** From Us */
+            from_us: number;
+            /** Late */
+            late: number;
+            late_ratio: components["schemas"]["Interval"];
+            node: components["schemas"]["StartupNode"];
+            /** Percentiles */
+            percentiles: components["schemas"]["StartupWhatIfPercentile"][];
+            /** Programs */
+            programs: string[];
+            /**
+             * Removed Us
+             * @description From a start that loads them, mean
+             */
+            removed_us: number;
+            /** Starts */
+            starts: number;
+            /** To Us */
+            to_us: number;
+        };
+        /** StartupWhatIfPercentile */
+        StartupWhatIfPercentile: {
+            after_us: components["schemas"]["Interval"];
+            /** Before Us */
+            before_us: number;
+            /** Q */
+            q: number;
         };
         /** Stored */
         Stored: {
@@ -2239,17 +4266,45 @@ export interface components {
             organization_id: number;
         };
         /**
+         * Table
+         * @description Rows of texts and numbers; a column's unit stands in its name. `left_out` rows did not fit.
+         */
+        Table: {
+            /** Columns */
+            columns: string[];
+            /** Id */
+            id: string;
+            /**
+             * Left Out
+             * @default 0
+             */
+            left_out: number;
+            /** Rows */
+            rows: (string | number | null)[][];
+            /** Title */
+            title: string;
+        };
+        /**
          * Timeline
          * @description Everything the incident picture shows, on one time axis [from_us, to_us).
          */
         Timeline: {
+            /** Child Limits */
+            child_limits: components["schemas"]["TimelineChildLimit"][];
+            connections: components["schemas"]["TimelineConnections"] | null;
             cpu: components["schemas"]["TimelineCpu"];
+            /** Errors */
+            errors: components["schemas"]["TimelineSpan"][];
             /** From Us */
             from_us: number;
             /** Gc */
             gc: components["schemas"]["TimelineSpan"][];
+            /** Lanes */
+            lanes: components["schemas"]["TimelineLane"][];
             /** Limits */
             limits: components["schemas"]["TimelineLimit"][];
+            /** Marks */
+            marks: components["schemas"]["TimelineMark"][];
             /** Notes */
             notes: string[];
             queries: components["schemas"]["TimelineQueries"];
@@ -2261,6 +4316,37 @@ export interface components {
             throttled: components["schemas"]["TimelineSpan"][];
             /** To Us */
             to_us: number;
+        };
+        /** TimelineChildLimit */
+        TimelineChildLimit: {
+            /** From Us */
+            from_us: number;
+            /** Limit */
+            limit: number;
+        };
+        /**
+         * TimelineConnections
+         * @description Per-tick gauges of the subject's DNS servers, all together; of a point its highest tick. None: not measured.
+         */
+        TimelineConnections: {
+            /** Backlog */
+            backlog: (number | null)[];
+            /** Children */
+            children: (number | null)[];
+            /** Connections */
+            connections: (number | null)[];
+            /** Dropped */
+            dropped: (number | null)[];
+            /** Idle */
+            idle: (number | null)[];
+            /** Step Us */
+            step_us: number;
+            /** T Us */
+            t_us: number[];
+            /** Upstream */
+            upstream: (number | null)[];
+            /** Upstream Idle */
+            upstream_idle: (number | null)[];
         };
         /**
          * TimelineCpu
@@ -2278,12 +4364,77 @@ export interface components {
             /** Throttled Us */
             throttled_us: (number | null)[];
         };
+        /**
+         * TimelineLane
+         * @description Lines of one unit on the picture's time axis; `t_us` need not be regular.
+         */
+        TimelineLane: {
+            /** Id */
+            id: string;
+            /** Limits */
+            limits: components["schemas"]["TimelineLaneLimit"][];
+            /** Lines */
+            lines: components["schemas"]["TimelineLine"][];
+            /** Step Us */
+            step_us: number;
+            /** T Us */
+            t_us: number[];
+            /** Title */
+            title: string;
+            /**
+             * Unit
+             * @enum {string}
+             */
+            unit: "bytes" | "1" | "us" | "cpu" | "ratio";
+        };
+        /** TimelineLaneLimit */
+        TimelineLaneLimit: {
+            /** From Us */
+            from_us: number;
+            /** Value */
+            value: number | null;
+        };
         /** TimelineLimit */
         TimelineLimit: {
             /** Cpu Limit */
             cpu_limit: number | null;
             /** From Us */
             from_us: number;
+        };
+        /**
+         * TimelineLine
+         * @description Parallel to its lane's `t_us`; None where nothing is known. `hot`: what hurts when it is much.
+         */
+        TimelineLine: {
+            /** Hot */
+            hot: boolean;
+            /** Name */
+            name: string;
+            /**
+             * Style
+             * @enum {string}
+             */
+            style: "area" | "line" | "bars";
+            /** Values */
+            values: (number | null)[];
+        };
+        /**
+         * TimelineMark
+         * @description Something that happened; `kind` is the event's.
+         */
+        TimelineMark: {
+            /** Attributes */
+            attributes: {
+                [key: string]: string;
+            };
+            /** From Us */
+            from_us: number;
+            /** Kind */
+            kind: string;
+            /** Label */
+            label: string;
+            /** To Us */
+            to_us: number;
         };
         /**
          * TimelineQueries
@@ -2396,7 +4547,7 @@ export interface components {
              * Action
              * @enum {string}
              */
-            action: "opened" | "escalated" | "acknowledged" | "unacknowledged" | "muted" | "unmuted" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "pinned" | "unpinned" | "noted";
+            action: "opened" | "escalated" | "acknowledged" | "unacknowledged" | "muted" | "unmuted" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "fix_withdrawn" | "verified" | "did_not_help" | "made_worse" | "pinned" | "unpinned" | "noted" | "spread";
             /** Actor */
             actor: string;
             /**
@@ -2407,6 +4558,229 @@ export interface components {
             /** Detail */
             detail: string | null;
         };
+        /**
+         * Verification
+         * @description One attempt to fix an incident. Figures are there while it waits too, as they stand then.
+         */
+        Verification: {
+            after: components["schemas"]["BlockSeries"] | null;
+            /** After From */
+            after_from: string | null;
+            /** After To */
+            after_to: string | null;
+            /**
+             * Applied At
+             * Format: date-time
+             */
+            applied_at: string;
+            before: components["schemas"]["BlockSeries"] | null;
+            /**
+             * Before From
+             * Format: date-time
+             */
+            before_from: string;
+            /**
+             * Before To
+             * Format: date-time
+             */
+            before_to: string;
+            /** Changes */
+            changes: components["schemas"]["SettingStep"][];
+            /** Collected S */
+            collected_s: number | null;
+            /** Finished At */
+            finished_at: string | null;
+            /** Fix Id */
+            fix_id: string | null;
+            /** Fix Title */
+            fix_title: string;
+            /** Id */
+            id: number;
+            /** Measures */
+            measures: components["schemas"]["VerifiedMeasure"][];
+            /** Needed S */
+            needed_s: number | null;
+            /** Notes */
+            notes: string[];
+            /** Started By */
+            started_by: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "waiting" | "verified" | "did_not_help" | "made_worse" | "replaced";
+            /** Subject Id */
+            subject_id: number;
+            /** Subject Name */
+            subject_name: string;
+            /** Verdict */
+            verdict: string | null;
+            /** Waiting For */
+            waiting_for: string | null;
+        };
+        /**
+         * VerifiedMeasure
+         * @description One figure before and after, with the test that tells them apart and what was predicted.
+         */
+        VerifiedMeasure: {
+            /** After */
+            after: number | null;
+            /** Before */
+            before: number | null;
+            /** Decides */
+            decides: boolean;
+            /** Inside */
+            inside: boolean | null;
+            /**
+             * Metric
+             * @enum {string}
+             */
+            metric: "throttled_ms_per_min" | "throttled_ratio" | "slow_ratio" | "p99_ms" | "gc_cycles_per_min";
+            /** P Value */
+            p_value: number | null;
+            predicted: components["schemas"]["Interval"] | null;
+            promised: components["schemas"]["Interval"] | null;
+            ratio: components["schemas"]["Interval"] | null;
+            /** Test */
+            test: string | null;
+            /** Title */
+            title: string;
+            /**
+             * Unit
+             * @enum {string}
+             */
+            unit: "ms/min" | "ratio" | "ms" | "1/min";
+        };
+        /** VerifyRequest */
+        VerifyRequest: {
+            /**
+             * Applied At
+             * @description With a time zone; null: now
+             */
+            applied_at?: string | null;
+            /**
+             * Fix Id
+             * @description Of the incident; null: another change
+             */
+            fix_id?: string | null;
+            /** Note */
+            note?: string | null;
+        };
+        /**
+         * WhatIf
+         * @description `predictions` are parallel to the request's `settings`.
+         */
+        WhatIf: {
+            /** From Us */
+            from_us: number;
+            /** Node Cpus */
+            node_cpus: number | null;
+            /** Notes */
+            notes: string[];
+            /** Predictions */
+            predictions: components["schemas"]["WhatIfPrediction"][];
+            recorded: components["schemas"]["Recorded"];
+            /** Resource Id */
+            resource_id: number;
+            /** Search */
+            search: components["schemas"]["SearchResult"][] | null;
+            /** Slow Threshold Us */
+            slow_threshold_us: number;
+            subject: components["schemas"]["SubjectRef"];
+            /** To Us */
+            to_us: number;
+        };
+        /**
+         * WhatIfPrediction
+         * @description 90 % intervals. An entry is null where the recording does not carry it; `cannot_tell` then says why.
+         */
+        WhatIfPrediction: {
+            /** Cannot Tell */
+            cannot_tell: string | null;
+            cpu_mean: components["schemas"]["Interval"] | null;
+            gc_cycles_per_min: components["schemas"]["Interval"] | null;
+            max_ms: components["schemas"]["Interval"] | null;
+            /** Notes */
+            notes: string[];
+            p50_ms: components["schemas"]["Interval"] | null;
+            p99_ms: components["schemas"]["Interval"] | null;
+            setting: components["schemas"]["WhatIfSetting"];
+            slow_ratio: components["schemas"]["Interval"] | null;
+            throttled_ms_per_min: components["schemas"]["Interval"] | null;
+            throttled_ratio: components["schemas"]["Interval"] | null;
+            timeline: components["schemas"]["WhatIfTimeline"] | null;
+        };
+        /** WhatIfRequest */
+        WhatIfRequest: {
+            /**
+             * From
+             * @description Default: ten minutes before `to`
+             */
+            from?: (number | string) | null;
+            /**
+             * Points
+             * @description Points of each simulated line at most
+             * @default 1200
+             */
+            points: number;
+            /**
+             * Resource Id
+             * @description A cgroup, or a process or DNS server in one
+             */
+            resource_id: number;
+            search?: components["schemas"]["SearchGoal"] | null;
+            /** Settings */
+            settings?: components["schemas"]["SettingChange"][];
+            /**
+             * Timeline
+             * @default false
+             */
+            timeline: boolean;
+            /**
+             * To
+             * @description Default: the newest data of the node
+             */
+            to?: (number | string) | null;
+        };
+        /**
+         * WhatIfSetting
+         * @description A whole setting. null: no CPU limit; no Go program (gomaxprocs); GOGC off; no GOMEMLIMIT.
+         */
+        WhatIfSetting: {
+            /** Burst Us */
+            burst_us: number;
+            /** Cpu Limit */
+            cpu_limit: number | null;
+            /** Gogc */
+            gogc: number | null;
+            /** Gomaxprocs */
+            gomaxprocs: number | null;
+            /** Gomemlimit Bytes */
+            gomemlimit_bytes: number | null;
+            /** Period Us */
+            period_us: number;
+        };
+        /**
+         * WhatIfTimeline
+         * @description Parallel columns over the window; where points were merged the largest CPU and latency, the sum of the rest.
+         */
+        WhatIfTimeline: {
+            /** Cpu Ratio */
+            cpu_ratio: (number | null)[];
+            /** Gc */
+            gc: [
+                number,
+                number
+            ][];
+            /** Latency Max Us */
+            latency_max_us: (number | null)[];
+            /** Step Us */
+            step_us: number;
+            /** T Us */
+            t_us: number[];
+            /** Throttled Us */
+            throttled_us: (number | null)[];
+        };
     };
     responses: never;
     parameters: never;
@@ -2416,6 +4790,172 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    list_analyses: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_AnalysisSummary_"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    create_analysis: {
+        parameters: {
+            query?: {
+                /** @description What the file is called */
+                name?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The file itself, or a form with the part `file`. gzip is unpacked while it is read. */
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+                "multipart/form-data": {
+                    /** Format: binary */
+                    file: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalysisSummary"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    create_dns_bench: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BenchResult"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Analysis"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    get_analysis: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                analysis_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Analysis"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    delete_analysis: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                analysis_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     list_audit: {
         parameters: {
             query?: {
@@ -2561,6 +5101,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    get_calibration: {
+        parameters: {
+            query?: {
+                recent?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Calibration"];
                 };
             };
             /** @description Any error: a problem document */
@@ -3040,6 +5611,157 @@ export interface operations {
             };
         };
     };
+    get_dns_affected: {
+        parameters: {
+            query?: {
+                /** @description Resource id of a node or of anything on it; by default the node with most servers */
+                node?: number | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                from?: string | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DnsAffected"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    get_dns_clients: {
+        parameters: {
+            query?: {
+                /** @description Resource id of a node or of anything on it; by default the node with most servers */
+                node?: number | null;
+                /** @description Only these DNS servers; by default those that clients ask */
+                server?: number[] | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                from?: string | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                to?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DnsClients"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    get_dns_names: {
+        parameters: {
+            query?: {
+                /** @description Resource id of a node or of anything on it; by default the node with most servers */
+                node?: number | null;
+                /** @description Only these DNS servers; by default those that clients ask */
+                server?: number[] | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                from?: string | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                to?: string | null;
+                order?: "queries" | "nxdomain" | "time";
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DnsNames"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    get_dns_path: {
+        parameters: {
+            query?: {
+                /** @description Resource id of a node or of anything on it; by default the node with most servers */
+                node?: number | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                from?: string | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DnsPath"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     stream_events: {
         parameters: {
             query?: never;
@@ -3074,7 +5796,7 @@ export interface operations {
     list_incidents: {
         parameters: {
             query?: {
-                state?: ("open" | "acknowledged" | "fix_applied" | "verified" | "resolved")[] | null;
+                state?: ("open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved")[] | null;
                 severity?: ("critical" | "warning" | "info")[] | null;
                 cause?: string[] | null;
                 subject?: number | null;
@@ -3162,6 +5884,78 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Incident"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    list_captures: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CaptureList"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    get_capture: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                from?: string | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                to?: string | null;
+                /** @description All processes, or those of the subject */
+                scope?: "node" | "subject";
+                /** @description One process; beats `scope` */
+                pid?: number | null;
+            };
+            header?: never;
+            path: {
+                incident_id: number;
+                capture_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CaptureDetail"];
                 };
             };
             /** @description Any error: a problem document */
@@ -3396,6 +6190,72 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Incident"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    list_verifications: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Verification"][];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    verify_incident: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["VerifyRequest"] | null;
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {
@@ -3832,8 +6692,8 @@ export interface operations {
                 node?: number | null;
                 /** @description Only those throttled in the last 15 minutes */
                 throttled?: boolean;
-                /** @description Only those seen in the last 5 minutes */
-                active?: boolean;
+                /** @description Also those not seen in the last 5 minutes */
+                gone?: boolean;
                 cursor?: string | null;
                 limit?: number;
             };
@@ -3881,6 +6741,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ResourceDetail"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    get_diagnosis_state: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                resource_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiagnosisState"];
                 };
             };
             /** @description Any error: a problem document */
@@ -4142,6 +7033,82 @@ export interface operations {
             };
         };
     };
+    get_pod_start: {
+        parameters: {
+            query?: {
+                /** @description Resource id of a node or of anything on it; by default the one with most starts */
+                node?: number | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                from?: string | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                to?: string | null;
+                /** @description Compare the starts before and after this moment, too */
+                split?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PodStart"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    get_pod_start_what_if: {
+        parameters: {
+            query?: {
+                /** @description Resource id of a node or of anything on it; by default the one with most starts */
+                node?: number | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                from?: string | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                to?: string | null;
+                /** @description Names of programs; by default all */
+                without?: string[] | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StartupWhatIf"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     list_tokens: {
         parameters: {
             query?: never;
@@ -4222,6 +7189,105 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TokenInfo"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    try_settings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WhatIfRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhatIf"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    drop_dentries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DentryDropRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DentryDrop"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    bound_queries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MemoryWhatIfRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryWhatIf"];
                 };
             };
             /** @description Any error: a problem document */

@@ -1,6 +1,6 @@
-import { QueryClientProvider, useQuery } from "@tanstack/react-query";
+import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
-import { useEffect, type ReactElement } from "react";
+import { useEffect, useSyncExternalStore, type ReactElement } from "react";
 
 import { setSignedOutHandler } from "@/api/client";
 import { listen } from "@/api/live";
@@ -30,8 +30,15 @@ export function App(): ReactElement {
 
 /** One stream of changes for as long as the same person is signed in to the same organization. */
 function LiveConnection(): null {
-  const { data: me } = useQuery({ ...meQuery(), enabled: false });
-  const who = me === undefined ? null : `${me.user_id ?? ""}@${me.organization.id}`;
+  const who = useSyncExternalStore(onCacheChange, signedIn);
   useEffect(() => (who === null ? undefined : listen(queryClient)), [who]);
   return null;
+}
+
+// Asked of the cache, not of a query: signing in empties the cache, and an observer would go on watching the old query.
+const onCacheChange = (listener: () => void): (() => void) => queryClient.getQueryCache().subscribe(listener);
+
+function signedIn(): string | null {
+  const me = queryClient.getQueryData(meQuery().queryKey);
+  return me === undefined ? null : `${me.user_id ?? ""}@${me.organization.id}`;
 }

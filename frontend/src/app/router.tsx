@@ -1,37 +1,30 @@
-import { createRootRouteWithContext, createRoute, createRouter, Outlet, redirect } from "@tanstack/react-router";
+import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent, Outlet, redirect } from "@tanstack/react-router";
 import type { QueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 
 import { queryClient } from "@/api/queryClient";
 import { meQuery } from "@/api/me";
 import { ApiError } from "@/api/problem";
-import { AcceptPage } from "@/features/auth/AcceptPage";
-import { SignInPage } from "@/features/auth/SignInPage";
-import { CausesPage } from "@/features/causes/CausesPage";
-import { CollectorsPage } from "@/features/collectors/CollectorsPage";
-import { IncidentListPage } from "@/features/incidents/IncidentListPage";
-import { IncidentPage } from "@/features/incidents/IncidentPage";
-import { incidentSearch } from "@/features/incidents/search";
-import { ResourceListPage } from "@/features/resources/ResourceListPage";
-import { ResourcePage } from "@/features/resources/ResourcePage";
+import { dnsSearch } from "@/features/dns/search";
+import { incidentPageSearch, incidentSearch } from "@/features/incidents/search";
 import { resourceListSearch, resourceSearch } from "@/features/resources/search";
-import { RisksPage } from "@/features/risks/RisksPage";
-import { SettingsPage } from "@/features/settings/SettingsPage";
-import { optionalString, pictureSearch } from "@/lib/search";
+import { startupSearch } from "@/features/startup/search";
+import { optionalString } from "@/lib/search";
 
 import { Failed, NotFound } from "./Fallbacks";
 import { Shell } from "./shell/Shell";
 
+// Each page is a chunk of its own, loaded when its link is hovered or opened.
 const root = createRootRouteWithContext<{ client: QueryClient }>()({ component: Outlet, notFoundComponent: NotFound });
 
 const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
-  component: SignInPage,
+  component: lazyRouteComponent(() => import("@/features/auth/SignInPage"), "SignInPage"),
   validateSearch: (search: Record<string, unknown>): { next?: string | undefined } => ({ next: localPath(search["next"]) }),
 });
 
-const accept = createRoute({ getParentRoute: () => root, path: "/accept", component: AcceptPage });
+const accept = createRoute({ getParentRoute: () => root, path: "/accept", component: lazyRouteComponent(() => import("@/features/auth/AcceptPage"), "AcceptPage") });
 
 /** Everything below needs somebody signed in. */
 const signedIn = createRoute({
@@ -56,34 +49,72 @@ const home = createRoute({
   },
 });
 
-const incidents = createRoute({ getParentRoute: () => signedIn, path: "incidents", component: IncidentListPage, validateSearch: incidentSearch });
+const incidents = createRoute({
+  getParentRoute: () => signedIn,
+  path: "incidents",
+  component: lazyRouteComponent(() => import("@/features/incidents/IncidentListPage"), "IncidentListPage"),
+  validateSearch: incidentSearch,
+});
 const incident = createRoute({
   getParentRoute: () => signedIn,
   path: "incidents/$incidentId",
-  component: IncidentPage,
+  component: lazyRouteComponent(() => import("@/features/incidents/IncidentPage"), "IncidentPage"),
   params: { parse: ({ incidentId }) => ({ incidentId: Number(incidentId) }), stringify: ({ incidentId }) => ({ incidentId: String(incidentId) }) },
-  validateSearch: pictureSearch,
+  validateSearch: incidentPageSearch,
 });
-const risks = createRoute({ getParentRoute: () => signedIn, path: "risks", component: RisksPage });
-const resources = createRoute({ getParentRoute: () => signedIn, path: "resources", component: ResourceListPage, validateSearch: resourceListSearch });
+const calibration = createRoute({
+  getParentRoute: () => signedIn,
+  path: "calibration",
+  component: lazyRouteComponent(() => import("@/features/calibration/CalibrationPage"), "CalibrationPage"),
+});
+const risks = createRoute({ getParentRoute: () => signedIn, path: "risks", component: lazyRouteComponent(() => import("@/features/risks/RisksPage"), "RisksPage") });
+const resources = createRoute({
+  getParentRoute: () => signedIn,
+  path: "resources",
+  component: lazyRouteComponent(() => import("@/features/resources/ResourceListPage"), "ResourceListPage"),
+  validateSearch: resourceListSearch,
+});
 const resource = createRoute({
   getParentRoute: () => signedIn,
   path: "resources/$resourceId",
-  component: ResourcePage,
+  component: lazyRouteComponent(() => import("@/features/resources/ResourcePage"), "ResourcePage"),
   params: { parse: ({ resourceId }) => ({ resourceId: Number(resourceId) }), stringify: ({ resourceId }) => ({ resourceId: String(resourceId) }) },
   validateSearch: resourceSearch,
 });
 const causes = createRoute({
   getParentRoute: () => signedIn,
   path: "causes",
-  component: CausesPage,
+  component: lazyRouteComponent(() => import("@/features/causes/CausesPage"), "CausesPage"),
   validateSearch: (search: Record<string, unknown>): { cause?: string | undefined } => ({ cause: optionalString(search["cause"]) }),
+});
+const dns = createRoute({
+  getParentRoute: () => signedIn,
+  path: "dns",
+  component: lazyRouteComponent(() => import("@/features/dns/DnsPage"), "DnsPage"),
+  validateSearch: dnsSearch,
+});
+const startup = createRoute({
+  getParentRoute: () => signedIn,
+  path: "startup",
+  component: lazyRouteComponent(() => import("@/features/startup/StartupPage"), "StartupPage"),
+  validateSearch: startupSearch,
 });
 const collectors = createRoute({
   getParentRoute: () => signedIn,
   path: "collectors",
-  component: CollectorsPage,
+  component: lazyRouteComponent(() => import("@/features/collectors/CollectorsPage"), "CollectorsPage"),
   validateSearch: (search: Record<string, unknown>): { add?: true } => (search["add"] === true || search["add"] === "true" ? { add: true } : {}),
+});
+const evidence = createRoute({
+  getParentRoute: () => signedIn,
+  path: "evidence",
+  component: lazyRouteComponent(() => import("@/features/evidence/EvidencePage"), "EvidencePage"),
+});
+const analysis = createRoute({
+  getParentRoute: () => signedIn,
+  path: "evidence/$analysisId",
+  component: lazyRouteComponent(() => import("@/features/evidence/AnalysisPage"), "AnalysisPage"),
+  params: { parse: ({ analysisId }) => ({ analysisId: Number(analysisId) }), stringify: ({ analysisId }) => ({ analysisId: String(analysisId) }) },
 });
 const settings = createRoute({
   getParentRoute: () => signedIn,
@@ -92,12 +123,12 @@ const settings = createRoute({
     throw redirect({ to: "/settings/$section", params: { section: "channels" }, replace: true });
   },
 });
-const settingsSection = createRoute({ getParentRoute: () => signedIn, path: "settings/$section", component: SettingsPage });
+const settingsSection = createRoute({ getParentRoute: () => signedIn, path: "settings/$section", component: lazyRouteComponent(() => import("@/features/settings/SettingsPage"), "SettingsPage") });
 
 const routeTree = root.addChildren([
   signIn,
   accept,
-  signedIn.addChildren([home, incidents, incident, risks, resources, resource, causes, collectors, settings, settingsSection]),
+  signedIn.addChildren([home, incidents, incident, risks, calibration, resources, resource, dns, startup, causes, collectors, evidence, analysis, settings, settingsSection]),
 ]);
 
 export const router = createRouter({

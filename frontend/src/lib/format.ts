@@ -64,3 +64,35 @@ export function inUnit(value: number | null | undefined, unit: string): string {
 export function plural(n: number, one: string, many = `${one}s`): string {
   return `${counts.format(n)} ${n === 1 ? one : many}`;
 }
+
+export type MeasureUnit = "ms/min" | "ratio" | "ms" | "1/min";
+
+/** A figure in the unit that verifications and predictions name. */
+export function measure(value: number | null | undefined, unit: MeasureUnit): string {
+  if (value == null || Number.isNaN(value)) return MISSING;
+  switch (unit) {
+    case "ratio":
+      return percent(value);
+    case "ms":
+      return milliseconds(value);
+    case "ms/min":
+      // Never in seconds: 10 s/min beside 5,000 ms/min is hard to compare.
+      return `${significant(value, value < 10 ? 2 : 3)} ms/min`;
+    case "1/min":
+      return `${significant(value, 2)}/min`;
+  }
+}
+
+/** "0 to 420 ms/min": the unit once where both ends have the same. */
+export function measureRange(low: number, high: number, unit: MeasureUnit): string {
+  return joinRange(measure(low, unit), measure(high, unit));
+}
+
+/** Two figures with their units as a range. */
+export function joinRange(low: string, high: string): string {
+  if (low === high) return low;
+  // "0 to < 0.01 %" says no more than its end.
+  if (high.startsWith("<")) return high;
+  const unit = / [^\d]+$/.exec(high)?.[0] ?? "";
+  return unit !== "" && low.endsWith(unit) ? `${low.slice(0, -unit.length)} to ${high}` : `${low} to ${high}`;
+}

@@ -1,4 +1,4 @@
-import { bytes, count, cpus, inUnit, microseconds, milliseconds, percent, significant } from "./format";
+import { bytes, count, cpus, inUnit, measure, measureRange, microseconds, milliseconds, percent, significant } from "./format";
 import { formatView, parseView } from "./search";
 import { shortPath } from "./text";
 import { ago, clock, dateTime, duration, parseUs, toRfc3339 } from "./time";
@@ -104,5 +104,15 @@ describe("text", () => {
   it("keeps the end of a path", () => {
     expect(shortPath("/kubepods/burstable/pod1/abc")).toBe("…/pod1/abc");
     expect(shortPath("/a/b")).toBe("/a/b");
+  });
+});
+
+describe("measures", () => {
+  it("says the unit of a range once", () => {
+    expect(measureRange(0, 420, "ms/min")).toBe("0 to 420 ms/min");
+    expect(measureRange(0.001, 0.02, "ratio")).toBe("0.1 to 2 %");
+    expect(measureRange(900, 12_000, "ms")).toBe("900 ms to 12 s");
+    expect(measureRange(4, 4, "1/min")).toBe("4/min");
+    expect(measure(null, "ratio")).toBe("–");
   });
 });

@@ -12,3 +12,8 @@ export function sentence(name: string): string {
   const words = name.replaceAll(/[_.]+/g, " ").trim();
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
+
+/** As it stands within a sentence: "Slow answers" → "slow answers", but "GC cycles" stays. */
+export function inSentence(text: string): string {
+  return /^[A-Z][a-z ]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
+}

@@ -87,3 +87,6 @@ export function ago(us: number, nowUs: number): string {
 function trim(value: number, digits: number): string {
   return value.toFixed(digits).replace(/\.0$/, "");
 }
+
+/** "15 min", "6 h". */
+export const minutesText = (minutes: number): string => (minutes < 60 ? `${minutes} min` : `${minutes / 60} h`);

@@ -13,6 +13,7 @@ const fix = (id: string, verdict: Schemas["Fix"]["verdict"], slow: [number, numb
   verdict,
   predicted_slow_ratio: slow === null ? null : { low: slow[0], expected: slow[1], high: slow[2], level: 0.9 },
   predicted_throttled_ratio: null,
+  setting: null,
   precondition: null,
   patches: [{ label: "patch", language: "shell", text: `apply ${id}` }],
   caveats: [`mind ${id}`],

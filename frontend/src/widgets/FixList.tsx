@@ -2,6 +2,7 @@ import { useState, type ReactElement } from "react";
 
 import type { Schemas } from "@/api/client";
 import { percent } from "@/lib/format";
+import { Button } from "@/ui/Button";
 import { CopyButton } from "@/ui/CopyButton";
 
 import { FixDetail } from "./FixDetail";
@@ -10,14 +11,24 @@ import { IntervalBar } from "./IntervalBar";
 import { predictionOf, reasonOf, scaleOf, VERDICTS } from "./fixScale";
 import { Prose } from "./Prose";
 
+export interface FixApplying {
+  /** The fix whose effect is measured now. */
+  readonly measured: string | null;
+  /** One was said a moment ago and is on its way. */
+  readonly busy: boolean;
+  readonly apply: (fix: Schemas["Fix"]) => void;
+}
+
 export interface FixListProps {
   fixes: readonly Schemas["Fix"][];
   impact: Schemas["Impact"];
   onCopied?: (fix: Schemas["Fix"]) => void;
+  /** "I applied this fix"; without it there is no such button. */
+  applying?: FixApplying;
 }
 
 /** Fixes that compare themselves: one scale, the interval drawn, the verdict in words, the patch one key away. */
-export function FixList({ fixes, impact, onCopied }: FixListProps): ReactElement {
+export function FixList({ fixes, impact, onCopied, applying }: FixListProps): ReactElement {
   const [open, setOpen] = useState<string | null>(fixes[0]?.id ?? null);
   const scale = scaleOf(fixes, impact);
   return (
@@ -72,6 +83,7 @@ export function FixList({ fixes, impact, onCopied }: FixListProps): ReactElement
                   {patch !== undefined && (
                     <CopyButton text={patch.text} label="Copy patch" aria-label={`Copy patch: ${fix.title}`} onCopied={() => onCopied?.(fix)} />
                   )}
+                  {applying !== undefined && <Applied fix={fix} applying={applying} />}
                 </div>
               </div>
               {expanded && <FixDetail fix={fix} />}
@@ -80,5 +92,14 @@ export function FixList({ fixes, impact, onCopied }: FixListProps): ReactElement
         })}
       </ol>
     </div>
+  );
+}
+
+function Applied({ fix, applying }: { fix: Schemas["Fix"]; applying: FixApplying }): ReactElement {
+  if (applying.measured === fix.id) return <p className={styles["measuring"]}>◔ measuring</p>;
+  return (
+    <Button kind="quiet" aria-label={`I applied this fix: ${fix.title}`} disabled={applying.busy} onClick={() => applying.apply(fix)}>
+      I applied this fix
+    </Button>
   );
 }

@@ -7,17 +7,20 @@ import styles from "./IntervalBar.module.css";
 
 export interface IntervalBarProps {
   interval: Schemas["Interval"];
-  /** The share now, drawn on the same scale. */
+  /** The value now, drawn on the same scale. */
   now: number;
-  /** Right end of the scale, the same for all fixes. */
+  /** Right end of the scale, the same for all that stand under each other in one unit. */
   max: number;
   good: boolean;
+  format?: (value: number) => string;
+  /** What "now" is called. */
+  nowLabel?: string;
 }
 
-/** A predicted share with its interval, on the scale that all fixes of a finding have in common. */
-export function IntervalBar({ interval, now, max, good }: IntervalBarProps): ReactElement {
-  const at = (ratio: number): string => `${Math.min(100, (ratio / max) * 100)}%`;
-  const label = `Predicted ${percent(interval.expected)}, between ${percent(interval.low)} and ${percent(interval.high)} (${percent(interval.level)} interval); now ${percent(now)}`;
+/** A predicted value with its interval and the value now, from zero to a common end. */
+export function IntervalBar({ interval, now, max, good, format = percent, nowLabel = "now" }: IntervalBarProps): ReactElement {
+  const at = (value: number): string => `${Math.min(100, (value / max) * 100)}%`;
+  const label = `Predicted ${format(interval.expected)}, between ${format(interval.low)} and ${format(interval.high)} (${percent(interval.level)} interval); ${nowLabel} ${format(now)}`;
   return (
     <div className={styles["bar"]} role="img" aria-label={label} title={label}>
       <i className={styles["range"]} data-good={good} style={{ left: at(interval.low), width: `max(3px, calc(${at(interval.high)} - ${at(interval.low)}))` }} />

@@ -1,6 +1,8 @@
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 
+import { causesQuery } from "@/api/causes";
 import type { Schemas } from "@/api/client";
 
 import { Prose } from "./Prose";
@@ -21,6 +23,7 @@ export interface RivalsProps {
 
 /** What else it could have been, and whether the data exclude it. What is not known is said aloud. */
 export function Rivals({ rivals, notEnoughData }: RivalsProps): ReactElement {
+  const { data: causes } = useQuery(causesQuery());
   const named = new Set(rivals.map((rival) => rival.cause));
   return (
     <ul className={styles["rivals"]}>
@@ -30,7 +33,7 @@ export function Rivals({ rivals, notEnoughData }: RivalsProps): ReactElement {
       {notEnoughData
         .filter((item) => !named.has(item.cause))
         .map((item) => (
-          <Row key={item.cause} cause={item.cause} title={item.cause} status="not_enough_data" reason={item.reason} />
+          <Row key={item.cause} cause={item.cause} title={causes?.find((one) => one.id === item.cause)?.title ?? item.cause} status="not_enough_data" reason={item.reason} />
         ))}
     </ul>
   );

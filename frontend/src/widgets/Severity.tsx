@@ -22,11 +22,18 @@ const STATES: Record<State, string> = {
   open: "open",
   acknowledged: "acknowledged",
   fix_applied: "fix applied, measuring",
+  did_not_help: "fix did not help",
+  made_worse: "fix made it worse",
   verified: "fix verified",
   resolved: "resolved",
 };
 
+const MARKS: Partial<Record<State, string>> = { fix_applied: "◔", verified: "✓", resolved: "✓", did_not_help: "✕", made_worse: "▲" };
+
+/** The state as words, with a mark where it says how a fix went. */
+export const stateText = (state: State): string => [MARKS[state], STATES[state]].filter(Boolean).join(" ");
+
 export function StateChip({ state }: { state: State }): ReactElement {
-  const done = state === "verified" || state === "resolved";
-  return <Chip tone={done ? "ok" : "neutral"}>{done ? `✓ ${STATES[state]}` : STATES[state]}</Chip>;
+  const tone = state === "verified" || state === "resolved" ? "ok" : state === "made_worse" ? "hot" : "neutral";
+  return <Chip tone={tone}>{stateText(state)}</Chip>;
 }

@@ -21,6 +21,7 @@ from jitterscope.recordings.replay import prepare
 from jitterscope.recordings.snapshots import recording_of
 from jitterscope.series.types import TICK_US
 from jitterscope.settings import Settings
+from tests.backend.incidents.stories import recorded
 
 
 @dataclass
@@ -45,7 +46,8 @@ class Service:
 
             return int(
                 session.execute(
-                    text("SELECT max(id) FROM resources WHERE kind = 'cgroup' AND key = :key"), {"key": subject.key}
+                    text("SELECT max(id) FROM resources WHERE kind = :kind AND key = :key"),
+                    {"kind": subject.kind, "key": subject.key + (suffix if subject.kind == "node" else "")},
                 ).scalar_one()
             )
 
@@ -88,3 +90,36 @@ def gc_fault() -> Recording:
 def healthy() -> Recording:
     """The same CoreDNS with enough CPU."""
     return recording_of(simulate(Workload(quota_us=400_000)).snapshot)
+
+
+@pytest.fixture(scope="session")
+def fault() -> Recording:
+    return recorded(Workload(seconds=80))
+
+
+@pytest.fixture(scope="session")
+def more_cpu() -> Recording:
+    return recorded(Workload(seconds=80, quota_us=400_000, seed=2))
+
+
+@pytest.fixture(scope="session")
+def fault_again() -> Recording:
+    """Another GOMAXPROCS, which is no help at all below one CPU of limit."""
+    return recorded(Workload(seconds=80, gomaxprocs=1, seed=3), process="4712:7")
+
+
+@pytest.fixture(scope="session")
+def worse() -> Recording:
+    """Less CPU yet."""
+    return recorded(Workload(seconds=80, quota_us=30_000, seed=4))
+
+
+@pytest.fixture(scope="session")
+def unchanged() -> Recording:
+    """The fault of another day."""
+    return recorded(Workload(seconds=80, seed=6))
+
+
+@pytest.fixture(scope="session")
+def quiet() -> Recording:
+    return recorded(Workload(seconds=80, quota_us=400_000, qps=300, seed=5))

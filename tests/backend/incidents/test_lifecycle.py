@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from jitterscope.diagnosis.finding import Found, Impact, NotFound, Rival, Severity
 from jitterscope.incidents import lifecycle
 from jitterscope.incidents.lifecycle import (
@@ -103,6 +105,25 @@ def test_reopens_within_a_day_on_a_new_symptom_only() -> None:
     assert lifecycle.decide([old], [found(last=199)], [], 0) == []
     late = found(onset=200 + 86_401, last=201 + 86_401)
     assert lifecycle.decide([old], [late], [], 0) == [Open(late)]
+
+
+def test_what_a_verified_fix_left_is_no_reason_to_reopen() -> None:
+    accepted = lifecycle.Residue(slow_ratio=0.002, throttled_ratio=0.01)
+    fixed = replace(known(resolved=200), state="verified", accepted=accepted)
+    again = found(onset=300, last=310)
+    as_measured = again.model_copy(update={"impact": Impact(slow_ratio=0.0015, throttled_ratio=0.008)})
+    slower = again.model_copy(update={"impact": Impact(slow_ratio=0.0025, throttled_ratio=0.008)})
+    throttled = again.model_copy(update={"impact": Impact(slow_ratio=0.001, throttled_ratio=0.02)})
+    assert lifecycle.decide([fixed], [as_measured], [], 0) == []
+    assert lifecycle.decide([fixed], [slower], [], 0) == [Reopen(fixed, slower)]
+    assert lifecycle.decide([fixed], [throttled], [], 0) == [Reopen(fixed, throttled)]
+
+
+def test_quiet_does_not_close_what_is_being_measured() -> None:
+    measured = replace(known(last=160), state="fix_applied")
+    assert lifecycle.settle([measured], 10_000 * S, 600 * S) == []
+    helpless = replace(known(last=160), state="did_not_help")
+    assert len(lifecycle.settle([helpless], 10_000 * S, 600 * S)) == 1
 
 
 def test_the_newest_resolved_one_reopens() -> None:

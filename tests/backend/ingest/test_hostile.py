@@ -17,6 +17,7 @@ from jitterscope import db
 from jitterscope.ingest.pb import ingest_pb2 as pb
 from jitterscope.series import service as series
 from tests.support.batches import CGROUP, DNS_SERVER, PROCESS, TICK_US, BatchBuilder, now_us
+from tests.support.captures import capture
 
 COUNT = 10_000
 DAY_US = 86_400_000_000
@@ -46,6 +47,7 @@ def good(spool: bytes, sequence: int, start_us: int) -> BatchBuilder:
         client=[0], names=["a. A"], clients=["10.0.0.2"],
     )  # fmt: skip
     builder.batch.triggers.add(resource=cgroup, reason="throttled", at_us=start_us)
+    builder.batch.captures.append(capture(start_us, seconds=1))
     builder.batch.sources.add(name="psi", state=pb.SOURCE_STATE_ACTIVE)
     return builder
 
@@ -94,7 +96,38 @@ def _many_facts(batch: pb.Batch, _: Random) -> None:
         batch.facts.add(resource=0, name="a.b", value=str(number), observed_at_us=batch.sealed_at_us)
 
 
+def _many_captures(batch: pb.Batch, _: Random) -> None:
+    for _number in range(17):
+        batch.captures.append(batch.captures[0])
+
+
+def _long_string(batch: pb.Batch, _: Random) -> None:
+    batch.captures[0].strings[0] = "x" * 1025
+
+
+def _unsorted(batch: pb.Batch, _: Random) -> None:
+    batch.captures[0].offset_us[0] = batch.captures[0].offset_us[-1] + 1
+
+
+def _deep_stack(batch: pb.Batch, _: Random) -> None:
+    batch.captures[0].stacks[0].user.extend([0] * 513)
+
+
 NOW = now_us()
+CAPTURE_MUTATIONS: tuple[Callable[[pb.Batch, Random], None], ...] = (
+    _many_captures, _deep_stack,
+    _set("captures.0.resource", 4), _set("captures.0.resource", 2**32 - 1), _set("captures.0.reason", ""),
+    _set("captures.0.reason", "'; DROP TABLE captures"), _set("captures.0.start_us", NOW + DAY_US),
+    _set("captures.0.start_us", -(2**63)), _set("captures.0.end_us", 0), _set("captures.0.end_us", 2**63 - 1),
+    _set("captures.0.rate_hz", float("nan")), _set("captures.0.rate_hz", float("inf")),
+    _set("captures.0.rate_hz", -1.0),
+    _set("captures.0.lost_samples", 2**64 - 1), _set("captures.0.strings", []), _long_string, _unsorted,
+    _set("captures.0.processes.0.command", 2**32 - 1), _set("captures.0.processes.0.cgroup", "a\0"),
+    _set("captures.0.processes.0.cgroup", "x" * 4097), _set("captures.0.stacks.0.kernel", [10_000]),
+    _set("captures.0.offset_us", [2**32 - 1]), _set("captures.0.stack", []), _set("captures.0.process", [0]),
+    _set("captures.0.cpu", [2**32 - 1]), _set("captures.0.row_offset_us", [1]), _set("captures.0.row_process", [7]),
+    _set("captures.0.row_state", [0x10FFFF]), _set("captures.0.row_state", [0]), _set("captures.0.row_threads", []),
+)  # fmt: skip
 # Every one breaks the contract in one place; the value of each alone would be stored or crash something.
 MUTATIONS: tuple[Callable[[pb.Batch, Random], None], ...] = (
     _set("spool_id", b"short"), _set("spool_id", b""), _set("sequence", 2**63), _set("dropped_batches", 2**64 - 1),
@@ -127,6 +160,7 @@ MUTATIONS: tuple[Callable[[pb.Batch, Random], None], ...] = (
     _set("queries.0.client", [2**32 - 1]), _set("queries.0.names", ["x" * 301]), _set("queries.0.names", ["\0"]),
     _set("queries.0.clients", []), _set("queries.0.queue_wait_us", [1, 2]),
     _set("triggers.0.resource", 4), _set("triggers.0.reason", "NO"), _set("triggers.0.at_us", NOW + DAY_US),
+    *CAPTURE_MUTATIONS,
     _set("sources.0.name", ""), _set("sources.0.state", 0), _set("sources.0.state", 44),
     _set("sources.0.detail", "x" * 2001), _set("sources.0.needs", "\0"),
 )  # fmt: skip

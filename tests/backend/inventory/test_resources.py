@@ -120,3 +120,23 @@ def test_collectors_tell_what_is_missing(fed: TestClient) -> None:
     )
     assert collector["lateness_max_ms"] == pytest.approx(0.3)
     assert collector["sources"][0]["needs"] == "CAP_BPF"
+
+
+def test_a_fact_that_goes_there_and_back_within_a_batch(api: TestClient, organization: Any) -> None:
+    """Also where what it comes back to is what was stored: the way there must not stay in effect."""
+    at_us = now_us() - 60 * 1_000_000
+
+    def send(*values: tuple[str, int]) -> None:
+        builder = BatchBuilder("machine-1")
+        cgroup = builder.resource(CGROUP, "/pod/one", 0)
+        for value, offset_s in values:
+            observed_at_us = at_us + offset_s * 1_000_000
+            builder.batch.facts.add(resource=cgroup, name="cpu.quota_us", value=value, observed_at_us=observed_at_us)
+        answer = api.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers)
+        assert answer.status_code == 200, answer.text
+
+    send(("50000", 0))
+    send(("-1", 10), ("50000", 11))
+    cgroup_id = api.get("/api/v1/resources", params={"kind": "cgroup"}).json()["items"][0]["id"]
+    facts = api.get(f"/api/v1/resources/{cgroup_id}").json()["facts"]
+    assert [one["value"] for one in facts if one["name"] == "cpu.quota_us"] == ["50000"]

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,74 +24,7 @@ from jitterscope.notify.payload import Payload
 from jitterscope.notify.sample import sample_payload
 from jitterscope.notify.schemas import ChannelCreate
 from jitterscope.settings import Settings, settings
-
-
-@dataclass
-class Request:
-    path: str
-    headers: dict[str, str]
-    body: bytes
-
-    @property
-    def json(self) -> dict[str, Any]:
-        return dict(json.loads(self.body))
-
-
-@dataclass
-class Answer:
-    status: int = 200
-    body: bytes = b"ok"
-    headers: dict[str, str] = field(default_factory=dict)
-    delay_s: float = 0.0
-
-
-class Receiver:
-    """Records every request when it is complete, and answers by `answers` (first ones first), then with `default`."""
-
-    def __init__(self) -> None:
-        self.requests: list[Request] = []
-        self.answers: list[Answer] = []
-        self.default = Answer()
-        self.respond: Callable[[Request], Answer] | None = None
-        self.arrived = threading.Event()
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers.get("content-length", 0)))
-                request = Request(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
-                outer.requests.append(request)
-                answer = outer.answers.pop(0) if outer.answers else outer.default
-                if outer.respond is not None:
-                    answer = outer.respond(request)
-                outer.arrived.set()
-                time.sleep(answer.delay_s)
-                try:
-                    self.send_response(answer.status)
-                    for name, value in answer.headers.items():
-                        self.send_header(name, value)
-                    self.send_header("Content-Length", str(len(answer.body)))
-                    self.end_headers()
-                    self.wfile.write(answer.body)
-                except OSError:
-                    pass  # the sender has gone: what some tests are about
-
-            def log_message(self, format: str, *args: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
-        self._thread.start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+from tests.support.receiver import Receiver
 
 
 @pytest.fixture

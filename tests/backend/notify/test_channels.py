@@ -12,7 +12,7 @@ from sqlalchemy import text
 from jitterscope.db import organization_session
 from jitterscope.notify import target
 from jitterscope.notify.kind import kinds
-from jitterscope.notify.payload import Payload
+from jitterscope.notify.payload import Payload, PayloadChange, PayloadMeasure, PayloadVerification
 from jitterscope.notify.sample import sample_payload
 from jitterscope.notify.slack_message import blocks
 from jitterscope.settings import REPOSITORY
@@ -178,6 +178,41 @@ def test_slack_messages_keep_to_slacks_limits() -> None:
     made = blocks(Payload.model_validate(content))
     assert len(made) <= 50
     assert all(len(block["text"]["text"]) <= 3000 for block in made if block["type"] == "section" and "text" in block)
+
+
+def test_slack_shows_before_and_after() -> None:
+    sample = sample_payload(1, "somebody")
+    measure = PayloadMeasure(
+        metric="slow_ratio", title="Slow queries", unit="ratio", before=0.0153, after=0.0002, predicted_low=0.0,
+        predicted_high=0.0001, inside=False,
+    )  # fmt: skip
+    verification = PayloadVerification(
+        state="verified",
+        fix_id="raise_cpu_limit",
+        fix_title="Raise the CPU limit",
+        applied_at=sample.transition.at,
+        changes=[PayloadChange(name="cpu_limit", title="CPU <limit>", old="0.5", new=None)],
+        verdict="The fix helped.",
+        measures=[measure],
+    )
+    done = sample.model_copy(
+        update={
+            "transition": sample.transition.model_copy(update={"action": "verified"}),
+            "incident": sample.incident.model_copy(update={"verification": verification}),
+        }
+    )
+    text = json.dumps(blocks(done), ensure_ascii=False)
+    assert ":white_check_mark: *Fix verified*" in text
+    assert "CPU &lt;limit&gt;: 0.5 → *not set*" in text
+    assert "1.5 % → *0.02 %*" in text
+    assert "predicted 0 % to 0.01 %: missed" in text
+    assert Payload.model_validate_json(done.model_dump_json()) == done
+
+
+def test_payloads_of_before_verifications_are_still_sent() -> None:
+    content = sample_payload(1, "somebody").model_dump(mode="json")
+    del content["incident"]["verification"]
+    assert Payload.model_validate(content).incident.verification is None
 
 
 def test_the_published_schema_is_the_real_one() -> None:

@@ -31,7 +31,10 @@ from jitterscope.settings import Settings, override_settings
 from jitterscope.tenancy import founding
 from tests.bench.ingest_parts.workload import BYTES, COUNTS, TICK_US, Values, Workload, cgroup_key
 
-_TABLES = "'series_blocks', 'series_segments', 'series_rollups_1s', 'series_rollups_1m', 'series_layouts'"
+_TABLES = (
+    "'series_blocks', 'series_segments', 'series_rollups_1s', 'series_rollups_5s', 'series_rollups_1m', "
+    "'series_layouts'"
+)
 
 
 def bodies(workload: Workload, values: dict[str, Values], per_batch: int) -> list[bytes]:
@@ -164,6 +167,7 @@ class Product:
             connection.execute(text("SET statement_timeout = 0"))
             connection.execute(text("VACUUM (FULL, ANALYZE) series_blocks"))
             connection.execute(text("VACUUM (FULL, ANALYZE) series_rollups_1s"))
+            connection.execute(text("VACUUM (FULL, ANALYZE) series_rollups_5s"))
             connection.execute(text("VACUUM (FULL, ANALYZE) series_rollups_1m"))
 
     def stored_samples(self) -> int:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from jitterscope.diagnosis import golang
 from jitterscope.diagnosis import wording as say
-from jitterscope.diagnosis.finding import Fix, Found, Interval
+from jitterscope.diagnosis.finding import Fix, FixSetting, Found
 from jitterscope.diagnosis.fixes import gc_demand, patches, predict
-from jitterscope.diagnosis.signals import number
-from jitterscope.diagnosis.snapshot import FloatArray, Snapshot
+from jitterscope.diagnosis.snapshot import Snapshot
 from jitterscope.diagnosis.throttling import Judged, Throttling
-from jitterscope.diagnosis.whatif import cfs
 
 REFERENCES = [
     "https://docs.kernel.org/scheduler/sched-bwc.html#burst-feature",
@@ -27,39 +23,28 @@ WHO = {
 
 
 def for_gc(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], found: Found) -> Fix | None:
-    cpus = _cpus(snapshot, throttling)
     what = (
         "one GC cycle adds "
         f"{gc_demand.peak_us(throttling, judged) / max(1.0, throttling.cpu.period_quota_us):.1f} quotas of CPU"
     )
-    return _propose(snapshot, throttling, found, gc_demand.unthrottled(throttling, judged, cpus), what, cpus)
+    return _propose(snapshot, throttling, what)
 
 
 def for_requests(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], found: Found) -> Fix | None:
     quota = max(1.0, throttling.cpu.period_quota_us)
     what = f"one burst of queries needs {max(item.queries_us for item in judged) / quota:.1f} quotas"
-    return _propose(snapshot, throttling, found, throttling.demand.load_us, what, _cpus(snapshot, throttling))
+    return _propose(snapshot, throttling, what)
 
 
 def for_bursts(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], found: Found) -> Fix | None:
-    cpus = number(snapshot.node.fact("node.cpus")) or float("inf")
     what = (
         "one burst adds "
         f"{gc_demand.peak_us(throttling, judged) / max(1.0, throttling.cpu.period_quota_us):.1f} quotas of CPU"
     )
-    return _propose(snapshot, throttling, found, gc_demand.unthrottled(throttling, judged, cpus), what, cpus)
+    return _propose(snapshot, throttling, what)
 
 
-def _cpus(snapshot: Snapshot, throttling: Throttling) -> float:
-    node = number(snapshot.node.fact("node.cpus"))
-    if throttling.go is None:
-        return node or float("inf")
-    return golang.maxprocs(throttling.go.view, throttling.cpu.limit, node).value or node or float("inf")
-
-
-def _propose(
-    snapshot: Snapshot, throttling: Throttling, found: Found, demand_us: FloatArray, what: str, cpus: float
-) -> Fix | None:
+def _propose(snapshot: Snapshot, throttling: Throttling, what: str) -> Fix | None:
     """None where burst is as high as it can be, or where the kernel has none."""
     cpu = throttling.cpu
     quota, kernel = int(cpu.period_quota_us), golang.version(snapshot.node.fact("node.kernel"))
@@ -67,19 +52,11 @@ def _propose(
         return None
     if cpu.burst_us is None and kernel and kernel < (5, 14):
         return None
-    step, period = cpu.step_us, cpu.period_us
-    before = cfs.replay(demand_us, step, quota, period, cpu.burst_us or 0.0, cpus).throttled_periods
-    after = cfs.replay(demand_us, step, quota, period, float(quota), cpus).throttled_periods
-    ratio = after / before if before else float("nan")
+    setting = FixSetting(burst_us=quota)
+    said = predict.replayed(snapshot, setting)
     verdict = "unknown"
-    slow: Interval | None = None
-    throttled: Interval | None = None
-    if np.isfinite(ratio):
-        verdict = "removes" if ratio < 0.02 else "reduces" if ratio <= 0.6 else "cannot_help"
-        low, high = max(0.0, ratio - 0.25), min(1.3, ratio + 0.5)
-        inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "slow_in_stalls"), 0)
-        slow = predict.scaled(found.impact, inside, low, min(ratio, 1.0), high)
-        throttled = predict.throttled(found.impact, low, min(ratio, 1.0), high)
+    if said.remains is not None:
+        verdict = "removes" if said.remains < 0.02 else "reduces" if said.remains <= 0.6 else "cannot_help"
     opening = {"removes": "", "reduces": "Helps in part: ", "cannot_help": "Cannot help enough: ", "unknown": ""}[
         verdict
     ]
@@ -90,8 +67,9 @@ def _propose(
         summary=f"{opening}{what}; burst adds at most one quota to what a period may use, from what earlier "
         "periods left.",
         verdict=verdict,
-        predicted_slow_ratio=slow,
-        predicted_throttled_ratio=throttled,
+        predicted_slow_ratio=said.slow_ratio,
+        predicted_throttled_ratio=said.throttled_ratio,
+        setting=setting,
         precondition=None if kernel else "Linux 5.14 or later",
         patches=[patches.cpu_burst(snapshot, cpu, quota)],
         caveats=[

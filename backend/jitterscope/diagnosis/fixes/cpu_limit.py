@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from jitterscope.diagnosis.finding import Fix, Found
+from jitterscope.diagnosis.finding import Fix, FixSetting, Found
 from jitterscope.diagnosis.fixes import gc_demand, patches, predict
 from jitterscope.diagnosis.golang import maxprocs
 from jitterscope.diagnosis.signals import number
@@ -42,7 +42,7 @@ def for_gc(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], fou
         else f"The largest cycle adds {gc_demand.peak_us(throttling, judged) / 1e6:.2f} s of CPU; with this "
         "limit it fits into one period."
     )
-    return _fix(snapshot, throttling, found, limit, why, "removes", 0.0, 0.0, 0.05, node)
+    return _fix(snapshot, throttling, limit, why, "removes", node)
 
 
 def for_load(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], found: Found) -> Fix | None:
@@ -68,7 +68,7 @@ def for_load(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], f
     verdict = "removes" if rest < 0.02 else "reduces"
     if node is not None and limit > node:
         verdict, why = "reduces", why + f" That is more than the {node:g} CPUs of the node: spread the load instead."
-    return _fix(snapshot, throttling, found, limit, why, verdict, 0.0, rest, max(0.05, 2 * rest), node)
+    return _fix(snapshot, throttling, limit, why, verdict, node)
 
 
 def _unknown(snapshot: Snapshot, throttling: Throttling) -> Fix:
@@ -80,6 +80,7 @@ def _unknown(snapshot: Snapshot, throttling: Throttling) -> Fix:
         title=f"Raise the CPU limit from {throttling.cpu.limit:g}, for a start to {limit:g}",
         summary="How much it needs cannot be seen while it is throttled: try twice as much and look again.",
         verdict="unknown",
+        setting=FixSetting(cpu_limit=limit),
         patches=texts,
         caveats=[
             "What is not limited by the work that arrives (a batch job) uses any limit: then throttling is meant."
@@ -101,7 +102,7 @@ def for_bursts(snapshot: Snapshot, throttling: Throttling, judged: list[Judged],
     if limit <= cpu.limit:
         return None
     why = f"The largest burst takes {beyond * cpu.period_us / 1e6:.2f} s of CPU beside the queries."
-    return _fix(snapshot, throttling, found, limit, why, "removes", 0.0, 0.0, 0.1, node)
+    return _fix(snapshot, throttling, limit, why, "removes", node)
 
 
 def _round_up(limit: float) -> float:
@@ -111,13 +112,9 @@ def _round_up(limit: float) -> float:
 def _fix(
     snapshot: Snapshot,
     throttling: Throttling,
-    found: Found,
     limit: float,
     why: str,
     verdict: str,
-    low: float,
-    expected: float,
-    high: float,
     node: float | None,
 ) -> Fix:
     cpu = throttling.cpu
@@ -134,21 +131,19 @@ def _fix(
             caveats.append(
                 "automaxprocs reads the limit once at the start: after a change in place GOMAXPROCS stays as it was."
             )
-    inside = _inside(found)
+    setting = FixSetting(cpu_limit=limit)
+    said = predict.replayed(snapshot, setting)
     return Fix(
         id="raise_cpu_limit",
         title=f"Raise the CPU limit from {cpu.limit:g} to {limit:g}",
         summary=why,
         verdict="removes" if verdict == "removes" else "reduces",
-        predicted_slow_ratio=predict.scaled(found.impact, inside, low, expected, high),
-        predicted_throttled_ratio=predict.throttled(found.impact, low, expected, high),
+        predicted_slow_ratio=said.slow_ratio,
+        predicted_throttled_ratio=said.throttled_ratio,
+        setting=setting,
         patches=texts,
         caveats=caveats,
         verify=patches.VERIFY,
         undo=undo,
         references=REFERENCES,
     )
-
-
-def _inside(found: Found) -> int:
-    return next((int(item.numbers["hits"]) for item in found.evidence if item.id == "slow_in_stalls"), 0)

@@ -6,7 +6,7 @@ import numpy as np
 
 from jitterscope.diagnosis import golang
 from jitterscope.diagnosis import wording as say
-from jitterscope.diagnosis.finding import Fix, Found
+from jitterscope.diagnosis.finding import Fix, FixSetting, Found
 from jitterscope.diagnosis.fixes import patches, predict
 from jitterscope.diagnosis.signals import number
 from jitterscope.diagnosis.snapshot import Snapshot
@@ -57,7 +57,7 @@ def fewer_cycles(snapshot: Snapshot, throttling: Throttling, found: Found) -> Fi
         limit = 5 * live
     if limit is None or live is None:
         return _fix(
-            snapshot, "unknown", None, None, None,
+            snapshot, "unknown", None,
             "Cycles start only when memory is nearly used up, so there are fewer stalls; each stays as long as "
             "now. How many "
             "fewer depends on the live heap and the memory limit, which are not known here.",
@@ -65,18 +65,17 @@ def fewer_cycles(snapshot: Snapshot, throttling: Throttling, found: Found) -> Fi
         )  # fmt: skip
     if limit < ROOM * live:
         return _fix(
-            snapshot, "cannot_help", None, None, None,
+            snapshot, "cannot_help", None,
             f"The live heap ({say.mebibytes(live)}, {how}) nearly fills the memory limit: cycles would become "
             "more frequent, not rarer.",
             f"A memory limit of at least {say.mebibytes(2.5 * live)}.",
         )  # fmt: skip
     # A cycle starts after the heap has grown by `live × GOGC` now, by `limit − live` then.
     ratio = min(1.0, (live * percent / 100) / (limit - live))
-    spread = 1.3 if how == "measured" else 2.0
-    low, high = ratio / spread, min(1.0, ratio * spread)
-    inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "slow_in_stalls"), 0)
+    setting = FixSetting(gogc="off", gomemlimit_bytes=int(limit))
+    said = predict.replayed(snapshot, setting)
     fix = _fix(
-        snapshot, "reduces", limit, inside, (low, ratio, high),
+        snapshot, "reduces", limit,
         f"Cycles start when memory reaches {say.mebibytes(limit)} instead of at twice the live heap "
         f"({say.mebibytes(live)}, {how}): "
         f"about {1 / ratio:.1f} times fewer. Each still stalls as long as now.",
@@ -84,8 +83,9 @@ def fewer_cycles(snapshot: Snapshot, throttling: Throttling, found: Found) -> Fi
     )  # fmt: skip
     return fix.model_copy(
         update={
-            "predicted_slow_ratio": predict.scaled(found.impact, inside, low, ratio, high),
-            "predicted_throttled_ratio": predict.throttled(found.impact, low, ratio, high),
+            "predicted_slow_ratio": said.slow_ratio,
+            "predicted_throttled_ratio": said.throttled_ratio,
+            "setting": setting,
         }
     )
 
@@ -94,8 +94,6 @@ def _fix(
     snapshot: Snapshot,
     verdict: str,
     limit: float | None,
-    inside: int | None,
-    ratios: tuple[float, float, float] | None,
     summary: str,
     precondition: str | None,
 ) -> Fix:

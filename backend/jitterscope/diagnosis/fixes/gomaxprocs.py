@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from jitterscope.diagnosis import golang
-from jitterscope.diagnosis.finding import Fix, Found, Patch
+from jitterscope.diagnosis.finding import Fix, FixSetting, Found, Patch
 from jitterscope.diagnosis.fixes import patches, predict
 from jitterscope.diagnosis.signals import number
 from jitterscope.diagnosis.snapshot import Snapshot
@@ -45,25 +45,26 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found) -> Fix | N
             "a period "
             f"after {cpu.period_quota_us / 1000:.0f} of {cpu.period_us / 1000:.0f} ms. GOMAXPROCS is {current}."
         )
-        slow = throttled = None
     else:
         verdict = "removes"
         summary = (
             f"GOMAXPROCS is {current}; with {wanted} the program cannot use more CPU than its limit of "
             f"{cpu.limit:g} in any period."
         )
-        inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "slow_in_stalls"), 0)
-        slow = predict.scaled(found.impact, inside, 0.0, 0.0, 0.1)
-        throttled = predict.throttled(found.impact, 0.0, 0.0, 0.1)
         if now.value is None:
-            verdict, slow, throttled = "unknown", None, None
+            verdict = "unknown"
+    # What is in force has to be known to tell what another value changes.
+    known = now.value is not None
+    setting = FixSetting(gomaxprocs=wanted)
+    said = predict.replayed(snapshot, setting) if known else predict.Replayed()
     return Fix(
         id="gomaxprocs",
         title=f"GOMAXPROCS={wanted}",
         summary=summary,
         verdict=verdict,
-        predicted_slow_ratio=slow,
-        predicted_throttled_ratio=throttled,
+        predicted_slow_ratio=said.slow_ratio,
+        predicted_throttled_ratio=said.throttled_ratio,
+        setting=setting,
         patches=texts,
         caveats=caveats,
         verify=patches.VERIFY,

@@ -6,7 +6,7 @@ import math
 
 from jitterscope.diagnosis import golang
 from jitterscope.diagnosis import wording as say
-from jitterscope.diagnosis.finding import Fix, Found
+from jitterscope.diagnosis.finding import Fix, FixSetting, Found
 from jitterscope.diagnosis.fixes import go_memory, patches, predict
 from jitterscope.diagnosis.signals import number
 from jitterscope.diagnosis.snapshot import Snapshot
@@ -28,7 +28,8 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found, verify: st
     container = number(snapshot.subject.fact("memory.limit_bytes"))
     fits = container is None or container <= 0 or wanted <= (1 - go_memory.HEADROOM) * container
     texts, undo = patches.environment(snapshot, {"GOMEMLIMIT": f"{wanted >> 20}MiB"})
-    inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "slow_in_stalls"), 0)
+    setting = FixSetting(gomemlimit_bytes=wanted)
+    said = predict.replayed(snapshot, setting)
     needs = (
         None
         if fits
@@ -43,8 +44,9 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found, verify: st
             "collector rest between cycles. "
             "The cycles that are left may still be throttled, but no longer all the time.",
             verdict="reduces",
-            predicted_slow_ratio=predict.scaled(found.impact, inside, 0.0, 0.1, 0.3),
-            predicted_throttled_ratio=predict.throttled(found.impact, 0.0, 0.1, 0.3),
+            predicted_slow_ratio=said.slow_ratio,
+            predicted_throttled_ratio=said.throttled_ratio,
+            setting=setting,
             precondition=needs,
             patches=texts,
             caveats=[
@@ -62,6 +64,7 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found, verify: st
             verdict="reduces",
             predicted_slow_ratio=None,
             predicted_throttled_ratio=None,
+            setting=FixSetting(gogc=100, gomemlimit_bytes="off"),
             precondition=f"About {say.mebibytes(2.2 * (live or now))} of memory for the container.",
             patches=removed,
             caveats=["Without GOMEMLIMIT a heap that grows is killed by the OOM killer instead of slowing down."],

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x0cingest.proto\x12\x15jitterscope.ingest.v1\"\x94\x04\n\x05\x42\x61tch\x12\x10\n\x08spool_id\x18\x01 \x01(\x0c\x12\x10\n\x08sequence\x18\x02 \x01(\x04\x12\x14\n\x0csealed_at_us\x18\x03 \x01(\x03\x12\x19\n\x11\x63ollector_version\x18\x04 \x01(\t\x12\x32\n\tresources\x18\x05 \x03(\x0b\x32\x1f.jitterscope.ingest.v1.Resource\x12\x32\n\x06\x62locks\x18\x06 \x03(\x0b\x32\".jitterscope.ingest.v1.SeriesBlock\x12?\n\rdistributions\x18\x07 \x03(\x0b\x32(.jitterscope.ingest.v1.DistributionBlock\x12*\n\x05\x66\x61\x63ts\x18\x08 \x03(\x0b\x32\x1b.jitterscope.ingest.v1.Fact\x12,\n\x06\x65vents\x18\t \x03(\x0b\x32\x1c.jitterscope.ingest.v1.Event\x12\x32\n\x07queries\x18\n \x03(\x0b\x32!.jitterscope.ingest.v1.QueryBlock\x12\x30\n\x08triggers\x18\x0b \x03(\x0b\x32\x1e.jitterscope.ingest.v1.Trigger\x12\x34\n\x07sources\x18\x0c \x03(\x0b\x32#.jitterscope.ingest.v1.SourceStatus\x12\x17\n\x0f\x64ropped_batches\x18\r \x01(\x04\"Z\n\x08Resource\x12\x31\n\x04kind\x18\x01 \x01(\x0e\x32#.jitterscope.ingest.v1.ResourceKind\x12\x0b\n\x03key\x18\x02 \x01(\t\x12\x0e\n\x06parent\x18\x03 \x01(\r\"\xa9\x01\n\x0bSeriesBlock\x12\x10\n\x08start_us\x18\x01 \x01(\x03\x12\x0f\n\x07step_us\x18\x02 \x01(\r\x12\x12\n\ntick_count\x18\x03 \x01(\r\x12\x31\n\x08\x65ncoding\x18\x04 \x01(\x0e\x32\x1f.jitterscope.ingest.v1.Encoding\x12\x10\n\x08resource\x18\x05 \x03(\r\x12\x0e\n\x06metric\x18\x06 \x03(\r\x12\x0e\n\x06values\x18\x07 \x01(\x0c\"\x9c\x01\n\x11\x44istributionBlock\x12\x10\n\x08start_us\x18\x01 \x01(\x03\x12\x0f\n\x07step_us\x18\x02 \x01(\r\x12\x12\n\ntick_count\x18\x03 \x01(\r\x12\x10\n\x08resource\x18\x04 \x01(\r\x12\x0e\n\x06metric\x18\x05 \x01(\r\x12\x0f\n\x07\x65ntries\x18\x06 \x03(\r\x12\x0e\n\x06\x62ucket\x18\x07 \x03(\r\x12\r\n\x05\x63ount\x18\x08 \x03(\r\"M\n\x04\x46\x61\x63t\x12\x10\n\x08resource\x18\x01 \x01(\r\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\r\n\x05value\x18\x03 \x01(\t\x12\x16\n\x0eobserved_at_us\x18\x04 \x01(\x03\"\xc3\x01\n\x05\x45vent\x12\x10\n\x08resource\x18\x01 \x01(\r\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x10\n\x08start_us\x18\x03 \x01(\x03\x12\x13\n\x0b\x64uration_us\x18\x04 \x01(\x04\x12@\n\nattributes\x18\x05 \x03(\x0b\x32,.jitterscope.ingest.v1.Event.AttributesEntry\x1a\x31\n\x0f\x41ttributesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x80\x02\n\nQueryBlock\x12\x0e\n\x06server\x18\x01 \x01(\r\x12\x10\n\x08\x63omplete\x18\x02 \x01(\x08\x12\x10\n\x08start_us\x18\x03 \x01(\x03\x12\x0e\n\x06\x65nd_us\x18\x04 \x01(\x03\x12\x11\n\toffset_us\x18\x05 \x03(\r\x12\x12\n\nlatency_us\x18\x06 \x03(\r\x12\x32\n\x06result\x18\x07 \x03(\x0e\x32\".jitterscope.ingest.v1.QueryResult\x12\x0c\n\x04name\x18\x08 \x03(\r\x12\x0e\n\x06\x63lient\x18\t \x03(\r\x12\r\n\x05names\x18\n \x03(\t\x12\x0f\n\x07\x63lients\x18\x0b \x03(\t\x12\x15\n\rqueue_wait_us\x18\x0c \x03(\r\":\n\x07Trigger\x12\x10\n\x08resource\x18\x01 \x01(\r\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\r\n\x05\x61t_us\x18\x03 \x01(\x03\"n\n\x0cSourceStatus\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x31\n\x05state\x18\x02 \x01(\x0e\x32\".jitterscope.ingest.v1.SourceState\x12\x0e\n\x06\x64\x65tail\x18\x03 \x01(\t\x12\r\n\x05needs\x18\x04 \x01(\t*\xcd\x01\n\x0cResourceKind\x12\x1d\n\x19RESOURCE_KIND_UNSPECIFIED\x10\x00\x12\x16\n\x12RESOURCE_KIND_NODE\x10\x01\x12\x18\n\x14RESOURCE_KIND_CGROUP\x10\x02\x12\x19\n\x15RESOURCE_KIND_PROCESS\x10\x03\x12\x1c\n\x18RESOURCE_KIND_DNS_SERVER\x10\x04\x12\x1a\n\x16RESOURCE_KIND_DNS_PATH\x10\x05\x12\x17\n\x13RESOURCE_KIND_PROBE\x10\x06*Z\n\x08\x45ncoding\x12\x18\n\x14\x45NCODING_UNSPECIFIED\x10\x00\x12\x10\n\x0c\x45NCODING_F64\x10\x01\x12\x10\n\x0c\x45NCODING_I32\x10\x02\x12\x10\n\x0c\x45NCODING_I16\x10\x03*\xa9\x01\n\x0bQueryResult\x12\x18\n\x14QUERY_RESULT_NOERROR\x10\x00\x12\x19\n\x15QUERY_RESULT_NXDOMAIN\x10\x01\x12\x19\n\x15QUERY_RESULT_SERVFAIL\x10\x02\x12\x18\n\x14QUERY_RESULT_REFUSED\x10\x03\x12\x18\n\x14QUERY_RESULT_TIMEOUT\x10\x04\x12\x16\n\x12QUERY_RESULT_OTHER\x10\x05*}\n\x0bSourceState\x12\x1c\n\x18SOURCE_STATE_UNSPECIFIED\x10\x00\x12\x17\n\x13SOURCE_STATE_ACTIVE\x10\x01\x12\x19\n\x15SOURCE_STATE_DEGRADED\x10\x02\x12\x1c\n\x18SOURCE_STATE_UNAVAILABLE\x10\x03\x42IZGgithub.com/jitterscope/jitterscope/collector/internal/ingestpb;ingestpbb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x0cingest.proto\x12\x15jitterscope.ingest.v1\"\xc6\x04\n\x05\x42\x61tch\x12\x10\n\x08spool_id\x18\x01 \x01(\x0c\x12\x10\n\x08sequence\x18\x02 \x01(\x04\x12\x14\n\x0csealed_at_us\x18\x03 \x01(\x03\x12\x19\n\x11\x63ollector_version\x18\x04 \x01(\t\x12\x32\n\tresources\x18\x05 \x03(\x0b\x32\x1f.jitterscope.ingest.v1.Resource\x12\x32\n\x06\x62locks\x18\x06 \x03(\x0b\x32\".jitterscope.ingest.v1.SeriesBlock\x12?\n\rdistributions\x18\x07 \x03(\x0b\x32(.jitterscope.ingest.v1.DistributionBlock\x12*\n\x05\x66\x61\x63ts\x18\x08 \x03(\x0b\x32\x1b.jitterscope.ingest.v1.Fact\x12,\n\x06\x65vents\x18\t \x03(\x0b\x32\x1c.jitterscope.ingest.v1.Event\x12\x32\n\x07queries\x18\n \x03(\x0b\x32!.jitterscope.ingest.v1.QueryBlock\x12\x30\n\x08triggers\x18\x0b \x03(\x0b\x32\x1e.jitterscope.ingest.v1.Trigger\x12\x34\n\x07sources\x18\x0c \x03(\x0b\x32#.jitterscope.ingest.v1.SourceStatus\x12\x17\n\x0f\x64ropped_batches\x18\r \x01(\x04\x12\x30\n\x08\x63\x61ptures\x18\x0e \x03(\x0b\x32\x1e.jitterscope.ingest.v1.Capture\"Z\n\x08Resource\x12\x31\n\x04kind\x18\x01 \x01(\x0e\x32#.jitterscope.ingest.v1.ResourceKind\x12\x0b\n\x03key\x18\x02 \x01(\t\x12\x0e\n\x06parent\x18\x03 \x01(\r\"\xa9\x01\n\x0bSeriesBlock\x12\x10\n\x08start_us\x18\x01 \x01(\x03\x12\x0f\n\x07step_us\x18\x02 \x01(\r\x12\x12\n\ntick_count\x18\x03 \x01(\r\x12\x31\n\x08\x65ncoding\x18\x04 \x01(\x0e\x32\x1f.jitterscope.ingest.v1.Encoding\x12\x10\n\x08resource\x18\x05 \x03(\r\x12\x0e\n\x06metric\x18\x06 \x03(\r\x12\x0e\n\x06values\x18\x07 \x01(\x0c\"\x9c\x01\n\x11\x44istributionBlock\x12\x10\n\x08start_us\x18\x01 \x01(\x03\x12\x0f\n\x07step_us\x18\x02 \x01(\r\x12\x12\n\ntick_count\x18\x03 \x01(\r\x12\x10\n\x08resource\x18\x04 \x01(\r\x12\x0e\n\x06metric\x18\x05 \x01(\r\x12\x0f\n\x07\x65ntries\x18\x06 \x03(\r\x12\x0e\n\x06\x62ucket\x18\x07 \x03(\r\x12\r\n\x05\x63ount\x18\x08 \x03(\r\"M\n\x04\x46\x61\x63t\x12\x10\n\x08resource\x18\x01 \x01(\r\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\r\n\x05value\x18\x03 \x01(\t\x12\x16\n\x0eobserved_at_us\x18\x04 \x01(\x03\"\xc3\x01\n\x05\x45vent\x12\x10\n\x08resource\x18\x01 \x01(\r\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x10\n\x08start_us\x18\x03 \x01(\x03\x12\x13\n\x0b\x64uration_us\x18\x04 \x01(\x04\x12@\n\nattributes\x18\x05 \x03(\x0b\x32,.jitterscope.ingest.v1.Event.AttributesEntry\x1a\x31\n\x0f\x41ttributesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x80\x02\n\nQueryBlock\x12\x0e\n\x06server\x18\x01 \x01(\r\x12\x10\n\x08\x63omplete\x18\x02 \x01(\x08\x12\x10\n\x08start_us\x18\x03 \x01(\x03\x12\x0e\n\x06\x65nd_us\x18\x04 \x01(\x03\x12\x11\n\toffset_us\x18\x05 \x03(\r\x12\x12\n\nlatency_us\x18\x06 \x03(\r\x12\x32\n\x06result\x18\x07 \x03(\x0e\x32\".jitterscope.ingest.v1.QueryResult\x12\x0c\n\x04name\x18\x08 \x03(\r\x12\x0e\n\x06\x63lient\x18\t \x03(\r\x12\r\n\x05names\x18\n \x03(\t\x12\x0f\n\x07\x63lients\x18\x0b \x03(\t\x12\x15\n\rqueue_wait_us\x18\x0c \x03(\r\"\xb6\x03\n\x07\x43\x61pture\x12\x10\n\x08resource\x18\x01 \x01(\r\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x10\n\x08start_us\x18\x03 \x01(\x03\x12\x0e\n\x06\x65nd_us\x18\x04 \x01(\x03\x12\x0f\n\x07rate_hz\x18\x05 \x01(\x01\x12\x0f\n\x07strings\x18\x06 \x03(\t\x12\x39\n\tprocesses\x18\x07 \x03(\x0b\x32&.jitterscope.ingest.v1.CapturedProcess\x12\x34\n\x06stacks\x18\x08 \x03(\x0b\x32$.jitterscope.ingest.v1.CapturedStack\x12\x11\n\toffset_us\x18\t \x03(\r\x12\r\n\x05stack\x18\n \x03(\r\x12\x0f\n\x07process\x18\x0b \x03(\r\x12\x0b\n\x03\x63pu\x18\x0c \x03(\r\x12\x15\n\rrow_offset_us\x18\r \x03(\r\x12\x13\n\x0brow_process\x18\x0e \x03(\r\x12\x13\n\x0brow_user_us\x18\x0f \x03(\r\x12\x15\n\rrow_system_us\x18\x10 \x03(\r\x12\x13\n\x0brow_threads\x18\x11 \x03(\r\x12\x11\n\trow_state\x18\x12 \x03(\r\x12\x14\n\x0clost_samples\x18\x13 \x01(\x04\"?\n\x0f\x43\x61pturedProcess\x12\x0b\n\x03pid\x18\x01 \x01(\r\x12\x0f\n\x07\x63ommand\x18\x02 \x01(\r\x12\x0e\n\x06\x63group\x18\x03 \x01(\t\"-\n\rCapturedStack\x12\x0e\n\x06kernel\x18\x01 \x03(\r\x12\x0c\n\x04user\x18\x02 \x03(\r\":\n\x07Trigger\x12\x10\n\x08resource\x18\x01 \x01(\r\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\r\n\x05\x61t_us\x18\x03 \x01(\x03\"n\n\x0cSourceStatus\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x31\n\x05state\x18\x02 \x01(\x0e\x32\".jitterscope.ingest.v1.SourceState\x12\x0e\n\x06\x64\x65tail\x18\x03 \x01(\t\x12\r\n\x05needs\x18\x04 \x01(\t*\xcd\x01\n\x0cResourceKind\x12\x1d\n\x19RESOURCE_KIND_UNSPECIFIED\x10\x00\x12\x16\n\x12RESOURCE_KIND_NODE\x10\x01\x12\x18\n\x14RESOURCE_KIND_CGROUP\x10\x02\x12\x19\n\x15RESOURCE_KIND_PROCESS\x10\x03\x12\x1c\n\x18RESOURCE_KIND_DNS_SERVER\x10\x04\x12\x1a\n\x16RESOURCE_KIND_DNS_PATH\x10\x05\x12\x17\n\x13RESOURCE_KIND_PROBE\x10\x06*Z\n\x08\x45ncoding\x12\x18\n\x14\x45NCODING_UNSPECIFIED\x10\x00\x12\x10\n\x0c\x45NCODING_F64\x10\x01\x12\x10\n\x0c\x45NCODING_I32\x10\x02\x12\x10\n\x0c\x45NCODING_I16\x10\x03*\xa9\x01\n\x0bQueryResult\x12\x18\n\x14QUERY_RESULT_NOERROR\x10\x00\x12\x19\n\x15QUERY_RESULT_NXDOMAIN\x10\x01\x12\x19\n\x15QUERY_RESULT_SERVFAIL\x10\x02\x12\x18\n\x14QUERY_RESULT_REFUSED\x10\x03\x12\x18\n\x14QUERY_RESULT_TIMEOUT\x10\x04\x12\x16\n\x12QUERY_RESULT_OTHER\x10\x05*}\n\x0bSourceState\x12\x1c\n\x18SOURCE_STATE_UNSPECIFIED\x10\x00\x12\x17\n\x13SOURCE_STATE_ACTIVE\x10\x01\x12\x19\n\x15SOURCE_STATE_DEGRADED\x10\x02\x12\x1c\n\x18SOURCE_STATE_UNAVAILABLE\x10\x03\x42IZGgithub.com/jitterscope/jitterscope/collector/internal/ingestpb;ingestpbb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,32 +34,38 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'ZGgithub.com/jitterscope/jitterscope/collector/internal/ingestpb;ingestpb'
   _globals['_EVENT_ATTRIBUTESENTRY']._loaded_options = None
   _globals['_EVENT_ATTRIBUTESENTRY']._serialized_options = b'8\001'
-  _globals['_RESOURCEKIND']._serialized_start=1706
-  _globals['_RESOURCEKIND']._serialized_end=1911
-  _globals['_ENCODING']._serialized_start=1913
-  _globals['_ENCODING']._serialized_end=2003
-  _globals['_QUERYRESULT']._serialized_start=2006
-  _globals['_QUERYRESULT']._serialized_end=2175
-  _globals['_SOURCESTATE']._serialized_start=2177
-  _globals['_SOURCESTATE']._serialized_end=2302
+  _globals['_RESOURCEKIND']._serialized_start=2309
+  _globals['_RESOURCEKIND']._serialized_end=2514
+  _globals['_ENCODING']._serialized_start=2516
+  _globals['_ENCODING']._serialized_end=2606
+  _globals['_QUERYRESULT']._serialized_start=2609
+  _globals['_QUERYRESULT']._serialized_end=2778
+  _globals['_SOURCESTATE']._serialized_start=2780
+  _globals['_SOURCESTATE']._serialized_end=2905
   _globals['_BATCH']._serialized_start=40
-  _globals['_BATCH']._serialized_end=572
-  _globals['_RESOURCE']._serialized_start=574
-  _globals['_RESOURCE']._serialized_end=664
-  _globals['_SERIESBLOCK']._serialized_start=667
-  _globals['_SERIESBLOCK']._serialized_end=836
-  _globals['_DISTRIBUTIONBLOCK']._serialized_start=839
-  _globals['_DISTRIBUTIONBLOCK']._serialized_end=995
-  _globals['_FACT']._serialized_start=997
-  _globals['_FACT']._serialized_end=1074
-  _globals['_EVENT']._serialized_start=1077
-  _globals['_EVENT']._serialized_end=1272
-  _globals['_EVENT_ATTRIBUTESENTRY']._serialized_start=1223
-  _globals['_EVENT_ATTRIBUTESENTRY']._serialized_end=1272
-  _globals['_QUERYBLOCK']._serialized_start=1275
-  _globals['_QUERYBLOCK']._serialized_end=1531
-  _globals['_TRIGGER']._serialized_start=1533
-  _globals['_TRIGGER']._serialized_end=1591
-  _globals['_SOURCESTATUS']._serialized_start=1593
-  _globals['_SOURCESTATUS']._serialized_end=1703
+  _globals['_BATCH']._serialized_end=622
+  _globals['_RESOURCE']._serialized_start=624
+  _globals['_RESOURCE']._serialized_end=714
+  _globals['_SERIESBLOCK']._serialized_start=717
+  _globals['_SERIESBLOCK']._serialized_end=886
+  _globals['_DISTRIBUTIONBLOCK']._serialized_start=889
+  _globals['_DISTRIBUTIONBLOCK']._serialized_end=1045
+  _globals['_FACT']._serialized_start=1047
+  _globals['_FACT']._serialized_end=1124
+  _globals['_EVENT']._serialized_start=1127
+  _globals['_EVENT']._serialized_end=1322
+  _globals['_EVENT_ATTRIBUTESENTRY']._serialized_start=1273
+  _globals['_EVENT_ATTRIBUTESENTRY']._serialized_end=1322
+  _globals['_QUERYBLOCK']._serialized_start=1325
+  _globals['_QUERYBLOCK']._serialized_end=1581
+  _globals['_CAPTURE']._serialized_start=1584
+  _globals['_CAPTURE']._serialized_end=2022
+  _globals['_CAPTUREDPROCESS']._serialized_start=2024
+  _globals['_CAPTUREDPROCESS']._serialized_end=2087
+  _globals['_CAPTUREDSTACK']._serialized_start=2089
+  _globals['_CAPTUREDSTACK']._serialized_end=2134
+  _globals['_TRIGGER']._serialized_start=2136
+  _globals['_TRIGGER']._serialized_end=2194
+  _globals['_SOURCESTATUS']._serialized_start=2196
+  _globals['_SOURCESTATUS']._serialized_end=2306
 # @@protoc_insertion_point(module_scope)

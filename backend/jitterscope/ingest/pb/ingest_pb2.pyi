@@ -62,7 +62,7 @@ SOURCE_STATE_DEGRADED: SourceState
 SOURCE_STATE_UNAVAILABLE: SourceState
 
 class Batch(_message.Message):
-    __slots__ = ("spool_id", "sequence", "sealed_at_us", "collector_version", "resources", "blocks", "distributions", "facts", "events", "queries", "triggers", "sources", "dropped_batches")
+    __slots__ = ("spool_id", "sequence", "sealed_at_us", "collector_version", "resources", "blocks", "distributions", "facts", "events", "queries", "triggers", "sources", "dropped_batches", "captures")
     SPOOL_ID_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     SEALED_AT_US_FIELD_NUMBER: _ClassVar[int]
@@ -76,6 +76,7 @@ class Batch(_message.Message):
     TRIGGERS_FIELD_NUMBER: _ClassVar[int]
     SOURCES_FIELD_NUMBER: _ClassVar[int]
     DROPPED_BATCHES_FIELD_NUMBER: _ClassVar[int]
+    CAPTURES_FIELD_NUMBER: _ClassVar[int]
     spool_id: bytes
     sequence: int
     sealed_at_us: int
@@ -89,7 +90,8 @@ class Batch(_message.Message):
     triggers: _containers.RepeatedCompositeFieldContainer[Trigger]
     sources: _containers.RepeatedCompositeFieldContainer[SourceStatus]
     dropped_batches: int
-    def __init__(self, spool_id: _Optional[bytes] = ..., sequence: _Optional[int] = ..., sealed_at_us: _Optional[int] = ..., collector_version: _Optional[str] = ..., resources: _Optional[_Iterable[_Union[Resource, _Mapping]]] = ..., blocks: _Optional[_Iterable[_Union[SeriesBlock, _Mapping]]] = ..., distributions: _Optional[_Iterable[_Union[DistributionBlock, _Mapping]]] = ..., facts: _Optional[_Iterable[_Union[Fact, _Mapping]]] = ..., events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., queries: _Optional[_Iterable[_Union[QueryBlock, _Mapping]]] = ..., triggers: _Optional[_Iterable[_Union[Trigger, _Mapping]]] = ..., sources: _Optional[_Iterable[_Union[SourceStatus, _Mapping]]] = ..., dropped_batches: _Optional[int] = ...) -> None: ...
+    captures: _containers.RepeatedCompositeFieldContainer[Capture]
+    def __init__(self, spool_id: _Optional[bytes] = ..., sequence: _Optional[int] = ..., sealed_at_us: _Optional[int] = ..., collector_version: _Optional[str] = ..., resources: _Optional[_Iterable[_Union[Resource, _Mapping]]] = ..., blocks: _Optional[_Iterable[_Union[SeriesBlock, _Mapping]]] = ..., distributions: _Optional[_Iterable[_Union[DistributionBlock, _Mapping]]] = ..., facts: _Optional[_Iterable[_Union[Fact, _Mapping]]] = ..., events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., queries: _Optional[_Iterable[_Union[QueryBlock, _Mapping]]] = ..., triggers: _Optional[_Iterable[_Union[Trigger, _Mapping]]] = ..., sources: _Optional[_Iterable[_Union[SourceStatus, _Mapping]]] = ..., dropped_batches: _Optional[int] = ..., captures: _Optional[_Iterable[_Union[Capture, _Mapping]]] = ...) -> None: ...
 
 class Resource(_message.Message):
     __slots__ = ("kind", "key", "parent")
@@ -199,6 +201,66 @@ class QueryBlock(_message.Message):
     clients: _containers.RepeatedScalarFieldContainer[str]
     queue_wait_us: _containers.RepeatedScalarFieldContainer[int]
     def __init__(self, server: _Optional[int] = ..., complete: _Optional[bool] = ..., start_us: _Optional[int] = ..., end_us: _Optional[int] = ..., offset_us: _Optional[_Iterable[int]] = ..., latency_us: _Optional[_Iterable[int]] = ..., result: _Optional[_Iterable[_Union[QueryResult, str]]] = ..., name: _Optional[_Iterable[int]] = ..., client: _Optional[_Iterable[int]] = ..., names: _Optional[_Iterable[str]] = ..., clients: _Optional[_Iterable[str]] = ..., queue_wait_us: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class Capture(_message.Message):
+    __slots__ = ("resource", "reason", "start_us", "end_us", "rate_hz", "strings", "processes", "stacks", "offset_us", "stack", "process", "cpu", "row_offset_us", "row_process", "row_user_us", "row_system_us", "row_threads", "row_state", "lost_samples")
+    RESOURCE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    START_US_FIELD_NUMBER: _ClassVar[int]
+    END_US_FIELD_NUMBER: _ClassVar[int]
+    RATE_HZ_FIELD_NUMBER: _ClassVar[int]
+    STRINGS_FIELD_NUMBER: _ClassVar[int]
+    PROCESSES_FIELD_NUMBER: _ClassVar[int]
+    STACKS_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_US_FIELD_NUMBER: _ClassVar[int]
+    STACK_FIELD_NUMBER: _ClassVar[int]
+    PROCESS_FIELD_NUMBER: _ClassVar[int]
+    CPU_FIELD_NUMBER: _ClassVar[int]
+    ROW_OFFSET_US_FIELD_NUMBER: _ClassVar[int]
+    ROW_PROCESS_FIELD_NUMBER: _ClassVar[int]
+    ROW_USER_US_FIELD_NUMBER: _ClassVar[int]
+    ROW_SYSTEM_US_FIELD_NUMBER: _ClassVar[int]
+    ROW_THREADS_FIELD_NUMBER: _ClassVar[int]
+    ROW_STATE_FIELD_NUMBER: _ClassVar[int]
+    LOST_SAMPLES_FIELD_NUMBER: _ClassVar[int]
+    resource: int
+    reason: str
+    start_us: int
+    end_us: int
+    rate_hz: float
+    strings: _containers.RepeatedScalarFieldContainer[str]
+    processes: _containers.RepeatedCompositeFieldContainer[CapturedProcess]
+    stacks: _containers.RepeatedCompositeFieldContainer[CapturedStack]
+    offset_us: _containers.RepeatedScalarFieldContainer[int]
+    stack: _containers.RepeatedScalarFieldContainer[int]
+    process: _containers.RepeatedScalarFieldContainer[int]
+    cpu: _containers.RepeatedScalarFieldContainer[int]
+    row_offset_us: _containers.RepeatedScalarFieldContainer[int]
+    row_process: _containers.RepeatedScalarFieldContainer[int]
+    row_user_us: _containers.RepeatedScalarFieldContainer[int]
+    row_system_us: _containers.RepeatedScalarFieldContainer[int]
+    row_threads: _containers.RepeatedScalarFieldContainer[int]
+    row_state: _containers.RepeatedScalarFieldContainer[int]
+    lost_samples: int
+    def __init__(self, resource: _Optional[int] = ..., reason: _Optional[str] = ..., start_us: _Optional[int] = ..., end_us: _Optional[int] = ..., rate_hz: _Optional[float] = ..., strings: _Optional[_Iterable[str]] = ..., processes: _Optional[_Iterable[_Union[CapturedProcess, _Mapping]]] = ..., stacks: _Optional[_Iterable[_Union[CapturedStack, _Mapping]]] = ..., offset_us: _Optional[_Iterable[int]] = ..., stack: _Optional[_Iterable[int]] = ..., process: _Optional[_Iterable[int]] = ..., cpu: _Optional[_Iterable[int]] = ..., row_offset_us: _Optional[_Iterable[int]] = ..., row_process: _Optional[_Iterable[int]] = ..., row_user_us: _Optional[_Iterable[int]] = ..., row_system_us: _Optional[_Iterable[int]] = ..., row_threads: _Optional[_Iterable[int]] = ..., row_state: _Optional[_Iterable[int]] = ..., lost_samples: _Optional[int] = ...) -> None: ...
+
+class CapturedProcess(_message.Message):
+    __slots__ = ("pid", "command", "cgroup")
+    PID_FIELD_NUMBER: _ClassVar[int]
+    COMMAND_FIELD_NUMBER: _ClassVar[int]
+    CGROUP_FIELD_NUMBER: _ClassVar[int]
+    pid: int
+    command: int
+    cgroup: str
+    def __init__(self, pid: _Optional[int] = ..., command: _Optional[int] = ..., cgroup: _Optional[str] = ...) -> None: ...
+
+class CapturedStack(_message.Message):
+    __slots__ = ("kernel", "user")
+    KERNEL_FIELD_NUMBER: _ClassVar[int]
+    USER_FIELD_NUMBER: _ClassVar[int]
+    kernel: _containers.RepeatedScalarFieldContainer[int]
+    user: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, kernel: _Optional[_Iterable[int]] = ..., user: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Trigger(_message.Message):
     __slots__ = ("resource", "reason", "at_us")

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from pydantic import ValidationError
 
-from jitterscope.labs.console import fail, progress
-from jitterscope.labs.errors import LabError
-from jitterscope.labs.hosting import own_product
+from jitterscope.labs.commanding import Json, Token, Url, complaints, given_of, host, show
+from jitterscope.labs.console import Say, fail, progress
 from jitterscope.labs.product import Product
-from jitterscope.labs.report import table
 from jitterscope.labs.variants import Variant, parameters_of
 from jitterscope.labs.watched import watch
+from jitterscope.labs.whatif import report as whatif_report
+from jitterscope.labs.whatif.sets import ParameterSet, chosen
 
 NAME = "coredns-gc"
 
@@ -37,32 +37,61 @@ def command(
     every_ms: Annotated[float | None, typer.Option(help="From one request burst to the next")] = None,
     burn_ms: Annotated[float | None, typer.Option(help="CPU time of the neighbour in the cgroup, each time")] = None,
     burn_every_ms: Annotated[float | None, typer.Option(help="From one turn of the neighbour to the next")] = None,
-    url: Annotated[str | None, typer.Option(help="A running product; without it, one is started")] = None,
-    token: Annotated[str | None, typer.Option(envvar="JITTERSCOPE_TOKEN", help="API token for --url")] = None,
-    record_to: Annotated[Path | None, typer.Option(help="Keep the product's data of the run in this file")] = None,
-    json_: Annotated[bool, typer.Option("--json", help="Last line of stdout: one JSON object")] = False,
+    url: Url = None,
+    token: Token = None,
+    record_to: Annotated[
+        Path | None, typer.Option(help="Keep the product's data of the run in this file (--whatif: folder)")
+    ] = None,
+    whatif: Annotated[bool, typer.Option("--whatif", help="Predict every fix from the fault, then try it")] = False,
+    sets: Annotated[
+        str | None, typer.Option(help="--whatif: a JSON file of parameter sets, or `default`, as without parameters")
+    ] = None,
+    kept: Annotated[
+        Path | None, typer.Option(help="--whatif: judge the runs in this --record-to folder again; run nothing")
+    ] = None,
+    json_: Json = False,
 ) -> None:
     """A CoreDNS that its garbage collector, or something else, runs out of CPU quota (docs/labs.md)."""
-    given = {name: value for name, value in locals().items() if name not in _NOT_PARAMETERS and value is not None}
-    if url is not None and token is None:
-        fail("--url needs --token or JITTERSCOPE_TOKEN: an API token that may read.")
+    given = given_of(locals(), _NOT_PARAMETERS)
+    if whatif and variant is not Variant.FAULT:
+        fail("--whatif starts from the fault and tries every fix: leave out --variant.")
+    if not whatif and (sets is not None or kept is not None):
+        fail("--sets and --kept are for --whatif.")
     say = progress()
-    try:
+    with complaints(url, token):
+        if whatif:
+            _whatif(lambda: host(url, token, say), kept or chosen(sets, given), record_to, say, json_)
+            return
         parameters = parameters_of(variant, given)
-        host = own_product(say) if url is None else nullcontext(Product(url, token or ""))
-        with host as product:
+        with host(url, token, say) as product:
             report = watch(product, variant, parameters, record_to, say)
-    except ValidationError as error:
-        fail("; ".join(f"{_option(one['loc'])}: {one['msg']}" for one in error.errors()))
-    except LabError as error:
-        fail(str(error))
-    typer.echo(table(report), err=json_)
+        show(report, "the first throttled query", json_)
+
+
+_NOT_PARAMETERS = {"variant", "url", "token", "record_to", "json_", "whatif", "sets", "kept"}
+
+
+def _whatif(
+    host: Callable[[], AbstractContextManager[Product]],
+    source: Path | list[ParameterSet],
+    record_to: Path | None,
+    say: Say,
+    json_: bool,
+) -> None:
+    # Only here: the models take longer to import than other labs take to start.
+    from jitterscope.labs.whatif.kept import judge_again
+    from jitterscope.labs.whatif.run import run
+
+    def show(one: whatif_report.SetReport) -> None:
+        typer.echo(whatif_report.table(one), err=json_)
+
+    if isinstance(source, Path):
+        report = judge_again(source)
+        for one in report.sets:
+            show(one)
+    else:
+        with host() as product:
+            report = run(product, source, record_to, say, show)
+    typer.echo(whatif_report.summary(report), err=json_)
     if json_:
-        print(report.model_dump_json(exclude={"incident_urls"}))
-
-
-_NOT_PARAMETERS = {"variant", "url", "token", "record_to", "json_"}
-
-
-def _option(place: tuple[Any, ...]) -> str:
-    return "--" + "-".join(str(part) for part in place).replace("_", "-")
+        print(report.model_dump_json())

@@ -9,7 +9,7 @@ import numpy as np
 from google.protobuf import json_format
 
 from jitterscope.ingest.pb import ingest_pb2 as pb
-from jitterscope.labs.coredns_gc import Say
+from jitterscope.labs.console import Say
 from jitterscope.labs.errors import LabError
 from jitterscope.labs.vm import machine
 from jitterscope.series.catalogue import METRICS

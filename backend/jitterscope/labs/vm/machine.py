@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from jitterscope.labs import processes
+from jitterscope.labs import packages, processes
 from jitterscope.labs.errors import LabError
 
 KERNEL_PACKAGE = "linux-image-cloud-amd64"
@@ -46,9 +46,8 @@ def kernel() -> Path:
     given = os.environ.get("JITTERSCOPE_VM_KERNEL")
     if given:
         return Path(given)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jitterscope" / "kernels"
     package = _kernel_package()
-    image = cache / package.removeprefix("linux-image-")
+    image = packages.cache("kernels") / package.removeprefix("linux-image-")
     if not image.exists():
         _download(package, image)
     return image
@@ -58,31 +57,22 @@ def _kernel_package() -> str:
     """What Debian's meta package stands for now. A fresh system has no package lists yet: root fetches them."""
     for attempt in range(2):
         try:
-            listed = _run(["apt-cache", "depends", KERNEL_PACKAGE])
+            listed = packages.run(["apt-cache", "depends", KERNEL_PACKAGE])
         except LabError:
             listed = ""
         match = re.search(r"Depends: (linux-image-\S+)", listed)
         if match is not None:
             return match[1]
         if attempt == 0 and os.geteuid() == 0:
-            _run(["apt-get", "update", "-q"])
+            packages.run(["apt-get", "update", "-q"])
     raise LabError(f"apt knows no {KERNEL_PACKAGE}: run `apt-get update`, or point JITTERSCOPE_VM_KERNEL to a kernel.")
 
 
 def _download(package: str, image: Path) -> None:
     folder = image.with_name(f"{image.name}.{os.getpid()}")
-    folder.mkdir(parents=True)
     try:
-        try:
-            _run(["apt-get", "download", "-q", package], folder)
-        except LabError:
-            if os.geteuid() != 0:
-                raise
-            _run(["apt-get", "update", "-q"])  # the lists may name a file that was replaced since
-            _run(["apt-get", "download", "-q", package], folder)
-        archive = next(folder.glob("*.deb"))
-        _run(["dpkg-deb", "-x", str(archive), "unpacked"], folder)
-        next((folder / "unpacked" / "boot").glob("vmlinuz-*")).replace(image)
+        packages.unpack([package], folder)
+        next((folder / "boot").glob("vmlinuz-*")).replace(image)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -136,12 +126,3 @@ def boot(folder: Path, image: Path, *, cpus: int = 2, memory_mib: int = 1024, pa
 
 def _tail(path: Path) -> str:
     return path.read_text(errors="replace")[-3000:] if path.exists() else "(it printed nothing)"
-
-
-def _run(command: list[str], folder: Path | None = None) -> str:
-    """Its standard output. Raises LabError with what it complained about."""
-    try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise LabError(f"`{' '.join(command)}` failed: {getattr(error, 'stderr', None) or error}") from error
-    return done.stdout

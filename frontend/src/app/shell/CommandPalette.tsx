@@ -45,7 +45,7 @@ function Content({ onDone }: { onDone: () => void }): ReactElement {
               onSelect={run(() => navigate({ to: "/incidents/$incidentId", params: { incidentId: incident.id } }))}
             >
               <span>{incident.title}</span>
-              <small>{incident.state.replace("_", " ")}</small>
+              <small>{incident.state.replaceAll("_", " ")}</small>
             </Command.Item>
           ))}
         </Command.Group>
@@ -53,8 +53,12 @@ function Content({ onDone }: { onDone: () => void }): ReactElement {
         <Command.Group heading="Go to">
           <Command.Item onSelect={run(() => navigate({ to: "/incidents" }))}>Incidents</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/risks" }))}>Risks</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/calibration" }))}>Calibration: predictions beside outcomes</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/dns" }))}>DNS: path, names, clients</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/startup" }))}>Pod start: the 5 s objective, phase by phase</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/resources" }))}>Explore resources</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/causes" }))}>Causes</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/evidence" }))}>Evidence files: captures, logs, load tests</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/collectors" }))}>Collectors</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/collectors", search: { add: true } }))}>Add a collector</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/settings/$section", params: { section: "channels" } }))}>Settings: notification channels</Command.Item>

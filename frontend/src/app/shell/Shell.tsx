@@ -13,8 +13,12 @@ import { useShellKeys } from "./useShellKeys";
 const PAGES = [
   { to: "/incidents", label: "Incidents" },
   { to: "/risks", label: "Risks" },
+  { to: "/dns", label: "DNS" },
+  { to: "/startup", label: "Pod start" },
   { to: "/resources", label: "Explore" },
   { to: "/causes", label: "Causes" },
+  { to: "/calibration", label: "Calibration" },
+  { to: "/evidence", label: "Evidence files" },
   { to: "/collectors", label: "Collectors" },
 ] as const;
 

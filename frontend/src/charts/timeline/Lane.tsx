@@ -93,7 +93,8 @@ export const Lane = memo(function Lane({ widthPx, heightPx, gutterPx, view, y, t
             ticks: { show: false },
             gap: 8,
             splits: () => ySplits(),
-            values: (_self, splits) => splits.map((value) => yLabel(value)),
+            // uPlot leaves out labels of a log axis that would stand too close: they arrive as null.
+            values: (_self, splits: (number | null)[]) => splits.map((value) => (value === null ? "" : yLabel(value))),
           },
         ],
         hooks: { draw: [(self) => onDraw(self)] },

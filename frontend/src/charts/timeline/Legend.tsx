@@ -2,26 +2,45 @@ import type { ReactElement } from "react";
 
 import { microseconds } from "@/lib/format";
 
+import { hasSeries } from "./connections";
 import type { TimelineModel } from "./model";
 import styles from "./Timeline.module.css";
 
+const CONNECTION_MARKS = [
+  { series: "connections", mark: "markArea", text: "TCP connections" },
+  { series: "children", mark: "markChildren", text: "children" },
+  { series: "backlog", mark: "markBacklog", text: "not accepted" },
+  { series: "dropped", mark: "markDropped", text: "dropped" },
+  { series: "upstream", mark: "markUpstream", text: "connections to upstreams" },
+] as const;
+
 /** What the marks mean: each by shape as well as by colour. */
 export function Legend({ model, hasDns, hasGc }: { model: TimelineModel; hasDns: boolean; hasGc: boolean }): ReactElement {
+  // A node has no limit, and cannot be throttled.
+  const unlimited = model.limits.length === 0 && model.throttled.length === 0;
   const rates = hasDns && model.answers.complete.length === 0;
   return (
     <ul className={styles["legend"]} aria-label="Legend">
-      <li>
-        <i className={styles["markBar"]} /> below the limit
-      </li>
-      <li>
-        <i className={styles["markOver"]} /> over the limit
-      </li>
-      <li>
-        <i className={styles["markLimit"]} /> limit
-      </li>
-      <li>
-        <i className={styles["markThrottled"]} /> throttled
-      </li>
+      {unlimited ? (
+        <li>
+          <i className={styles["markBar"]} /> CPU in use
+        </li>
+      ) : (
+        <>
+          <li>
+            <i className={styles["markBar"]} /> below the limit
+          </li>
+          <li>
+            <i className={styles["markOver"]} /> over the limit
+          </li>
+          <li>
+            <i className={styles["markLimit"]} /> limit
+          </li>
+          <li>
+            <i className={styles["markThrottled"]} /> throttled
+          </li>
+        </>
+      )}
       {hasGc && (
         <li>
           <i className={styles["markGc"]} /> GC cycle
@@ -36,6 +55,16 @@ export function Legend({ model, hasDns, hasGc }: { model: TimelineModel; hasDns:
             <i className={styles["markSlow"]} /> over {microseconds(model.slowThresholdUs)}
           </li>
         </>
+      )}
+      {CONNECTION_MARKS.filter(({ series }) => hasSeries(model.connections, series)).map(({ series, mark, text }) => (
+        <li key={series}>
+          <i className={styles[mark]} /> {text}
+        </li>
+      ))}
+      {model.errors.length > 0 && (
+        <li>
+          <i className={styles["markError"]}>×</i> error line
+        </li>
       )}
       {rates && (
         <li>

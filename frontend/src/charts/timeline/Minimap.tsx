@@ -2,10 +2,13 @@ import { useEffect, useRef, type KeyboardEvent, type PointerEvent, type ReactEle
 
 import { around, span, type TimeView } from "@/lib/timeView";
 
+import { connectionTop } from "./connections";
+import { colorOf } from "./dataLane";
+import { laneTop } from "./lanes";
 import { limitAt, type TimelineModel } from "./model";
 import type { Palette } from "./palette";
 import { cpuTop } from "./scales";
-import styles from "./Timeline.module.css";
+import styles from "./Minimap.module.css";
 
 export interface MinimapProps {
   model: TimelineModel;
@@ -14,12 +17,13 @@ export interface MinimapProps {
   onView: (view: TimeView) => void;
   widthPx: number;
   palette: Palette;
+  lead: "cpu" | "connections" | "lanes";
 }
 
 const HEIGHT = 34;
 
 /** The whole recording in one strip, with the visible part framed. Drag or press to move there. */
-export function Minimap({ model, extent, view, onView, widthPx, palette }: MinimapProps): ReactElement {
+export function Minimap({ model, extent, view, onView, widthPx, palette, lead }: MinimapProps): ReactElement {
   const canvas = useRef<HTMLCanvasElement>(null);
 
   useEffect(() => {
@@ -28,8 +32,11 @@ export function Minimap({ model, extent, view, onView, widthPx, palette }: Minim
     const dpr = window.devicePixelRatio;
     canvas.current.width = Math.round(widthPx * dpr);
     canvas.current.height = Math.round(HEIGHT * dpr);
-    paint(ctx, model, extent, palette);
-  }, [model, extent, widthPx, palette]);
+    ctx.clearRect(0, 0, ctx.canvas.width, ctx.canvas.height);
+    if (lead === "lanes") paintLane(ctx, model, extent, palette);
+    else if (lead === "connections") paintConnections(ctx, model, extent, palette);
+    else paint(ctx, model, extent, palette);
+  }, [model, extent, widthPx, palette, lead]);
 
   const share = (us: number): number => ((us - extent.fromUs) / span(extent)) * 100;
   const seek = (event: PointerEvent<HTMLDivElement>): void => {
@@ -70,7 +77,6 @@ function paint(ctx: CanvasRenderingContext2D, model: TimelineModel, extent: Time
   const perUs = width / span(extent);
   const top = cpuTop(model);
   const barWidth = Math.max(1, model.cpu.stepUs * perUs);
-  ctx.clearRect(0, 0, width, height);
   for (const throttled of model.throttled) {
     ctx.fillStyle = palette.hotSoft;
     ctx.fillRect((throttled.fromUs - extent.fromUs) * perUs, 0, Math.max(1, (throttled.toUs - throttled.fromUs) * perUs), height);
@@ -86,6 +92,52 @@ function paint(ctx: CanvasRenderingContext2D, model: TimelineModel, extent: Time
       const bar = (value / top) * height;
       ctx.fillRect((at - extent.fromUs) * perUs, height - bar, barWidth, bar);
     }
+  }
+  ctx.globalAlpha = 1;
+}
+
+/** The first lane: what the cause is told by. */
+function paintLane(ctx: CanvasRenderingContext2D, model: TimelineModel, extent: TimeView, palette: Palette): void {
+  const lane = model.lanes[0];
+  if (lane === undefined) return;
+  const { width, height } = ctx.canvas;
+  const perUs = width / span(extent);
+  const top = laneTop(lane);
+  for (const line of lane.lines) {
+    ctx.fillStyle = colorOf(line, palette);
+    ctx.globalAlpha = line.hot ? 0.9 : 0.35;
+    line.values.forEach((value, i) => {
+      if (!(value > 0)) return;
+      const y = height * (1 - Math.min(1, value / top));
+      const x = ((lane.tUs[i] as number) - extent.fromUs) * perUs;
+      ctx.fillRect(x, y, Math.max(1, lane.stepUs * perUs), line.style === "line" ? 2 : height - y);
+    });
+  }
+  ctx.globalAlpha = 1;
+}
+
+function paintConnections(ctx: CanvasRenderingContext2D, model: TimelineModel, extent: TimeView, palette: Palette): void {
+  const { connections: ticks } = model;
+  if (ticks === null) return;
+  const { width, height } = ctx.canvas;
+  const perUs = width / span(extent);
+  const top = connectionTop(model);
+  const barWidth = Math.max(1, ticks.stepUs * perUs);
+  const bars: readonly (readonly [Float64Array, string, number])[] = [
+    [ticks.connections, palette.cool, 0.3],
+    [ticks.children, palette.cool, 0.7],
+    [ticks.upstream, palette.cool, 0.3],
+    [ticks.backlog, palette.hot, 1],
+  ];
+  for (const [values, color, alpha] of bars) {
+    ctx.fillStyle = color;
+    ctx.globalAlpha = alpha;
+    values.forEach((value, i) => {
+      if (!(value > 0)) return;
+      const below = values === ticks.backlog ? (ticks.children[i] as number) || 0 : 0;
+      const bar = (value / top) * height;
+      ctx.fillRect(((ticks.tUs[i] as number) - extent.fromUs) * perUs, height - bar - (below / top) * height, barWidth, bar);
+    });
   }
   ctx.globalAlpha = 1;
 }

@@ -2,7 +2,10 @@ import type { ReactElement } from "react";
 
 import { count, cpus, microseconds, percent } from "@/lib/format";
 import { clock, duration } from "@/lib/time";
+import type { TimeView } from "@/lib/timeView";
 
+import { connectionStats } from "./connections";
+import { laneValue, overlappingMarks, valueAt } from "./lanes";
 import { limitAt, type TimelineModel } from "./model";
 import styles from "./Timeline.module.css";
 import { medianLatencyUs, slowestAnswer, spanStats, tickAt } from "./stats";
@@ -44,6 +47,8 @@ export function Readout({ model, us }: { model: TimelineModel; us: number }): Re
           </dd>
         </div>
       )}
+      <Lanes model={model} tick={tick} us={us} />
+      <Connections model={model} tick={tick} />
       {slowest !== null && (
         <>
           <div>
@@ -70,5 +75,61 @@ export function Readout({ model, us }: { model: TimelineModel; us: number }): Re
         </>
       )}
     </dl>
+  );
+}
+
+/** What happened in the tick, and the figures of its lanes. */
+function Lanes({ model, tick, us }: { model: TimelineModel; tick: TimeView; us: number }): ReactElement {
+  return (
+    <>
+      {overlappingMarks(model, tick).map((mark, index) => (
+        // Two events can be the same in everything.
+        <div key={`${mark.fromUs} ${index}`} data-tone={mark.kind === "memory.oom_kill" ? "hot" : undefined}>
+          <dt>{mark.toUs > mark.fromUs ? duration(mark.toUs - mark.fromUs) : "Then"}</dt>
+          <dd>{mark.label}</dd>
+        </div>
+      ))}
+      {model.lanes.flatMap((lane) =>
+        lane.lines.map((line) => {
+          const value = valueAt(lane, line, us);
+          return (
+            value !== null && (
+              <div key={`${lane.id} ${line.name}`}>
+                <dt>{line.name}</dt>
+                <dd>{laneValue(value, lane.unit)}</dd>
+              </div>
+            )
+          );
+        }),
+      )}
+    </>
+  );
+}
+
+/** What is measured of connections; nothing where nothing is. */
+function Connections({ model, tick }: { model: TimelineModel; tick: TimeView }): ReactElement {
+  const stats = connectionStats(model, tick);
+  const full = stats.limit !== null && stats.children !== null && stats.children >= stats.limit;
+  const rows: readonly (readonly [string, string, boolean])[] = [
+    ...(stats.children === null ? [] : [["Children", `${count(stats.children)}${stats.limit === null ? "" : full ? `, the limit is ${count(stats.limit)}` : ` of ${count(stats.limit)}`}`, false] as const]),
+    ...(stats.connections === null || stats.connections === 0
+      ? []
+      : [["Connections", `${count(stats.connections)}${stats.idle === null || stats.idle === 0 ? "" : `, ${count(stats.idle)} idle over 1 s`}`, false] as const]),
+    ...(stats.backlog === null || stats.backlog === 0 ? [] : [["Not accepted", count(stats.backlog), true] as const]),
+    ...(stats.dropped === null || stats.dropped === 0 ? [] : [["Dropped", count(stats.dropped), true] as const]),
+    ...(stats.upstream === null || stats.upstream === 0
+      ? []
+      : [["To upstreams", `${count(stats.upstream)}${stats.upstreamIdle === null || stats.upstreamIdle === 0 ? "" : `, ${count(stats.upstreamIdle)} idle over 1 s`}`, false] as const]),
+    ...(stats.errorLines === 0 ? [] : [["Error lines", count(stats.errorLines), true] as const]),
+  ];
+  return (
+    <>
+      {rows.map(([name, value, hot]) => (
+        <div key={name} data-tone={hot ? "hot" : undefined}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </>
   );
 }

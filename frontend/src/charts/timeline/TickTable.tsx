@@ -5,6 +5,8 @@ import { clock, duration } from "@/lib/time";
 import type { TimeView } from "@/lib/timeView";
 import { Table, tableStyles } from "@/ui/Table";
 
+import { connectionStats, hasConnections } from "./connections";
+import { laneValue, overlappingMarks, valueAt } from "./lanes";
 import { limitAt, type TimelineModel } from "./model";
 import { indexRange, overlapping, spanStats } from "./stats";
 import styles from "./TickTable.module.css";
@@ -24,6 +26,7 @@ export function TickTable({ model, view }: { model: TimelineModel; view: TimeVie
 
 function Rows({ model, view }: { model: TimelineModel; view: TimeView }): ReactElement {
   const { ticks, left } = useMemo(() => pick(model, view), [model, view]);
+  const connections = hasConnections(model);
   return (
     <>
       {left > 0 && <p className={styles["note"]}>{count(left)} quiet ticks are left out; zoom in to list every tick.</p>}
@@ -35,6 +38,21 @@ function Rows({ model, view }: { model: TimelineModel; view: TimeView }): ReactE
             <th scope="col" className={tableStyles["number"]}>Limit</th>
             <th scope="col" className={tableStyles["number"]}>Throttled</th>
             <th scope="col" className={tableStyles["number"]}>In GC</th>
+            {connections && (
+              <>
+                <th scope="col" className={tableStyles["number"]}>Connections</th>
+                <th scope="col" className={tableStyles["number"]}>Children</th>
+                <th scope="col" className={tableStyles["number"]}>Not accepted</th>
+              </>
+            )}
+            {model.lanes.flatMap((lane) =>
+              lane.lines.map((line) => (
+                <th key={`${lane.id} ${line.name}`} scope="col" className={tableStyles["number"]}>
+                  {line.name}
+                </th>
+              )),
+            )}
+            {model.marks.length > 0 && <th scope="col">Events</th>}
             <th scope="col" className={tableStyles["number"]}>Answers</th>
             <th scope="col" className={tableStyles["number"]}>Slow</th>
             <th scope="col" className={tableStyles["number"]}>Slowest</th>
@@ -43,6 +61,7 @@ function Rows({ model, view }: { model: TimelineModel; view: TimeView }): ReactE
         <tbody>
           {ticks.map((tick) => {
             const stats = spanStats(model, tick);
+            const network = connectionStats(model, tick);
             const limit = limitAt(model.limits, tick.fromUs);
             return (
               <tr key={tick.fromUs}>
@@ -51,6 +70,21 @@ function Rows({ model, view }: { model: TimelineModel; view: TimeView }): ReactE
                 <td className={tableStyles["number"]}>{limit === null ? "none" : cpus(limit)}</td>
                 <td className={tableStyles["number"]}>{stats.throttledUs > 0 ? duration(stats.throttledUs) : overlapping(model.throttled, tick).length > 0 ? "yes" : MISSING}</td>
                 <td className={tableStyles["number"]}>{stats.gcUs > 0 ? duration(stats.gcUs) : MISSING}</td>
+                {connections && (
+                  <>
+                    <td className={tableStyles["number"]}>{count(network.connections)}</td>
+                    <td className={tableStyles["number"]}>{count(network.children)}</td>
+                    <td className={tableStyles["number"]}>{count(network.backlog)}</td>
+                  </>
+                )}
+                {model.lanes.flatMap((lane) =>
+                  lane.lines.map((line) => (
+                    <td key={`${lane.id} ${line.name}`} className={tableStyles["number"]}>
+                      {laneValue(valueAt(lane, line, tick.fromUs), lane.unit)}
+                    </td>
+                  )),
+                )}
+                {model.marks.length > 0 && <td>{overlappingMarks(model, tick).map((mark) => mark.label).join(", ") || MISSING}</td>}
                 <td className={tableStyles["number"]}>{count(stats.answers)}</td>
                 <td className={tableStyles["number"]}>{count(stats.slow)}</td>
                 <td className={tableStyles["number"]}>{microseconds(stats.maxUs)}</td>
@@ -69,7 +103,7 @@ function pick(model: TimelineModel, view: TimeView): { ticks: TimeView[]; left: 
   if (all.length <= MOST_ROWS) return { ticks: all, left: 0 };
   const notable = all.filter((tick) => {
     const stats = spanStats(model, tick);
-    return stats.slow > 0 || stats.ticksOverLimit > 0 || stats.throttledPeriods > 0 || stats.missingTicks > 0;
+    return stats.slow > 0 || stats.ticksOverLimit > 0 || stats.throttledPeriods > 0 || stats.missingTicks > 0 || (connectionStats(model, tick).backlog ?? 0) > 0 || overlappingMarks(model, tick).length > 0;
   });
   const ticks = notable.slice(0, MOST_ROWS);
   return { ticks, left: all.length - ticks.length };

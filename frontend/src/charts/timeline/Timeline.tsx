@@ -1,8 +1,11 @@
 import { useCallback, useDeferredValue, useId, useMemo, useRef, useState, type KeyboardEvent, type ReactElement } from "react";
 
-import { microseconds, significant } from "@/lib/format";
+import { count, microseconds, significant } from "@/lib/format";
 import { span, type TimeView } from "@/lib/timeView";
 
+import { DataLanes } from "./DataLanes";
+import { drawConnectionLane } from "./connectionLane";
+import { connectionTop, hasConnections } from "./connections";
 import { drawCpuLane } from "./cpuLane";
 import { drawDnsLane } from "./dnsLane";
 import type { Frame } from "./draw";
@@ -14,7 +17,7 @@ import { Minimap } from "./Minimap";
 import type { TimelineModel } from "./model";
 import { usePalette } from "./palette";
 import { Readout } from "./Readout";
-import { cpuTop, decades, latencyRange } from "./scales";
+import { cpuTop, decades, latencyRange, wholeSplits } from "./scales";
 import { gaps } from "./stats";
 import { summarize } from "./summary";
 import styles from "./Timeline.module.css";
@@ -34,11 +37,13 @@ export interface TimelineProps {
   dragMode: DragMode;
   /** Marked in the picture: the moment that made us look. */
   triggerUs: number | null;
+  /** What the story is told by: it is drawn first and largest. */
+  lead?: "cpu" | "connections";
 }
 
-/** CPU, throttling, GC and every DNS answer on one time axis. */
+/** What the cause is told by, CPU, throttling, GC, connections and every DNS answer on one time axis. */
 export function Timeline(props: TimelineProps): ReactElement {
-  const { model, overview, extent, view, onView, selection, onSelection, dragMode, triggerUs } = props;
+  const { model, overview, extent, view, onView, selection, onSelection, dragMode, triggerUs, lead = "cpu" } = props;
   const host = useRef<HTMLDivElement>(null);
   const surface = useRef<HTMLDivElement>(null);
   const widthPx = useWidth(host);
@@ -52,7 +57,12 @@ export function Timeline(props: TimelineProps): ReactElement {
   const hasDns = overview.answers.tUs.length > 0 || overview.rate.tUs.length > 0;
   const hasGc = overview.gc.length > 0;
 
+  const hasLinks = hasConnections(overview);
+  const leadsByLinks = hasLinks && lead === "connections";
+  const hasLanes = overview.lanes.length > 0 || overview.marks.length > 0;
+
   const top = useMemo(() => cpuTop(model), [model]);
+  const linkTop = useMemo(() => connectionTop(overview), [overview]);
   const missing = useMemo(() => gaps(model), [model]);
   const latency = useMemo(() => latencyRange(overview), [overview]);
   const cpuAxis = useMemo<YAxis>(() => ({ min: 0, max: top, log: false, splits: [0, top / 2, top], format: (value) => significant(value, 2) }), [top]);
@@ -60,6 +70,8 @@ export function Timeline(props: TimelineProps): ReactElement {
     () => ({ min: 10 ** latency.lowLog, max: 10 ** latency.highLog, log: true, splits: decades(latency.lowLog, latency.highLog), format: microseconds }),
     [latency],
   );
+  const linkAxis = useMemo<YAxis>(() => ({ min: 0, max: linkTop, log: false, splits: wholeSplits(linkTop), format: count }), [linkTop]);
+  const paintLinks = useCallback((frame: Frame) => drawConnectionLane(frame, { model, top: linkTop }, palette), [model, linkTop, palette]);
   const paintCpu = useCallback((frame: Frame) => drawCpuLane(frame, { model, top, gaps: missing }, palette), [model, top, missing, palette]);
   const paintDns = useCallback((frame: Frame) => drawDnsLane(frame, { model, ...latency }, palette), [model, latency, palette]);
   const paintGc = useCallback((frame: Frame) => drawGcLane(frame, model, palette), [model, palette]);
@@ -89,6 +101,12 @@ export function Timeline(props: TimelineProps): ReactElement {
   const left = (us: number): number => ((us - view.fromUs) / span(view)) * 100;
   const visible = (us: number): boolean => us >= view.fromUs && us <= view.toUs;
   const lane = { widthPx, gutterPx, view, palette };
+  const links = (heightPx: number, timeAxis: boolean): ReactElement => (
+    <>
+      <p className={styles["laneTitle"]}>Connections and children, the highest of each tick</p>
+      <Lane {...lane} heightPx={heightPx + (timeAxis ? TIME_AXIS_PX : 0)} y={linkAxis} timeAxis={timeAxis} paint={paintLinks} />
+    </>
+  );
 
   return (
     <div ref={host} className={styles["timeline"]}>
@@ -108,16 +126,19 @@ export function Timeline(props: TimelineProps): ReactElement {
       >
         {widthPx > 0 && (
           <>
+            {hasLanes && <DataLanes model={model} overview={overview} place={lane} phone={phone} />}
+            {leadsByLinks && links(phone ? 150 : 190, false)}
             <p className={styles["laneTitle"]}>CPU in use, each bar one tick</p>
-            <Lane {...lane} heightPx={phone ? 130 : 170} y={cpuAxis} timeAxis={!hasDns && !hasGc} paint={paintCpu} />
+            <Lane {...lane} heightPx={leadsByLinks || hasLanes ? 80 : phone ? 130 : 170} y={cpuAxis} timeAxis={!hasDns && !hasGc && (!hasLinks || leadsByLinks)} paint={paintCpu} />
             {hasGc && (
               <div className={styles["gcRow"]}>
                 <p className={styles["sideTitle"]} style={{ width: gutterPx }}>
                   GC
                 </p>
-                <Lane {...lane} heightPx={hasDns ? 28 : 28 + TIME_AXIS_PX} y={null} timeAxis={!hasDns} paint={paintGc} />
+                <Lane {...lane} heightPx={hasDns || (hasLinks && !leadsByLinks) ? 28 : 28 + TIME_AXIS_PX} y={null} timeAxis={!hasDns && (!hasLinks || leadsByLinks)} paint={paintGc} />
               </div>
             )}
+            {hasLinks && !leadsByLinks && links(phone ? 90 : 110, !hasDns)}
             {hasDns && (
               <>
                 <p className={styles["laneTitle"]}>DNS, each dot one answer</p>
@@ -146,7 +167,7 @@ export function Timeline(props: TimelineProps): ReactElement {
       </div>
       {widthPx > 0 && (
         <div style={{ paddingLeft: gutterPx, paddingRight: RIGHT_PX }}>
-          <Minimap model={overview} extent={extent} view={view} onView={onView} widthPx={widthPx - gutterPx - RIGHT_PX} palette={palette} />
+          <Minimap model={overview} lead={leadsByLinks ? "connections" : overview.lanes.length > 0 ? "lanes" : "cpu"} extent={extent} view={view} onView={onView} widthPx={widthPx - gutterPx - RIGHT_PX} palette={palette} />
         </div>
       )}
       <p id={helpId} className="visually-hidden">

@@ -26,6 +26,7 @@ export function drawDnsLane(frame: Frame, input: DnsLaneInput, palette: Palette)
     drawThreshold(frame, input, palette);
     drawRates(frame, input, palette);
     drawAnswers(frame, input, palette);
+    drawErrors(frame, input.model, palette);
   });
 }
 
@@ -132,6 +133,25 @@ function drawDense(frame: Frame, input: DnsLaneInput, palette: Palette, range: R
     eachCell(grid, low, high, (column, row) => ctx.fillRect(frame.left + column * cell, frame.top + row * cell, cell, cell));
   }
   ctx.globalAlpha = 1;
+}
+
+/** Error lines of the server: crosses along the top edge, where answers rarely are. */
+function drawErrors(frame: Frame, { errors }: TimelineModel, palette: Palette): void {
+  const { ctx, dpr } = frame;
+  const half = 3.5 * dpr;
+  const y = frame.top + 7 * dpr;
+  ctx.strokeStyle = palette.hot;
+  ctx.lineWidth = 2 * dpr;
+  for (const { fromUs, toUs } of errors) {
+    if (toUs < frame.view.fromUs || fromUs > frame.view.toUs) continue;
+    const x = xOf(frame, fromUs);
+    ctx.beginPath();
+    ctx.moveTo(x - half, y - half);
+    ctx.lineTo(x + half, y + half);
+    ctx.moveTo(x - half, y + half);
+    ctx.lineTo(x + half, y - half);
+    ctx.stroke();
+  }
 }
 
 const inside = (spans: readonly TimeView[], us: number): boolean => spans.some((span) => span.fromUs <= us && us < span.toUs);

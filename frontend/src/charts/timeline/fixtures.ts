@@ -42,6 +42,11 @@ export function model({ cpus, throttledTicks = [], answers = [], limit = 0.5, gc
       truncated: 0,
     },
     rate: { tUs: new Float64Array(), stepUs: TICK, queries: new Float64Array(), slow: new Float64Array(), p50Us: new Float64Array(), maxUs: new Float64Array() },
+    connections: null,
+    childLimits: [],
+    errors: [],
+    lanes: [],
+    marks: [],
     slowThresholdUs: 20_000,
     notes: [],
   };

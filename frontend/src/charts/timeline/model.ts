@@ -47,6 +47,55 @@ export interface RateTicks {
   readonly maxUs: Float64Array;
 }
 
+/** Gauges of the DNS servers in a tick, the highest where ticks were merged. */
+export interface ConnectionTicks {
+  readonly tUs: Float64Array;
+  readonly stepUs: number;
+  readonly connections: Float64Array;
+  readonly idle: Float64Array;
+  readonly children: Float64Array;
+  readonly backlog: Float64Array;
+  /** A sum, not a gauge. */
+  readonly dropped: Float64Array;
+  readonly upstream: Float64Array;
+  readonly upstreamIdle: Float64Array;
+}
+
+export interface ChildLimit {
+  readonly fromUs: number;
+  readonly limit: number;
+}
+
+export interface DataLine {
+  readonly name: string;
+  readonly style: "area" | "line" | "bars";
+  /** What hurts when it is much. */
+  readonly hot: boolean;
+  readonly values: Float64Array;
+}
+
+export interface LaneLimit {
+  readonly fromUs: number;
+  /** In the lane's unit; null: no limit. */
+  readonly value: number | null;
+}
+
+/** Lines of one unit. */
+export interface DataLane {
+  readonly id: string;
+  readonly title: string;
+  readonly unit: "bytes" | "1" | "us" | "cpu" | "ratio";
+  readonly tUs: Float64Array;
+  readonly stepUs: number;
+  readonly lines: readonly DataLine[];
+  readonly limits: readonly LaneLimit[];
+}
+
+/** Something that happened; `kind` is the event's. */
+export interface Mark extends Span {
+  readonly kind: string;
+}
+
 export interface TimelineModel {
   readonly extent: TimeView;
   readonly cpu: CpuTicks;
@@ -57,6 +106,15 @@ export interface TimelineModel {
   readonly gc: readonly Span[];
   readonly answers: Answers;
   readonly rate: RateTicks;
+  /** null: not measured here. */
+  readonly connections: ConnectionTicks | null;
+  readonly childLimits: readonly ChildLimit[];
+  /** Error lines of the servers. */
+  readonly errors: readonly Span[];
+  /** What memory, the kernel and pod start are told by, what matters most first; none for other causes. */
+  readonly lanes: readonly DataLane[];
+  /** Sorted by time. */
+  readonly marks: readonly Mark[];
   readonly slowThresholdUs: number;
   readonly notes: readonly string[];
 }

@@ -48,3 +48,12 @@ export function decades(lowLog: number, highLog: number): number[] {
   for (let log = Math.ceil(lowLog); log <= highLog; log += 1) found.push(10 ** log);
   return found;
 }
+
+/** Marks of an axis of things that are counted: zero, a half and all of the largest round whole number below the top. */
+export function wholeSplits(top: number): number[] {
+  if (top < 2) return [0, 1];
+  const size = 10 ** Math.floor(Math.log10(top));
+  const step = [8, 6, 5, 4, 2, 1].find((candidate) => candidate * size <= top) ?? 1;
+  const most = step * size;
+  return most % 2 === 0 ? [0, most / 2, most] : [0, most];
+}

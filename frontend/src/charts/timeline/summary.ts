@@ -4,6 +4,8 @@ import { count, cpus, microseconds, plural } from "@/lib/format";
 import { clock, duration } from "@/lib/time";
 import { span, type TimeView } from "@/lib/timeView";
 
+import { connectionWords } from "./connections";
+import { laneWords } from "./lanes";
 import { limitAt, type TimelineModel } from "./model";
 import { overlapping, spanStats } from "./stats";
 
@@ -26,6 +28,7 @@ export function summarize(model: TimelineModel, view: TimeView): string {
     const kept = stats.complete ? "" : " kept";
     parts.push(`${plural(stats.answers, "answer")}${kept}, ${count(stats.slow)} over ${microseconds(model.slowThresholdUs)}, slowest ${microseconds(stats.maxUs)}`);
   }
+  parts.push(...connectionWords(model, view), ...laneWords(model, view));
   if (stats.missingTicks > 0) parts.push(`${plural(stats.missingTicks, "tick")} missing`);
   return `${clock(view.fromUs, digits)} to ${clock(view.toUs, digits)}: ${parts.join("; ")}.`;
 }

@@ -8,17 +8,16 @@ import { useCommands } from "./useCommands";
 
 export function IncidentActions({ incident }: { incident: Incident }): ReactElement {
   const commands = useCommands();
-  const active = incident.state === "open" || incident.state === "acknowledged";
+  const answerable = incident.state === "open" || incident.state === "acknowledged";
+  const active = incident.state !== "resolved" && incident.state !== "verified";
   return (
     <>
-      {active && (
-        <>
-          <Button kind={incident.state === "open" ? "primary" : "plain"} shortcut="a" onClick={() => commands.toggleAcknowledge(incident)}>
-            {incident.state === "open" ? "Acknowledge" : "Unacknowledge"}
-          </Button>
-          <Button onClick={() => commands.resolve(incident)}>Resolve</Button>
-        </>
+      {answerable && (
+        <Button kind={incident.state === "open" ? "primary" : "plain"} shortcut="a" onClick={() => commands.toggleAcknowledge(incident)}>
+          {incident.state === "open" ? "Acknowledge" : "Unacknowledge"}
+        </Button>
       )}
+      {active && <Button onClick={() => commands.resolve(incident)}>Resolve</Button>}
       <Button shortcut="m" onClick={() => commands.toggleMute(incident)}>
         {incident.muted ? "Unmute" : "Mute 1 h"}
       </Button>

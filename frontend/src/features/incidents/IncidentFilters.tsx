@@ -1,5 +1,7 @@
 import { useEffect, useState, type ReactElement } from "react";
 
+import { Choice } from "@/ui/Choice";
+
 import styles from "./IncidentList.module.css";
 import type { IncidentSearch } from "./search";
 
@@ -22,13 +24,7 @@ export function IncidentFilters({ search, onChange }: { search: IncidentSearch; 
 
   return (
     <div className={styles["filters"]} role="search">
-      <div className={styles["tabs"]} role="group" aria-label="State">
-        {STATES.map(([value, label]) => (
-          <button key={value} type="button" aria-pressed={state === value} onClick={() => onChange({ ...search, state: value === "active" ? undefined : value })}>
-            {label}
-          </button>
-        ))}
-      </div>
+      <Choice label="State" options={STATES} value={state} onChange={(value) => onChange({ ...search, state: value === "active" ? undefined : value })} />
       <select
         className={styles["select"]}
         aria-label="Severity"

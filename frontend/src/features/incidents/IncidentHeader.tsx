@@ -1,7 +1,7 @@
 import type { ReactElement, ReactNode } from "react";
 
 import type { Incident } from "@/api/incidents";
-import { plural } from "@/lib/format";
+import { count, plural } from "@/lib/format";
 import { duration, parseUs } from "@/lib/time";
 import { Chip } from "@/ui/Chip";
 import { useNowUs } from "@/ui/Time";
@@ -32,7 +32,8 @@ export function IncidentHeader({ incident, actions }: { incident: Incident; acti
         <Chip>
           <SubjectName subject={incident.subject} />
         </Chip>
-        <Chip tone="dim">{incident.subject.node}</Chip>
+        {incident.subject.kind !== "node" && <Chip tone="dim">{incident.subject.node}</Chip>}
+        {incident.also_affected.length > 0 && <Chip title={incident.also_affected.map((member) => member.name).join(", ")}>and {count(incident.also_affected.length)} more at the same time</Chip>}
       </div>
       <div className={styles["actions"]}>{actions}</div>
       <h1 className={styles["verdict"]}>{incident.title}</h1>

@@ -2,9 +2,9 @@ import { Link } from "@tanstack/react-router";
 import { useEffect, useRef, type ReactElement } from "react";
 
 import type { IncidentSummary } from "@/api/incidents";
-import { milliseconds, percent } from "@/lib/format";
+import { count, milliseconds, percent } from "@/lib/format";
 import { Time } from "@/ui/Time";
-import { SeverityChip } from "@/widgets/Severity";
+import { SeverityChip, stateText } from "@/widgets/Severity";
 import { SubjectName } from "@/widgets/SubjectName";
 
 import styles from "./IncidentList.module.css";
@@ -30,8 +30,9 @@ export function IncidentRow({ incident, current }: { incident: IncidentSummary; 
         </Link>
         <p className={styles["sub"]}>
           <SubjectName subject={incident.subject} />
+          {incident.also_affected.length > 0 && <span>and {count(incident.also_affected.length)} more</span>}
           <span>{incident.cause_title}</span>
-          {incident.state !== "open" && <span>{incident.state.replace("_", " ")}</span>}
+          {incident.state !== "open" && <span data-state={incident.state}>{stateText(incident.state)}</span>}
           {incident.muted && <span>muted</span>}
         </p>
       </div>

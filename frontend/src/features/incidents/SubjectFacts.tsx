@@ -10,7 +10,7 @@ import styles from "./SubjectFacts.module.css";
 /** More than a few processes would bury what matters. */
 const MOST = 4;
 
-const KINDS: Partial<Record<ResourceDetail["kind"], string>> = { cgroup: "Container", process: "Process", dns_server: "DNS server" };
+const KINDS: Partial<Record<ResourceDetail["kind"], string>> = { node: "Node", cgroup: "Container", process: "Process", dns_server: "DNS server" };
 
 /** What is known of the subject, its processes and its DNS servers. */
 export function SubjectFacts({ resourceId }: { resourceId: number }): ReactElement {

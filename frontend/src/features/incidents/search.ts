@@ -1,4 +1,4 @@
-import { oneOf, optionalString } from "@/lib/search";
+import { oneOf, optionalString, pictureSearch, type PictureSearch } from "@/lib/search";
 
 /** The list's filter in the URL; what is at its default is left out. */
 export interface IncidentSearch {
@@ -13,4 +13,13 @@ export function incidentSearch(search: Record<string, unknown>): IncidentSearch 
     severity: oneOf(search["severity"], ["critical", "warning", "info"]),
     q: optionalString(search["q"]),
   };
+}
+
+/** Of one incident's page: what of the picture is seen, and which setting is tried ("cpu_limit:2,gogc:off"). */
+export interface IncidentPageSearch extends PictureSearch {
+  try?: string | undefined;
+}
+
+export function incidentPageSearch(search: Record<string, unknown>): IncidentPageSearch {
+  return { ...pictureSearch(search), try: optionalString(search["try"]) };
 }

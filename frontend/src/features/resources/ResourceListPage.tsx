@@ -20,7 +20,7 @@ export function ResourceListPage(): ReactElement {
   const navigate = route.useNavigate();
   const kind = search.kind ?? "cgroup";
   const { data, isError, error, refetch, hasNextPage, fetchNextPage } = useInfiniteQuery(
-    resourcesQuery({ kind, search: search.q, node: search.node, throttled: search.throttled, active: search.all === true ? undefined : true }),
+    resourcesQuery({ kind, search: search.q, node: search.node, throttled: search.throttled, gone: search.all === true ? true : undefined }),
   );
   const items = useMemo(() => data?.pages.flatMap((page) => page.items) ?? [], [data]);
   const rows = useMemo(() => asTree(items), [items]);

@@ -4,7 +4,7 @@ import type { ReactElement } from "react";
 
 import { incidentsQuery } from "@/api/incidents";
 import { explain } from "@/api/problem";
-import { resourceQuery, type ResourceDetail } from "@/api/resources";
+import { diagnosisQuery, resourceQuery, type ResourceDetail } from "@/api/resources";
 import { sentence } from "@/lib/text";
 import { Page } from "@/ui/Page";
 import { Section } from "@/ui/Section";
@@ -78,10 +78,12 @@ function History({ resource }: { resource: ResourceDetail }): ReactElement | nul
 
 function Incidents({ resourceId }: { resourceId: number }): ReactElement | null {
   const { data } = useInfiniteQuery(incidentsQuery({ subject: resourceId }));
-  const incidents = data?.pages[0]?.items ?? [];
-  if (incidents.length === 0) return null;
+  const { data: diagnosis } = useQuery(diagnosisQuery(resourceId));
+  if (data === undefined || diagnosis === undefined || diagnosis.subject_id === null) return null;
+  const incidents = data.pages[0]?.items ?? [];
   return (
-    <Section title="Incidents">
+    <Section title="Incidents" note={<LastLook until={diagnosis.diagnosed_until} />}>
+      {incidents.length === 0 && <p className={styles["dim"]}>None was found.</p>}
       <ul className={styles["children"]}>
         {incidents.map((incident) => (
           <li key={incident.id}>
@@ -98,5 +100,14 @@ function Incidents({ resourceId }: { resourceId: number }): ReactElement | null 
         ))}
       </ul>
     </Section>
+  );
+}
+
+function LastLook({ until }: { until: string | null }): ReactElement {
+  if (until === null) return <>Not diagnosed yet: nothing has stalled.</>;
+  return (
+    <>
+      Diagnosed <Time at={until} />.
+    </>
   );
 }

@@ -30,7 +30,7 @@ const DEFAULT_MINUTES = 5;
 /** Batches come every 2 s: the newest ticks are on their way. */
 const LAG_US = 3 * US_PER_S;
 
-/** The timeline of a cgroup (or of the one it belongs to), and its other metrics, over one window. */
+/** The timeline of a node, a cgroup (or of the one it belongs to), and its other metrics, over one window. */
 export function ResourcePictures({ resource }: { resource: ResourceDetail }): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();
@@ -53,7 +53,7 @@ export function ResourcePictures({ resource }: { resource: ResourceDetail }): Re
         resetScroll: false,
       }),
   );
-  const hasTimeline = ["cgroup", "process", "dns_server"].includes(resource.kind);
+  const hasTimeline = ["node", "cgroup", "process", "dns_server"].includes(resource.kind);
 
   return (
     <>

@@ -31,6 +31,8 @@ export interface TimelineViewProps {
   /** How to load a part of it. */
   load: (part: TimeView) => TimelineQuery;
   picture: PictureState;
+  /** What the story is told by. */
+  lead?: "cpu" | "connections";
   onPicture: Dispatch<SetStateAction<PictureState>>;
 }
 
@@ -39,11 +41,13 @@ const FIRST_SPAN_US = 5 * US_PER_S;
 /** Closer than this a 10 ms tick is wide enough to see, and its tile short enough for the server to have it at 10 ms. */
 const FINE_SPAN_US = 2 * US_PER_S;
 
-export function TimelineView({ extent, triggerUs, startAtTrigger = true, load, picture, onPicture }: TimelineViewProps): ReactElement {
-  const toTrigger = useCallback(
-    () => (triggerUs === null ? extent : clampView({ fromUs: triggerUs - FIRST_SPAN_US * 0.35, toUs: triggerUs + FIRST_SPAN_US * 0.65 }, extent)),
-    [extent, triggerUs],
-  );
+/** What is seen at first: the stall with what came before and how it ended, or everything. */
+export function firstView(extent: TimeView, triggerUs: number | null): TimeView {
+  return triggerUs === null ? extent : clampView({ fromUs: triggerUs - FIRST_SPAN_US * 0.35, toUs: triggerUs + FIRST_SPAN_US * 0.65 }, extent);
+}
+
+export function TimelineView({ extent, triggerUs, startAtTrigger = true, load, picture, onPicture, lead = "cpu" }: TimelineViewProps): ReactElement {
+  const toTrigger = useCallback(() => firstView(extent, triggerUs), [extent, triggerUs]);
   const [dragMode, setDragMode] = useState<DragMode>("pan");
   const view = useMemo(() => (picture.view !== null ? clampView(picture.view, extent) : startAtTrigger ? toTrigger() : extent), [picture.view, toTrigger, startAtTrigger, extent]);
 
@@ -57,7 +61,10 @@ export function TimelineView({ extent, triggerUs, startAtTrigger = true, load, p
     if (overview === undefined || !wantsDetail || detail.data === undefined || !covers(detail.data.extent, view)) return overview;
     const finer = detail.data.cpu.stepUs < 100_000 && overview.cpu.stepUs === 100_000;
     if (!finer) return detail.data;
-    return span(view) <= FINE_SPAN_US ? { ...detail.data, coarse: overview.cpu } : { ...detail.data, cpu: overview.cpu };
+    if (span(view) > FINE_SPAN_US) return { ...detail.data, cpu: overview.cpu, throttled: overview.throttled };
+    // Fine ticks may have been kept of CPU use alone: then the coarse ones still tell what was throttled.
+    const throttled = detail.data.cpu.throttledUs.every(Number.isNaN) ? overview.throttled : detail.data.throttled;
+    return { ...detail.data, coarse: overview.cpu, throttled };
   }, [overview, wantsDetail, detail.data, view]);
 
   const setView = useCallback((next: TimeView) => onPicture((before) => ({ ...before, view: next })), [onPicture]);
@@ -108,6 +115,7 @@ export function TimelineView({ extent, triggerUs, startAtTrigger = true, load, p
         onSelection={setSelection}
         dragMode={dragMode}
         triggerUs={triggerUs}
+        lead={lead}
       />
       <div className={styles["below"]}>
         {selection === null ? (

@@ -10,6 +10,31 @@ const timeline: Parameters<typeof decodeTimeline>[0] = {
   gc: [],
   queries: { t_us: [1500], latency_us: [0], result: [4], queue_wait_us: null, name: [0], names: ["a. A"], complete: [[1000, 3000]], truncated: 3 },
   rate: { t_us: [1000], step_us: 1000, queries: [2], slow: [null], latency_p50_us: [10], latency_max_us: [null] },
+  connections: {
+    t_us: [1000],
+    step_us: 1000,
+    connections: [44],
+    idle: [null],
+    children: [20],
+    backlog: [24],
+    dropped: [0],
+    upstream: [null],
+    upstream_idle: [null],
+  },
+  child_limits: [{ from_us: 1000, limit: 20 }],
+  lanes: [
+    {
+      id: "memory",
+      title: "Memory",
+      unit: "bytes",
+      t_us: [1000, 2000],
+      step_us: 1000,
+      lines: [{ name: "in use", style: "area", hot: false, values: [null, 5] }],
+      limits: [{ from_us: 1000, value: null }],
+    },
+  ],
+  marks: [{ from_us: 1500, to_us: 1500, label: "coredns: killed", kind: "memory.oom_kill", attributes: {} }],
+  errors: [{ from_us: 1500, to_us: 1500, label: "io_timeout", attributes: { count: "3" } }],
   slow_threshold_us: 20_000,
   notes: ["no tracepoints"],
 };
@@ -23,6 +48,14 @@ describe("decodeTimeline", () => {
 
   it("gives the log scale no zero to stumble over", () => {
     expect(decodeTimeline(timeline).answers.logLatency[0]).toBe(0);
+  });
+
+  it("keeps connections that were not measured apart from none", () => {
+    const { connections, childLimits, errors } = decodeTimeline(timeline);
+    expect(connections).toMatchObject({ stepUs: 1000, children: Float64Array.of(20), idle: Float64Array.of(NaN) });
+    expect(childLimits).toEqual([{ fromUs: 1000, limit: 20 }]);
+    expect(errors).toEqual([{ fromUs: 1500, toUs: 1500, label: "io_timeout", attributes: { count: "3" } }]);
+    expect(decodeTimeline({ ...timeline, connections: null }).connections).toBeNull();
   });
 
   it("carries what is not known", () => {

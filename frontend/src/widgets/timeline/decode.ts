@@ -1,6 +1,6 @@
 /** The API's timeline as the typed arrays that charts draw. */
 
-import type { Answers, RateTicks, TimelineModel } from "@/charts/timeline/model";
+import type { Answers, ConnectionTicks, DataLane, RateTicks, TimelineModel } from "@/charts/timeline/model";
 import type { Schemas } from "@/api/client";
 
 /** The client reads tuples as arrays. */
@@ -25,6 +25,11 @@ export function decodeTimeline(timeline: ApiTimeline): TimelineModel {
     gc: timeline.gc.map(decodeSpan),
     answers: decodeAnswers(timeline.queries),
     rate: decodeRate(timeline.rate),
+    connections: timeline.connections === null ? null : decodeConnections(timeline.connections),
+    childLimits: timeline.child_limits.map(({ from_us, limit }) => ({ fromUs: from_us, limit })),
+    errors: timeline.errors.map(decodeSpan),
+    lanes: timeline.lanes.map(decodeLane),
+    marks: timeline.marks.map((mark) => ({ ...decodeSpan(mark), kind: mark.kind })),
     slowThresholdUs: timeline.slow_threshold_us,
     notes: timeline.notes,
   };
@@ -32,6 +37,18 @@ export function decodeTimeline(timeline: ApiTimeline): TimelineModel {
 
 function decodeSpan(span: Schemas["TimelineSpan"]): TimelineModel["gc"][number] {
   return { fromUs: span.from_us, toUs: span.to_us, label: span.label, attributes: span.attributes };
+}
+
+function decodeLane(lane: Schemas["TimelineLane"]): DataLane {
+  return {
+    id: lane.id,
+    title: lane.title,
+    unit: lane.unit,
+    tUs: Float64Array.from(lane.t_us),
+    stepUs: lane.step_us,
+    lines: lane.lines.map(({ name, style, hot, values }) => ({ name, style, hot, values: numbers(values) })),
+    limits: lane.limits.map(({ from_us, value }) => ({ fromUs: from_us, value })),
+  };
 }
 
 function decodeAnswers(queries: ApiQueries): Answers {
@@ -58,5 +75,19 @@ function decodeRate(rate: Schemas["TimelineRate"]): RateTicks {
     slow: numbers(rate.slow),
     p50Us: numbers(rate.latency_p50_us),
     maxUs: numbers(rate.latency_max_us),
+  };
+}
+
+function decodeConnections(ticks: Schemas["TimelineConnections"]): ConnectionTicks {
+  return {
+    tUs: Float64Array.from(ticks.t_us),
+    stepUs: ticks.step_us,
+    connections: numbers(ticks.connections),
+    idle: numbers(ticks.idle),
+    children: numbers(ticks.children),
+    backlog: numbers(ticks.backlog),
+    dropped: numbers(ticks.dropped),
+    upstream: numbers(ticks.upstream),
+    upstreamIdle: numbers(ticks.upstream_idle),
   };
 }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from jitterscope.diagnosis import missing_data
 from jitterscope.diagnosis import wording as say
 from jitterscope.diagnosis.finding import Confidence, Evidence, Found, NotEnoughData, NotFound, SeriesRef
 from jitterscope.diagnosis.impact import Harm, harm, impact
@@ -63,15 +64,8 @@ def _missing(needs: tuple[str, ...], snapshot: Snapshot, throttling: Throttling)
 
 
 def not_enough(cause: str, missing: list[str], snapshot: Snapshot) -> NotEnoughData:
-    """Names the sources behind the missing metrics and what they need."""
-    sources = sorted({SOURCE_OF[name] for name in missing})
-    parts = [
-        f"{name} is not available: {snapshot.unavailable[name]}" for name in sources if name in snapshot.unavailable
-    ]
-    silent = [name for name in sources if name not in snapshot.unavailable]
-    if silent:
-        parts.append(f"no data from the collector source {', '.join(silent)} in this window")
-    return NotEnoughData(cause=cause, missing=missing, reason=f"Needs {', '.join(missing)}; " + "; ".join(parts) + ".")
+    """Names the sources behind what is missing, and what they need."""
+    return missing_data.not_enough(cause, missing, snapshot, SOURCE_OF)
 
 
 def refs(context: Context, judged: list[Judged], *metrics: tuple[int, str]) -> list[SeriesRef]:

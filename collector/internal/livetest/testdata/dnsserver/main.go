@@ -16,7 +16,10 @@ func main() {
 	for _, address := range os.Args[1:] {
 		for _, network := range []string{"udp", "tcp"} {
 			ready := make(chan struct{})
-			server := &dns.Server{Addr: address, Net: network, NotifyStartedFunc: func() { close(ready) }}
+			server := &dns.Server{
+				Addr: address, Net: network, NotifyStartedFunc: func() { close(ready) },
+				ReadTimeout: time.Minute, IdleTimeout: func() time.Duration { return time.Minute }, // clients decide how long they stay
+			}
 			failed := make(chan error, 1)
 			go func() { failed <- server.ListenAndServe() }()
 			select {

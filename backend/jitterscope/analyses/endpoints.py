@@ -1,0 +1,108 @@
+"""Analyses of evidence files: upload, list, read, delete."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from jitterscope.analyses import bench_report, service, upload
+from jitterscope.analyses.models import AnalysisRow
+from jitterscope.analyses.schemas import Analysis, AnalysisProblem, AnalysisSummary, BenchResult
+from jitterscope.db import organization_session
+from jitterscope.errors import Problem
+from jitterscope.kit import cursor as cursors
+from jitterscope.kit.schema import Page
+from jitterscope.tenancy.auth import Principal, require
+
+router = APIRouter(prefix="/analyses", tags=["analyses"])
+Reader = Annotated[Principal, Depends(require("analyses:read"))]
+Writer = Annotated[Principal, Depends(require("analyses:write"))]
+_BINARY = {"schema": {"type": "string", "format": "binary"}}
+_FORM = {
+    "schema": {"type": "object", "required": ["file"], "properties": {"file": {"type": "string", "format": "binary"}}}
+}
+_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": "The file itself, or a form with the part `file`. gzip is unpacked while it is read.",
+        "content": {"application/octet-stream": _BINARY, "multipart/form-data": _FORM},
+    }
+}
+
+
+@router.post("", status_code=202, openapi_extra=_BODY)
+async def create_analysis(
+    principal: Writer,
+    request: Request,
+    name: Annotated[str | None, Query(max_length=255, description="What the file is called")] = None,
+) -> AnalysisSummary:
+    """Upload an evidence file: a capture, a log of dnsmasq or CoreDNS, a metrics page, cpu.stat, `top -b`, process
+    counts. What it is follows from its content. It is read in the background; `analysis` events tell how far."""
+    arrived = await upload.receive(request, name)
+    return await asyncio.to_thread(_keep, principal, arrived)
+
+
+def _keep(principal: Principal, arrived: upload.Upload) -> AnalysisSummary:
+    try:
+        with organization_session(principal.organization_id) as session:
+            return _summary(service.add_file(session, principal, arrived))
+    finally:
+        arrived.path.unlink(missing_ok=True)  # it was moved where all went well
+
+
+@router.post("/dns-bench", status_code=201)
+def create_dns_bench(principal: Writer, result: BenchResult) -> Analysis:
+    """Keep the result of `jitterscope dns-bench`."""
+    report = bench_report.report_of(result)
+    with organization_session(principal.organization_id) as session:
+        row = service.add_report(session, principal, result.name, 0, report)
+        return _whole(row)
+
+
+@router.get("")
+def list_analyses(
+    principal: Reader, limit: Annotated[int, Query(ge=1, le=200)] = 50, cursor: str | None = None
+) -> Page[AnalysisSummary]:
+    """Analyses, newest first, without their reports."""
+    with organization_session(principal.organization_id) as session:
+        rows = service.newest(session, _before(cursor), limit + 1)
+        items = [_summary(row) for row in rows[:limit]]
+    return Page(items=items, next_cursor=cursors.encode(items[-1].id) if len(rows) > limit else None)
+
+
+@router.get("/{analysis_id}")
+def get_analysis(principal: Reader, analysis_id: int) -> Analysis:
+    """One analysis with its report."""
+    with organization_session(principal.organization_id) as session:
+        return _whole(service.get(session, analysis_id))
+
+
+@router.delete("/{analysis_id}", status_code=204, response_class=Response)
+def delete_analysis(principal: Writer, analysis_id: int) -> None:
+    """Delete an analysis, its report and its file."""
+    with organization_session(principal.organization_id) as session:
+        service.delete(session, principal, analysis_id)
+
+
+def _summary(row: AnalysisRow) -> AnalysisSummary:
+    return AnalysisSummary.model_validate(_columns(row))
+
+
+def _whole(row: AnalysisRow) -> Analysis:
+    return Analysis.model_validate(_columns(row) | {"report": row.report})
+
+
+def _columns(row: AnalysisRow) -> dict[str, Any]:
+    columns = {name: getattr(row, name) for name in AnalysisSummary.model_fields if name != "problem"}
+    return columns | {"problem": None if row.problem is None else AnalysisProblem.model_validate(row.problem)}
+
+
+def _before(cursor: str | None) -> int | None:
+    if cursor is None:
+        return None
+    try:
+        return cursors.decode(cursor, 1)[0]
+    except cursors.BadCursor as error:
+        raise Problem(400, "invalid-cursor", "Invalid cursor", str(error), "Start again without a cursor.") from error

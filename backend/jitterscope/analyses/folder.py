@@ -1,0 +1,69 @@
+"""The evidence folder: FOLDER/ORGANIZATION/ANALYSIS, and FOLDER/incoming while an upload lasts."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from jitterscope.settings import settings
+
+_INCOMING = "incoming"
+# What must stay free for everything else on the disk.
+RESERVE_BYTES = 256 * 1024 * 1024
+
+
+def path_of(organization_id: int, analysis_id: int) -> Path:
+    """Where the file of an analysis lies. Both are numbers: no name of a user's is part of a path."""
+    return settings().evidence_path / str(int(organization_id)) / str(int(analysis_id))
+
+
+def new_incoming() -> Path:
+    """A path for an upload that nobody else has; its folder exists and is only ours."""
+    folder = settings().evidence_path / _INCOMING
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder / secrets.token_hex(16)
+
+
+def keep(incoming: Path, organization_id: int, analysis_id: int) -> None:
+    """Move an upload to its place."""
+    target = path_of(organization_id, analysis_id)
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    os.replace(incoming, target)
+
+
+def remove(organization_id: int, analysis_id: int) -> None:
+    """Delete the file of an analysis; it may be gone already."""
+    path_of(organization_id, analysis_id).unlink(missing_ok=True)
+
+
+def free_bytes() -> int:
+    """What may still be written, with the reserve taken off."""
+    folder = settings().evidence_path
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return shutil.disk_usage(folder).free - RESERVE_BYTES
+
+
+def stored(organization_id: int) -> Iterator[tuple[int, float]]:
+    """(analysis, age in s) of every file of an organization."""
+    folder = settings().evidence_path / str(int(organization_id))
+    if folder.is_dir():
+        now = time.time()
+        for path in folder.iterdir():
+            if path.name.isdigit():
+                yield int(path.name), now - path.stat().st_mtime
+
+
+def sweep_incoming(older_than_s: float) -> int:
+    """Delete uploads that were cut off; returns how many."""
+    folder = settings().evidence_path / _INCOMING
+    gone = 0
+    if folder.is_dir():
+        for path in folder.iterdir():
+            if time.time() - path.stat().st_mtime > older_than_s:
+                path.unlink(missing_ok=True)
+                gone += 1
+    return gone

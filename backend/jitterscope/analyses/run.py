@@ -1,0 +1,189 @@
+"""Carries out the analysis of one uploaded file: claims it, reads it in a child, keeps what came of it.
+
+A worker that dies leaves a claim without a heartbeat, which another one takes over; after MOST_ATTEMPTS the file is to
+blame.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+
+import structlog
+from sqlalchemy import ColumnElement, and_, or_, select, update
+
+from jitterscope.analyses import folder
+from jitterscope.analyses.child import Refused
+from jitterscope.analyses.isolate import Limits, analyse
+from jitterscope.analyses.models import AnalysisRow
+from jitterscope.analyses.report import Report
+from jitterscope.db import after_commit, organization_session
+from jitterscope.events.publish import publish
+from jitterscope.settings import settings
+
+log = structlog.get_logger(__name__)
+
+MOST_ATTEMPTS = 3
+BEAT_S = 2.0
+# A claim without a sign of life for so long is nobody's.
+STALE_S = 20.0
+# Diagnoses go on while files are read.
+_slots = threading.BoundedSemaphore(2)
+
+
+class _Gone(Exception):
+    """The analysis was deleted, or somebody else took it over, while it ran."""
+
+
+def run(organization_id: int, analysis_id: int) -> None:
+    """Analyse a file if it waits for that. Safe to call twice, and at once."""
+    if not _slots.acquire(blocking=False):
+        return  # stays queued; `waiting` finds it
+    try:
+        row = _claim(organization_id, analysis_id)
+        if row is not None:
+            _carry_out(row)
+    finally:
+        _slots.release()
+
+
+def waiting(organization_id: int) -> list[int]:
+    """Analyses that nobody is at, oldest first."""
+    with organization_session(organization_id) as session:
+        return list(session.scalars(select(AnalysisRow.id).where(_free()).order_by(AnalysisRow.id).limit(20)))
+
+
+def _free() -> ColumnElement[bool]:
+    stale = datetime.now(UTC) - timedelta(seconds=STALE_S)
+    return or_(AnalysisRow.state == "queued", and_(AnalysisRow.state == "running", AnalysisRow.heartbeat_at < stale))
+
+
+def _claim(organization_id: int, analysis_id: int) -> AnalysisRow | None:
+    """Take the analysis, or None where it is done or somebody else's."""
+    with organization_session(organization_id) as session:
+        query = select(AnalysisRow).where(AnalysisRow.id == analysis_id, _free()).with_for_update(skip_locked=True)
+        row = session.scalar(query)
+        if row is None:
+            return None
+        now = datetime.now(UTC)
+        row.attempts += 1
+        row.heartbeat_at = now
+        if row.attempts > MOST_ATTEMPTS:
+            _fail(row, _lost_worker(), now)
+            return None
+        row.state, row.started_at, row.progress_ratio = "running", row.started_at or now, 0.0
+        after_commit(session, lambda: publish(organization_id, "analysis", analysis_id, state="running"))
+        return row
+
+
+def _carry_out(row: AnalysisRow) -> None:
+    started = time.monotonic()
+    try:
+        try:
+            report, refused = _read(row), None
+        except Refused as refusal:
+            report, refused = None, refusal
+        _finish(row, report, refused)
+    except _Gone:
+        log.info("analysis_gone", id=row.id)
+        return
+    log.info("analysis_finished", id=row.id, seconds=round(time.monotonic() - started, 2))
+
+
+def _read(row: AnalysisRow) -> Report:
+    """The report of the row's file. Raises Refused, _Gone."""
+    path = folder.path_of(row.organization_id, row.id)
+    if not path.is_file():
+        raise Refused(
+            "file-not-here", "The file is not there", "The worker does not see the uploaded file.",
+            "Give API and workers the same JITTERSCOPE_EVIDENCE_FOLDER, or upload it again.",
+        )  # fmt: skip
+    given = settings()
+    limits = Limits(
+        unpacked_bytes=given.evidence_max_unpacked_bytes,
+        memory_bytes=given.evidence_max_memory_bytes,
+        cpu_s=given.evidence_max_cpu_s,
+        wall_s=given.evidence_max_wall_s,
+    )
+    with _Heart(row) as heart:
+        return analyse(path, row.created_at.year, given.collector_folder / "jitterscope-evidence", limits, heart.tell)
+
+
+class _Heart:
+    """Keeps the claim alive in a thread of its own while the child reads, and passes its progress on."""
+
+    def __init__(self, row: AnalysisRow) -> None:
+        self._organization_id, self._id, self._attempt = row.organization_id, row.id, row.attempts
+        self._ratio = 0.0
+        self._gone = False
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._beat, daemon=True, name=f"analysis {row.id}")
+
+    def __enter__(self) -> _Heart:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        if self._gone:
+            raise _Gone
+
+    def tell(self, ratio: float) -> None:
+        """How far reading is. Raises _Gone, which ends the child, where the analysis was deleted."""
+        self._ratio = max(self._ratio, ratio)
+        if self._gone:
+            raise _Gone
+
+    def _beat(self) -> None:
+        told = 0.0
+        while not self._stop.wait(BEAT_S if told else BEAT_S / 4):
+            ratio = told = max(self._ratio, 1e-6)
+            try:
+                with organization_session(self._organization_id) as session:
+                    mine = session.execute(
+                        update(AnalysisRow)
+                        .where(
+                            AnalysisRow.id == self._id,
+                            AnalysisRow.state == "running",
+                            AnalysisRow.attempts == self._attempt,
+                        )
+                        .values(heartbeat_at=datetime.now(UTC), progress_ratio=ratio)
+                    )
+                self._gone = mine.rowcount == 0  # type: ignore[attr-defined]
+            except Exception as error:  # a database that is away: the claim lapses if it stays away
+                log.warning("analysis_heartbeat_failed", id=self._id, error=str(error)[:200])
+                continue
+            publish(self._organization_id, "analysis", self._id, state="running", percent=round(100 * ratio))
+
+
+def _finish(row: AnalysisRow, report: Report | None, refused: Refused | None) -> None:
+    with organization_session(row.organization_id) as session:
+        query = select(AnalysisRow).where(
+            AnalysisRow.id == row.id, AnalysisRow.state == "running", AnalysisRow.attempts == row.attempts
+        )
+        now_row = session.scalar(query.with_for_update())
+        if now_row is None:
+            raise _Gone
+        now = datetime.now(UTC)
+        if report is not None:
+            now_row.state, now_row.progress_ratio, now_row.finished_at = "done", 1.0, now
+            now_row.kind, now_row.kind_title, now_row.summary = report.kind, report.title, report.summary
+            now_row.findings = len(report.findings)
+            now_row.report = report.model_dump(mode="json")
+        elif refused is not None:
+            _fail(now_row, refused, now)
+        state, organization_id, id = now_row.state, row.organization_id, row.id
+        after_commit(session, lambda: publish(organization_id, "analysis", id, state=state))
+
+
+def _fail(row: AnalysisRow, refused: Refused, now: datetime) -> None:
+    row.state, row.finished_at, row.problem = "failed", now, dict(refused.problem)
+
+
+def _lost_worker() -> Refused:
+    return Refused(
+        "analysis-failed", "The analysis failed", f"{MOST_ATTEMPTS} workers ended while they were at it.",
+        "Look at the workers' memory limits; report it with the file, if you may share it.",
+    )  # fmt: skip

@@ -1,0 +1,96 @@
+"""Analyses of an organization: made, listed, deleted."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import func, select, text
+from sqlalchemy.orm import Session, undefer
+
+from jitterscope import worker
+from jitterscope.analyses import folder
+from jitterscope.analyses.models import AnalysisRow
+from jitterscope.analyses.report import Report
+from jitterscope.analyses.upload import Upload
+from jitterscope.audit import service as audit
+from jitterscope.db import after_commit
+from jitterscope.errors import Problem, not_found
+from jitterscope.events.publish import publish
+from jitterscope.settings import settings
+from jitterscope.tenancy.auth import Principal
+
+TASK = "analyses.run"
+
+
+def add_file(session: Session, principal: Principal, upload: Upload) -> AnalysisRow:
+    """Keep an upload and queue its analysis. Raises Problem 413 where the organization keeps too much already."""
+    # Two uploads at once must not both fit into the same space.
+    session.execute(
+        text("SELECT pg_advisory_xact_lock(hashtextextended('analyses', :id))"), {"id": principal.organization_id}
+    )
+    kept = session.scalar(select(func.coalesce(func.sum(AnalysisRow.size_bytes), 0)).where(AnalysisRow.file_kept)) or 0
+    if int(kept) + upload.size_bytes > settings().evidence_max_kept_bytes:
+        raise Problem(
+            413, "evidence-full", "Too many files are kept",
+            f"The organization keeps {int(kept):,} bytes; at most {settings().evidence_max_kept_bytes:,} fit.",
+            "Delete analyses that are no longer needed.",
+        )  # fmt: skip
+    now = datetime.now(UTC)
+    row = AnalysisRow(
+        organization_id=principal.organization_id,
+        state="queued",
+        name=upload.name,
+        size_bytes=upload.size_bytes,
+        file_kept=True,
+        file_expires_at=now + timedelta(seconds=settings().evidence_keep_s),
+        created_by=principal.actor,
+    )
+    session.add(row)
+    session.flush()
+    folder.keep(upload.path, principal.organization_id, row.id)
+    audit.record(session, principal, "analysis.create", f"analysis {row.id}", {"bytes": upload.size_bytes})
+    organization_id, id = principal.organization_id, row.id
+    # A broker that is down loses nothing: `analyses.visit` finds what waits.
+    after_commit(session, lambda: publish(organization_id, "analysis", id, state="queued"))
+    after_commit(session, lambda: worker.send(TASK, organization_id=organization_id, analysis_id=id))
+    return row
+
+
+def add_report(session: Session, principal: Principal, name: str, size_bytes: int, report: Report) -> AnalysisRow:
+    """Keep a report that needs no file: a load test's."""
+    now = datetime.now(UTC)
+    row = AnalysisRow(
+        organization_id=principal.organization_id, state="done", kind=report.kind, kind_title=report.title, name=name,
+        size_bytes=size_bytes, file_kept=False, progress_ratio=1.0, created_by=principal.actor, started_at=now,
+        finished_at=now, summary=report.summary, report=report.model_dump(mode="json"),
+    )  # fmt: skip
+    session.add(row)
+    session.flush()
+    audit.record(session, principal, "analysis.create", f"analysis {row.id}", {"kind": report.kind})
+    organization_id, id = principal.organization_id, row.id
+    after_commit(session, lambda: publish(organization_id, "analysis", id, state="done"))
+    return row
+
+
+def newest(session: Session, before_id: int | None, limit: int) -> list[AnalysisRow]:
+    """Newest first, without their reports."""
+    query = select(AnalysisRow).order_by(AnalysisRow.id.desc()).limit(limit)
+    return list(session.scalars(query if before_id is None else query.where(AnalysisRow.id < before_id)))
+
+
+def get(session: Session, analysis_id: int) -> AnalysisRow:
+    """One analysis with its report. Raises Problem 404."""
+    row = session.scalar(select(AnalysisRow).where(AnalysisRow.id == analysis_id).options(undefer(AnalysisRow.report)))
+    if row is None:
+        raise not_found("analysis", analysis_id)
+    return row
+
+
+def delete(session: Session, principal: Principal, analysis_id: int) -> None:
+    """Remove an analysis and its file. One that runs ends at its next sign of life. Raises Problem 404."""
+    row = get(session, analysis_id)
+    session.delete(row)
+    audit.record(session, principal, "analysis.delete", f"analysis {analysis_id}", {"name": row.name})
+    organization_id = principal.organization_id
+    after_commit(session, lambda: folder.remove(organization_id, analysis_id))
+    after_commit(session, lambda: publish(organization_id, "analysis", analysis_id, state="deleted"))

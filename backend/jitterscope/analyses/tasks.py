@@ -1,0 +1,64 @@
+"""Celery tasks of analyses. Each is safe to run twice."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import structlog
+from sqlalchemy import select
+
+from jitterscope import worker
+from jitterscope.analyses import folder, run, service
+from jitterscope.analyses.models import AnalysisRow
+from jitterscope.db import organization_ids, organization_session
+
+log = structlog.get_logger(__name__)
+
+_DAY_S = 86_400.0
+# A file that belongs to no row yet may be that of an upload whose transaction is about to commit.
+_ORPHAN_S = 3600.0
+
+
+@worker.app.task(name=service.TASK)  # type: ignore[untyped-decorator]
+def analyse(organization_id: int, analysis_id: int) -> None:
+    """Read one uploaded file."""
+    run.run(organization_id, analysis_id)
+
+
+@worker.periodic(seconds=5)
+def visit() -> None:
+    """Send again what waits: its message was lost, its worker died, or no worker had a place for it."""
+    for organization_id in organization_ids():
+        for analysis_id in run.waiting(organization_id):
+            worker.app.send_task(
+                service.TASK,
+                kwargs={"organization_id": organization_id, "analysis_id": analysis_id},
+                expires=5,
+                retry=False,
+            )
+
+
+@worker.periodic(seconds=600)
+def expire_files() -> None:
+    """Delete files whose time is over, and what cut-off uploads left. Results stay."""
+    folder.sweep_incoming(_DAY_S)
+    for organization_id in organization_ids():
+        expire(organization_id, datetime.now(UTC))
+
+
+def expire(organization_id: int, now: datetime) -> int:
+    """The files of one organization that are due; returns how many went."""
+    with organization_session(organization_id) as session:
+        due = session.scalars(
+            select(AnalysisRow).where(
+                AnalysisRow.file_kept, AnalysisRow.file_expires_at <= now, AnalysisRow.finished_at.is_not(None)
+            )
+        ).all()
+        for row in due:
+            folder.remove(organization_id, row.id)
+            row.file_kept = False
+        known = set(session.scalars(select(AnalysisRow.id).where(AnalysisRow.file_kept)))
+    orphans = [id for id, age_s in folder.stored(organization_id) if id not in known and age_s > _ORPHAN_S]
+    for id in orphans:
+        folder.remove(organization_id, id)
+    return len(due) + len(orphans)

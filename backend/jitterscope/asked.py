@@ -1,0 +1,52 @@
+"""Points and windows of time as requests give them. What is wrong with them is a Problem 422."""
+
+from __future__ import annotations
+
+from jitterscope.errors import Problem
+from jitterscope.kit.instant import BadInstant, parse_us
+from jitterscope.series.types import TICK_US
+
+_MIN_US, _HOUR_US = 60_000_000, 3_600_000_000
+
+
+def instant(text: str) -> int:
+    """µs since the epoch."""
+    try:
+        return parse_us(text)
+    except BadInstant as error:
+        raise Problem(422, "invalid-time", "Invalid time", str(error), "Use 2026-11-21T09:30:00Z.") from error
+
+
+def instant_or_none(text: str | None) -> int | None:
+    """As `instant`, where the parameter may be left out."""
+    return None if text is None else instant(text)
+
+
+def check_window(from_us: int, to_us: int, longest_us: int) -> None:
+    """Raises Problem where it is empty or longer than that."""
+    if not from_us < to_us <= from_us + longest_us:
+        longest = f"{longest_us // _HOUR_US} h" if longest_us % _HOUR_US == 0 else f"{longest_us // _MIN_US} min"
+        raise Problem(
+            422,
+            "invalid-window",
+            "Invalid window",
+            f"`from` must lie before `to`, and at most {longest} before it.",
+            "Ask for a shorter window.",
+        )
+
+
+def newest_window(from_: str | None, to: str | None, now_us: int, default_us: int, longest_us: int) -> tuple[int, int]:
+    """[from, to) in µs; without `to` it ends now, without `from` it is `default_us` long."""
+    to_us, from_us = instant_or_none(to), instant_or_none(from_)
+    until_us = to_us if to_us is not None else now_us
+    since_us = from_us if from_us is not None else until_us - default_us
+    if to_us is None:  # the clock went on since the caller looked at it
+        since_us = max(since_us, until_us - longest_us)
+    check_window(since_us, until_us, longest_us)
+    return since_us, until_us
+
+
+def on_grid(since_us: int, until_us: int) -> tuple[int, int]:
+    """Both rounded down to ticks, a tick apart at least."""
+    start_us = since_us - since_us % TICK_US
+    return start_us, max(until_us - until_us % TICK_US, start_us + TICK_US)

@@ -1,0 +1,115 @@
+"""Captures of the flight recorder in the database. Other domains use these functions and nothing else of this package.
+
+Every function takes a session of `db.organization_session`: rows of other organizations do not exist in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Row, bindparam, text
+from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
+from sqlalchemy.orm import Session
+
+from jitterscope.captures import wire
+from jitterscope.captures.model import Capture
+
+# No capture covers more time: readers look this far back for what reaches into a window.
+MAX_SPAN_US = 600_000_000
+
+_COLUMNS = "id, resource_id, reason, start_us, end_us, rate_hz, samples, processes, cpus, lost_samples"
+_INSERT = text(
+    "INSERT INTO captures (organization_id, resource_id, reason, start_us, end_us, rate_hz, samples, processes, cpus, "
+    "lost_samples, payload) VALUES (:organization_id, :resource_id, :reason, :start_us, :end_us, :rate_hz, :samples, "
+    ":processes, :cpus, :lost_samples, :payload)"
+)
+_WITHIN = "resource_id = ANY(:resources) AND start_us > :earliest AND start_us < :to_us AND end_us > :from_us"
+_LIST = text(f"SELECT {_COLUMNS} FROM captures WHERE {_WITHIN} ORDER BY start_us DESC, id LIMIT :limit")  # noqa: S608
+_ONE = text(f"SELECT {_COLUMNS}, payload FROM captures WHERE {_WITHIN} AND id = :id")  # noqa: S608
+_ALL = text(f"SELECT resource_id, payload FROM captures WHERE {_WITHIN} ORDER BY start_us, id LIMIT :limit")  # noqa: S608
+_RESOURCES = bindparam("resources", type_=ARRAY(BIGINT))
+
+
+@dataclass(frozen=True, slots=True)
+class NewCapture:
+    """A valid capture as it is stored. `payload` is of `wire.pack`; the rest tells what is in it without reading it."""
+
+    resource_id: int
+    reason: str
+    start_us: int
+    end_us: int
+    rate_hz: float
+    samples: int
+    processes: int
+    cpus: int
+    lost_samples: int
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureRow:
+    """A stored capture without its content."""
+
+    id: int
+    resource_id: int
+    reason: str
+    start_us: int
+    end_us: int
+    rate_hz: float
+    samples: int
+    processes: int
+    cpus: int
+    lost_samples: int
+
+
+def store(session: Session, organization_id: int, captures: Sequence[NewCapture]) -> None:
+    """One row a capture."""
+    if captures:
+        session.execute(
+            _INSERT,
+            [
+                {"organization_id": organization_id, **{name: getattr(one, name) for name in NewCapture.__slots__}}
+                for one in captures
+            ],
+        )
+
+
+def within(
+    session: Session, resource_ids: Sequence[int], from_us: int, to_us: int, limit: int = 100
+) -> list[CaptureRow]:
+    """Captures of resources that reach into [from_us, to_us), the newest `limit`, oldest first."""
+    found = session.execute(
+        _LIST.bindparams(_RESOURCES), {"limit": limit, **_window(resource_ids, from_us, to_us)}
+    ).all()
+    return [_row(one) for one in reversed(found)]
+
+
+def one(
+    session: Session, capture_id: int, resource_ids: Sequence[int], from_us: int, to_us: int
+) -> tuple[CaptureRow, Capture] | None:
+    """One of `within`, with its content."""
+    found = session.execute(
+        _ONE.bindparams(_RESOURCES), {"id": capture_id, **_window(resource_ids, from_us, to_us)}
+    ).one_or_none()
+    return None if found is None else (_row(found), wire.unpack(found.payload))
+
+
+def contents(
+    session: Session, resource_ids: Sequence[int], from_us: int, to_us: int, limit: int
+) -> list[tuple[int, Capture]]:
+    """(resource id, capture) of the first `limit` that reach into [from_us, to_us)."""
+    found = session.execute(
+        _ALL.bindparams(_RESOURCES), {"limit": limit, **_window(resource_ids, from_us, to_us)}
+    )
+    return [(row.resource_id, wire.unpack(row.payload)) for row in found]
+
+
+def _window(resource_ids: Sequence[int], from_us: int, to_us: int) -> dict[str, object]:
+    return {
+        "resources": list(resource_ids), "from_us": from_us, "to_us": to_us, "earliest": from_us - MAX_SPAN_US - 1,
+    }  # fmt: skip
+
+
+def _row(row: Row[tuple[object, ...]]) -> CaptureRow:
+    return CaptureRow(**{name: getattr(row, name) for name in CaptureRow.__slots__})

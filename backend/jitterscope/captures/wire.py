@@ -1,0 +1,83 @@
+"""Captures as protobuf: how collectors send them, recordings carry them and the database keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import zstandard
+
+from jitterscope.captures.model import Capture, CapturedProcess, IntArray, Rows, Samples
+from jitterscope.ingest.pb import ingest_pb2 as pb
+
+_LEVEL = 3
+
+
+def capture_of(message: pb.Capture) -> Capture:
+    """The arrays of a message that passed validation."""
+    return Capture(
+        reason=message.reason,
+        start_us=message.start_us,
+        end_us=message.end_us,
+        rate_hz=message.rate_hz,
+        lost_samples=message.lost_samples,
+        strings=tuple(message.strings),
+        processes=tuple(CapturedProcess(one.pid, one.command, one.cgroup) for one in message.processes),
+        stacks=tuple((tuple(one.kernel), tuple(one.user)) for one in message.stacks),
+        samples=Samples(*map(_array, (message.offset_us, message.stack, message.process, message.cpu))),
+        rows=Rows(
+            *map(
+                _array,
+                (
+                    message.row_offset_us, message.row_process, message.row_user_us, message.row_system_us,
+                    message.row_threads, message.row_state,
+                ),
+            )
+        ),
+    )  # fmt: skip
+
+
+def message_of(capture: Capture, resource: int = 0, shift_us: int = 0) -> pb.Capture:
+    """The message, of a resource of its batch, moved by `shift_us`."""
+    samples, rows = capture.samples, capture.rows
+    return pb.Capture(
+        resource=resource,
+        reason=capture.reason,
+        start_us=capture.start_us + shift_us,
+        end_us=capture.end_us + shift_us,
+        rate_hz=capture.rate_hz,
+        lost_samples=capture.lost_samples,
+        strings=capture.strings,
+        processes=[
+            pb.CapturedProcess(pid=one.pid, command=one.command, cgroup=one.cgroup) for one in capture.processes
+        ],
+        stacks=[pb.CapturedStack(kernel=kernel, user=user) for kernel, user in capture.stacks],
+        offset_us=samples.offset_us.tolist(),
+        stack=samples.stack.tolist(),
+        process=samples.process.tolist(),
+        cpu=samples.cpu.tolist(),
+        row_offset_us=rows.offset_us.tolist(),
+        row_process=rows.process.tolist(),
+        row_user_us=rows.user_us.tolist(),
+        row_system_us=rows.system_us.tolist(),
+        row_threads=rows.threads.tolist(),
+        row_state=rows.state.tolist(),
+    )
+
+
+def pack(message: pb.Capture) -> bytes:
+    """For the database: without what this version does not know, and without the batch's numbering of resources."""
+    kept = pb.Capture()
+    kept.CopyFrom(message)
+    kept.DiscardUnknownFields()
+    kept.resource = 0
+    return zstandard.ZstdCompressor(level=_LEVEL).compress(kept.SerializeToString())
+
+
+def unpack(payload: bytes) -> Capture:
+    """What `pack` made."""
+    return capture_of(pb.Capture.FromString(zstandard.ZstdDecompressor().decompress(payload)))
+
+
+def _array(values: Iterable[int]) -> IntArray:
+    return np.fromiter(values, np.int64)

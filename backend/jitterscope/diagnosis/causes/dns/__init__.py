@@ -1,0 +1,1 @@
+"""Causes on the way of a DNS query: servers, connections, names and settings."""

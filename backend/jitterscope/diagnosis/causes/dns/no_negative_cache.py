@@ -1,0 +1,195 @@
+"""A server forgets that a name does not exist, and asks for it again each time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jitterscope.diagnosis import denials, dns_names
+from jitterscope.diagnosis import wording as say
+from jitterscope.diagnosis.cause import Cause
+from jitterscope.diagnosis.causes.dns import _report as report
+from jitterscope.diagnosis.causes.dns._borrowed import trouble_of_upstream
+from jitterscope.diagnosis.denials import Denials
+from jitterscope.diagnosis.dns_path import path
+from jitterscope.diagnosis.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
+from jitterscope.diagnosis.fixes import negative_cache
+from jitterscope.diagnosis.severity import severity
+from jitterscope.diagnosis.snapshot import ResourceView, Snapshot
+
+ID = "dns/no_negative_cache"
+NEEDS = ("dns_queries", "dns_nxdomain")
+LEAST_REPEATED, LEAST_RATIO = 30, 0.2
+
+
+def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
+    if gone := report.missing(snapshot, NEEDS):
+        return report.not_enough(ID, gone, snapshot)
+    queries, denied = (float(np.nansum(report.summed(snapshot, name))) for name in NEEDS)
+    numbers = {"queries": queries, "nxdomain": denied}
+    if denied < LEAST_REPEATED or denied < LEAST_RATIO * queries:
+        return NotFound(
+            cause=ID,
+            reason=f"{denied:,.0f} of {queries:,.0f} queries were for names that do not exist: too few.",
+            numbers=numbers,
+        )
+    told = {view.fact("dns.negative_cache") for view in snapshot.dns_servers}
+    if told == {"yes"}:
+        return NotFound(
+            cause=ID,
+            reason=f"The server's settings keep denials in its cache; {denied:,.0f} of {queries:,.0f} queries were "
+            "denied.",
+            numbers=numbers,
+        )
+    spans = dns_names.of(snapshot)
+    if not spans:
+        return report.not_enough(ID, ["dns.names"], snapshot)
+    found = denials.measure(snapshot.dns_servers, spans)
+    numbers |= {"repeated": float(found.repeated), "listed": float(found.total)}
+    if found.repeated_short < LEAST_REPEATED or found.repeated_short < LEAST_RATIO * queries:
+        return NotFound(
+            cause=ID,
+            reason=f"Only {found.repeated_short:,} of {denied:,.0f} denials came within 5 s of one for the same name "
+            "that has to be asked for elsewhere.",
+            numbers=numbers,
+        )
+    passed = _passed_on(snapshot)
+    if "no" in told:
+        return _found(snapshot, spans, found, passed, "high")
+    if passed is None:
+        return report.not_enough(ID, ["dns.negative_cache"], snapshot)
+    if passed < 0.5:
+        return NotFound(
+            cause=ID,
+            reason=f"Only {say.percent(passed)} of the denied queries reached the server behind it: denials are kept.",
+            numbers=numbers | {"passed_on_ratio": passed},
+        )
+    return _found(snapshot, spans, found, passed, "medium")
+
+
+def _passed_on(snapshot: Snapshot) -> float | None:
+    """Share of the denied queries that the next server denied too, 0..1; None: nobody counted there."""
+    graph = path(snapshot)
+    behind = {edge.target for server in snapshot.dns_servers for edge in graph.upstreams_of(server.id)}
+    views = [view for target in sorted(t for t in behind if t is not None) if (view := graph.view(target)) is not None]
+    known = [view for view in views if np.isfinite(_denials(view)).any()]
+    here = float(np.nansum(report.summed(snapshot, "dns_nxdomain")))
+    if not known or here <= 0:
+        return None
+    return min(1.0, sum(float(np.nansum(_denials(view))) for view in known) / here)
+
+
+def _denials(view: ResourceView) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return np.asarray(view.series.get("dns_nxdomain", np.full(1, np.nan)), dtype=np.float64)
+
+
+def _found(
+    snapshot: Snapshot, spans: list[dns_names.NameSpan], found: Denials, passed: float | None, confidence: Confidence
+) -> Found:
+    low, high = report.extent(snapshot, spans)
+    queries = dns_names.total_queries(spans)
+    blamed = trouble_of_upstream(snapshot) if found.slow else None
+    level = severity(found.slow, queries, found.worst_us / 1000) if found.slow and blamed is None else None
+    share = found.repeated / max(1, queries)
+    name = say.who(snapshot)
+    late = f", each {say.ms(found.mean_us)} late" if level is not None else ""
+    return Found(
+        cause=ID,
+        score=round(min(1.0, 0.2 + 0.35 * share + (0.2 + 0.1 * min(1.0, found.slow / 100)) * (level is not None)), 4),
+        confidence=confidence,
+        severity=level,
+        title=f"{name} does not remember denials: {say.percent(share)} of its queries ask again for a name that does "
+        "not "
+        f"exist{late}",
+        summary=f"{found.total:,} of {queries:,} queries were denied, {found.repeated_short:,} of these within 5 s of "
+        "a denial of the same name. A cache would answer them; here each goes on to the next server, and waits for it."
+        + (f" That this takes long now is another trouble: {blamed}." if blamed is not None else ""),
+        onset_us=low,
+        last_us=high,
+        impact=report.impact(snapshot),
+        evidence=_evidence(snapshot, spans, found, passed, low, high),
+    )
+
+
+def _evidence(
+    snapshot: Snapshot, spans: list[dns_names.NameSpan], found: Denials, passed: float | None, low: int, high: int
+) -> list[Evidence]:
+    refs = report.refs(snapshot, low, high, "dns_queries", "dns_nxdomain")
+    seconds = max(dns_names.total_seconds(spans), 0.1)
+    evidence = [
+        Evidence(
+            id="repeated",
+            statement="Denied queries that a cache of 5 s would have answered; of 30 s",
+            value=f"{found.repeated_short:,} / {found.repeated:,} of {found.total:,}",
+            comparison=f"{found.repeated / seconds:,.0f} a second",
+            numbers={"repeated_5s": float(found.repeated_short), "repeated_30s": float(found.repeated),
+                     "of": float(found.total)},
+            series=refs,
+        ),
+        Evidence(
+            id="names",
+            statement="Names denied most often",
+            value=", ".join(f"{name} {times:,} ×" for name, times in found.names),
+            numbers={f"denied_{place}": float(times) for place, (_, times) in enumerate(found.names, 1)},
+        ),
+        Evidence(
+            id="denial_time",
+            statement="Time to a denial, on average",
+            value=say.ms(found.mean_us),
+            comparison=f"{found.slow:,} of {found.total:,} over 20 ms",
+            numbers={"denial_us": found.mean_us, "slow": float(found.slow)},
+        ),
+    ]  # fmt: skip
+    server = negative_cache.server_without(snapshot)
+    if server is not None:
+        arguments = (server.fact("dns.arguments") or "").split()
+        switch = next((word for word in arguments if word in ("--no-negcache", "-N")), "no cache for denials")
+        evidence.append(
+            Evidence(id="setting", statement="The server's settings", value=switch, numbers={"negative_cache": 0.0})
+        )
+    if passed is not None:
+        evidence.append(
+            Evidence(
+                id="passed_on",
+                statement="Denied queries that the next server denied too",
+                value=say.percent(passed),
+                numbers={"passed_on_ratio": passed},
+            )
+        )
+    return evidence
+
+
+def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
+    denied = denials.measure(snapshot.dns_servers, dns_names.of(snapshot))
+    share = denied.repeated / max(1, denied.total)
+    effect = f"{say.percent(share)} of the denied queries repeat within 30 s and are then answered from memory."
+    server = negative_cache.server_without(snapshot) or next(iter(snapshot.dns_servers), None)
+    proposals = [
+        negative_cache.propose(snapshot, effect, server),
+        negative_cache.elsewhere(snapshot, found),
+        negative_cache.stop_asking(denied.names),
+    ]
+    return [fix for fix in proposals if fix is not None]
+
+
+CAUSE = Cause(
+    id=ID,
+    title="Denials are not remembered",
+    summary="The server asks its upstream again each time a client asks for a name that does not exist.",
+    mechanism="A denial (NXDOMAIN) carries an SOA record that says how long it holds (RFC 2308). kube-dns starts "
+    "dnsmasq with "
+    "--no-negcache, and a CoreDNS without `cache` keeps nothing, so every denied step of a search list travels to the "
+    "next "
+    "server. Found where the same names are denied again and again within seconds and the settings, or the next "
+    "server's own "
+    "counts, show that they are not kept.",
+    needs=NEEDS,
+    rivals=("dns/search_domain_amplification",),
+    detect=detect,
+    propose=propose,
+    false_positives=("An upstream whose denials carry no SOA record: they may not be kept, whatever the settings.",),
+    references=(
+        "https://www.rfc-editor.org/rfc/rfc2308",
+        "https://thekelleys.org.uk/dnsmasq/docs/dnsmasq-man.html",
+        "https://coredns.io/plugins/cache/",
+    ),
+)

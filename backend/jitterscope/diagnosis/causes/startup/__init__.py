@@ -1,0 +1,1 @@
+"""Causes that make pods start late."""

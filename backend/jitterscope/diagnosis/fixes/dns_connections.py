@@ -1,0 +1,158 @@
+"""Fixes: a dnsmasq that may serve more TCP connections, and the releases in which the limit is gone."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from jitterscope.diagnosis import dns_tcp_limit, dns_versions
+from jitterscope.diagnosis.dns_tcp_limit import Demand, TcpLimit
+from jitterscope.diagnosis.finding import Fix, Found, Interval, Patch
+from jitterscope.diagnosis.fixes import patches, predict
+from jitterscope.diagnosis.snapshot import Snapshot
+
+VERIFY = (
+    "The children stay below the limit and dns_accept_backlog stays 0 while the load is as high as now; this incident "
+    "closes when a window shows no waiting connection."
+)
+SPARE = 1.25
+MANAGED = (
+    "GKE sets changes of its own kube-dns Deployment back at once; only a Deployment of your own can have "
+    "other arguments"
+)
+
+
+def wanted_limit(tcp: TcpLimit, demand: Demand | None) -> int:
+    """A limit with which a query finds a child 99.9 % of the time, a quarter to spare, in tens."""
+    seen = np.nanmax(np.where(np.isfinite(tcp.connections), tcp.connections, tcp.children))
+    need = dns_tcp_limit.headroom(demand.high) if demand is not None else 2 * tcp.now
+    return int(math.ceil(SPARE * max(need, float(seen)) / 10) * 10)
+
+
+def remaining(found: Found, demand: Demand | None, limit: float, share: float = 1.0) -> Interval | None:
+    """Slow ratio when the demand (this share of it) meets another limit: queries wait as Erlang C says."""
+    if demand is None:
+        return None
+    wanted = (demand.low, demand.expected, demand.high)
+    ratios = [round(dns_tcp_limit.waiting_ratio(share * each, limit), 6) for each in wanted]
+    inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "slow_in_stalls"), 0)
+    return predict.scaled(found.impact, inside, *ratios)
+
+
+def is_managed_by_gke(snapshot: Snapshot) -> bool:
+    subject = snapshot.subject
+    owner = (subject.fact("workload.owner") or "") + (subject.fact("workload.pod") or "")
+    return dns_versions.gke(snapshot) is not None and "kube-dns" in owner
+
+
+def max_tcp_connections(snapshot: Snapshot, tcp: TcpLimit, demand: Demand | None, found: Found) -> Fix:
+    gate = dns_versions.DNSMASQ_MAX_TCP
+    version = dns_versions.of_server(tcp.servers[0], "dnsmasq")
+    allowed = gate.open(version)
+    limit = wanted_limit(tcp, demand)
+    base = {
+        "id": "max_tcp_connections",
+        "title": f"--max-tcp-connections={limit}",
+        "verify": VERIFY,
+        "undo": "Remove the option and start dnsmasq again."
+        if tcp.now == dns_tcp_limit.DEFAULT_LIMIT
+        else f"Set it back to {tcp.now:,.0f} and start dnsmasq again.",
+        "references": [gate.source, "https://thekelleys.org.uk/dnsmasq/docs/dnsmasq-man.html"],
+    }
+    if allowed is False:
+        text = ".".join(map(str, version or ()))
+        return Fix(
+            **base, verdict="cannot_help",
+            summary=f"dnsmasq {text} does not know this option and would not start with it: the limit of 20 is built "
+            f"in before {gate.since_text}.",
+        )  # fmt: skip
+    if is_managed_by_gke(snapshot):
+        return Fix(**base, verdict="cannot_help", summary=f"{MANAGED}.")
+    need = (
+        f"{demand.expected:,.0f} connections (up to {demand.high:,.0f})" if demand is not None else "more connections"
+    )
+    return Fix(
+        **base,
+        verdict="removes",
+        summary=f"The load wants {need}; with {limit} of them a query finds a child free 99.9 % of the time.",
+        predicted_slow_ratio=remaining(found, demand, limit),
+        precondition=None if allowed else f"dnsmasq {gate.since_text} or later (its version is not known here)",
+        patches=_patches(snapshot, limit),
+        caveats=[
+            "Each connection is a forked process: check the memory limit and pids.max of the container.",
+            "dnsmasq restarts and forgets its cache.",
+        ],
+    )
+
+
+def _patches(snapshot: Snapshot, limit: int) -> list[Patch]:
+    kind = patches.manager(snapshot)
+    if kind == "kubernetes":
+        text = f"args:\n# … the arguments as they are, then, behind the --:\n- --max-tcp-connections={limit}"
+        return [Patch(label="Container dnsmasq of the Deployment", language="yaml", text=text)]
+    if kind == "systemd":
+        text = f"echo max-tcp-connections={limit} > /etc/dnsmasq.d/jitterscope.conf && systemctl restart dnsmasq"
+        return [Patch(label="As root, where /etc/dnsmasq.d is read", language="shell", text=text)]
+    return [Patch(label="Argument of dnsmasq", language="shell", text=f"dnsmasq --max-tcp-connections={limit} …")]
+
+
+def newer_kubernetes_dns(snapshot: Snapshot) -> Fix | None:
+    """Where the image is an older kubernetes/dns: the release that brings dnsmasq 2.90."""
+    gate = dns_versions.KUBERNETES_DNS_DNSMASQ_290
+    version = dns_versions.kubernetes_dns(snapshot)
+    if gate.open(version) is not False or is_managed_by_gke(snapshot):
+        return None
+    image = snapshot.subject.fact("workload.image") or ""
+    newer = f"{image.rpartition(':')[0]}:{gate.since_text}"
+    namespace = snapshot.subject.fact("workload.namespace") or "kube-system"
+    container = snapshot.subject.fact("workload.container") or "dnsmasq"
+    owner = patches.owner_of(snapshot)
+    return Fix(
+        id="newer_kubernetes_dns",
+        title=f"kubernetes/dns {gate.since_text} or later, with --max-tcp-connections",
+        summary=f"From {gate.since_text} on its dnsmasq is 2.90, which knows --max-tcp-connections. Alone it changes "
+        "nothing: the default stays 20.",
+        verdict="unknown",
+        precondition="The option is set as well",
+        patches=[
+            Patch(
+                label="kubectl (replaces the pods)",
+                language="shell",
+                text=f"kubectl -n {namespace} set image {owner} {container}={newer}",
+            )
+        ],
+        caveats=["Upgrade the containers of the pod (kubedns, dnsmasq, sidecar) together."],
+        verify=VERIFY,
+        undo=f"kubectl -n {namespace} set image {owner} {container}={image}",
+        references=[gate.source],
+    )
+
+
+def newer_gke(snapshot: Snapshot, found: Found) -> Fix | None:
+    """Where it is GKE before its kube-dns runs on CoreDNS: the upgrade alone removes the limit."""
+    gate = dns_versions.GKE_KUBE_DNS_ON_COREDNS
+    version = dns_versions.gke(snapshot)
+    if gate.open(version) is not False or not is_managed_by_gke(snapshot):
+        return None
+    inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "slow_in_stalls"), 0)
+    return Fix(
+        id="newer_gke",
+        title=f"GKE {gate.since_text} or later",
+        summary=f"From {gate.since_text} on kube-dns runs on CoreDNS, which needs no process for a connection: there "
+        f"is no limit of {dns_tcp_limit.DEFAULT_LIMIT:,.0f}. This cluster runs {'.'.join(map(str, version or ()))}.",
+        verdict="removes",
+        predicted_slow_ratio=predict.scaled(found.impact, inside, 0.0, 0.0, 0.1),
+        patches=[
+            Patch(
+                label="gcloud: the control plane, then the node pools",
+                language="shell",
+                text=f"gcloud container clusters upgrade CLUSTER --master --cluster-version={gate.since_text}\n"
+                "gcloud container clusters upgrade CLUSTER --node-pool=POOL",
+            )
+        ],
+        caveats=["An upgrade goes one minor version at a time and replaces the nodes."],
+        verify="The pods of kube-dns have no container dnsmasq. " + VERIFY,
+        undo="A control plane cannot go back to an earlier minor version.",
+        references=[gate.source],
+    )

@@ -1,0 +1,102 @@
+"""Queries that wait in a server's receive queue: when, how long, and whether it had CPU left meanwhile."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from jitterscope.diagnosis import golang, signals
+from jitterscope.diagnosis.signals import number, read_cpu, series
+from jitterscope.diagnosis.sketch import value_of
+from jitterscope.diagnosis.snapshot import FloatArray, ResourceView, Snapshot
+from jitterscope.diagnosis.stats import BoolArray, dilate
+
+# A wait that is worth a word: reading takes microseconds.
+WAIT_US = 5_000
+SLOW_US = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Per tick: `waits` queries that waited over 5 ms in the queue, `slow` over 20 ms, `longest_us` the longest wait.
+
+    `wait_us` and `work_us` are the time spent waiting and being worked on, of all queries of a tick. `explained` ticks
+    are those in which the CPU was taken away (throttled) or a garbage collection ran.
+    """
+
+    waits: FloatArray
+    slow: FloatArray
+    longest_us: FloatArray
+    wait_us: FloatArray
+    work_us: FloatArray
+    explained: BoolArray
+
+    @property
+    def free(self) -> BoolArray:
+        """Ticks with waits that nothing else explains."""
+        return np.asarray((self.waits > 0) & ~self.explained)
+
+
+def measure(snapshot: Snapshot, server: ResourceView) -> Waits:
+    """From the histograms dns_queue_wait_us and dns_work_us of one server."""
+    n = snapshot.ticks
+    waits, slow, longest, wait, work = (np.zeros(n) for _ in range(5))
+    if (part := server.distributions.get("dns_queue_wait_us")) is not None:
+        value = value_of(part.bucket)
+        np.add.at(wait, part.tick, value * part.count)
+        over = value > WAIT_US
+        np.add.at(waits, part.tick[over], part.count[over])
+        np.add.at(slow, part.tick[value > SLOW_US], part.count[value > SLOW_US])
+        np.maximum.at(longest, part.tick, value)
+    if (part := server.distributions.get("dns_work_us")) is not None:
+        np.add.at(work, part.tick, value_of(part.bucket) * part.count)
+    return Waits(waits, slow, longest, wait, work, _explained(snapshot))
+
+
+def _explained(snapshot: Snapshot) -> BoolArray:
+    cpu = read_cpu(snapshot)
+    # The counter moves when the period ends, and what waited is read just after.
+    taken = dilate(np.nan_to_num(cpu.throttled) > 0, cpu.lag, 2)
+    for process in snapshot.processes:
+        active = np.nan_to_num(series(process, "go_gc_active_us", snapshot.ticks)) > 0.05 * snapshot.step_us
+        if active.mean() < 0.5:  # a server that collects all the time explains nothing by it
+            taken |= dilate(active, 0, 1)
+    return taken
+
+
+def cpus(snapshot: Snapshot) -> float:
+    """CPUs that the server may use at once: limit, GOMAXPROCS and the node's; NaN where none of them is known."""
+    limit = read_cpu(snapshot).limit
+    node = number(snapshot.node.fact("node.cpus"))
+    found = [limit] if math.isfinite(limit) else []
+    found += [node] if node else []
+    serving = signals.serving(snapshot)
+    for process in snapshot.processes:
+        if process.id in serving and process.fact("go.version") is not None:
+            procs = golang.maxprocs(process, limit, node).value
+            found += [float(procs)] if procs else []
+    return min(found, default=float("nan"))
+
+
+def busy(snapshot: Snapshot, waits: Waits, capacity: float) -> float:
+    """Share of the CPUs in use while queries waited, 0..1 (median over ticks); NaN where CPU use is not known.
+
+    A queue that is empty again after 40 ms is compared with the CPU time of 40 ms, not of the whole tick.
+    """
+    usage = read_cpu(snapshot).usage_us
+    ticks = waits.free & np.isfinite(usage)
+    if not ticks.any() or not math.isfinite(capacity):
+        return float("nan")
+    lasted = np.clip(waits.longest_us[ticks], WAIT_US, snapshot.step_us)
+    return float(np.median(np.minimum(1.0, usage[ticks] / (capacity * lasted))))
+
+
+def node_idle(snapshot: Snapshot, ticks: BoolArray) -> float:
+    """Share of the node's CPU time that was idle in these ticks, 0..1; NaN where that was not recorded."""
+    idle = series(snapshot.node, "host_idle_us", snapshot.ticks)[ticks]
+    count = number(snapshot.node.fact("node.cpus"))
+    if not count or not np.isfinite(idle).any():
+        return float("nan")
+    return float(np.nanmedian(idle)) / (count * snapshot.step_us)

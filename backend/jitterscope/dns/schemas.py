@@ -1,0 +1,193 @@
+"""REST shapes of the DNS path. Times are µs since the epoch, durations µs, ratios 0..1; None: not measured."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from jitterscope.diagnosis.affected import Answer, Verdict
+from jitterscope.diagnosis.dns_path import Known
+from jitterscope.diagnosis.finding import Severity
+from jitterscope.diagnosis.search_lists import Source
+from jitterscope.incidents.schemas import IncidentState
+from jitterscope.kit.schema import Schema
+
+
+class DnsNode(Schema):
+    """A node with DNS servers."""
+
+    id: int
+    name: str
+
+
+class DnsIncident(Schema):
+    id: int
+    title: str
+    severity: Severity
+    state: IncidentState
+
+
+class DnsHopClient(Schema):
+    """One of the busiest clients of a server; `address` "other" are all that have no figures of their own."""
+
+    address: str
+    names: list[str] = Field(description="Containers that have the address")
+    queries_per_s: float
+    p99_us: float | None
+    error_ratio: float | None
+
+
+class DnsHop(Schema):
+    """One station of a query's way: the clients, a DNS server with all its addresses, or an upstream elsewhere."""
+
+    id: str
+    kind: Literal["clients", "server", "upstream"]
+    name: str
+    addresses: list[str]
+    software: str | None
+    version: str | None
+    resource_ids: list[int]
+    cgroup_id: int | None
+    level: int = Field(description="0: clients; a server stands right of everybody who asks it")
+    queries_per_s: float | None
+    p50_us: float | None
+    p99_us: float | None
+    max_us: float | None
+    own_p50_us: float | None = Field(description="Time here besides waiting for the next hop, of single queries")
+    own_p99_us: float | None
+    own_max_us: float | None
+    matched_queries: int = Field(description="Single queries that the own time was found from")
+    slow_ratio: float | None
+    error_ratio: float | None = Field(description="SERVFAIL, REFUSED and no answer")
+    nxdomain_ratio: float | None
+    timeouts: int | None
+    error_lines: int
+    concurrency: float | None = Field(description="Queries in work at a time, mean")
+    connections: float | None = Field(description="TCP connections from clients, most at a time; so are the next ones")
+    idle: float | None
+    backlog: float | None = Field(description="Connections that the server has not accepted")
+    dropped: float | None = Field(description="Connection attempts dropped in the window")
+    children: float | None
+    child_limit: int | None
+    upstream_connections: float | None
+    upstream_idle: float | None
+    new_connections_per_s: float | None = Field(description="Forwarded queries that opened a connection")
+    cache_hit_ratio: float | None
+    forward_mean_us: float | None
+    rejected: int | None = Field(description="Queries refused by forward's max_concurrent")
+    clients: list[DnsHopClient]
+    incidents: list[DnsIncident]
+
+
+class DnsLink(Schema):
+    """`asker` and `asked` are ids of hops."""
+
+    asker: str
+    asked: str
+    zones: list[str]
+    protocol: Literal["tcp", "udp", "as_asked"] | None
+    known: Known | Literal["clients"] = Field(description="Where it is known from")
+    max_concurrent: int | None
+    queries_per_s: float | None
+    p50_us: float | None
+    p99_us: float | None
+    mean_us: float | None = Field(description="By the asker's own counters, all its upstreams together")
+
+
+class DnsPath(Schema):
+    from_us: int
+    to_us: int
+    node: DnsNode | None = Field(description="None: no DNS server was seen in the window")
+    nodes: list[DnsNode]
+    hops: list[DnsHop]
+    links: list[DnsLink]
+    notes: list[str] = Field(description="What is not known here and what it would need")
+
+
+class DnsName(Schema):
+    """A name and type, all clients together."""
+
+    name: str
+    type: str
+    queries: int
+    queries_per_s: float
+    share_ratio: float = Field(description="Of all queries in the window")
+    nxdomain_ratio: float
+    servfail_ratio: float
+    mean_us: float
+    total_us: float = Field(description="Time of all its answers together")
+    clients: int
+
+
+class DnsNames(Schema):
+    from_us: int
+    to_us: int
+    node: DnsNode | None
+    seconds: float = Field(description="Time that the lists of names cover")
+    queries: int
+    nxdomain: int
+    listed_ratio: float | None = Field(description="Share of the queries whose names are listed")
+    items: list[DnsName]
+
+
+class DnsWorkload(Schema):
+    id: int
+    name: str
+
+
+class DnsLookup(Schema):
+    """A name as the program looked it up, and what that cost."""
+
+    name: str
+    type: str
+    answer: str = Field(description="The name that was answered in the end")
+    lookups: int
+    wasted: int = Field(description="Queries denied before, because of search domains")
+    queries_per_lookup: float
+    added_us: float = Field(description="Time that the denied queries add to a look-up")
+
+
+class DnsAdvice(Schema):
+    ndots: int
+    queries_per_lookup: float
+
+
+class DnsClient(Schema):
+    """A client and what its look-ups cost. A trailing dot makes each of these look-ups one query."""
+
+    address: str
+    workloads: list[DnsWorkload]
+    queries: int
+    lookups: int
+    wasted: int
+    queries_per_lookup: float = Field(description="Of the names that took more than one query")
+    search: list[str]
+    ndots: int | None
+    source: Source = Field(description="Where the search list is known from")
+    costliest: list[DnsLookup]
+    best_ndots: DnsAdvice | None = Field(description="None: no safe value of ndots saves a tenth")
+
+
+class DnsClients(Schema):
+    from_us: int
+    to_us: int
+    node: DnsNode | None
+    seconds: float
+    queries: int
+    nxdomain: int
+    wasted: int
+    nonexistent: int = Field(description="Queries for names that nothing answered")
+    queries_per_lookup: float
+    items: list[DnsClient]
+
+
+class DnsAffected(Schema):
+    """Am I affected by NodeLocal DNSCache exhausting kube-dns?"""
+
+    from_us: int
+    to_us: int
+    node: DnsNode | None
+    verdict: Verdict
+    statement: str
+    answers: list[Answer]

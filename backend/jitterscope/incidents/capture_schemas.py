@@ -1,0 +1,89 @@
+"""What the API says of captures of the flight recorder."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from jitterscope.kit.schema import Schema
+
+FrameKind = Literal["root", "command", "user", "kernel"]
+
+
+class CaptureSummary(Schema):
+    """A capture without its content. Times are µs since the epoch, UTC; `rate_hz` samples a second and CPU.
+
+    `of` is what it was taken for: the incident's subject or its node.
+    """
+
+    id: int
+    resource_id: int
+    of: Literal["subject", "node"]
+    reason: str
+    start_us: int
+    end_us: int
+    rate_hz: float
+    samples: int
+    processes: int
+    cpus: int
+    lost_samples: int
+
+
+class CaptureList(Schema):
+    items: list[CaptureSummary]
+
+
+class FlameGraph(Schema):
+    """Merged stacks as a tree in parallel arrays, parents first; node 0 is the root, its parent itself.
+
+    `name` indexes `names`, `kind` indexes `kinds`; `samples` of a node count what it called too. `total_samples` were
+    selected; of `hidden_samples` the rest of the stack was too rare to be shown.
+    """
+
+    names: list[str]
+    kinds: list[FrameKind]
+    parent: list[int]
+    name: list[int]
+    kind: list[int]
+    samples: list[int]
+    total_samples: int
+    hidden_samples: int
+
+
+class CaptureProcess(Schema):
+    """A process in the selected time. `states` counts how often each letter of /proc/PID/stat was seen."""
+
+    pid: int
+    command: str
+    cgroup: str
+    of_subject: bool
+    user_ms: float
+    system_ms: float
+    threads: int
+    states: dict[str, int]
+    samples: int
+    kernel_samples: int
+
+
+class CaptureSeconds(Schema):
+    """Each second of the whole capture: what samples and process table say of the selected processes."""
+
+    start_us: int
+    step_us: int
+    user_samples: list[int]
+    kernel_samples: list[int]
+    user_ms: list[float]
+    system_ms: list[float]
+
+
+class CaptureDetail(Schema):
+    """One capture: merged stacks and processes of [from_us, to_us). `more_processes`: those that are not listed."""
+
+    capture: CaptureSummary
+    from_us: int
+    to_us: int
+    scope: Literal["node", "subject"]
+    pid: int | None
+    flame: FlameGraph
+    processes: list[CaptureProcess]
+    more_processes: int
+    seconds: CaptureSeconds

@@ -1,0 +1,175 @@
+"""One visit of an incident: was its workload changed, and can the change be judged yet?
+
+Reading and thinking hold no lock; what they lead to is applied under the subject's lock, if it still fits.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import structlog
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from jitterscope.db import organization_session
+from jitterscope.diagnosis.verification.changes import matching_fix
+from jitterscope.incidents import actions, verifications, verify_facts, verify_finish, verify_measure, verify_predict
+from jitterscope.incidents.models import IncidentRow
+from jitterscope.incidents.transitions import record
+from jitterscope.incidents.verification_models import VerificationRow
+from jitterscope.incidents.verification_schemas import PredictedFigures, SettingStep
+from jitterscope.incidents.verifications import Change
+from jitterscope.incidents.verify_facts import Observed
+from jitterscope.incidents.views import time_of, us_of
+from jitterscope.inventory import service as inventory
+
+log = structlog.get_logger(__name__)
+# Facts of one change arrive one after the other; none came for so long.
+_SETTLED_US = 5_000_000
+# Of the new state, to read its setting from.
+_NEW_STATE_US = 30_000_000
+
+
+def due(organization_id: int) -> list[int]:
+    """Incidents that are not over."""
+    with organization_session(organization_id) as session:
+        return list(session.scalars(select(IncidentRow.id).where(IncidentRow.resolved_at.is_(None))))
+
+
+def visit(organization_id: int, incident_id: int) -> None:
+    """Start, update or finish the verification of an incident. Safe to repeat at any time."""
+    if not notice(organization_id, incident_id):
+        return
+    with organization_session(organization_id) as session:
+        waiting = verifications.waiting(session, incident_id)
+        if waiting is None or not verify_measure.due(session, waiting):
+            return
+        session.expunge(waiting)
+    with organization_session(organization_id) as session:
+        measured = verify_measure.measure(session, waiting)
+    with organization_session(organization_id) as session:
+        row = actions.locked(session, incident_id)
+        current = verifications.waiting(session, incident_id)
+        if current is None or current.id != waiting.id or current.applied_at != waiting.applied_at:
+            return
+        verify_finish.apply(session, row, current, measured)
+
+
+def notice(organization_id: int, incident_id: int) -> bool:
+    """Move the incident to fix_applied where its workload was changed, and back where the change was taken back.
+
+    False while a change is still going on: a verdict now would take it for part of the one before.
+    """
+    with organization_session(organization_id) as session:
+        row = session.get(IncidentRow, incident_id)
+        if row is None or row.resolved_at is not None:
+            return True
+        baseline_at, known = row.baseline_at, verifications.waiting(session, incident_id)
+        old_id = row.lives_on if known is None else known.before_subject_id
+        seen = _look(session, row, old_id)
+        if seen is None or not _is_news(seen, known):
+            return True
+        clock_us = inventory.node_clock_us(session, seen.subject.node_id)
+        if clock_us is None or clock_us - seen.at_us < _SETTLED_US:
+            return False
+        predicted = _predicted(session, row, old_id, seen, clock_us) if seen.steps else PredictedFigures()
+    with organization_session(organization_id) as session:
+        row = actions.locked(session, incident_id)
+        waiting = verifications.waiting(session, incident_id)
+        if row.baseline_at != baseline_at or row.resolved_at is not None or not _is_news(seen, waiting):
+            return True
+        if not seen.steps:
+            if waiting is not None:
+                _take_back(session, row, waiting)
+            return True
+        _start(session, row, waiting, seen, predicted)
+    log.info("fix_noticed", organization_id=organization_id, incident_id=incident_id, steps=len(seen.steps))
+    return True
+
+
+def _look(session: Session, row: IncidentRow, old_id: int) -> Observed | None:
+    """The workload now, beside what `old_id` was at the baseline."""
+    baseline_us = us_of(row.baseline_at)
+    current = verify_facts.current_subject(session, row.lives_on, baseline_us)
+    return None if current is None else verify_facts.observe(session, old_id, current, baseline_us)
+
+
+def _is_news(seen: Observed, waiting: VerificationRow | None) -> bool:
+    if waiting is None:
+        return bool(seen.steps)
+    steps = [step.model_dump(mode="json") for step in _steps(seen)]
+    if not steps:
+        # What a person says they did need not be among the facts.
+        return bool(waiting.changes)
+    return steps != waiting.changes or waiting.subject_id != seen.subject.id
+
+
+def _predicted(session: Session, row: IncidentRow, old_id: int, seen: Observed, clock_us: int) -> PredictedFigures:
+    longest_us = int(verifications.BEFORE.total_seconds() * 1e6)
+    from_us = max(us_of(verifications.fault_since(session, row)), seen.first_us - longest_us)
+    after = (max(seen.at_us, clock_us - _NEW_STATE_US), clock_us)
+    return verify_predict.predicted(session, old_id, (from_us, seen.first_us), seen.subject.id, after)
+
+
+def _start(
+    session: Session, row: IncidentRow, waiting: VerificationRow | None, seen: Observed, predicted: PredictedFigures
+) -> None:
+    fixes = {str(fix["id"]): str(fix["title"]) for fix in row.finding.get("fixes", [])}
+    if waiting is not None and waiting.started_by != "jitterscope" and not waiting.changes:
+        # Facts tell the details of what a person announced.
+        waiting.changes = [step.model_dump(mode="json") for step in _steps(seen)]
+        waiting.applied_at = max(waiting.applied_at, time_of(seen.at_us))
+        waiting.before_to = min(waiting.before_to, time_of(seen.first_us))
+        waiting.predicted = predicted.model_dump(mode="json")
+        waiting.subject_id, waiting.subject_name = seen.subject.id, seen.subject.name
+        row.successor_id = None if seen.subject.id == row.subject_id else seen.subject.id
+        return
+    fix_id = matching_fix(seen.steps, fixes)
+    _absorb(session, row, seen)
+    verifications.begin(
+        session,
+        row,
+        Change(
+            applied_at=time_of(seen.at_us),
+            first_at=time_of(seen.first_us),
+            fix_id=fix_id,
+            fix_title="Another change" if fix_id is None else _title(fix_id, fixes[fix_id], seen),
+            steps=tuple(_steps(seen)),
+            subject_id=seen.subject.id,
+            subject_name=seen.subject.name,
+            predicted=predicted,
+        ),
+    )
+
+
+def _title(fix_id: str, proposed: str, seen: Observed) -> str:
+    """What was done, where that is not what is proposed by now: the proposal goes on following the load."""
+    limit = next((step for step in seen.steps if step.name == "cpu_limit"), None)
+    if fix_id != "raise_cpu_limit" or limit is None:
+        return proposed
+    return f"Raise the CPU limit from {limit.old or 'none'} to {limit.new or 'none'}"
+
+
+def _absorb(session: Session, row: IncidentRow, seen: Observed) -> None:
+    """Close what the same fault opened on the successor before anybody knew that it is one."""
+    if seen.subject.id == row.subject_id:
+        return
+    same = select(IncidentRow).where(
+        IncidentRow.subject_id == seen.subject.id, IncidentRow.cause == row.cause, IncidentRow.resolved_at.is_(None)
+    )
+    for other in session.scalars(same.where(IncidentRow.id != row.id)):
+        other.state, other.resolved_at = "resolved", max(other.last_seen_at, datetime.now(UTC))
+        record(session, other, "resolved", f"Goes on as incident {row.id}: the same workload in a new cgroup.")
+    session.flush()
+
+
+def _take_back(session: Session, row: IncidentRow, waiting: VerificationRow) -> None:
+    verifications.replace(waiting, "The change was taken back before it could be judged.")
+    row.state = "open"
+    row.successor_id = None if waiting.before_subject_id == row.subject_id else waiting.before_subject_id
+    session.flush()
+    record(session, row, "fix_withdrawn", f"{waiting.fix_title}: everything is as it was before.")
+
+
+def _steps(seen: Observed) -> list[SettingStep]:
+    return [SettingStep(name=one.name, title=one.title, old=one.old, new=one.new) for one in seen.steps]

@@ -1,0 +1,110 @@
+"""What a DNS server works with on its node: its clients, the servers it asks or is asked by, whose resolv.conf."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy import bindparam, text
+from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
+from sqlalchemy.orm import Session
+
+from jitterscope.inventory import dns_servers, facts
+from jitterscope.inventory.tree import COLUMNS, SEEN_SLACK_US, as_resource
+from jitterscope.inventory.types import ResourceRow, SubjectTree
+
+# Bounds of what a diagnosis of a DNS server reads beside its own.
+MAX_NEIGHBOURS, MAX_PATHS, MAX_WORKLOADS = 8, 72, 64
+_CANDIDATES = 64
+_UPSTREAMS = "dns.upstreams"
+_ANY_ADDRESS = ("0.0.0.0", "[::]", "")  # noqa: S104
+
+_PATHS = text(
+    f"SELECT {COLUMNS} FROM resources WHERE kind = 'dns_path' AND parent_id = ANY(:servers) "  # noqa: S608
+    "AND last_seen_at >= to_timestamp(:from_us / 1e6) ORDER BY last_seen_at DESC, id LIMIT :limit"
+).bindparams(bindparam("servers", type_=ARRAY(BIGINT)))
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An address and port; an empty address stands for any."""
+
+    address: str
+    port: str
+
+    def serves(self, other: Endpoint) -> bool:
+        return self.port == other.port and (self.address == other.address or not self.address or not other.address)
+
+
+def endpoint_of(key: str) -> Endpoint:
+    """The endpoint of a DNS server's key, "10.0.0.10:53" or "127.0.0.1:53@net:4026531840"."""
+    address, _, port = key.partition("@")[0].rpartition(":")
+    return Endpoint("" if address in _ANY_ADDRESS else address.strip("[]"), port)
+
+
+def upstreams_of(value: str | None) -> list[Endpoint]:
+    """The endpoints of a fact dns.upstreams; none where it cannot be read."""
+    try:
+        entries = json.loads(value or "[]")
+    except ValueError:
+        return []
+    return [
+        Endpoint(str(entry["address"]).strip("[]"), str(entry.get("port", 53)))
+        for entry in (entries if isinstance(entries, list) else [])
+        if isinstance(entry, dict) and entry.get("address")
+    ]
+
+
+def added(session: Session, tree: SubjectTree, from_us: int, to_us: int) -> SubjectTree:
+    if not tree.dns_servers:
+        return tree
+    own = {row.id for row in tree.dns_servers}
+    candidates = dns_servers.on_node(session, tree.node.id, "dns_server", from_us, to_us, _CANDIDATES + len(own))
+    others = [row for row in candidates if row.id not in own]
+    wanted = {"servers": sorted(own), "limit": MAX_PATHS, "from_us": from_us - SEEN_SLACK_US}
+    paths = session.execute(_PATHS, wanted)
+    workloads = dns_servers.asking(session, tree.node.id, from_us, to_us, MAX_WORKLOADS)
+    return replace(
+        tree,
+        dns_paths=tuple(sorted(map(as_resource, paths), key=lambda row: row.id)),
+        neighbours=tuple(sorted(_nearest(session, tree.dns_servers, others, to_us), key=lambda row: row.id)),
+        workloads=tuple(row for row in workloads if row.id != tree.subject.id),
+    )
+
+
+def _nearest(
+    session: Session, own: Sequence[ResourceRow], others: Sequence[ResourceRow], to_us: int
+) -> Sequence[ResourceRow]:
+    """Those fewest hops of the path away, then those seen last."""
+    if len(others) <= MAX_NEIGHBOURS:
+        return others
+    known = facts.in_effect(session, [row.id for row in (*own, *others)], to_us)
+    asks = {
+        identity: upstreams_of(next((fact.value for fact in rows if fact.name == _UPSTREAMS), None))
+        for identity, rows in known.items()
+    }
+    hops = hops_from(own, others, asks)
+    return sorted(others, key=lambda row: (hops.get(row.id, len(hops)), -row.last_seen_us, row.id))[:MAX_NEIGHBOURS]
+
+
+def hops_from(
+    own: Sequence[ResourceRow], others: Sequence[ResourceRow], asks: Mapping[int, Sequence[Endpoint]]
+) -> dict[int, int]:
+    """Hops along the path, in either direction, from any of `own` to each server that is connected with them."""
+    servers = {row.id: endpoint_of(row.key) for row in (*own, *others)}
+    links: dict[int, set[int]] = {identity: set() for identity in servers}
+    for identity in servers:
+        for asked in asks.get(identity, ()):
+            for other, endpoint in servers.items():
+                if other != identity and endpoint.serves(asked):
+                    links[identity].add(other)
+                    links[other].add(identity)
+    hops = {row.id: 0 for row in own}
+    edge = list(hops)
+    while edge:
+        following = sorted({other for identity in edge for other in links[identity] if other not in hops})
+        distance = hops[edge[0]] + 1
+        hops.update(dict.fromkeys(following, distance))
+        edge = following
+    return hops

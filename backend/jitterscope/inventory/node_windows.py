@@ -1,0 +1,33 @@
+"""What a page about one node shows: the node and the window, and the nodes it could show instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from jitterscope.errors import not_found
+from jitterscope.inventory import service as inventory
+from jitterscope.inventory.types import ResourceRow
+
+
+@dataclass(frozen=True, slots=True)
+class NodeWindow:
+    """[from_us, to_us) on the grid, of a node; None where there is none to show."""
+
+    from_us: int
+    to_us: int
+    node: ResourceRow | None
+    nodes: tuple[ResourceRow, ...]
+
+
+def chosen(session: Session, node_id: int | None, nodes: Sequence[ResourceRow]) -> ResourceRow | None:
+    """The node of resource `node_id`, else the first of `nodes`. Raises Problem 404 where it has none."""
+    if node_id is None:
+        return nodes[0] if nodes else None
+    named = inventory.resource(session, node_id)
+    node = None if named is None else inventory.resource(session, named.node_id)
+    if node is None or node.kind != "node":
+        raise not_found("node", node_id)
+    return node

@@ -1,0 +1,53 @@
+"""Cgroups that took another one's place: a rollout gives the same workload new cgroups."""
+
+from __future__ import annotations
+
+import re
+
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+
+from jitterscope.inventory import facts, tree
+from jitterscope.inventory.types import ResourceRow
+
+_FOREVER_US = 2**62
+# What controllers append to a pod's name: -7c9d8bb6f4-x2x9q, -x2x9q, -0.
+_APPENDED = re.compile(r"(-[a-f0-9]{6,10})?(-[a-z0-9]{5}|-[0-9]+)$")
+# The newest cgroups of the same container name; which of them are the same workload is told from their facts.
+_CANDIDATES = text(
+    f"""
+    SELECT {tree.COLUMNS} FROM resources r
+     WHERE kind = 'cgroup' AND id <> :id AND first_seen_at > to_timestamp(:after_us / 1e6)
+       AND EXISTS (SELECT FROM facts f WHERE f.resource_id = r.id AND f.name = 'workload.container' AND f.value = :name)
+     ORDER BY last_seen_at DESC, id DESC LIMIT 100
+    """  # noqa: S608
+)
+
+Workload = tuple[str, str, str]
+
+
+def workload_of(known: dict[str, str]) -> Workload | None:
+    """(namespace, controller or pod name without its random part, container); None where it has no name."""
+    container = known.get("workload.container")
+    owner = known.get("workload.owner") or _APPENDED.sub("", known.get("workload.pod", ""))
+    return (known.get("workload.namespace", ""), owner, container) if container else None
+
+
+def successors(session: Session, resource_id: int, after_us: int) -> list[ResourceRow]:
+    """Cgroups of the same workload that were first seen after `after_us`: those on the same node first, then the
+    newest. Empty where the resource has no workload name."""
+    own = tree.by_id(session, [resource_id]).get(resource_id)
+    workload = _workloads(session, [resource_id]).get(resource_id)
+    if own is None or workload is None:
+        return []
+    parameters = {"id": resource_id, "after_us": after_us, "name": workload[2]}
+    found = [tree.as_resource(row) for row in session.execute(_CANDIDATES, parameters)]
+    workloads = _workloads(session, [one.id for one in found])
+    same = [one for one in found if workloads.get(one.id) == workload]
+    return sorted(same, key=lambda one: (one.node_id != own.node_id, -one.last_seen_us, -one.id))
+
+
+def _workloads(session: Session, resource_ids: list[int]) -> dict[int, Workload]:
+    known = facts.in_effect(session, resource_ids, _FOREVER_US)
+    named = {one: workload_of({fact.name: fact.value for fact in rows}) for one, rows in known.items()}
+    return {one: workload for one, workload in named.items() if workload is not None}

@@ -1,0 +1,59 @@
+"""`jitterscope lab negative-dentries`: names that do not exist fill the kernel's cache of names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jitterscope.labs.commanding import Json, Token, Url, complaints, given_of, host, show
+from jitterscope.labs.console import progress
+from jitterscope.labs.dentries.variants import Variant, parameters_of
+from jitterscope.labs.dentries.watched import watch
+
+NAME = "negative-dentries"
+
+
+def command(
+    variant: Annotated[
+        Variant,
+        typer.Option(
+            help="nss: the real library; storm: an old one's leak; drop, unmount: and its end; files: look-alike"
+        ),
+    ] = Variant.STORM,
+    seconds: Annotated[float | None, typer.Option(help="How long programs start at most [20]")] = None,
+    starts_per_s: Annotated[float | None, typer.Option(help="Starts per second [2; drop, unmount 10]")] = None,
+    lookups: Annotated[int | None, typer.Option(help="Names that each start looks for, but of nss [10000]")] = None,
+    dentries: Annotated[
+        int | None, typer.Option(help="Names at which it ends [400000; drop, unmount 1000000; files 200000]")
+    ] = None,
+    names: Annotated[
+        str | None, typer.Option(help="What they look like: nss [storm] or session [drop, unmount]")
+    ] = None,
+    calm_seconds: Annotated[float | None, typer.Option(help="How long nothing happens before [10]")] = None,
+    settle_seconds: Annotated[float | None, typer.Option(help="How long nothing happens after [15]")] = None,
+    use_cache: Annotated[str | None, typer.Option(help="nss: NSS_SDB_USE_CACHE [auto]; empty: not set")] = None,
+    url: Url = None,
+    token: Token = None,
+    record_to: Annotated[Path | None, typer.Option(help="Keep the product's data of the run in this file")] = None,
+    json_: Json = False,
+) -> None:
+    """Programs that look for names that do not exist, and what it takes to forget them (docs/labs.md).
+
+    `drop` makes the kernel forget all unused names and inodes of this machine.
+    """
+    given = given_of(locals(), {"variant", "url", "token", "record_to", "json_"})
+    say = progress()
+    with complaints(url, token):
+        parameters = parameters_of(variant, given)
+        with host(url, token, say) as product:
+            report = watch(product, variant, parameters, record_to, say)
+        show(report, "the first start", json_)
+        if report.named_s is not None:
+            typer.echo(
+                f"from the first start until the program and its names were told: {report.named_s:.1f} s", err=True
+            )
+        if report.pause is not None:
+            told = f"{report.pause.predicted_s:.2f} s ({report.pause.low_s:.2f} to {report.pause.high_s:.2f})"
+            typer.echo(f"pause predicted: {told}, was {report.pause.real_s:.2f} s", err=True)

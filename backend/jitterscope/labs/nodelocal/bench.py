@@ -1,0 +1,160 @@
+"""NodeLocal DNSCache, kube-dns's dnsmasq and what it asks, as real servers; the load, and what happens."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from jitterscope.labs import coredns, dnsmasq, load, processes
+from jitterscope.labs.addresses import Block
+from jitterscope.labs.cgroups import Hierarchies, LabCgroup, LabRun, remove_stale
+from jitterscope.labs.console import Say
+from jitterscope.labs.errors import LabError
+from jitterscope.labs.figures import TICK_US
+from jitterscope.labs.load import Load, LoadResult
+from jitterscope.labs.nodelocal.figures import PathFigures, first_servfail_us, measured
+from jitterscope.labs.nodelocal.idle import IdleConnections
+from jitterscope.labs.nodelocal.truth import Watcher
+from jitterscope.labs.nodelocal.variants import Parameters
+from jitterscope.labs.pace import check_pace, tick_after
+from jitterscope.labs.servers import Server, free_port
+
+_LEAD_S = 1.5  # for the driver to start
+_TIMEOUT_MS = 12_000  # CoreDNS gives up after 5 s and what its last attempt takes
+# Services that nobody asked for before, so that no cache knows them.
+_NAMES = tuple(f"{name}.shop.svc.cluster.local" for name in ("cart", "stock", "price", "login"))
+_READY = "ready.lab.test"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What happened, by the lab's own account, in [from_us, to_us)."""
+
+    from_us: int
+    to_us: int
+    figures: PathFigures
+    first_servfail_us: int | None
+    load: LoadResult
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """The running servers, before their load: each in a cgroup of its own."""
+
+    node_local: Server
+    dnsmasqs: tuple[Server, ...]
+    upstream: Server
+    clients: LabCgroup
+    addresses: Block
+    folder: Path
+    parameters: Parameters
+
+    @property
+    def servers(self) -> tuple[Server, ...]:
+        """From the clients on."""
+        return (self.node_local, *self.dnsmasqs, self.upstream)
+
+
+@contextmanager
+def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
+    """Start all servers, and see that a query passes through each; all of it is gone afterwards."""
+    hierarchies = Hierarchies.of_this_machine()
+    for name in remove_stale(hierarchies):
+        say(f"Removed the cgroup {name} of a lab that was killed")
+    names, block = LabRun(hierarchies), Block.unused()
+    with ExitStack() as stack:
+
+        def cgroup(name: str) -> LabCgroup:
+            made = names.cgroup(name)
+            stack.callback(made.remove)
+            made.create()
+            return made
+
+        def running(server: Server) -> Server:
+            server.start(_READY)
+            stack.callback(server.stop)
+            return server
+
+        clients = cgroup("clients")
+        many = "a dnsmasq" if parameters.replicas == 1 else f"{parameters.replicas} dnsmasq"
+        limit = f"{parameters.limit} TCP connections at most"
+        say(f"Starting an upstream that takes {parameters.delay_ms:g} ms, {many} with {limit} and a node-local CoreDNS")
+        endpoint = (block.address(2, 1), free_port(block.address(2, 1), 10053))
+        corefile = coredns.slow_corefile(endpoint, parameters.delay_ms, _READY)
+        upstream = running(coredns.configured("upstream", endpoint, folder, cgroup("upstream"), corefile))
+        dnsmasqs = []
+        for index in range(1, parameters.replicas + 1):
+            name, address = f"dnsmasq-{index}", block.address(1, index)
+            own = (address, free_port(address, 53))
+            made = dnsmasq.server(name, own, folder, cgroup(name), endpoint, parameters.children_limit)
+            dnsmasqs.append(running(made))
+        endpoint = (block.address(0, 10), free_port(block.address(0, 10), 53))
+        corefile = _node_local_corefile(endpoint, dnsmasqs, parameters.transport)
+        node_local = running(coredns.configured("node-local-dns", endpoint, folder, cgroup("node-local-dns"), corefile))
+        yield Bench(node_local, tuple(dnsmasqs), upstream, clients, block, folder, parameters)
+
+
+def _node_local_corefile(endpoint: tuple[str, int], upstreams: list[Server], transport: str) -> str:
+    """As in kubernetes/dns's nodelocaldns.yaml, which GKE uses, with addresses of the lab."""
+    address, port = endpoint
+    targets = " ".join(f"{one.address}:{one.port}" for one in upstreams)
+    forward = f"""    forward . {targets} {{
+        {transport}
+        expire 1s
+        policy round_robin
+    }}"""
+    return f"""cluster.local:{port} {{
+    bind {address}
+    errors
+    cache {{
+        success 9984 30
+        denial 9984 5
+    }}
+{forward}
+    prometheus {address}:{free_port(address, 9253)}
+}}
+.:{port} {{
+    bind {address}
+    errors
+    cache 30
+{forward}
+}}
+"""
+
+
+def run(made: Bench, say: Say) -> Run:
+    """Send the load, measure. Raises LabError where a server dies or the driver cannot keep up."""
+    p = made.parameters
+    say(f"{p.calm_qps:g} queries/s for {p.calm_seconds:g} s, then {p.qps:g} queries/s for {p.seconds:g} s")
+    calm_us = round(p.calm_seconds * 1e6 / TICK_US) * TICK_US
+    start_us = tick_after(time.time() + _LEAD_S)
+    from_us = start_us + calm_us
+    to_us = from_us + round(p.seconds * 1e6 / TICK_US) * TICK_US
+    shape = Load(
+        p.qps,
+        calm_qps=p.calm_qps if calm_us else 0.0,
+        calm_s=calm_us / 1e6,
+        names=_NAMES,
+        unique=True,
+        clients=tuple(made.addresses.address(3, index + 1) for index in range(p.clients)),
+        timeout_ms=_TIMEOUT_MS,
+    )
+    out = made.folder / "load.bin"
+    idle = IdleConnections(made.dnsmasqs, made.addresses.address(4, 1), p.limit)
+    with idle, Watcher(made.dnsmasqs, idle.react if p.idle else None) as watcher:
+        driver = load.start(
+            made.node_local, shape, (to_us - start_us) / 1e6, start_us, made.node_local.cgroup, made.clients, out
+        )
+        try:
+            result = load.finish(driver, out)
+        finally:
+            processes.stop(driver)
+        readings = watcher.readings()
+    if ended := [one.name for one in made.servers if not one.is_running()]:
+        raise LabError(f"{', '.join(ended)} ended during the run.")
+    check_pace(result, say)
+    figures = measured(result, readings, p.limit, p.slow_ms, from_us, to_us)
+    return Run(from_us, to_us, figures, first_servfail_us(result, from_us), result)

@@ -1,0 +1,158 @@
+package dnscapture
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
+)
+
+// A span of names ends after spanMost. A trigger ends it early, so that what was asked before it is known at once; it does
+// not do so again within urgentEvery, as trouble that lasts would make an event a second.
+const (
+	spanMost    = int64(10 * time.Second)
+	spanLeast   = int64(time.Second)
+	urgentEvery = int64(5 * time.Second)
+)
+
+// TopNames are the names that a server was asked most in a span, by client and type. It can be filled again.
+type TopNames struct {
+	FromUS, ToUS                           int64
+	Queries, NXDomain, Servfail, LatencyUS uint64 // totals of all finished queries
+	Names                                  uint64 // different ones; estimated, within some percent, where not all have rows
+	Rows                                   []NameRow
+
+	text []byte // of the rows
+}
+
+// NameRow is one client's queries for one name and type.
+type NameRow struct {
+	Client                      dnswire.Address
+	Name, Type                  []byte
+	Queries, NXDomain, Servfail uint32
+	LatencyUS                   uint64 // added up
+}
+
+// CountNames has the names of all servers counted that are added from now on.
+func (t *Tracker) CountNames() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.countNames = true
+}
+
+// countName takes a finished query.
+func (t *Tracker) countName(server *Server, client *dnswire.Address, record *Record) {
+	if server.top != nil {
+		server.top.count(t.names.seed, t.names.get(record.Name), client, record)
+	}
+}
+
+// WantNames ends the current span of the server's names soon, as after a trigger. Any goroutine may call it.
+func (s *Server) WantNames() { s.namesWanted.Store(true) }
+
+// TakeNames fills top where a span of the server's names has ended and something was asked in it. Rows come in the order of
+// their worth: the most asked, with those among them that took most time in total.
+func (t *Tracker) TakeNames(server *Server, top *TopNames) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	table := server.top
+	if table == nil || t.nowNS <= table.fromNS {
+		return false
+	}
+	span := t.nowNS - table.fromNS
+	urgent := server.namesWanted.Load() && span >= spanLeast && t.nowNS-server.urgentNS >= urgentEvery
+	if span < spanMost && !urgent {
+		return false
+	}
+	if urgent {
+		server.namesWanted.Store(false)
+		server.urgentNS = t.nowNS
+	}
+	asked := table.totals.queries > 0
+	if asked {
+		t.fill(top, table)
+	}
+	table.reset(t.nowNS)
+	return asked
+}
+
+func (t *Tracker) fill(top *TopNames, table *topTable) {
+	totals := &table.totals
+	*top = TopNames{
+		FromUS: table.fromNS / 1000, ToUS: t.nowNS / 1000, Queries: totals.queries, NXDomain: totals.nxdomain,
+		Servfail: totals.servfail, LatencyUS: totals.latencyUS, Rows: top.Rows[:0], text: top.text[:0],
+	}
+	room := 0
+	for i := range table.rows {
+		for k := range table.rows[i] {
+			if row := &table.rows[i][k]; row.key != 0 {
+				room += len(t.names.get(row.name))
+			}
+		}
+	}
+	top.text = slices.Grow(top.text, room) // rows point into it: it must not move
+	for i := range table.rows {
+		for k := range table.rows[i] {
+			row := &table.rows[i][k]
+			if row.key == 0 {
+				continue
+			}
+			text := t.names.get(row.name)
+			space := bytes.LastIndexByte(text, ' ')
+			if space < 0 {
+				totals.crowded = true // lost: the ring of names has come round
+				continue
+			}
+			at := len(top.text)
+			top.text = append(top.text, text...)
+			kept := top.text[at:]
+			top.Rows = append(top.Rows, NameRow{
+				Client: row.client, Name: kept[:space], Type: kept[space+1:], Queries: row.queries, NXDomain: row.nxdomain,
+				Servfail: row.servfail, LatencyUS: row.latencyUS,
+			})
+		}
+	}
+	top.Names = table.names()
+	if !totals.crowded {
+		top.Names = top.distinct()
+	}
+	top.rank()
+}
+
+// distinct counts the names of the rows.
+func (n *TopNames) distinct() uint64 {
+	slices.SortFunc(n.Rows, func(a, b NameRow) int { return bytes.Compare(a.Name, b.Name) })
+	count := uint64(0)
+	for i := range n.Rows {
+		if i == 0 || !bytes.Equal(n.Rows[i].Name, n.Rows[i-1].Name) {
+			count++
+		}
+	}
+	return count
+}
+
+// rank puts the rows in the order of their worth.
+func (n *TopNames) rank() {
+	byQueries := func(a, b NameRow) int {
+		return cmp.Or(cmp.Compare(b.Queries, a.Queries), cmp.Compare(b.LatencyUS, a.LatencyUS), bytes.Compare(a.Name, b.Name),
+			bytes.Compare(a.Type, b.Type), bytes.Compare(a.Client[:], b.Client[:]))
+	}
+	slices.SortFunc(n.Rows, byQueries)
+	// Every fourth row is the one of the rest that took most time.
+	for i := 1; i < len(n.Rows) && i < maxRanked; i += 4 {
+		costliest := i
+		for k := i + 1; k < len(n.Rows); k++ {
+			if n.Rows[k].LatencyUS > n.Rows[costliest].LatencyUS {
+				costliest = k
+			}
+		}
+		row := n.Rows[costliest]
+		copy(n.Rows[i+1:costliest+1], n.Rows[i:costliest])
+		n.Rows[i] = row
+	}
+}
+
+// maxRanked is more rows than an event has room for.
+const maxRanked = 128

@@ -1,0 +1,128 @@
+package dnscapture
+
+import (
+	"bytes"
+	"hash/maphash"
+	"math"
+	"math/bits"
+
+	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
+	"github.com/jitterscope/jitterscope/collector/internal/offheap"
+)
+
+// topTable counts the finished queries of a server by client, name and type. It is set-associative and bounded. A row is
+// defended by its own queries: each newcomer that finds no room takes one off the guard of the weakest row of its set, and
+// takes its place when nothing is left (Misra and Gries, Finding repeated elements, 1982). So a flood of names that are asked
+// once does not push out those that are asked often. What a row counts is exact from when it was entered; the totals are
+// exact in any case.
+type topTable struct {
+	rows [topSets][topWays]topRow
+	// sketch estimates how many names there were where rows were pushed out: HyperLogLog, 3% (Flajolet and others, 2007).
+	sketch [1 << sketchBits]uint8
+	totals topTotals
+	fromNS int64
+}
+
+const (
+	topSets, topWays = 128, 4
+	sketchBits       = 10
+)
+
+type topRow struct {
+	key                         uint64 // 0: free
+	client                      dnswire.Address
+	latencyUS                   uint64
+	name                        place
+	queries, nxdomain, servfail uint32
+	guard                       uint32
+}
+
+type topTotals struct {
+	queries, nxdomain, servfail, latencyUS uint64
+	crowded                                bool // a row was pushed out or not entered
+}
+
+// newTopTable makes a table that lives as long as server.
+func newTopTable(server *Server, nowNS int64) *topTable {
+	t := &offheap.Make[topTable](server, 1)[0]
+	t.fromNS = nowNS
+	return t
+}
+
+// count takes a finished query. text is its "example.com. A", nil where it could not be read or is lost.
+func (t *topTable) count(seed maphash.Seed, text []byte, client *dnswire.Address, record *Record) {
+	t.totals.queries++
+	t.totals.latencyUS += uint64(record.LatencyUS)
+	switch record.Result {
+	case resultNXDomain:
+		t.totals.nxdomain++
+	case resultServFail:
+		t.totals.servfail++
+	}
+	if len(text) == 0 {
+		t.totals.crowded = true
+		return
+	}
+	name := maphash.Bytes(seed, text[:bytes.LastIndexByte(text, ' ')+1])
+	index, rest := name>>(64-sketchBits), name<<sketchBits|1<<(sketchBits-1)
+	t.sketch[index] = max(t.sketch[index], uint8(bits.LeadingZeros64(rest))+1)
+	// A chance of 2^-64 for each pair of rows to be taken for one.
+	key := (maphash.Bytes(seed, text) ^ bits.RotateLeft64(maphash.Bytes(seed, client[:]), 17)) | 1
+	row := t.row(key, client)
+	if row == nil {
+		return
+	}
+	row.name = record.Name // the newest place is lost last
+	row.queries++
+	row.latencyUS += uint64(record.LatencyUS)
+	switch record.Result {
+	case resultNXDomain:
+		row.nxdomain++
+	case resultServFail:
+		row.servfail++
+	}
+}
+
+// row returns the row of a key, nil where there is no room.
+func (t *topTable) row(key uint64, client *dnswire.Address) *topRow {
+	set := &t.rows[key>>57]
+	weakest := &set[0]
+	for i := range set {
+		row := &set[i]
+		if row.key == key {
+			row.guard++
+			return row
+		}
+		if row.guard < weakest.guard {
+			weakest = row
+		}
+	}
+	if weakest.key != 0 {
+		t.totals.crowded = true
+		if weakest.guard--; weakest.guard > 0 {
+			return nil
+		}
+	}
+	*weakest = topRow{key: key, client: *client, guard: 1}
+	return weakest
+}
+
+// names estimates how many different names were asked.
+func (t *topTable) names() uint64 {
+	const m = 1 << sketchBits
+	sum, zeros := 0.0, 0
+	for _, rank := range t.sketch {
+		sum += math.Ldexp(1, -int(rank))
+		if rank == 0 {
+			zeros++
+		}
+	}
+	estimate := 0.7213 / (1 + 1.079/m) * m * m / sum
+	if estimate <= 2.5*m && zeros > 0 {
+		estimate = m * math.Log(m/float64(zeros))
+	}
+	return uint64(math.Round(estimate))
+}
+
+// reset begins a new span.
+func (t *topTable) reset(nowNS int64) { *t = topTable{fromNS: nowNS} }

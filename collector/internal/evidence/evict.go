@@ -1,0 +1,87 @@
+package evidence
+
+import "slices"
+
+// evictHalf removes the entries with the smallest weights, at least one and about half of them. Each eviction makes room
+// for as many newcomers as it looked at, so a newcomer costs little however many there are.
+func evictHalf[K comparable, V any](table map[K]V, weight func(V) uint64, gone func(V)) uint64 {
+	weights := make([]uint64, 0, len(table))
+	for _, value := range table {
+		weights = append(weights, weight(value))
+	}
+	slices.Sort(weights)
+	limit := weights[len(weights)/2]
+	for key, value := range table {
+		if weight(value) <= limit && len(table) > len(weights)/2 {
+			delete(table, key)
+			gone(value)
+		}
+	}
+	return limit
+}
+
+// evictServers makes room among the servers. Queries and connections under way move to a record that is in no table, so that
+// nothing keeps the memory of those that went.
+func (a *Analyzer) evictServers() {
+	a.serversEvicted++
+	evictHalf(a.servers, func(s *server) uint64 { return s.counts.Queries + s.tcp.Connections }, func(s *server) {
+		s.gone = true
+		a.leftOutServer.inherit(&s.party)
+	})
+	for i := range a.exchanges.slots {
+		if x := &a.exchanges.slots[i]; x.server != nil && x.server.gone {
+			x.server = &a.leftOutServer
+			x.forwarded = nil
+		} else if x.forwarded != nil && x.forwarded.upstream.gone {
+			x.forwarded = nil
+		}
+	}
+	for i := range a.flows.slots {
+		if f := &a.flows.slots[i]; f.server != nil && f.server.gone {
+			f.server = &a.leftOutServer
+		}
+	}
+}
+
+func (a *Analyzer) evictClients() {
+	a.clientsEvicted++
+	evictHalf(a.clients, func(c *client) uint64 { return c.counts.Queries + c.tcp.Connections }, func(c *client) {
+		c.gone = true
+		a.leftOutClient.inherit(&c.party)
+	})
+	for i := range a.exchanges.slots {
+		if x := &a.exchanges.slots[i]; x.client != nil && x.client.gone {
+			x.client = &a.leftOutClient
+		}
+	}
+	for i := range a.flows.slots {
+		if f := &a.flows.slots[i]; f.client != nil && f.client.gone {
+			f.client = &a.leftOutClient
+		}
+	}
+}
+
+// inherit takes over what goes on at one that leaves.
+func (p *party) inherit(from *party) {
+	p.inFlight += from.inFlight
+	p.tcp.open += from.tcp.open
+	p.tcp.idle += from.tcp.idle
+}
+
+// longestKeptLabel bounds what waiting queries keep of names that nobody else asks for.
+const longestKeptLabel = 100
+
+// evictNames makes room among the questions.
+func (a *Analyzer) evictNames() {
+	t := &a.names
+	t.floor = max(t.floor, evictHalf(t.byHash, func(n *name) uint64 { return n.queries + n.missedAtMost }, func(n *name) { n.gone = true }))
+	t.evicted = true
+	for i := range a.exchanges.slots {
+		if x := &a.exchanges.slots[i]; x.name != nil && x.name.gone {
+			if len(x.name.text) <= longestKeptLabel {
+				x.label = x.name.text
+			}
+			x.name = nil
+		}
+	}
+}

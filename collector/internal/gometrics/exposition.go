@@ -1,0 +1,89 @@
+package gometrics
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"strconv"
+)
+
+// maxLineBytes bounds a line of a page; a page with a longer one is refused.
+const maxLineBytes = 64 << 10
+
+// EachSample calls visit with the lines of a page in the text exposition format, version 0.0.4
+// (https://prometheus.io/docs/instrumenting/exposition_formats/). labels is what stands between the braces, value what
+// stands after them. All three are valid until visit returns. What is not a sample is skipped.
+func EachSample(page io.Reader, visit func(name, labels, value []byte)) error {
+	lines := bufio.NewScanner(page)
+	lines.Buffer(make([]byte, 4096), maxLineBytes)
+	for lines.Scan() {
+		line := lines.Bytes()
+		if len(line) == 0 || line[0] == '#' {
+			continue
+		}
+		end := bytes.IndexAny(line, "{ ")
+		if end <= 0 {
+			continue
+		}
+		name, rest := line[:end], line[end:]
+		var labels []byte
+		if rest[0] == '{' {
+			length := labelsEnd(rest)
+			if length < 0 {
+				continue
+			}
+			labels, rest = rest[1:length], rest[length+1:]
+		}
+		rest = bytes.TrimLeft(rest, " ")
+		value, _, _ := bytes.Cut(rest, []byte{' '}) // a timestamp may follow
+		visit(name, labels, value)
+	}
+	return lines.Err()
+}
+
+// labelsEnd returns where the closing brace is, -1 where there is none: values are quoted and may hold braces.
+func labelsEnd(text []byte) int {
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case c == '}' && !quoted:
+			return i
+		}
+	}
+	return -1
+}
+
+// Label returns the value of a label as it is written, nil where it is not there.
+func Label(labels []byte, name string) []byte {
+	for len(labels) > 0 {
+		key, rest, ok := bytes.Cut(labels, []byte(`="`))
+		if !ok {
+			return nil
+		}
+		end := 0
+		for end < len(rest) && rest[end] != '"' {
+			if rest[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		if end >= len(rest) {
+			return nil
+		}
+		if string(bytes.Trim(key, ", ")) == name {
+			return rest[:end]
+		}
+		labels = rest[end+1:]
+	}
+	return nil
+}
+
+// Number reads a sample's value.
+func Number(text []byte) (float64, bool) {
+	value, err := strconv.ParseFloat(string(text), 64)
+	return value, err == nil
+}

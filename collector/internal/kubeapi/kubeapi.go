@@ -1,0 +1,205 @@
+// Package kubeapi asks the Kubernetes API server the few things that no node knows: its version, the size of the cluster and how
+// its DNS is set up.
+package kubeapi
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const (
+	timeout        = 10 * time.Second
+	maxAnswerBytes = 64 << 20
+	nodesPerPage   = "200"
+)
+
+// Server is an API server and how to prove who asks.
+type Server struct {
+	URL       string // "https://10.96.0.1:443"
+	TokenFile string // of a service account; read anew each time, since it is renewed
+	CAFile    string
+}
+
+// InCluster is the API server of the cluster in which this process runs as a pod; ok is false outside of one.
+func InCluster(serviceAccount string) (server Server, ok bool) {
+	host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
+	server = Server{
+		URL: "https://" + net.JoinHostPort(host, port), TokenFile: filepath.Join(serviceAccount, "token"),
+		CAFile: filepath.Join(serviceAccount, "ca.crt"),
+	}
+	if host == "" || port == "" {
+		return server, false
+	}
+	_, err := os.Stat(server.TokenFile)
+	return server, err == nil
+}
+
+// What the server may answer instead of an object.
+var (
+	ErrNotFound  = errors.New("does not exist")
+	ErrForbidden = errors.New("is forbidden to this service account")
+)
+
+// Get reads the object at a path such as "/api/v1/namespaces/kube-system/configmaps/kube-dns".
+func (s Server) Get(ctx context.Context, path string, object any) error {
+	return s.read(ctx, path, func(body io.Reader) error { return json.NewDecoder(body).Decode(object) })
+}
+
+func (s Server) read(ctx context.Context, path string, decode func(io.Reader) error) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(s.URL, "/")+path, nil)
+	if err != nil {
+		return err
+	}
+	token, err := os.ReadFile(s.TokenFile)
+	if err != nil {
+		return fmt.Errorf("API server: %w", err)
+	}
+	request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	request.Header.Set("Accept", "application/json")
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	pem, err := os.ReadFile(s.CAFile)
+	if err != nil {
+		return fmt.Errorf("API server: %w", err)
+	}
+	config.RootCAs = x509.NewCertPool()
+	if !config.RootCAs.AppendCertsFromPEM(pem) {
+		return fmt.Errorf("%s has no certificate", s.CAFile)
+	}
+	// Asked a few times an hour: a connection that is kept would cost more than it saves.
+	client := &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: config},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // would show the token to somebody
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return fmt.Errorf("API server: %w", err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	switch response.StatusCode {
+	case http.StatusOK:
+		if err := decode(io.LimitReader(response.Body, maxAnswerBytes)); err != nil {
+			return fmt.Errorf("API server, %s: %w", path, err)
+		}
+		return nil
+	case http.StatusNotFound:
+		return fmt.Errorf("API server: %s %w", path, ErrNotFound)
+	case http.StatusForbidden, http.StatusUnauthorized:
+		return fmt.Errorf("API server: %s %w", path, ErrForbidden)
+	}
+	return fmt.Errorf("API server: %s: %s", path, response.Status)
+}
+
+// Version returns gitVersion, "v1.30.5-gke.1014001".
+func (s Server) Version(ctx context.Context) (string, error) {
+	var version struct{ GitVersion string }
+	err := s.Get(ctx, "/version", &version)
+	return version.GitVersion, err
+}
+
+// Nodes counts the nodes that take pods, and their CPUs as far as pods may use them, as the cluster-proportional-autoscaler
+// does. The list is read in pages, one node at a time.
+func (s Server) Nodes(ctx context.Context) (nodes int, milliCPU int64, err error) {
+	next := ""
+	for range 100 {
+		page := "/api/v1/nodes?limit=" + nodesPerPage
+		if next != "" {
+			page += "&continue=" + url.QueryEscape(next)
+		}
+		next = ""
+		err := s.read(ctx, page, func(body io.Reader) error {
+			return eachNode(body, &next, func(n *node) {
+				if n.Spec.Unschedulable {
+					return
+				}
+				nodes++
+				milliCPU += milli(n.Status.Allocatable.CPU)
+			})
+		})
+		if err != nil || next == "" {
+			return nodes, milliCPU, err
+		}
+	}
+	return nodes, milliCPU, nil
+}
+
+type node struct {
+	Spec   struct{ Unschedulable bool }
+	Status struct{ Allocatable struct{ CPU string } }
+}
+
+// eachNode reads a v1.NodeList.
+func eachNode(body io.Reader, next *string, visit func(*node)) error {
+	decoder := json.NewDecoder(body)
+	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
+		return errors.Join(errNoList, err)
+	}
+	for decoder.More() {
+		key, err := decoder.Token()
+		if err != nil {
+			return err
+		}
+		switch key {
+		case "metadata":
+			var metadata struct{ Continue string }
+			if err := decoder.Decode(&metadata); err != nil {
+				return err
+			}
+			*next = metadata.Continue
+		case "items":
+			if token, err := decoder.Token(); err != nil || token != json.Delim('[') {
+				if token == nil && err == nil {
+					continue // null
+				}
+				return errors.Join(errNoList, err)
+			}
+			for decoder.More() {
+				var n node
+				if err := decoder.Decode(&n); err != nil {
+					return err
+				}
+				visit(&n)
+			}
+			if _, err := decoder.Token(); err != nil {
+				return err
+			}
+		default:
+			var skipped json.RawMessage
+			if err := decoder.Decode(&skipped); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+var errNoList = errors.New("not a list of nodes")
+
+// milli reads a quantity of CPUs, "4" or "3920m".
+func milli(quantity string) int64 {
+	var value int64
+	if number, ok := strings.CutSuffix(quantity, "m"); ok {
+		if _, err := fmt.Sscanf(number, "%d", &value); err == nil {
+			return value
+		}
+		return 0
+	}
+	var cpus float64
+	if _, err := fmt.Sscanf(quantity, "%g", &cpus); err != nil {
+		return 0
+	}
+	return int64(cpus * 1000)
+}

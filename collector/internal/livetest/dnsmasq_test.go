@@ -1,0 +1,169 @@
+package livetest
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+)
+
+// dnsmasq returns a dnsmasq and the environment that it needs: JITTERSCOPE_DNSMASQ, the installed one, or Debian's, unpacked into the
+// cache at first use, where the labs have it too. Nothing is installed.
+func dnsmasq(t testing.TB) (binary string, environment []string) {
+	t.Helper()
+	if given := os.Getenv("JITTERSCOPE_DNSMASQ"); given != "" {
+		return given, nil
+	}
+	for _, installed := range []string{"/usr/sbin/dnsmasq", "/usr/local/sbin/dnsmasq"} {
+		if _, err := os.Stat(installed); err == nil {
+			return installed, nil
+		}
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(cache, "jitterscope", "packages", "dnsmasq-base")
+	if _, err := os.Stat(folder); err != nil {
+		unpackPackage(t, "dnsmasq-base", folder)
+	}
+	libraries, err := filepath.Glob(filepath.Join(folder, "usr/lib/*-linux-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(folder, "usr/sbin/dnsmasq"), []string{"LD_LIBRARY_PATH=" + strings.Join(libraries, ":")}
+}
+
+// unpackPackage downloads a Debian package with what it needs and is not installed.
+func unpackPackage(t testing.TB, name, folder string) {
+	t.Helper()
+	archives := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(archives, "partial"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	arguments := []string{"-q", "-y", "--no-install-recommends", "--download-only", "-o", "Debug::NoLocking=1", "-o", "Dir::Cache::archives=" + archives, "install", name}
+	out, err := exec.Command("apt-get", arguments...).CombinedOutput()
+	if err != nil && os.Geteuid() == 0 {
+		_ = exec.Command("apt-get", "-q", "update").Run() // the lists may be missing, or name a file that was replaced
+		out, err = exec.Command("apt-get", arguments...).CombinedOutput()
+	}
+	if err != nil {
+		noskip.Skip(t, "%s cannot be downloaded: %v: %s", name, err, out)
+	}
+	files, err := filepath.Glob(filepath.Join(archives, "*.deb"))
+	if err != nil || len(files) == 0 {
+		noskip.Skip(t, "apt-get downloaded nothing: %s", out)
+	}
+	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	partial, err := os.MkdirTemp(filepath.Dir(folder), filepath.Base(folder)+".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(partial) }()
+	for _, file := range files {
+		if out, err := exec.Command("dpkg-deb", "-x", file, partial).CombinedOutput(); err != nil {
+			noskip.Skip(t, "%s: %v: %s", file, err, out)
+		}
+	}
+	if err := os.Chmod(partial, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(partial, folder); err != nil { // another test was quicker
+		if _, missing := os.Stat(folder); missing != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// startDnsmasq runs a dnsmasq as kube-dns does, which forwards everything to upstream.
+func startDnsmasq(t testing.TB, wrap []string, address, upstream string, more ...string) *exec.Cmd {
+	t.Helper()
+	binary, environment := dnsmasq(t)
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := append(append([]string{}, wrap...), binary, "-k", "--cache-size=1000", "--no-negcache", "--log-facility=-", "--no-resolv",
+		"--server="+strings.Replace(upstream, ":", "#", 1), "--listen-address="+host, "--port="+port, "--bind-interfaces",
+		"--conf-file=/dev/null", "--no-hosts", "--user=root", "--group=root", "--pid-file=")
+	line = append(line, more...)
+	command := exec.Command(line[0], line[1:]...)
+	command.Env = append(os.Environ(), environment...)
+	command.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL, Setpgid: true} // its children end with it
+	if err := startOnThread(t, command); err != nil {
+		noskip.Skip(t, "dnsmasq: %v", err)
+	}
+	t.Cleanup(func() {
+		_ = unix.Kill(-command.Process.Pid, unix.SIGKILL)
+		_ = command.Wait()
+	})
+	return command
+}
+
+// startOnThread starts a command with a death signal, which the kernel sends when the thread ends that started it: one that does
+// nothing else until the test is over.
+func startOnThread(t testing.TB, command *exec.Cmd) error {
+	started, done := make(chan error), make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		started <- command.Start()
+		<-done
+	}()
+	t.Cleanup(func() { close(done) })
+	return <-started
+}
+
+// connect opens TCP connections to a server and returns what closes them.
+func connect(t testing.TB, server string, count int) []net.Conn {
+	t.Helper()
+	connections := make([]net.Conn, 0, count)
+	for range count {
+		c, err := net.DialTimeout("tcp", server, 10*time.Second) // the queue may be full until it is served
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		connections = append(connections, c)
+	}
+	return connections
+}
+
+// dnsmasqKey finds the resource of the process below which a server was found.
+func (o *observer) processOf(server string) string {
+	if parents := o.parents(server); len(parents) > 1 {
+		return parents[1]
+	}
+	return ""
+}
+
+// last is the newest value of a series.
+func (o *observer) last(key string, metric uint32) float64 {
+	points := o.series(key, metric)
+	if len(points) == 0 {
+		return -1
+	}
+	return points[len(points)-1].value
+}
+
+func isOf(process string, pid int) bool { return strings.HasPrefix(process, fmt.Sprint(pid, ":")) }
+
+func split(t testing.TB, address string) (host, port string) {
+	t.Helper()
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return host, port
+}

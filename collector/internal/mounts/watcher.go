@@ -1,0 +1,137 @@
+package mounts
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/jitterscope/jitterscope/collector/internal/procfs"
+)
+
+// Unmount is a mount that went away.
+type Unmount struct {
+	Gone
+	StartUS    int64 // since the Unix epoch
+	DurationUS int64 // while dentries were thrown away because of it; 0: too short to be seen
+	Dentries   int64 // how many
+	Command    string
+	PID        int // of the process that used the most system time meanwhile; 0: too short to be seen
+}
+
+// Watcher waits for unmounts. The kernel tells that the table of mounts changed; nothing is traced.
+type Watcher struct {
+	proc   string
+	path   string
+	table  int // an open mountinfo, to wait on alone: each open one tells of a change once
+	state  procfs.Held
+	stop   int // an eventfd
+	mounts map[int]Mount
+}
+
+const (
+	lookEvery = 20 * time.Millisecond
+	restFor   = 100 * time.Millisecond // between two looks at the table, which may be long
+	// A kernel throws away about a million dentries a second. Anything slower goes on without an unmount, too.
+	fallPerLook = 2_000
+	calmLooks   = 3
+	patience    = time.Second // some file systems visit all names first (tmpfs)
+	fallAtMost  = 2 * time.Minute
+	culpritFrom = 100 * time.Millisecond // after so long it is asked who is at it, over as long again
+)
+
+// Open begins to watch the mounts that the node's first process sees, or, where those are not to be had, this one.
+func Open(proc string) (*Watcher, error) {
+	w := &Watcher{proc: proc, path: proc + "/1/mountinfo", stop: -1}
+	var err error
+	if w.table, err = unix.Open(w.path, unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+		w.path = proc + "/self/mountinfo"
+		if w.table, err = unix.Open(w.path, unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+			return nil, &os.PathError{Op: "open", Path: w.path, Err: err}
+		}
+	}
+	if w.stop, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		w.Close()
+		return nil, err
+	}
+	w.state = procfs.HoldIfExists(proc + "/sys/fs/dentry-state")
+	if w.mounts, err = w.read(); err != nil {
+		w.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+func (w *Watcher) read() (map[int]Mount, error) {
+	text, err := os.ReadFile(w.path)
+	return Parse(string(text)), err
+}
+
+// Run calls take with every unmount until ctx ends: at once, or when the dentries are gone where that takes long.
+func (w *Watcher) Run(ctx context.Context, take func(Unmount)) {
+	stopped := make(chan struct{})
+	end := context.AfterFunc(ctx, func() {
+		_, _ = unix.Write(w.stop, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+		close(stopped)
+	})
+	defer func() {
+		if !end() {
+			<-stopped
+		}
+	}()
+	waiting := []unix.PollFd{{Fd: int32(w.table), Events: unix.POLLPRI}, {Fd: int32(w.stop), Events: unix.POLLIN}}
+	var fall *fall
+	var looked time.Time
+	changed := false
+	for ctx.Err() == nil {
+		timeout := -1
+		if changed || fall != nil {
+			timeout = int(lookEvery.Milliseconds())
+		}
+		if _, err := unix.Poll(waiting, timeout); err != nil && !errors.Is(err, unix.EINTR) {
+			return
+		}
+		now := time.Now()
+		changed = changed || waiting[0].Revents&(unix.POLLPRI|unix.POLLERR) != 0
+		if changed && now.Sub(looked) >= restFor {
+			changed, looked = false, now
+			fall = w.compare(now, fall, take)
+		}
+		if fall != nil && fall.look(w, now) {
+			fall.tell(take)
+			fall = nil
+		}
+	}
+}
+
+// compare tells of what is gone. What was the last mount of its file system is told of later, by the fall.
+func (w *Watcher) compare(now time.Time, fall *fall, take func(Unmount)) *fall {
+	mounts, err := w.read()
+	if err != nil {
+		return fall
+	}
+	for _, gone := range Compare(w.mounts, mounts) {
+		unmount := Unmount{Gone: gone, StartUS: now.UnixMicro()}
+		if !gone.Last {
+			take(unmount)
+			continue
+		}
+		if fall == nil {
+			fall = w.newFall(now)
+		}
+		fall.unmounts = append(fall.unmounts, unmount)
+	}
+	w.mounts = mounts
+	return fall
+}
+
+// Close ends it; Run must have returned.
+func (w *Watcher) Close() {
+	_ = unix.Close(w.table)
+	w.state.Close()
+	if w.stop >= 0 {
+		_ = unix.Close(w.stop)
+	}
+}

@@ -1,0 +1,140 @@
+// Package nss looks at the Network Security Services (libnss3) that a running process has loaded: NSS times lookups of made-up
+// names when it opens its database, and whether it does depends on its version, a variable and the file system.
+package nss
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/jitterscope/jitterscope/collector/internal/mounts"
+)
+
+// Info is what a process tells of its NSS. Env is NSS_SDB_USE_CACHE, nil where it is not set.
+type Info struct {
+	Version    string  `json:"version"`
+	Env        *string `json:"env,omitempty"`
+	FileSystem string  `json:"file_system,omitempty"`
+}
+
+// MadeUp is in every name that NSS looks for to time it (lib/softoken/sdb.c).
+var MadeUp = []byte("_dOeSnotExist_")
+
+const (
+	variable = "NSS_SDB_USE_CACHE="
+	// In the read-only data of libsoftokn3, which holds the database code, and of libnss3.
+	marker     = "Version: NSS "
+	mostBytes  = 64 << 20 // of a library
+	chunkBytes = 64 << 10
+)
+
+// Inspect reads what a process under proc (/proc) has loaded, and on which file system the folder of path, one of the names it
+// asked for, lies. False where it has no NSS loaded or was gone before it was read: short-lived programs often are.
+func Inspect(proc string, pid uint32, path string) (Info, bool) {
+	dir := filepath.Join(proc, strconv.FormatUint(uint64(pid), 10))
+	maps, err := os.ReadFile(filepath.Join(dir, "maps"))
+	if err != nil {
+		return Info{}, false
+	}
+	library := libraryIn(string(maps))
+	if library == "" {
+		return Info{}, false
+	}
+	// First what goes with the process; its files stay.
+	environment, err := os.ReadFile(filepath.Join(dir, "environ"))
+	if err != nil {
+		return Info{}, false
+	}
+	mountinfo, err := os.ReadFile(filepath.Join(dir, "mountinfo"))
+	if err != nil {
+		return Info{}, false
+	}
+	version := versionOf(filepath.Join(dir, "root", library))
+	if version == "" {
+		return Info{}, false
+	}
+	return Info{version, valueIn(environment), fileSystemOf(mounts.Parse(string(mountinfo)), path)}, true
+}
+
+// libraryIn finds the mapped file that holds NSS's database code, else NSS itself.
+func libraryIn(maps string) string {
+	found := ""
+	for line := range strings.Lines(maps) {
+		at := strings.IndexByte(line, '/')
+		if at < 0 {
+			continue
+		}
+		file := strings.TrimSpace(line[at:])
+		switch name := filepath.Base(file); {
+		case strings.HasPrefix(name, "libsoftokn3.so"):
+			return file
+		case strings.HasPrefix(name, "libnss3.so"):
+			found = file
+		}
+	}
+	return found
+}
+
+func valueIn(environment []byte) *string {
+	for entry := range bytes.SplitSeq(environment, []byte{0}) {
+		if value, ok := bytes.CutPrefix(entry, []byte(variable)); ok {
+			text := string(value[:min(len(value), 64)])
+			return &text
+		}
+	}
+	return nil
+}
+
+// versionOf finds "3.87.1" behind the marker in a file; empty where it has none.
+func versionOf(file string) string {
+	opened, err := os.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = opened.Close() }()
+	return versionIn(io.LimitReader(opened, mostBytes))
+}
+
+func versionIn(from io.Reader) string {
+	const most = 16 // of a version
+	buffer := make([]byte, 0, chunkBytes+len(marker)+most)
+	for {
+		kept := len(buffer)
+		read, err := io.ReadFull(from, buffer[kept:kept+chunkBytes])
+		buffer = buffer[:kept+read]
+		last := err != nil
+		if at := bytes.Index(buffer, []byte(marker)); at >= 0 && (last || at+len(marker)+most <= len(buffer)) {
+			text := buffer[at+len(marker):]
+			end := 0
+			for end < len(text) && end < most && (text[end] == '.' || '0' <= text[end] && text[end] <= '9') {
+				end++
+			}
+			return strings.Trim(string(text[:end]), ".")
+		}
+		if last {
+			return ""
+		}
+		// What may be the begin of it is looked at again.
+		keep := min(len(buffer), len(marker)+most)
+		buffer = append(buffer[:0], buffer[len(buffer)-keep:]...)
+	}
+}
+
+// fileSystemOf is the type of the file system that path lies on; empty where it is relative.
+func fileSystemOf(table map[int]mounts.Mount, path string) string {
+	if !strings.HasPrefix(path, "/") {
+		return ""
+	}
+	best, kind := -1, ""
+	for id, mount := range table {
+		under := mount.Target == "/" || path == mount.Target || strings.HasPrefix(path, mount.Target+"/")
+		// Of several at one place the last one covers the others.
+		if weight := len(mount.Target)<<20 + id; under && weight > best {
+			best, kind = weight, mount.Type
+		}
+	}
+	return kind
+}

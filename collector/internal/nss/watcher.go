@@ -1,0 +1,97 @@
+package nss
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"sync"
+	"sync/atomic"
+)
+
+// Watcher inspects processes that ask for made-up names, while they live: such a program is often gone within a tenth of a
+// second. See is for the sampling thread and neither waits nor allocates.
+type Watcher struct {
+	proc  string
+	asked chan request
+	known atomic.Bool // a process of this phase told all
+	last  uint32      // the process that was seen last; of See alone
+	mutex sync.Mutex
+	found map[string]Info // by command
+}
+
+type request struct {
+	pid     uint32
+	length  int
+	command [16]byte
+	path    [256]byte
+}
+
+const mostCommands = 8
+
+// NewWatcher inspects processes under proc; Run has to run.
+func NewWatcher(proc string) *Watcher {
+	return &Watcher{proc: proc, asked: make(chan request, 4), found: make(map[string]Info)}
+}
+
+// See takes a failing lookup.
+func (w *Watcher) See(pid uint32, command, path []byte) {
+	if w.known.Load() || pid == w.last || !bytes.Contains(path, MadeUp) {
+		return
+	}
+	var asked request
+	asked.pid = pid
+	copy(asked.command[:], command)
+	asked.length = copy(asked.path[:], path)
+	select {
+	case w.asked <- asked:
+		w.last = pid
+	default: // it is busy with others
+	}
+}
+
+// Begin forgets that somebody told all: another program may ask now, or the same one after an update.
+func (w *Watcher) Begin() { w.known.Store(false) }
+
+// Run inspects until the context ends.
+func (w *Watcher) Run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case asked := <-w.asked:
+			w.inspect(&asked)
+		}
+	}
+}
+
+func (w *Watcher) inspect(asked *request) {
+	info, ok := Inspect(w.proc, asked.pid, string(asked.path[:asked.length]))
+	if !ok {
+		return
+	}
+	command, _, _ := bytes.Cut(asked.command[:], []byte{0})
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if _, again := w.found[string(command)]; again || len(w.found) < mostCommands {
+		w.found[string(command)] = info
+		w.known.Store(true)
+	}
+}
+
+// Told is what is known of a command's NSS, as JSON; empty where nothing is.
+func (w *Watcher) Told(command string) string {
+	w.mutex.Lock()
+	info, ok := w.found[command]
+	w.mutex.Unlock()
+	if !ok {
+		return ""
+	}
+	text, err := json.Marshal(struct {
+		Command string `json:"command"`
+		Info
+	}{command, info})
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}

@@ -1,0 +1,53 @@
+package podmetrics
+
+import (
+	"io"
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/gometrics"
+)
+
+// kubeletFamilies are where a kubelet tells the phases, by release (pkg/kubelet/metrics/metrics.go of Kubernetes):
+//   - kubelet_pod_start_sli_duration_seconds: from 1.27 on; divided by first_with_network in the newest, which is added up.
+//   - kubelet_pod_start_total_duration_seconds: since the same time; before it, and still beside it,
+//     kubelet_pod_start_duration_seconds, counted from when the kubelet first saw the pod. Kubelets before 1.14 have summaries
+//     in microseconds instead, from which no window's distribution can be had.
+//   - kubelet_run_podsandbox_duration_seconds: by runtime handler. The runtime operation of that name has wider buckets.
+//   - Cgroups of a pod are created once and updated often: creations alone are a part of its start.
+var kubeletFamilies = []family{
+	{phase: StartSLI, name: "kubelet_pod_start_sli_duration_seconds"},
+	{phase: StartTotal, name: "kubelet_pod_start_total_duration_seconds"},
+	{phase: StartTotal, rank: 1, name: "kubelet_pod_start_duration_seconds"},
+	{phase: Sandbox, name: "kubelet_run_podsandbox_duration_seconds"},
+	{phase: Sandbox, rank: 1, name: runtimeOperations, label: operation, value: values("run_podsandbox")},
+	{phase: ImagePull, name: runtimeOperations, label: operation, value: values("pull_image")},
+	{phase: ContainerStart, name: runtimeOperations, label: operation, value: values("create_container", "start_container")},
+	{phase: Cgroup, name: "kubelet_cgroup_manager_duration_seconds", label: operation, value: values("create")},
+}
+
+const (
+	runtimeOperations = "kubelet_runtime_operations_duration_seconds"
+	operation         = "operation_type"
+)
+
+// Kubelet reads the page of a kubelet, GET /metrics.
+func Kubelet(page io.Reader, at time.Time) (*Reading, error) {
+	return parse(page, at, kubeletFamilies, func(r *Reading, name string, labels, _ []byte) {
+		switch name {
+		case "kubernetes_build_info":
+			// Label names were camel case before 1.16 (gitVersion).
+			r.Version = first(gometrics.Label(labels, "git_version"), gometrics.Label(labels, "gitVersion"))
+		case "kubelet_node_name":
+			r.Present = true
+		}
+	})
+}
+
+func first(texts ...[]byte) string {
+	for _, text := range texts {
+		if len(text) > 0 {
+			return string(text)
+		}
+	}
+	return ""
+}

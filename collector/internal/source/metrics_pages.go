@@ -1,0 +1,111 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/gometrics"
+	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
+	"github.com/jitterscope/jitterscope/collector/internal/sampler"
+)
+
+// metricsPages are the metrics pages of the watched processes. Serving one is work that the observed process does for us, so
+// sources share what was read: they read at the same moments (nextReading), and the second one is given what the first got.
+type metricsPages struct {
+	proc string
+
+	mu    sync.Mutex
+	pages map[*procwatch.Process]*metricsPage
+}
+
+// metricsPage is one process's.
+type metricsPage struct {
+	mu     sync.Mutex
+	page   *gometrics.Page // nil: not found
+	sample gometrics.Sample
+	took   time.Duration // of the last reading
+	sought time.Time     // when it was last looked for in vain
+	closed bool
+}
+
+// sharedWithin is how old a reading may be that another source asked for: sources look every 250 ms whether they are due.
+const sharedWithin = 600 * time.Millisecond
+
+var errNoPage = errors.New("no metrics page")
+
+func sharedPages(registry *sampler.Registry) *metricsPages {
+	watcher := procwatch.Shared(registry) // not below: Shared does not nest
+	return registry.Shared("metrics_pages", func() any {
+		pages := &metricsPages{proc: registry.Roots.Proc, pages: make(map[*procwatch.Process]*metricsPage)}
+		watcher.Subscribe(pages.change)
+		return pages
+	}).(*metricsPages)
+}
+
+func (m *metricsPages) change(_, removed []*procwatch.Process) {
+	m.mu.Lock()
+	var gone []*metricsPage
+	for _, process := range removed {
+		if page := m.pages[process]; page != nil {
+			gone = append(gone, page)
+			delete(m.pages, process)
+		}
+	}
+	m.mu.Unlock()
+	for _, page := range gone {
+		go page.close() // it may be in use for as long as a request may take
+	}
+}
+
+// read returns what a process says, and how long it took to say it. The page is looked for where it is not known.
+func (m *metricsPages) read(ctx context.Context, process *procwatch.Process) (gometrics.Sample, time.Duration, error) {
+	m.mu.Lock()
+	page := m.pages[process]
+	if page == nil {
+		page = &metricsPage{}
+		m.pages[process] = page
+	}
+	m.mu.Unlock()
+	return page.read(ctx, m.proc, process.PID)
+}
+
+func (p *metricsPage) read(ctx context.Context, proc string, pid int) (gometrics.Sample, time.Duration, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || time.Since(p.sought) < sharedWithin {
+		return gometrics.Sample{}, 0, errNoPage
+	}
+	if p.page == nil {
+		page, err := gometrics.Find(ctx, proc, pid)
+		if err != nil || page == nil {
+			p.sought = time.Now()
+			return gometrics.Sample{}, 0, errors.Join(errNoPage, err)
+		}
+		p.page = page
+	} else if time.Since(p.sample.At) < sharedWithin {
+		return p.sample, p.took, nil
+	}
+	started := time.Now()
+	sample, err := p.page.Read(ctx)
+	if err != nil {
+		p.page.Close()
+		p.page = nil
+		return gometrics.Sample{}, 0, err
+	}
+	p.sample, p.took = sample, time.Since(started)
+	return sample, p.took, nil
+}
+
+func (p *metricsPage) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	if p.page != nil {
+		p.page.Close()
+	}
+}
+
+// nextReading is the next of the moments that lie every apart. They are the same for all sources, so that one reading does.
+func nextReading(now time.Time, every time.Duration) time.Time { return now.Truncate(every).Add(every) }

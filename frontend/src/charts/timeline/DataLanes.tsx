@@ -1,0 +1,78 @@
+import clsx from "clsx";
+import { useCallback, useMemo, type ReactElement } from "react";
+
+import type { TimeView } from "@/lib/timeView";
+
+import { colorOf, dashOf, drawDataLane, drawMarks } from "./dataLane";
+import type { Frame } from "./draw";
+import { Lane, type YAxis } from "./Lane";
+import { laneTop, laneValue } from "./lanes";
+import type { DataLane, TimelineModel } from "./model";
+import type { Palette } from "./palette";
+import styles from "./Timeline.module.css";
+
+export interface DataLanesProps {
+  model: TimelineModel;
+  /** The whole recording: what the ranges are made for. */
+  overview: TimelineModel;
+  place: { readonly widthPx: number; readonly gutterPx: number; readonly view: TimeView; readonly palette: Palette };
+  phone: boolean;
+}
+
+/** What memory, the kernel and pod start are told by: marks of what happened, then a lane for each kind of figure. */
+export function DataLanes({ model, overview, place, phone }: DataLanesProps): ReactElement {
+  const paint = useCallback((frame: Frame) => drawMarks(frame, model.marks, place.palette), [model, place.palette]);
+  return (
+    <>
+      {overview.marks.length > 0 && (
+        <div className={styles["gcRow"]}>
+          <p className={styles["sideTitle"]} style={{ width: place.gutterPx }}>
+            Events
+          </p>
+          <Lane {...place} heightPx={28} y={null} timeAxis={false} paint={paint} />
+        </div>
+      )}
+      {overview.lanes.map((lane, index) => (
+        <DataLaneView key={lane.id} lane={model.lanes.find((one) => one.id === lane.id) ?? lane} whole={lane} place={place} heightPx={index === 0 ? (phone ? 120 : 150) : phone ? 70 : 84} />
+      ))}
+    </>
+  );
+}
+
+interface DataLaneViewProps {
+  lane: DataLane;
+  whole: DataLane;
+  place: DataLanesProps["place"];
+  heightPx: number;
+}
+
+function DataLaneView({ lane, whole, place, heightPx }: DataLaneViewProps): ReactElement {
+  const { palette } = place;
+  const top = useMemo(() => laneTop(whole), [whole]);
+  const axis = useMemo<YAxis>(
+    () => ({ min: 0, max: top, log: false, splits: heightPx < 100 ? [0, top] : [0, top / 2, top], format: (value) => (value === 0 ? "0" : laneValue(value, lane.unit)) }),
+    [top, heightPx, lane.unit],
+  );
+  const paint = useCallback((frame: Frame) => drawDataLane(frame, lane, top, palette), [lane, top, palette]);
+  return (
+    <>
+      <p className={clsx(styles["laneTitle"], styles["withKeys"])}>
+        {lane.title}
+        {lane.lines.map((line) => (
+          <span key={line.name}>
+            <svg width="16" height="8" aria-hidden="true">
+              {line.style === "line" ? (
+                <line x1="0" x2="16" y1="4" y2="4" stroke={colorOf(line, palette)} strokeWidth="2" strokeDasharray={dashOf(lane, line).join(" ")} />
+              ) : (
+                <rect x="1" y={line.style === "area" ? 1 : 0} width={line.style === "area" ? 14 : 6} height="8" fill={colorOf(line, palette)} opacity={line.style === "area" ? 0.4 : 0.9} />
+              )}
+            </svg>
+            {line.name}
+          </span>
+        ))}
+      </p>
+      <Lane {...place} heightPx={heightPx} y={axis} timeAxis={false} paint={paint} />
+    </>
+  );
+}
+

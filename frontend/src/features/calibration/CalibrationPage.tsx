@@ -1,0 +1,122 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+
+import { explain } from "@/api/problem";
+import { calibrationQuery, type Calibration } from "@/api/verification";
+import { MISSING, percent, plural } from "@/lib/format";
+import { inSentence } from "@/lib/text";
+import { Page } from "@/ui/Page";
+import { Section } from "@/ui/Section";
+import { EmptyState, ErrorState, Skeleton } from "@/ui/states";
+import { Table, tableStyles } from "@/ui/Table";
+import { METRIC_NAMES } from "@/widgets/metricNames";
+
+import styles from "./CalibrationPage.module.css";
+import { OutcomePlot } from "./OutcomePlot";
+import { fixName } from "./words";
+
+/** How predictions turned out: the product's own record. */
+export function CalibrationPage(): ReactElement {
+  const { data, isError, error, refetch } = useQuery(calibrationQuery());
+  return (
+    <Page title="Calibration" lead="Every predicted fix that was applied, beside what then happened. Nothing is left out.">
+      {data === undefined ? (
+        isError ? (
+          <ErrorState {...explain(error)} onRetry={() => void refetch()} />
+        ) : (
+          <Skeleton lines={5} height={40} label="Loading the calibration" />
+        )
+      ) : data.outcomes === 0 && data.fixes.length === 0 ? (
+        <Nothing level={data.level} />
+      ) : (
+        <Loaded calibration={data} />
+      )}
+    </Page>
+  );
+}
+
+function Loaded({ calibration }: { calibration: Calibration }): ReactElement {
+  const { level, outcomes, inside_ratio: inside, median_error_ratio: error } = calibration;
+  return (
+    <>
+      <p className={styles["record"]}>
+        {inside === null ? (
+          "No outcome has been measured beside a prediction yet."
+        ) : (
+          <>
+            <strong>
+              {percent(inside)} of {plural(outcomes, "outcome")} lay inside the predicted interval
+            </strong>
+            ; a well calibrated model has {percent(level)}. {error !== null && `Half of the predictions were off by at most ${percent(error)}.`}
+            {outcomes < 20 && " With so few, a single outcome moves these figures a lot."}
+          </>
+        )}
+      </p>
+      <div className={styles["parts"]}>
+        <Section title="By kind of fix" note="Inside: share of outcomes within their 90 % interval. Error: the median of how far predictions were from outcomes, as a share of the outcome (of a tenth of what was before where it is less).">
+          <Table label="Predictions by kind of fix">
+            <thead>
+              <tr>
+                <th scope="col">Fix</th>
+                <th scope="col" className={tableStyles["number"]}>
+                  Inside
+                </th>
+                <th scope="col" className={tableStyles["number"]}>
+                  Median error
+                </th>
+                <th scope="col" className={tableStyles["number"]}>
+                  Outcomes
+                </th>
+                <th scope="col">Applied and measured</th>
+                <th scope="col">By figure, inside</th>
+              </tr>
+            </thead>
+            <tbody>
+              {calibration.fixes.map((fix) => (
+                <tr key={fix.fix_id}>
+                  <th scope="row" className={tableStyles["nowrap"]}>
+                    {fixName(fix.fix_id)}
+                  </th>
+                  <td className={tableStyles["number"]}>{percent(fix.inside_ratio)}</td>
+                  <td className={tableStyles["number"]}>{percent(fix.median_error_ratio)}</td>
+                  <td className={tableStyles["number"]}>{fix.outcomes}</td>
+                  <td className={tableStyles["nowrap"]}>{verdicts(fix)}</td>
+                  <td className={styles["figures"]}>
+                    {fix.metrics.length === 0 ? MISSING : fix.metrics.map((one) => `${inSentence(METRIC_NAMES[one.metric].title)} ${percent(one.inside_ratio)} of ${one.outcomes}`).join(", ")}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </Table>
+        </Section>
+        {calibration.recent.length > 0 && (
+          <Section title="Predictions and outcomes" note="Newest first, all on one axis: 100 % is how it was before the fix, 0 % is gone.">
+            <OutcomePlot outcomes={calibration.recent} />
+          </Section>
+        )}
+      </div>
+    </>
+  );
+}
+
+function verdicts(fix: Calibration["fixes"][number]): string {
+  const parts = [
+    fix.verified > 0 ? `${fix.verified} verified` : "",
+    fix.did_not_help > 0 ? `${fix.did_not_help} did not help` : "",
+    fix.made_worse > 0 ? `${fix.made_worse} made it worse` : "",
+  ].filter(Boolean);
+  return parts.length === 0 ? "no verdict yet" : parts.join(", ");
+}
+
+function Nothing({ level }: { level: number }): ReactElement {
+  return (
+    <EmptyState title="No fix has been measured yet" action={<Link to="/incidents">To the incidents</Link>}>
+      <p>
+        Each fix of an incident is predicted on the recorded trace, with an interval that should hold the outcome in {percent(level)} of cases. When a fix is applied (Jitterscope sees a
+        changed limit, environment or image by itself, or somebody says “I applied this fix”), what follows is compared with what was, under comparable load.
+      </p>
+      <p>This page then shows, for each kind of fix, how often the outcome lay in its interval and how far off the predictions were.</p>
+    </EmptyState>
+  );
+}

@@ -1,0 +1,119 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+
+import { dnsAffectedQuery, dnsClientsQuery, dnsNamesQuery, dnsPathQuery, type DnsPath, type DnsScope } from "@/api/dns";
+import { explain } from "@/api/problem";
+import { clock } from "@/lib/time";
+import { Page } from "@/ui/Page";
+import { Section } from "@/ui/Section";
+import { EmptyState, ErrorState, Skeleton } from "@/ui/states";
+import { Async } from "@/widgets/Async";
+import { WindowControls } from "@/widgets/WindowControls";
+
+import { Affected } from "./Affected";
+import { ClientList } from "./ClientList";
+import styles from "./Dns.module.css";
+import { NamesTable, OrderTabs } from "./NamesTable";
+import { entryServers } from "./path";
+import { PathPicture } from "./PathPicture";
+import { MINUTES, type DnsSearch } from "./search";
+
+const route = getRouteApi("/signed-in/dns");
+const LEAD = "The way of a query over the DNS servers of a node: how long it takes at each, how much each holds at a time, and what fails.";
+
+export function DnsPage(): ReactElement {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const change = (next: Partial<DnsSearch>): void => void navigate({ search: (before) => ({ ...before, ...next }), replace: true, resetScroll: false });
+  const scope: DnsScope = { node: search.node, minutes: search.minutes ?? 5, to: search.to };
+  const { data: path, isError, error, refetch } = useQuery(dnsPathQuery(scope));
+  return (
+    <Page title="DNS" lead={LEAD} actions={<Controls path={path} search={search} onChange={change} />}>
+      {path === undefined ? (
+        isError ? (
+          <ErrorState {...explain(error)} onRetry={() => void refetch()} />
+        ) : (
+          <Skeleton lines={5} height={60} label="Loading the DNS path" />
+        )
+      ) : path.hops.length === 0 ? (
+        <Nothing path={path} />
+      ) : (
+        <Loaded path={path} scope={{ ...scope, node: path.node?.id }} search={search} onChange={change} />
+      )}
+    </Page>
+  );
+}
+
+function Controls({ path, search, onChange }: { path: DnsPath | undefined; search: DnsSearch; onChange: (next: Partial<DnsSearch>) => void }): ReactElement {
+  return (
+    <WindowControls
+      node={path?.node}
+      nodes={path?.nodes ?? []}
+      minutes={search.minutes ?? 5}
+      choices={MINUTES}
+      fixed={search.to !== undefined}
+      onNode={(node) => onChange({ node })}
+      onMinutes={(choice) => onChange({ minutes: choice === 5 ? undefined : choice })}
+      onNow={() => onChange({ to: undefined })}
+    />
+  );
+}
+
+interface LoadedProps {
+  path: DnsPath;
+  scope: DnsScope;
+  search: DnsSearch;
+  onChange: (next: Partial<DnsSearch>) => void;
+}
+
+function Loaded({ path, scope, search, onChange }: LoadedProps): ReactElement {
+  const order = search.order ?? "queries";
+  const servers = entryServers(path);
+  const affected = useQuery(dnsAffectedQuery(scope));
+  const names = useQuery(dnsNamesQuery(scope, servers, order));
+  const clients = useQuery(dnsClientsQuery(scope, servers));
+  return (
+    <div className={styles["parts"]}>
+      <section aria-label="The path">
+        <h2 className="visually-hidden">The path</h2>
+        <p className={styles["window"]}>
+          {path.node?.name}, {clock(path.from_us, 0)} to {clock(path.to_us, 0)} local, {clock(path.to_us, 0, "utc")} UTC
+        </p>
+        <PathPicture path={path} />
+        {path.notes.length > 0 && (
+          <ul className={styles["notes"]} aria-label="What is not known here">
+            {path.notes.map((note) => (
+              <li key={note}>{note}</li>
+            ))}
+          </ul>
+        )}
+      </section>
+      <Section title="Does NodeLocal DNSCache exhaust kube-dns here?" note="Three questions, answered from what was measured in the window.">
+        <Async query={affected} label="Loading the three questions">
+          {(data) => <Affected affected={data} />}
+        </Async>
+      </Section>
+      <Section title="Names that cost most" note="At the servers that clients ask, all clients together.">
+        <OrderTabs order={order} onOrder={(next) => onChange({ order: next === "queries" ? undefined : next })} />
+        <Async query={names} label="Loading names">
+          {(data) => <NamesTable names={data} />}
+        </Async>
+      </Section>
+      <Section title="Queries for each look-up, by client" note="Search domains make several queries of one look-up: for each client what it takes now, with the ndots that is safe for it, and with a trailing dot.">
+        <Async query={clients} label="Loading clients">
+          {(data) => <ClientList clients={data} />}
+        </Async>
+      </Section>
+    </div>
+  );
+}
+
+function Nothing({ path }: { path: DnsPath }): ReactElement {
+  return (
+    <EmptyState title={path.node === null ? "No DNS server has been seen yet" : "No DNS server in this window"} action={<Link to="/collectors">To the collectors</Link>}>
+      <p>A collector finds the DNS servers of its node by itself: CoreDNS, NodeLocal DNSCache, dnsmasq of kube-dns, unbound and others. It needs the capability to read packets (CAP_NET_RAW).</p>
+      <p>This page then shows who asks whom, what each server takes, and which names and clients cost most.</p>
+    </EmptyState>
+  );
+}

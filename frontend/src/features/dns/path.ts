@@ -1,0 +1,87 @@
+/** The path as columns, and what a station has to say. Pure. */
+
+import type { DnsHop, DnsLink, DnsPath } from "@/api/dns";
+import { count, microseconds, percent, significant } from "@/lib/format";
+
+/** Stations from left to right, those of one level under each other. */
+export function columns(hops: readonly DnsHop[]): DnsHop[][] {
+  const levels = [...new Set(hops.map((hop) => hop.level))].sort((a, b) => a - b);
+  return levels.map((level) => hops.filter((hop) => hop.level === level));
+}
+
+/** Ids of the servers that clients ask, each query counts once there; all where nobody is known to ask. */
+export function entryServers({ hops, links }: Pick<DnsPath, "hops" | "links">): number[] {
+  const servers = hops.filter((hop) => hop.kind === "server");
+  const asked = new Set(links.filter((link) => link.known !== "clients").map((link) => link.asked));
+  const entries = servers.filter((hop) => !asked.has(hop.id));
+  return (entries.length > 0 ? entries : servers).flatMap((hop) => hop.resource_ids);
+}
+
+export interface Figure {
+  readonly label: string;
+  readonly value: string;
+  readonly hot?: boolean;
+}
+
+/** An answer later than this is slow (dns_slow of the catalogue). */
+export const SLOW_US = 20_000;
+
+/** A rate with its unit: 318/s, 0.4/s. */
+export const rate = (perSecond: number | null | undefined): string => (perSecond == null ? "–" : `${significant(perSecond, perSecond < 10 ? 2 : 3)}/s`);
+
+const some = (value: number | null | undefined): value is number => value != null && value > 0;
+
+/** Rows of a station: what is measured and not zero, the worst signs told as such. */
+export function figuresOf(hop: DnsHop): Figure[] {
+  const figures: Figure[] = [];
+  if (hop.queries_per_s !== null) figures.push({ label: "Queries", value: rate(hop.queries_per_s) });
+  if (some(hop.concurrency)) figures.push({ label: "In work at a time", value: significant(hop.concurrency, 2) });
+  if (some(hop.error_ratio)) figures.push({ label: "Failed", value: failed(hop), hot: true });
+  if (some(hop.error_lines)) figures.push({ label: "Error lines", value: count(hop.error_lines), hot: true });
+  if (some(hop.children)) {
+    const full = hop.child_limit !== null && hop.children >= hop.child_limit;
+    figures.push({ label: "Children", value: hop.child_limit === null ? count(hop.children) : `${count(hop.children)} of ${count(hop.child_limit)}${full ? ", all" : ""}` });
+  }
+  if (some(hop.connections)) figures.push({ label: "Connections", value: withIdle(hop.connections, hop.idle) });
+  if (some(hop.backlog)) figures.push({ label: "Not accepted", value: count(hop.backlog), hot: true });
+  if (some(hop.dropped)) figures.push({ label: "Dropped", value: count(hop.dropped), hot: true });
+  if (some(hop.cache_hit_ratio)) figures.push({ label: "From its cache", value: percent(hop.cache_hit_ratio) });
+  if (some(hop.upstream_connections)) figures.push({ label: "Connections onward", value: withIdle(hop.upstream_connections, hop.upstream_idle) });
+  if (some(hop.new_connections_per_s)) figures.push({ label: "New ones onward", value: rate(hop.new_connections_per_s) });
+  if (some(hop.rejected)) figures.push({ label: "Over max_concurrent", value: count(hop.rejected), hot: true });
+  return figures;
+}
+
+const failed = (hop: DnsHop): string => (some(hop.timeouts) ? `${percent(hop.error_ratio)}, ${count(hop.timeouts)} unanswered` : percent(hop.error_ratio));
+
+const withIdle = (all: number, idle: number | null): string => (some(idle) ? `${count(all)}, ${count(idle)} idle` : count(all));
+
+const PROTOCOLS = { tcp: "TCP", udp: "UDP", as_asked: "as it came" } as const;
+
+/** What goes over a link, in one line. */
+export function linkText(link: DnsLink): string {
+  const parts: string[] = [];
+  if (link.protocol !== null) parts.push(PROTOCOLS[link.protocol]);
+  if (link.queries_per_s !== null) parts.push(rate(link.queries_per_s));
+  if (link.p99_us !== null) parts.push(`p99 ${microseconds(link.p99_us)}`);
+  else if (link.mean_us !== null) parts.push(`mean ${microseconds(link.mean_us)}`);
+  if (link.max_concurrent !== null) parts.push(`at most ${count(link.max_concurrent)} at a time`);
+  return parts.join(" · ");
+}
+
+const HOW = { settings: "from its settings", address: "from addresses", time: "from matching queries in time", clients: "from packets" } as const;
+
+/** The same in a sentence, with how it is known. */
+export function linkSentence(link: DnsLink, name: (id: string) => string): string {
+  const zones = link.zones.filter((zone) => zone !== ".");
+  const what = linkText(link);
+  return `${name(link.asker)} asks ${name(link.asked)}${zones.length > 0 ? ` for ${zones.join(", ")}` : ""}${what === "" ? "" : `: ${what}`} (known ${HOW[link.known]})`;
+}
+
+/** Left edge and width of p50 to p99 on a log scale of 100 µs to 10 s, in percent. */
+export function latencyBar(p50Us: number | null, p99Us: number | null): { readonly left: number; readonly width: number } | null {
+  if (p50Us === null || p99Us === null) return null;
+  const at = (us: number): number => Math.max(0, Math.min(100, ((Math.log10(Math.max(us, 1)) - 2) / 5) * 100));
+  const left = at(p50Us);
+  return { left, width: Math.max(1.5, at(p99Us) - left) };
+}

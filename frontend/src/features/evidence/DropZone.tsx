@@ -1,0 +1,69 @@
+import { useRef, useState, type DragEvent, type ReactElement } from "react";
+
+import { Button } from "@/ui/Button";
+
+import styles from "./Evidence.module.css";
+
+export interface DropZoneProps {
+  onFiles: (files: readonly File[]) => void;
+}
+
+/** Files fall in, or are chosen with its button: the keyboard reaches that one. */
+export function DropZone({ onFiles }: DropZoneProps): ReactElement {
+  const input = useRef<HTMLInputElement>(null);
+  const [over, setOver] = useState(false);
+  // Moving over a child leaves the parent for a moment.
+  const depth = useRef(0);
+
+  const enter = (event: DragEvent): void => {
+    event.preventDefault();
+    depth.current += 1;
+    setOver(true);
+  };
+  const leave = (): void => {
+    depth.current -= 1;
+    if (depth.current <= 0) setOver(false);
+  };
+  const drop = (event: DragEvent): void => {
+    event.preventDefault();
+    depth.current = 0;
+    setOver(false);
+    const files = [...event.dataTransfer.files];
+    if (files.length > 0) onFiles(files);
+  };
+  return (
+    // Dropping is the pointer's way; the keyboard's is the button.
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
+    <div
+      className={styles["drop"]}
+      data-over={over || undefined}
+      role="group"
+      aria-label="Add evidence files"
+      onDragEnter={enter}
+      onDragOver={(event) => event.preventDefault()}
+      onDragLeave={leave}
+      onDrop={drop}
+    >
+      <p className={styles["dropTitle"]}>{over ? "Let go to add" : "Drop files here"}</p>
+      <Button kind="primary" onClick={() => input.current?.click()}>
+        Choose files
+      </Button>
+      <input
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        aria-label="Evidence files"
+        onChange={(event) => {
+          const files = [...(event.target.files ?? [])];
+          event.target.value = ""; // the same file may be chosen again
+          if (files.length > 0) onFiles(files);
+        }}
+      />
+      <p className={styles["kinds"]}>
+        Packet captures (pcap, pcapng) · logs of dnsmasq and CoreDNS · metric pages (<code>curl …/metrics</code>) · <code>cpu.stat</code> ·{" "}
+        <code>top -b -d 0.1</code> · process counts. gzip too. What a file is follows from its content.
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,118 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState, type ReactElement } from "react";
+
+import { captureQuery, capturesQuery, type CaptureDetail, type CapturePart, type CaptureSummary } from "@/api/captures";
+import type { Incident } from "@/api/incidents";
+import { FlameGraph } from "@/charts/flame/FlameGraph";
+import { count, plural } from "@/lib/format";
+import { duration, parseUs } from "@/lib/time";
+import { Button } from "@/ui/Button";
+import { Choice } from "@/ui/Choice";
+import { Section } from "@/ui/Section";
+import { Async } from "@/widgets/Async";
+
+import styles from "./Captures.module.css";
+import { ProcessTable } from "./ProcessTable";
+import { SecondStrip } from "./SecondStrip";
+import { captureAt, captureTitle } from "./words";
+
+const EVERYTHING: CapturePart = { time: null, scope: "node", pid: null };
+
+/** What ran when it happened, as the flight recorder kept it. Nothing where it kept nothing. */
+export function CapturesSection({ incident }: { incident: Incident }): ReactElement | null {
+  const captures = useQuery(capturesQuery(incident.id, incident.resolved_at === null));
+  const [chosen, setChosen] = useState<number | null>(null);
+  const items = captures.data?.items ?? [];
+  const capture = items.find((one) => one.id === chosen) ?? captureAt(items, parseUs(incident.trigger_at));
+  if (capture === null) return null;
+  return (
+    <Section
+      title="What ran"
+      note="The flight recorder samples every CPU's stacks all the time and keeps them in memory; the trigger shipped what was around it."
+    >
+      {items.length > 1 && (
+        <select className={styles["select"]} aria-label="Capture" value={capture.id} onChange={(event) => setChosen(Number(event.target.value))}>
+          {items.map((one) => (
+            <option key={one.id} value={one.id}>
+              {captureTitle(one)}
+            </option>
+          ))}
+        </select>
+      )}
+      <Capture key={capture.id} incident={incident} capture={capture} />
+    </Section>
+  );
+}
+
+function Capture({ incident, capture }: { incident: Incident; capture: CaptureSummary }): ReactElement {
+  const [part, setPart] = useState<CapturePart>(EVERYTHING);
+  const detail = useQuery(captureQuery(incident.id, capture.id, part));
+  return (
+    <Async query={detail} label="Loading the capture">
+      {(shown) => <Loaded incident={incident} shown={shown} part={part} onPart={setPart} />}
+    </Async>
+  );
+}
+
+interface LoadedProps {
+  incident: Incident;
+  shown: CaptureDetail;
+  part: CapturePart;
+  onPart: (part: CapturePart) => void;
+}
+
+function Loaded({ incident, shown, part, onPart }: LoadedProps): ReactElement {
+  const { capture, flame } = shown;
+  const ofNode = incident.subject.kind === "node";
+  const only = part.pid === null ? undefined : shown.processes.find((one) => one.pid === part.pid);
+  return (
+    <div className={styles["capture"]}>
+      <p className={styles["dim"]}>
+        {captureTitle(capture)}. {sampled(capture)}
+      </p>
+      <SecondStrip seconds={shown.seconds} rateHz={capture.rate_hz} time={part.time} onTime={(time) => onPart({ ...part, time })} />
+      <div className={styles["choice"]}>
+        {!ofNode && (
+          <Choice
+            label="Whose stacks"
+            options={[
+              ["node", "The whole node"],
+              ["subject", incident.subject.name],
+            ]}
+            value={part.pid === null ? part.scope : null}
+            onChange={(scope) => onPart({ ...part, scope, pid: null })}
+          />
+        )}
+        {part.pid !== null && (
+          <Button kind="quiet" onClick={() => onPart({ ...part, pid: null })}>
+            Only {only?.command ?? "process"} {part.pid}: show all again
+          </Button>
+        )}
+        {part.time !== null && (
+          <Button kind="quiet" onClick={() => onPart({ ...part, time: null })}>
+            {duration(part.time.toUs - part.time.fromUs)} chosen: show the whole capture
+          </Button>
+        )}
+      </div>
+      {flame.total_samples === 0 ? (
+        capture.samples > 0 && <p className={styles["dim"]}>No sample was taken here: nothing of it ran.</p>
+      ) : (
+        <FlameGraph
+          key={`${shown.scope} ${shown.pid ?? ""} ${shown.from_us} ${shown.to_us}`}
+          data={flame}
+          msPerSample={capture.rate_hz > 0 ? 1000 / capture.rate_hz : 0}
+          label="Flame graph of the capture"
+        />
+      )}
+      {flame.hidden_samples > 0 && <p className={styles["dim"]}>Of {plural(flame.hidden_samples, "sample")} the end of the stack was too rare to be drawn.</p>}
+      <h3 className={styles["heading"]}>Processes</h3>
+      <ProcessTable processes={shown.processes} more={shown.more_processes} marksSubject={!ofNode} onOnly={(pid) => onPart({ ...part, pid })} />
+    </div>
+  );
+}
+
+function sampled(capture: CaptureSummary): string {
+  if (capture.samples === 0) return "Stacks could not be taken on this node; the process table says what ran.";
+  const lost = capture.lost_samples > 0 ? `; ${count(capture.lost_samples)} were lost` : "";
+  return `${plural(capture.samples, "sample")} of ${plural(capture.cpus, "CPU")}, ${count(capture.rate_hz)} a second each${lost}.`;
+}

@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+
+import type { CaptureSummary } from "@/api/captures";
+
+import { captureAt, captureTitle, reasonWords, stateWords } from "./words";
+
+const capture = (id: number, startUs: number): CaptureSummary => ({
+  id,
+  resource_id: 1,
+  of: "node",
+  reason: "system_cpu",
+  start_us: startUs,
+  end_us: startUs + 10_000_000,
+  rate_hz: 99,
+  samples: 10,
+  processes: 2,
+  cpus: 2,
+  lost_samples: 0,
+});
+
+describe("captureAt", () => {
+  it("takes the capture that holds the time, else the nearest", () => {
+    const all = [capture(1, 0), capture(2, 60_000_000)];
+    expect(captureAt(all, 5_000_000)?.id).toBe(1);
+    expect(captureAt(all, 50_000_000)?.id).toBe(2);
+    expect(captureAt(all, 20_000_000)?.id).toBe(1);
+    expect(captureAt([], 0)).toBeNull();
+  });
+});
+
+describe("words", () => {
+  it("says why and how long", () => {
+    expect(captureTitle(capture(1, 0))).toMatch(/, 10 s of the node: the kernel used the CPU$/);
+    expect(reasonWords("something_new")).toBe("something new");
+  });
+
+  it("tells the most frequent state", () => {
+    expect(stateWords({ R: 1, D: 3 })).toBe("waiting, cannot be interrupted, 3 of 4 times");
+    expect(stateWords({ S: 4 })).toBe("sleeping");
+    expect(stateWords({})).toBe("–");
+    expect(stateWords({ W: 1 })).toBe("W");
+  });
+});

@@ -1,0 +1,24 @@
+import { useCallback } from "react";
+
+import type { Schemas } from "@/api/client";
+import type { Incident } from "@/api/incidents";
+import { useFixApplied } from "@/api/verification";
+import { useToast } from "@/ui/Toast";
+import type { FixApplying } from "@/widgets/FixList";
+import { useTellError } from "@/widgets/useTellError";
+
+/** "I applied this fix": from then on before is compared with after. */
+export function useFixApplying({ id, verification }: Incident): FixApplying {
+  const { mutate, isPending } = useFixApplied();
+  const toast = useToast();
+  const tellError = useTellError();
+  const apply = useCallback(
+    (fix: Schemas["Fix"]) =>
+      mutate(
+        { id, fixId: fix.id },
+        { onSuccess: () => toast({ text: `Noted: ${fix.title}. What follows is compared with what was.` }), onError: tellError },
+      ),
+    [id, mutate, toast, tellError],
+  );
+  return { measured: verification?.state === "waiting" ? verification.fix_id : null, busy: isPending, apply };
+}

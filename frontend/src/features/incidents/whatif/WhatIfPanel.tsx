@@ -1,0 +1,154 @@
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useMemo, useState, type ReactElement } from "react";
+
+import type { Schemas } from "@/api/client";
+import { explain } from "@/api/problem";
+import { whatIfQuery, type SettingChange, type WhatIf, type WhatIfWindow } from "@/api/whatif";
+import { Compare } from "@/charts/compare/Compare";
+import { microseconds } from "@/lib/format";
+import type { TimeView } from "@/lib/timeView";
+import { ErrorState, Skeleton } from "@/ui/states";
+
+import { comparedFigures, reasonText, sentence, type ComparedFigure } from "./figures";
+import { Presets } from "./Presets";
+import { ResultTable } from "./ResultTable";
+import { runsOf } from "./runs";
+import { SearchGoals } from "./SearchGoals";
+import { applied, difference, PARAMETERS } from "./setting";
+import { SettingControl } from "./SettingControl";
+import styles from "./WhatIf.module.css";
+
+/** A slider that moves asks this long after its last step; what it asked before is aborted. */
+const REST_MS = 70;
+
+export interface WhatIfPanelProps {
+  of: WhatIfWindow;
+  fixes: readonly Schemas["Fix"][];
+  change: SettingChange;
+  onChange: (change: SettingChange) => void;
+  /** Shared with the page's picture. */
+  extent: TimeView;
+  view: TimeView;
+  onView: (view: TimeView) => void;
+}
+
+/** Any setting, tried on the recorded window: what would have happened, beside what did. */
+export function WhatIfPanel({ of, fixes, change, onChange, extent, view, onView }: WhatIfPanelProps): ReactElement {
+  const asked = useRested(change, REST_MS);
+  const { data, isError, error, refetch, isFetching, isPlaceholderData } = useQuery(whatIfQuery(of, asked));
+  if (data === undefined) {
+    return isError ? <ErrorState {...explain(error)} onRetry={() => void refetch()} /> : <Skeleton lines={6} height={56} label="Loading the replay" />;
+  }
+  const stale = isFetching || isPlaceholderData || asked !== change;
+  return (
+    <div className={styles["panel"]}>
+      <Brief answer={data} />
+      <Settings answer={data} fixes={fixes} change={change} onChange={onChange} of={of} />
+      <div className={styles["outcome"]}>
+        {isError && <ErrorState {...explain(error)} onRetry={() => void refetch()} />}
+        <Outcome answer={data} stale={stale} extent={extent} view={view} onView={onView} />
+      </div>
+    </div>
+  );
+}
+
+/** On a phone the table is out of sight while a slider moves: its main figures stay on top. The table says the same to screen readers. */
+function Brief({ answer }: { answer: WhatIf }): ReactElement {
+  const figures = comparedFigures(answer.recorded.figures, answer.predictions[0] ?? null).filter(({ name }) => name in BRIEF);
+  return (
+    <dl className={styles["brief"]} aria-hidden="true">
+      {figures.map(({ name, predicted, recorded, format }) => (
+        <div key={name}>
+          <dt>{BRIEF[name]}</dt>
+          <dd>{predicted === null ? "cannot tell" : format(predicted.expected)}</dd>
+          <dd>was {format(recorded)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+const BRIEF: Partial<Record<ComparedFigure["name"], string>> = { throttled_ms_per_min: "Throttled", slow_ratio: "Slow", p99_ms: "p99" };
+
+type SettingsProps = Pick<WhatIfPanelProps, "fixes" | "change" | "onChange" | "of"> & { answer: WhatIf };
+
+function Settings({ answer, fixes, change, onChange, of }: SettingsProps): ReactElement {
+  const { setting: recorded } = answer.recorded;
+  const setting = applied(recorded, change);
+  // Where nobody told how many CPUs the node has, sliders reach as far as what was used needs.
+  const nodeCpus = answer.node_cpus ?? Math.max(recorded.gomaxprocs ?? 1, 2 * (recorded.cpu_limit ?? 1));
+  const controls = PARAMETERS.filter((name) => recorded.gomaxprocs !== null || name === "cpu_limit" || name === "period_us" || name === "burst_us");
+  return (
+    <div className={styles["settings"]}>
+      <div className={styles["presets"]} role="group" aria-label="Values to try">
+        <Presets fixes={fixes} recorded={recorded} change={difference(recorded, setting)} onChange={onChange} />
+      </div>
+      <div className={styles["controls"]} role="group" aria-label="Setting to try">
+        {controls.map((name) => (
+          <SettingControl
+            key={name}
+            name={name}
+            recorded={recorded}
+            setting={setting}
+            nodeCpus={nodeCpus}
+            onChange={(value) => onChange(difference(recorded, applied(recorded, { ...difference(recorded, setting), [name]: value })))}
+          />
+        ))}
+        {recorded.gomaxprocs === null && <p className={styles["note"]}>No Go program is known here, so GOMAXPROCS, GOGC and GOMEMLIMIT cannot be tried.</p>}
+      </div>
+      <SearchGoals of={of} onTry={onChange} />
+    </div>
+  );
+}
+
+type OutcomeProps = Pick<WhatIfPanelProps, "extent" | "view" | "onView"> & { answer: WhatIf; stale: boolean };
+
+function Outcome({ answer, stale, extent, view, onView }: OutcomeProps): ReactElement {
+  const prediction = answer.predictions[0] ?? null;
+  const figures = useMemo(() => comparedFigures(answer.recorded.figures, prediction), [answer, prediction]);
+  const runs = useMemo(() => runsOf(answer, extent), [answer, extent]);
+  const said = prediction === null ? "" : sentence(difference(answer.recorded.setting, prediction.setting), figures, prediction);
+  const notes = [...new Set([...(prediction?.notes ?? []), ...answer.notes])];
+  return (
+    <>
+      {/* While the hand moves nothing is said; the result that stays is. */}
+      <p className="visually-hidden" role="status">
+        {stale ? "" : said}
+      </p>
+      <div className={styles["stale"]} data-stale={stale}>
+        {prediction?.cannot_tell != null && (
+          <p className={styles["cannot"]}>
+            <strong>Cannot tell, because</strong> {reasonText(prediction.cannot_tell)}
+          </p>
+        )}
+        <ResultTable figures={figures} />
+        {notes.length > 0 && (
+          <ul className={styles["notes"]} aria-label="Notes on the prediction">
+            {notes.map((note) => (
+              <li key={note}>{note}</li>
+            ))}
+          </ul>
+        )}
+      </div>
+      {runs.length > 0 && (
+        <div className={styles["picture"]}>
+          <Compare runs={runs} extent={extent} view={view} onView={onView} stale={stale} />
+          <p className={styles["note"]}>
+            Bars: CPU in use, each one tick. Marks: the slowest answer of each tick, a diamond where over {microseconds(answer.slow_threshold_us)}. Zooms and pans with the picture at
+            the top.
+          </p>
+        </div>
+      )}
+    </>
+  );
+}
+
+/** The value once it has stayed the same for a moment. */
+function useRested<Value>(value: Value, ms: number): Value {
+  const [rested, setRested] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setRested(value), ms);
+    return () => clearTimeout(timer);
+  }, [value, ms]);
+  return rested;
+}

@@ -1,0 +1,67 @@
+/** Recorded and simulated columns as runs that charts draw. Pure. */
+
+import type { Run } from "@/charts/compare/Compare";
+import type { Span, TimelineModel } from "@/charts/timeline/model";
+import type { Setting, WhatIf, WhatIfTimeline } from "@/api/whatif";
+import type { TimeView } from "@/lib/timeView";
+
+import { changeText, difference, valueText } from "./setting";
+
+const numbers = (values: readonly (number | null)[]): Float64Array => Float64Array.from(values, (value) => value ?? NaN);
+
+/** Throttled ticks that follow each other are one span. */
+export function throttledSpans(tUs: readonly number[], stepUs: number, throttledUs: readonly (number | null)[]): Span[] {
+  const spans: Span[] = [];
+  tUs.forEach((fromUs, index) => {
+    if ((throttledUs[index] ?? 0) <= 0) return;
+    const before = spans.at(-1);
+    if (before?.toUs === fromUs) spans[spans.length - 1] = { ...before, toUs: fromUs + stepUs };
+    else spans.push({ fromUs, toUs: fromUs + stepUs, label: "throttled", attributes: {} });
+  });
+  return spans;
+}
+
+function modelOf(columns: WhatIfTimeline, setting: Setting, extent: TimeView, slowThresholdUs: number): TimelineModel {
+  const tUs = Float64Array.from(columns.t_us);
+  const none = new Float64Array(tUs.length).fill(NaN);
+  const throttledUs = numbers(columns.throttled_us);
+  const spans = throttledSpans(columns.t_us, columns.step_us, columns.throttled_us);
+  return {
+    extent,
+    cpu: { tUs, stepUs: columns.step_us, cpus: numbers(columns.cpu_ratio), throttledUs, throttledPeriods: none },
+    coarse: null,
+    limits: [{ fromUs: extent.fromUs, cpus: setting.cpu_limit }],
+    throttled: spans,
+    gc: columns.gc.map(([fromUs = NaN, toUs = NaN]) => ({ fromUs, toUs, label: "GC", attributes: {} })),
+    answers: {
+      tUs: new Float64Array(), latencyUs: new Float64Array(), logLatency: new Float32Array(), result: new Uint8Array(), queueWaitUs: null,
+      name: new Uint32Array(), names: [], complete: [], truncated: 0,
+    },
+    rate: { tUs, stepUs: columns.step_us, queries: none, slow: none, p50Us: none, maxUs: numbers(columns.latency_max_us) },
+    connections: null,
+    childLimits: [],
+    errors: [],
+    lanes: [],
+    marks: [],
+    slowThresholdUs,
+    notes: [],
+  };
+}
+
+/** Recorded first, then what it would have been; null where the answer has no picture. */
+export function runsOf(answer: WhatIf, extent: TimeView): Run[] {
+  const { recorded, predictions, slow_threshold_us: slowUs } = answer;
+  const runs: Run[] = [];
+  const { setting } = recorded;
+  const limit = `CPU limit ${valueText("cpu_limit", setting.cpu_limit)}`;
+  if (recorded.timeline !== null) runs.push({ title: `Recorded, ${limit}`, model: modelOf(recorded.timeline, setting, extent, slowUs) });
+  const [prediction] = predictions;
+  if (prediction?.timeline != null) {
+    const tried = changeText(difference(setting, prediction.setting));
+    runs.push({
+      title: tried === "" ? "What if: nothing is changed (the model beside the recording)" : `What if: ${tried}`,
+      model: modelOf(prediction.timeline, prediction.setting, extent, slowUs),
+    });
+  }
+  return runs;
+}

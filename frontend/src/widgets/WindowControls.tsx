@@ -1,0 +1,46 @@
+import type { ReactElement } from "react";
+
+import { minutesText } from "@/lib/time";
+import { Button } from "@/ui/Button";
+import { Choice } from "@/ui/Choice";
+
+import styles from "./WindowControls.module.css";
+
+interface Node {
+  id: number;
+  name: string;
+}
+
+export interface WindowControlsProps<Minutes extends number> {
+  node: Node | null | undefined;
+  /** Those with data in the window. */
+  nodes: Node[];
+  minutes: Minutes;
+  choices: readonly Minutes[];
+  /** The window stands still. */
+  fixed: boolean;
+  onNode: (id: number) => void;
+  onMinutes: (minutes: Minutes) => void;
+  onNow: () => void;
+}
+
+/** Of a page that is about one node: which one, and the window. */
+export function WindowControls<Minutes extends number>({ node, nodes, minutes, choices, fixed, onNode, onMinutes, onNow }: WindowControlsProps<Minutes>): ReactElement {
+  // The node that is looked at may have told nothing in this window: it still can be chosen.
+  const all = node != null && !nodes.some((one) => one.id === node.id) ? [node, ...nodes] : nodes;
+  return (
+    <>
+      {all.length > 1 && (
+        <select className={styles["node"]} aria-label="Node" value={node?.id ?? ""} onChange={(event) => onNode(Number(event.target.value))}>
+          {all.map((one) => (
+            <option key={one.id} value={one.id}>
+              {one.name}
+            </option>
+          ))}
+        </select>
+      )}
+      <Choice label="Window" options={choices.map((choice) => [choice, minutesText(choice)])} value={minutes} onChange={onMinutes} />
+      {fixed && <Button onClick={onNow}>Back to now</Button>}
+    </>
+  );
+}

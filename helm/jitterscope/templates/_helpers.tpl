@@ -1,0 +1,100 @@
+{{- define "jitterscope.name" -}}
+{{- if contains "jitterscope" .Release.Name }}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{ else }}{{ printf "%s-jitterscope" (.Release.Name | trunc 28 | trimSuffix "-") }}{{ end }}
+{{- end }}
+
+{{- /* Labels of an object: include "jitterscope.labels" (list . "api") */ -}}
+{{- define "jitterscope.labels" -}}
+{{ include "jitterscope.selector" . }}
+app.kubernetes.io/version: {{ (index . 0).Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ (index . 0).Release.Service }}
+{{- end }}
+
+{{- define "jitterscope.selector" -}}
+app.kubernetes.io/name: jitterscope
+app.kubernetes.io/instance: {{ (index . 0).Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end }}
+
+{{- define "jitterscope.secret" -}}
+{{- if .Values.trial.enabled }}{{ include "jitterscope.name" . }}-trial
+{{- else }}{{ required "existingSecret: name a Secret with the database's URLs (see values.yaml), or set trial.enabled=true to try it out" .Values.existingSecret }}
+{{- end }}
+{{- end }}
+
+{{- define "jitterscope.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+
+{{- /* One variable from the Secret: include "jitterscope.fromSecret" (list . "NAME" optional?) */ -}}
+{{- define "jitterscope.fromSecret" -}}
+- name: {{ index . 1 }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ include "jitterscope.secret" (index . 0) }}
+      key: {{ index . 1 }}
+      {{- if index . 2 }}
+      optional: true
+      {{- end }}
+{{- end }}
+
+{{- /* Environment of API, worker, beat and set-up. */ -}}
+{{- define "jitterscope.environment" -}}
+{{ include "jitterscope.fromSecret" (list . "JITTERSCOPE_DATABASE_URL" false) }}
+{{ include "jitterscope.fromSecret" (list . "JITTERSCOPE_VALKEY_URL" false) }}
+{{ include "jitterscope.fromSecret" (list . "JITTERSCOPE_SECRET_KEY" false) }}
+- name: JITTERSCOPE_PUBLIC_URL
+  value: {{ .Values.publicUrl | quote }}
+{{- if .Values.evidence.existingClaim }}
+- name: JITTERSCOPE_EVIDENCE_FOLDER
+  value: /evidence
+- name: JITTERSCOPE_EVIDENCE_MAX_MEMORY_BYTES
+  value: {{ .Values.evidence.maxMemoryBytes | int64 | quote }}
+{{- end }}
+{{- range $name, $value := .Values.settings }}
+- name: {{ $name }}
+  value: {{ $value | quote }}
+{{- end }}
+{{- end }}
+
+{{- /* What all pods of the backend share. */ -}}
+{{- define "jitterscope.pod" -}}
+automountServiceAccountToken: false
+enableServiceLinks: false
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- end }}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 10001
+  runAsGroup: 10001
+  fsGroup: 10001
+  seccompProfile: { type: RuntimeDefault }
+{{- with .Values.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
+volumes:
+  - { name: tmp, emptyDir: {} }
+  {{- with .Values.evidence.existingClaim }}
+  - { name: evidence, persistentVolumeClaim: { claimName: {{ . | quote }} } }
+  {{- end }}
+{{- end }}
+
+{{- define "jitterscope.container" -}}
+image: {{ include "jitterscope.image" . }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: { drop: [ALL] }
+volumeMounts:
+  - { name: tmp, mountPath: /tmp }
+  {{- if .Values.evidence.existingClaim }}
+  - { name: evidence, mountPath: /evidence }
+  {{- end }}
+{{- end }}

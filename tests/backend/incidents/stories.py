@@ -1,0 +1,70 @@
+"""Faults and fixes as recordings that follow one another, and what verification makes of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from jitterscope.diagnosis.simulate import Workload, simulate
+from jitterscope.incidents import verify_run
+from jitterscope.inventory.types import FactRow
+from jitterscope.recordings.model import RecordedResource, Recording
+from jitterscope.recordings.snapshots import cut, recording_of
+
+S_US = 1_000_000
+
+
+def recorded(load: Workload, process: str = "4711:1") -> Recording:
+    """A run; `process` is the key of its server."""
+    made = recording_of(simulate(load).snapshot)
+    return changed(made, lambda one: replace(one, key=process) if one.kind == "process" else one)
+
+
+def changed(recording: Recording, change: Callable[[RecordedResource], RecordedResource]) -> Recording:
+    return replace(recording, resources=tuple(map(change, recording.resources)))
+
+
+def shortened(recording: Recording, seconds: int) -> Recording:
+    return cut(recording, recording.start_us, recording.start_us + seconds * S_US)
+
+
+def without_facts(recording: Recording, *names: str) -> Recording:
+    return changed(recording, lambda one: replace(one, facts=tuple(f for f in one.facts if f.name not in names)))
+
+
+def moved(recording: Recording, key: str, pod: str, process: str = "4711:1", container: str = "coredns") -> Recording:
+    """The same run in the container of a pod."""
+    names = {"workload.manager": "kubernetes", "workload.namespace": "kube-system", "workload.pod": pod,
+             "workload.container": container}  # fmt: skip
+
+    def change(one: RecordedResource) -> RecordedResource:
+        if one.kind == "cgroup":
+            facts = [fact for fact in one.facts if fact.name not in names]
+            facts += [FactRow(name, value, recording.start_us) for name, value in names.items()]
+            return replace(one, key=key, facts=tuple(facts))
+        return replace(one, key=process) if one.kind == "process" else one
+
+    return changed(recording, change)
+
+
+def story(service: Any, *parts: Recording) -> int:
+    """Feed one recording after the other, the last one up to now; diagnose after the first. The incident's id."""
+    now_us = time.time_ns() // 1000
+    ends_us = now_us - sum(part.ticks for part in parts[1:]) * 100_000
+    subject = service.feed(parts[0], ends_us=ends_us)
+    service.diagnose(subject)
+    for part in parts[1:]:
+        ends_us += part.ticks * 100_000
+        service.feed(part, ends_us=ends_us)
+    return int(service.get("/incidents")["items"][0]["id"])
+
+
+def visit(service: Any, incident_id: int) -> Any:
+    verify_run.visit(service.organization.id, incident_id)
+    return service.get(f"/incidents/{incident_id}")
+
+
+def measures(incident: Any) -> dict[str, Any]:
+    return {one["metric"]: one for one in incident["verification"]["measures"]}

@@ -1,0 +1,126 @@
+"""A node as the subject of a diagnosis: what is read of it, what triggers and visits it, and that it is recorded."""
+
+from __future__ import annotations
+
+import io
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import text
+
+from jitterscope.db import organization_session
+from jitterscope.diagnosis.simulate import EPOCH_US, view
+from jitterscope.diagnosis.snapshot import Event, Snapshot
+from jitterscope.incidents import diagnoses, snapshots
+from jitterscope.incidents.watches import note_triggers
+from jitterscope.inventory.nodes import MAX_PROCESSES
+from jitterscope.recordings import file
+from jitterscope.recordings.model import Recording
+from jitterscope.recordings.snapshots import recording_of, snapshot_of
+
+TICKS = 100
+ROWS = '[["curl", 17, "/etc/pki/nssdb/.#_dOeSnotExist_.db", 900]]'
+
+
+def made() -> Snapshot:
+    """10 s of a node whose negative dentries grow by 5,000 a second; one container does it, one is idle."""
+    node = replace(
+        view(
+            0, "node", "node-9",
+            {"dentries_negative": 1e6 + np.linspace(0.0, 500.0 * (TICKS - 1), TICKS),
+             "host_system_us": np.full(TICKS, 20_000.0), "host_user_us": np.full(TICKS, 30_000.0),
+             "host_irq_us": np.zeros(TICKS)},
+            {"node.kernel": "3.10.0-1160", "node.watermarks": "{}"},
+        ),
+        events=(Event("fs.tracing", EPOCH_US + 1_000_000, 5_000_000, {"why": "negative dentries grow"}),),
+    )  # fmt: skip
+    looks = Event("fs.lookup_failures", EPOCH_US + 2_000_000, 1_000_000, {"rows": ROWS, "total": "900"})
+    busy = view(1, "cgroup", "/kubepods/storm", {"lookup_failures": np.full(TICKS, 90.0)}, {}, (looks,))
+    idle = view(2, "cgroup", "/kubepods/idle", {"cpu_usage_us": np.full(TICKS, 90.0)}, {})
+    nss = view(3, "process", "17:1", {}, {"process.executable": "curl", "process.nss": '{"version": "3.53"}'})
+    other = view(4, "process", "18:1", {}, {"process.executable": "nginx"})
+    return Snapshot(EPOCH_US, TICKS, node, node, processes=(nss, other), cgroups=(busy, idle))
+
+
+@pytest.fixture(scope="module")
+def recording() -> Recording:
+    return recording_of(made())
+
+
+def loaded(service: Any, subject_id: int) -> Snapshot:
+    with organization_session(service.organization.id) as session:
+        found = snapshots.load(session, subject_id, 30_000_000)
+    assert found is not None
+    assert (found.subject.kind, found.subject.name) == ("node", found.subject.node)
+    return found.snapshot
+
+
+def test_a_node_is_a_subject(service: Any, recording: Recording) -> None:
+    snapshot = loaded(service, service.feed(recording))
+    assert (snapshot.subject.kind, snapshot.subject.id) == ("node", snapshot.node.id)
+    growth = snapshot.subject.series["dentries_negative"]
+    assert np.nanmax(growth) - np.nanmin(growth) == pytest.approx(500.0 * (TICKS - 1))
+    assert snapshot.subject.fact("node.kernel") == "3.10.0-1160"
+    assert [event.kind for event in snapshot.subject.events if event.kind == "fs.tracing"] == ["fs.tracing"]
+    # The idle cgroup has no part in it.
+    [busy] = snapshot.cgroups
+    assert busy.key == "/kubepods/storm"
+    assert np.nansum(busy.series["lookup_failures"]) == 90 * TICKS
+    assert busy.events[0].attributes["rows"] == ROWS
+    assert [one.fact("process.nss") for one in snapshot.processes] == ['{"version": "3.53"}', None]
+    assert (snapshot.ancestors, snapshot.workloads) == ((), ())
+
+
+def test_of_many_processes_those_with_nss_are_read(service: Any, recording: Recording) -> None:
+    crowd = [replace(recording.resources[-1], key=f"{pid}:1") for pid in range(100, 200)]
+    nss = replace(recording.resources[-2], key="99:1")
+    snapshot = loaded(service, service.feed(replace(recording, resources=(*recording.resources, *crowd, nss))))
+    assert len(snapshot.processes) == MAX_PROCESSES
+    assert sum(one.fact("process.nss") is not None for one in snapshot.processes) == 2
+
+
+def test_a_trigger_of_the_node_and_the_schedule_diagnose_it(service: Any, recording: Recording) -> None:
+    node_id = service.feed(recording)
+    organization_id = service.organization.id
+    with organization_session(organization_id) as session:
+        assert note_triggers(session, {node_id: time.time_ns() // 1000}) == [node_id]
+    assert node_id in diagnoses.due_subjects(organization_id)
+    assert diagnoses.nodes(organization_id) == [node_id]
+    outcome = diagnoses.on_trigger(organization_id, node_id, time.time_ns() // 1000, "dentry_growth")
+    assert outcome is not None
+    assert outcome.subject_id == node_id
+    with organization_session(organization_id) as session:
+        session.execute(text("UPDATE resources SET last_seen_at = now() - interval '10 min' WHERE kind = 'node'"))
+    assert diagnoses.nodes(organization_id) == []
+
+
+def test_a_trigger_of_a_cgroup_stays_with_the_cgroup(service: Any, recording: Recording) -> None:
+    service.feed(recording)
+    with organization_session(service.organization.id) as session:
+        cgroup = session.execute(text("SELECT id FROM resources WHERE key = '/kubepods/storm'")).scalar_one()
+        assert note_triggers(session, {cgroup: time.time_ns() // 1000}) == [cgroup]
+
+
+def test_a_recording_of_a_node_carries_what_its_diagnosis_reads(service: Any, recording: Recording) -> None:
+    node_id = service.feed(recording)
+    now_us = time.time_ns() // 1000
+    window = {"resource": node_id, "from": str(now_us - 30_000_000), "to": str(now_us)}
+    response = service.client.get("/api/v1/recordings", params=window, headers=service.organization.headers)
+    assert response.status_code == 200, response.text
+    replayed = snapshot_of(file.read(io.BytesIO(response.content)))
+    stored = loaded(service, node_id)
+    assert replayed.subject == replayed.node
+    for views in ("cgroups", "processes"):
+        before, after = getattr(stored, views), getattr(replayed, views)
+        assert {one.key: sorted(one.series) for one in before} == {one.key: sorted(one.series) for one in after}, views
+    assert replayed.cgroups[0].events[0].attributes["rows"] == ROWS
+
+
+def test_the_same_scenario_comes_back_from_a_recording(recording: Recording) -> None:
+    again = snapshot_of(recording)
+    assert again.subject.kind == "node"
+    assert [one.key for one in again.cgroups] == ["/kubepods/storm", "/kubepods/idle"]
+    assert [fact.name for fact in again.subject.facts] == ["node.kernel", "node.watermarks"]

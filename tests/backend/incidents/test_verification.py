@@ -1,0 +1,128 @@
+"""A fix is measured and judged: fault and fix go through the real ingest, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import select
+
+from jitterscope.db import organization_session
+from jitterscope.notify.models import DeliveryRow
+from jitterscope.notify.payload import Payload
+from jitterscope.recordings.model import Recording
+from tests.backend.incidents.stories import measures, shortened, story, visit
+
+
+def test_a_fix_that_works(service: Any, fault: Recording, more_cpu: Recording) -> None:
+    incident = visit(service, story(service, fault, more_cpu))
+    assert incident["state"] == "verified"
+    verification = incident["verification"]
+    assert verification["fix_id"] == "raise_cpu_limit"
+    assert [(one["name"], one["old"], one["new"]) for one in verification["changes"]] == [("cpu_limit", "0.5", "4")]
+    found = measures(incident)
+    assert found["throttled_ms_per_min"]["before"] > 1000
+    assert found["throttled_ms_per_min"]["after"] == 0
+    assert found["slow_ratio"]["p_value"] < 0.05
+    assert found["slow_ratio"]["decides"]
+    assert found["slow_ratio"]["ratio"]["high"] < 0.8
+    assert [one["action"] for one in incident["history"]][-2:] == ["fix_applied", "verified"]
+    assert incident["resolved_at"] is not None
+    assert len(verification["before"]["t_us"]) >= 6
+    assert len(verification["after"]["t_us"]) >= 6
+
+
+def test_a_fix_that_does_not_help(service: Any, fault: Recording, fault_again: Recording) -> None:
+    incident = visit(service, story(service, fault, fault_again))
+    assert incident["state"] == "did_not_help"
+    assert incident["resolved_at"] is None, "the fault is still there"
+    verification = incident["verification"]
+    assert verification["fix_id"] == "gomaxprocs"
+    names = [one["name"] for one in verification["changes"]]
+    assert names == ["gomaxprocs", "restart"]
+    assert measures(incident)["slow_ratio"]["p_value"] > 0.05 or measures(incident)["slow_ratio"]["ratio"]["low"] > 0.5
+
+
+def test_a_change_for_the_worse(service: Any, fault: Recording, worse: Recording) -> None:
+    incident = visit(service, story(service, fault, worse))
+    assert incident["state"] == "made_worse"
+    verification = incident["verification"]
+    assert verification["fix_id"] is None
+    assert verification["fix_title"] == "Another change"
+    assert "worse" in verification["verdict"]
+    assert service.get("/incidents", state="made_worse")["items"][0]["id"] == incident["id"]
+
+
+def test_another_load_is_not_compared(service: Any, fault: Recording, quiet: Recording) -> None:
+    """With a third of the queries there are fewer stalls whatever was changed."""
+    incident = visit(service, story(service, fault, quiet))
+    assert incident["state"] == "fix_applied"
+    assert "The load differs" in incident["verification"]["waiting_for"]
+    assert incident["verification"]["state"] == "waiting"
+
+
+def test_it_waits_for_enough_data(service: Any, fault: Recording, more_cpu: Recording) -> None:
+    incident = visit(service, story(service, fault, shortened(more_cpu, 40)))
+    assert incident["state"] == "fix_applied"
+    assert "under comparable load" in incident["verification"]["waiting_for"]
+    assert incident["verification"]["needed_s"] > incident["verification"]["collected_s"] > 0
+    assert measures(incident)["throttled_ms_per_min"]["after"] == 0, "figures are there while it waits"
+
+
+def test_being_quiet_is_no_resolution_while_it_is_measured(
+    service: Any, fault: Recording, more_cpu: Recording, settings_override: Callable[..., Any]
+) -> None:
+    settings_override(incident_quiet_s=5)
+    incident_id = story(service, fault, shortened(more_cpu, 40))
+    assert visit(service, incident_id)["state"] == "fix_applied"
+    subject = service.get(f"/incidents/{incident_id}")["subject"]["resource_id"]
+    service.diagnose(subject)
+    assert service.get(f"/incidents/{incident_id}")["state"] == "fix_applied"
+    service.post(f"/incidents/{incident_id}/acknowledge")
+    assert service.get(f"/incidents/{incident_id}")["state"] == "fix_applied"
+
+
+def test_visiting_again_changes_nothing(service: Any, fault: Recording, more_cpu: Recording) -> None:
+    incident_id = story(service, fault, more_cpu)
+    first, second = visit(service, incident_id), visit(service, incident_id)
+    assert first == second
+
+
+def test_the_record(service: Any, fault: Recording, more_cpu: Recording) -> None:
+    empty = service.get("/calibration")
+    assert (empty["outcomes"], empty["inside_ratio"], empty["fixes"]) == (0, None, [])
+    incident = visit(service, story(service, fault, more_cpu))
+    kept = service.get("/calibration")
+    assert kept["level"] == 0.9
+    (fix,) = kept["fixes"]
+    assert (fix["fix_id"], fix["verifications"], fix["verified"]) == ("raise_cpu_limit", 1, 1)
+    assert {one["metric"] for one in kept["recent"]} >= {"throttled_ms_per_min", "slow_ratio"}
+    assert {one["incident_id"] for one in kept["recent"]} == {incident["id"]}
+    shown = measures(incident)
+    for one in kept["recent"]:
+        assert one["inside"] == shown[one["metric"]]["inside"]
+        assert one["measured"] == shown[one["metric"]]["after"]
+    assert incident["predictions"], "the fixes kept what they promised"
+
+
+def test_predictions_stay_as_they_were(service: Any, fault: Recording, worse: Recording) -> None:
+    incident_id = story(service, fault, worse)
+    promised = service.get(f"/incidents/{incident_id}")["predictions"]
+    visit(service, incident_id)
+    service.diagnose(service.get(f"/incidents/{incident_id}")["subject"]["resource_id"])
+    assert service.get(f"/incidents/{incident_id}")["predictions"] == promised
+
+
+def test_a_fix_is_told(service: Any, fault: Recording, more_cpu: Recording, organization: Any) -> None:
+    config = {"url": "http://127.0.0.1:9/hook", "secret": "0123456789abcdef"}
+    made = service.post("/channels", {"kind": "webhook", "name": "ops", "config": config}, status=201)
+    visit(service, story(service, fault, more_cpu))
+    listed = service.get(f"/channels/{made['id']}/deliveries")["items"]
+    assert [one["type"] for one in reversed(listed)] == ["incident.opened", "incident.fix_applied", "incident.verified"]
+    with organization_session(organization.id) as session:
+        newest = session.scalars(select(DeliveryRow.payload).order_by(DeliveryRow.id.desc())).first()
+    payload = Payload.model_validate(newest)
+    verification = payload.incident.verification
+    assert verification is not None
+    assert verification.state == "verified"
+    assert {one.metric for one in verification.measures} >= {"throttled_ms_per_min", "slow_ratio"}

@@ -1,0 +1,5 @@
+"""The service with recordings in it, as in the tests of incidents."""
+
+from tests.backend.incidents.conftest import gc_fault, healthy, service
+
+__all__ = ["gc_fault", "healthy", "service"]

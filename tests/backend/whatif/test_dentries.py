@@ -1,0 +1,77 @@
+"""The pause of dropping dentries over REST: the node's own figures, its earlier incidents, and what is not known."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from jitterscope.diagnosis.simulate_kernel import Loss, Node, Storm, simulate
+from jitterscope.diagnosis.snapshot import Snapshot
+from jitterscope.diagnosis.whatif.dentry_drop import FREE_OVER_MAKE
+from jitterscope.recordings.snapshots import recording_of
+from jitterscope.whatif.dentry_schemas import DentryDrop
+
+
+def ask(service: Any, resource_id: int, **more: Any) -> DentryDrop:
+    return DentryDrop.model_validate(service.post("/whatif/dentries", {"resource_id": resource_id, **more}))
+
+
+@pytest.fixture
+def node_id(service: Any) -> int:
+    """Two minutes of a node whose negative dentries grow to four million, at 2.4 µs each."""
+    return int(service.feed(recording_of(simulate(Node(storms=(Storm(20, 120, 40_000),))))))
+
+
+def test_all_that_the_node_holds_and_so_many(service: Any, node_id: int) -> None:
+    all_of_it = ask(service, node_id)
+    assert all_of_it.resource_id == node_id
+    assert all_of_it.negative_dentries == pytest.approx(4.02e6, rel=0.02)
+    assert (all_of_it.positive_dentries, all_of_it.source) == (60_000, "creation")
+    assert all_of_it.pause_s is not None
+    assert all_of_it.pause_s.low < 2.6 < all_of_it.pause_s.high
+    million = ask(service, node_id, negative_dentries=1_000_000)
+    assert million.pause_s is not None
+    assert million.pause_s.expected == pytest.approx(2.4 * FREE_OVER_MAKE, rel=0.05)
+    assert (million.positive_dentries, million.inodes) == (0, 0)
+    assert million.basis is not None
+    assert "2.4" in million.basis
+
+
+def test_asked_about_anything_on_the_node_it_is_the_nodes(service: Any, node_id: int) -> None:
+    children = service.get(f"/resources/{node_id}")["children"]
+    assert children
+    assert ask(service, int(children[0]["id"]), negative_dentries=10**6).resource_id == node_id
+
+
+def test_an_incident_of_the_past_tells_what_the_next_drop_takes(service: Any) -> None:
+    dropped = simulate(Node(negative=4e6, free_us=1.2, losses=(Loss(60, "drop"),)))
+    now_us = time.time_ns() // 1000
+    node_id = service.feed(recording_of(dropped), ends_us=now_us - 600_000_000)
+    # As if that had been the newest data.
+    outcome = service.diagnose(node_id)
+    assert outcome is not None
+    [incident] = service.get("/incidents")["items"]
+    assert incident["cause"] == "kernel/dentry_reclaim_contention"
+    assert service.feed(recording_of(simulate(Node(negative=2e6, seed=9))), ends_us=now_us) == node_id
+    said = ask(service, node_id, negative_dentries=1_000_000)
+    assert said.source == "drops"
+    assert said.each_us == pytest.approx(1.2, rel=0.1)
+
+
+def test_a_node_without_dentry_counts_cannot_tell(service: Any) -> None:
+    snapshot: Snapshot = simulate(Node(seconds=30.0))
+    node = replace(snapshot.node, series={"host_system_us": snapshot.node.series["host_system_us"]})
+    node_id = service.feed(recording_of(replace(snapshot, subject=node, node=node)))
+    said = ask(service, node_id)
+    assert said.pause_s is None
+    assert said.cannot_tell is not None
+    assert "dentry_state" in said.cannot_tell
+
+
+def test_bad_requests_are_refused(service: Any, node_id: int) -> None:
+    service.post("/whatif/dentries", {"resource_id": 10**12}, status=404)
+    service.post("/whatif/dentries", {"resource_id": node_id, "negative_dentries": -1}, status=422)
+    service.post("/whatif/dentries", {"resource_id": node_id, "to": "yesterday"}, status=422)

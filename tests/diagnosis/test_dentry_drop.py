@@ -1,0 +1,131 @@
+"""The pause predicted for dropping dentries, held against drops that were really made on a node."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from jitterscope.diagnosis.dentry_falls import falls
+from jitterscope.diagnosis.simulate_kernel import Loss, Node, Storm, simulate
+from jitterscope.diagnosis.snapshot import Event, Snapshot
+from jitterscope.diagnosis.whatif import dentry_drop
+from jitterscope.diagnosis.whatif.dentry_drop import PAST_DROP, Pause
+from tests.diagnosis.dentry_recording import drops, snapshot
+
+SIZES = range(3)
+
+
+def predicted(part: Snapshot) -> Pause:
+    said = dentry_drop.predict(part)
+    assert said is not None
+    return said
+
+
+def error(said: Pause, size: int) -> float:
+    return said.seconds.expected / drops()[size].wall_s - 1
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_by_what_making_them_took(size: int) -> None:
+    """Nothing was dropped here before: after the drop of the size before, from where the window begins."""
+    first = 0 if size == 0 else drops()[size - 1].tick + 30
+    said = predicted(snapshot(first, drops()[size].tick))
+    assert said.cost.source == "creation"
+    assert abs(error(said, size)) < 0.3, said
+    assert said.seconds.low <= drops()[size].wall_s <= said.seconds.high
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_by_the_nodes_kernel_time_where_no_cgroup_is_traced(size: int) -> None:
+    first = 0 if size == 0 else drops()[size - 1].tick + 30
+    said = predicted(snapshot(first, drops()[size].tick, with_cgroup=False))
+    assert said.cost.source == "creation"
+    # Others' kernel time is in it: less sure, and the interval says so.
+    assert said.cost.spread > predicted(snapshot(first, drops()[size].tick)).cost.spread
+    assert said.seconds.low <= drops()[size].wall_s <= said.seconds.high
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_by_earlier_drops(size: int) -> None:
+    said = predicted(snapshot(0, drops()[size].tick))
+    assert said.cost.source == "drops"
+    assert abs(error(said, size)) < 0.3, said
+    assert said.seconds.low <= drops()[size].wall_s <= said.seconds.high
+
+
+def test_how_long_a_drop_took_is_read_from_ticks() -> None:
+    found = [fall for fall in falls(snapshot()) if fall.how == "drop"]
+    assert len(found) == len(drops())
+    for fall, real in zip(found, drops(), strict=True):
+        assert fall.freed == pytest.approx(real.freed, rel=0.05)
+        assert fall.negative == pytest.approx(real.negative, rel=0.05)
+        assert fall.duration_us / 1e6 == pytest.approx(real.wall_s, rel=0.15, abs=0.05)
+
+
+def storm(**more: object) -> Snapshot:
+    return simulate(replace(Node(storms=(Storm(20, 120, 20_000),)), **more))  # type: ignore[arg-type]
+
+
+def test_so_many_names_that_are_not_there_take_so_long() -> None:
+    snapshot = storm()
+    one, ten = dentry_drop.predict(snapshot, 1e6), dentry_drop.predict(snapshot, 1e7)
+    assert one is not None
+    assert ten is not None
+    assert ten.seconds.expected == pytest.approx(10 * one.seconds.expected)
+    assert (one.positive, one.inodes) == (0, 0)
+
+
+def test_real_files_take_longer_and_are_known_less_well() -> None:
+    negative = dentry_drop.predict(storm(), 1e6, 0)
+    mixed = dentry_drop.predict(storm(), 1e6, 1e6, 1e6)
+    assert negative is not None
+    assert mixed is not None
+    assert mixed.seconds.expected > 5 * negative.seconds.expected
+    assert mixed.seconds.high / mixed.seconds.low > negative.seconds.high / negative.seconds.low
+
+
+def test_a_slower_node_takes_longer() -> None:
+    quick, slow = dentry_drop.predict(storm(), 1e6), dentry_drop.predict(storm(make_us=7.2, free_us=1.8), 1e6)
+    assert quick is not None
+    assert slow is not None
+    assert slow.seconds.expected == pytest.approx(3 * quick.seconds.expected, rel=0.05)
+
+
+def test_where_cpus_are_wanted_by_others_it_may_take_longer() -> None:
+    calm = storm()
+    busy = replace(calm.node, series={**calm.node.series, "host_runnable": np.full(calm.ticks, 6.0)})
+    alone, crowded = dentry_drop.predict(calm, 1e6), dentry_drop.predict(replace(calm, subject=busy, node=busy), 1e6)
+    assert alone is not None
+    assert crowded is not None
+    assert crowded.seconds.expected == pytest.approx(alone.seconds.expected)
+    assert crowded.seconds.high == pytest.approx(3 * alone.seconds.high)
+
+
+def test_a_drop_before_the_window_counts() -> None:
+    calm = simulate(Node(negative=5e6))
+    unknown = dentry_drop.predict(calm, 1e6)
+    past = Event(PAST_DROP, calm.start_us - 10**9, 2_000_000, {"weight": "1000000", "negative": "1000000"})
+    node = replace(calm.node, events=(past,))
+    said = dentry_drop.predict(replace(calm, subject=node, node=node), 1e6)
+    assert unknown is not None
+    assert unknown.cost.source == "reference"
+    assert said is not None
+    assert said.cost.source == "drops"
+    assert said.seconds.expected == pytest.approx(2.0)
+    assert unknown.seconds.high / unknown.seconds.low > 4 > said.seconds.high / said.seconds.low
+
+
+def test_what_reclaim_took_is_better_than_nothing() -> None:
+    snapshot = simulate(Node(negative=10e6, losses=(Loss(60, "kswapd", 0.3),), free_us=0.8))
+    said = dentry_drop.predict(snapshot, 1e6)
+    assert said is not None
+    assert said.cost.source == "reclaim"
+    assert said.seconds.expected == pytest.approx(0.8, rel=0.2)
+
+
+def test_without_dentries_it_cannot_be_told() -> None:
+    snapshot = simulate(Node())
+    node = replace(snapshot.node, series={})
+    assert dentry_drop.predict(replace(snapshot, subject=node, node=node)) is None

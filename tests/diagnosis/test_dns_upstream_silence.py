@@ -1,0 +1,47 @@
+"""When an upstream counts as silent: queries wait at it, and somebody in front waits for them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from jitterscope.diagnosis.dns_upstream_time import _overdue
+from jitterscope.diagnosis.simulate import view
+from jitterscope.diagnosis.snapshot import FloatArray, ResourceView, Snapshot
+
+TICKS, SILENT_FROM, LIMIT_US = 120, 60, 100_000.0
+
+
+def _server(number: int, queries: FloatArray, answers: FloatArray, inflight: FloatArray) -> ResourceView:
+    columns = {"dns_queries": queries, "dns_answers": answers, "dns_inflight": inflight}
+    return view(number, "dns_server", f"10.0.0.{number}:53", columns, {})
+
+
+def _silent(asker: ResourceView, target: ResourceView) -> list[int]:
+    """Seconds in which the target was silent."""
+    node = view(0, "node", "node-1", {}, {})
+    snapshot = Snapshot(0, TICKS, node, node, dns_servers=(asker, target))
+    _, _, silent = _overdue(snapshot, asker, target, LIMIT_US, np.zeros(TICKS))
+    return np.flatnonzero(silent).tolist()
+
+
+@pytest.mark.parametrize("ghosts", [0.0, 24.0, 200.0])
+def test_answers_that_the_capture_missed_are_not_waited_for_when_the_load_ends(ghosts: float) -> None:
+    busy = np.where(np.arange(TICKS) < SILENT_FROM, 50.0, 0.0)
+    lost = np.where(np.arange(TICKS) < SILENT_FROM, ghosts / SILENT_FROM, 0.0)
+    asker = _server(1, busy, busy, np.where(busy > 0, 2.0, 0.0))
+    target = _server(2, busy, busy - lost, np.cumsum(lost) + 1.0)
+    assert _silent(asker, target) == []
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_an_upstream_that_answers_nothing_any_more_is_silent(goes_on: bool) -> None:
+    """Whether or not anything more is sent to it: a dnsmasq whose children all wait sends nothing."""
+    calm = np.arange(TICKS) < SILENT_FROM
+    asked, at_target = np.full(TICKS, 50.0), np.where(calm | goes_on, 50.0, 0.0)
+    at_target[SILENT_FROM] = 50.0
+    answered = np.where(calm, 50.0, 0.0)
+    waiting = np.cumsum(asked - answered)
+    asker = _server(1, asked, answered, waiting)
+    target = _server(2, at_target, answered, np.cumsum(at_target - answered))
+    assert _silent(asker, target) == [6, 7, 8, 9, 10, 11]

@@ -1,0 +1,127 @@
+"""From the recorded fault alone: what each of the four fixes gives, held against the run that was really made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from statistics import median
+
+import numpy as np
+import pytest
+
+from jitterscope.diagnosis.finding import Interval
+from jitterscope.diagnosis.whatif.predict import Prepared, predict, prepare
+from jitterscope.diagnosis.whatif.rank import rank
+from jitterscope.diagnosis.whatif.types import Prediction, Setting
+from tests.diagnosis.whatif_traces import outcome, recorded_trace
+
+METRICS = ("throttled_ms_per_min", "throttled_ratio", "slow_ratio", "p99_ms")
+FIXES = ("limit", "gogc", "gomaxprocs", "burst")
+
+
+def settings(now: Setting) -> dict[str, Setting]:
+    return {
+        "limit": replace(now, cpu_limit=None),
+        "gogc": replace(now, gogc=None, gomemlimit_bytes=3 << 30),
+        "gomaxprocs": replace(now, gomaxprocs=1),
+        "burst": replace(now, burst_us=50_000),
+    }
+
+
+@pytest.fixture(scope="module")
+def prepared() -> Prepared:
+    return prepare(recorded_trace("fault"))
+
+
+@pytest.fixture(scope="module")
+def predictions(prepared: Prepared) -> dict[str, Prediction]:
+    return {fix: predict(prepared, setting) for fix, setting in settings(prepared.trace.setting).items()}
+
+
+def value(said: Prediction, metric: str) -> Interval:
+    found: Interval | None = getattr(said, metric)
+    assert found is not None, (metric, said.cannot_tell)
+    return found
+
+
+def test_the_settings_are_those_of_the_runs(prepared: Prepared) -> None:
+    for fix, setting in settings(prepared.trace.setting).items():
+        assert recorded_trace(fix).setting == setting
+
+
+def test_outcomes_lie_within_the_intervals(predictions: dict[str, Prediction]) -> None:
+    inside, outside = 0, []
+    for fix in FIXES:
+        real = outcome(fix)
+        for metric in METRICS:
+            said = value(predictions[fix], metric)
+            if said.low <= real[metric] <= said.high:
+                inside += 1
+            else:
+                outside.append((fix, metric, said, real[metric]))
+    assert inside >= 0.8 * len(FIXES) * len(METRICS), outside
+
+
+@pytest.mark.parametrize("metric", ["throttled_ms_per_min", "slow_ratio"])
+def test_the_median_error_is_at_most_a_quarter(predictions: dict[str, Prediction], metric: str) -> None:
+    # Relative to the outcome; where hardly anything is left, to a tenth of the fault.
+    fault = outcome("fault")[metric]
+    errors = [
+        abs(value(predictions[fix], metric).expected - outcome(fix)[metric]) / max(outcome(fix)[metric], 0.1 * fault)
+        for fix in FIXES
+    ]
+    assert median(errors) <= 0.25, dict(zip(FIXES, errors, strict=True))
+
+
+def test_intervals_say_something(predictions: dict[str, Prediction], prepared: Prepared) -> None:
+    # An interval from nothing to everything would hold any outcome.
+    now = predict(prepared, prepared.trace.setting)
+    for metric in ("throttled_ms_per_min", "slow_ratio"):
+        before = value(now, metric)
+        assert before.high / before.low < 6
+        assert value(predictions["limit"], metric).high <= 0.05 * before.expected
+        assert value(predictions["gogc"], metric).high < 0.6 * before.expected
+        assert value(predictions["burst"], metric).high < 2 * before.expected
+
+
+def test_good_fixes_come_before_those_that_cannot_help(prepared: Prepared) -> None:
+    order = [one.fix_id for one in rank(prepared, settings(prepared.trace.setting))]
+    assert set(order[:2]) == {"limit", "gogc"}
+    sentences = {one.fix_id: one.sentence for one in rank(prepared, settings(prepared.trace.setting))}
+    assert "GOMAXPROCS=1 cannot help enough here: the limit is half a CPU." in sentences["gomaxprocs"]
+    assert "burst adds one" in sentences["burst"]
+
+
+@pytest.mark.parametrize("variant", ["fault", "limit", "gomaxprocs", "burst", "gogc"])
+def test_each_run_under_its_own_setting_gives_itself(variant: str) -> None:
+    trace = recorded_trace(variant)
+    said, real = predict(prepare(trace), trace.setting), outcome(variant)
+    for metric in METRICS:
+        found = value(said, metric)
+        assert found.low <= real[metric] <= found.high, metric
+    assert value(said, "cpu_mean").expected == pytest.approx(float(np.nanmean(trace.usage_us)) / trace.step_us, rel=0.1)
+
+
+def test_without_heap_facts_gomemlimit_cannot_be_told(prepared: Prepared) -> None:
+    trace = replace(prepared.trace, heap_live_bytes=None)
+    said = predict(trace, settings(trace.setting)["gogc"])
+    assert said.throttled_ms_per_min is None
+    assert said.slow_ratio is None
+    assert said.cannot_tell is not None
+    assert "live heap" in said.cannot_tell
+
+
+def test_the_timeline_covers_the_window_and_holds_the_limit(prepared: Prepared) -> None:
+    trace = prepared.trace
+    line = predict(prepared, trace.setting, timeline=True).timeline
+    assert line is not None
+    assert len(line.cpu_ratio) == len(line.throttled_us) == len(line.latency_max_us) == len(trace.usage_us)
+    assert line.throttled_us.min() >= 0
+    assert line.throttled_us.max() <= trace.step_us
+    assert line.throttled_us.sum() > 0
+    assert len(line.gc) == len(trace.gc)
+    free = predict(prepared, replace(trace.setting, cpu_limit=None), timeline=True).timeline
+    assert free is not None
+    assert free.throttled_us.sum() == 0
+    # Freed of the limit a cycle takes both CPUs; under it no more than the quota and what the tick's grid adds.
+    assert free.cpu_ratio.max() > 1.0 > line.cpu_ratio.max()
+    assert free.cpu_ratio.sum() == pytest.approx(line.cpu_ratio.sum(), rel=0.02)

@@ -1,0 +1,95 @@
+"""What-if of a query burst, in a browser: a recorded kill under a cap of waiting queries, and under another limit."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from jitterscope.recordings import file
+from jitterscope.recordings.replay import post, prepare
+from tests.e2e.conftest import DESKTOP, PHONE, ROOT, OpenWindow, Product
+from tests.e2e.test_accessibility import violations
+from tests.e2e.test_screenshots import below_the_bar, settled
+from tests.support.batches import now_us
+
+CAUSE = "memory/query_burst_oom"
+
+
+@pytest.fixture(scope="session")
+def incident(product: Product) -> int:
+    """The incident of a real CoreDNS that a burst of queries killed."""
+    token = product.stack.create_ingest_token()
+    recording = file.load(ROOT / "tests" / "fixtures" / "recordings" / "coredns-oom-fault.jitterscope")
+    shift_us = now_us() - recording.end_us
+    with httpx.Client(timeout=30) as client:
+        for batch in prepare(recording, shift_us - shift_us % 100_000, "-oom"):
+            post(client, product.url, token, batch)
+    with product.client() as client:
+        deadline = time.monotonic() + 90
+        while time.monotonic() < deadline:
+            for item in client.get("/api/v1/incidents").raise_for_status().json()["items"]:
+                if item["cause"] == CAUSE:
+                    return int(item["id"])
+            time.sleep(0.5)
+    raise AssertionError(f"no incident of {CAUSE} within 90 s")
+
+
+def panel(page: Page, incident: int) -> Locator:
+    page.goto(f"/incidents/{incident}")
+    section = page.get_by_role("region", name="What if")
+    expect(section.get_by_role("row", name="As recorded")).to_contain_text("killed")
+    return section
+
+
+def test_a_cap_and_a_limit_are_tried(open_window: OpenWindow, incident: int) -> None:
+    page = open_window().page
+    section = panel(page, incident)
+    expect(section.get_by_role("row", name="Tried")).to_contain_text("killed")
+    section.get_by_role("button", name="max_concurrent").click()
+    expect(section.get_by_role("row", name="Tried")).to_contain_text("survives")
+    expect(section.get_by_role("row", name="As recorded")).to_contain_text("killed")
+    section.get_by_role("button", name="Limit").click()
+    expect(section.get_by_role("row", name="Tried")).to_contain_text("survives")
+    section.get_by_role("button", name="As recorded").click()
+    expect(section.get_by_role("row", name="Tried")).to_contain_text("killed")
+    settled(page)
+    assert violations(page) == []
+
+
+def test_keys_move_the_sliders(open_window: OpenWindow, incident: int) -> None:
+    section = panel(open_window().page, incident)
+    limit = section.get_by_role("slider", name="Memory limit")
+    limit.focus()
+    limit.press("End")
+    expect(section.get_by_role("row", name="Tried")).to_contain_text("survives")
+    cap = section.get_by_role("slider", name="max_concurrent")
+    cap.focus()
+    cap.press("Home")
+    expect(cap).to_have_attribute("aria-valuetext", "50")
+    section.get_by_role("button", name="Reset").first.click()
+    expect(cap).to_have_attribute("aria-valuetext", "no cap")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_screenshots(
+    open_window: OpenWindow, incident: int, size: tuple[int, int], scheme: str, tmp_path: Path
+) -> None:
+    folder = Path(os.environ.get("JITTERSCOPE_SCREENSHOTS", tmp_path)).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    page = open_window(size, scheme).page
+    name = f"{'desktop' if size == DESKTOP else 'phone'}-{scheme}"
+    section = panel(page, incident)
+    settled(page)
+    page.screenshot(path=folder / f"oom-incident-{name}.png")
+    section.get_by_role("button", name="max_concurrent").click()
+    expect(section.get_by_role("row", name="Tried")).to_contain_text("survives")
+    below_the_bar(page, page.get_by_role("heading", name="What if"))
+    picture = folder / f"oom-whatif-{name}.png"
+    page.screenshot(path=picture)
+    assert picture.stat().st_size > 10_000, "an empty page is small"
