@@ -4,8 +4,6 @@ import { minutesText } from "@/lib/time";
 import { Button } from "@/ui/Button";
 import { Choice } from "@/ui/Choice";
 
-import styles from "./WindowControls.module.css";
-
 interface Node {
   id: number;
   name: string;
@@ -31,7 +29,7 @@ export function WindowControls<Minutes extends number>({ node, nodes, minutes, c
   return (
     <>
       {all.length > 1 && (
-        <select className={styles["node"]} aria-label="Node" value={node?.id ?? ""} onChange={(event) => onNode(Number(event.target.value))}>
+        <select aria-label="Node" value={node?.id ?? ""} onChange={(event) => onNode(Number(event.target.value))}>
           {all.map((one) => (
             <option key={one.id} value={one.id}>
               {one.name}

@@ -26,7 +26,6 @@ export function IncidentFilters({ search, onChange }: { search: IncidentSearch; 
     <div className={styles["filters"]} role="search">
       <Choice label="State" options={STATES} value={state} onChange={(value) => onChange({ ...search, state: value === "active" ? undefined : value })} />
       <select
-        className={styles["select"]}
         aria-label="Severity"
         value={search.severity ?? ""}
         onChange={(event) => onChange({ ...search, severity: SEVERITIES.find((one) => one === event.target.value) })}
