@@ -15,7 +15,7 @@ import (
 )
 
 // testServer is a real DNS server on UDP and TCP whose names say how it answers: slow-40. after 40 ms, nx. does not exist,
-// fail. is SERVFAIL, never. gets no answer.
+// fail. is SERVFAIL, never. gets no answer, last. has no records.
 type testServer struct {
 	address, host string
 	port          int
@@ -58,6 +58,7 @@ func answerTest(w dns.ResponseWriter, query *dns.Msg) {
 	switch {
 	case name == "never.example.":
 		return
+	case name == lastName:
 	case name == "nx.example.":
 		answer.Rcode = dns.RcodeNameError
 	case name == "fail.example.":
@@ -174,6 +175,7 @@ func askFromPort(t *testing.T, server testServer) {
 		readAnswers(t, connection, 1)
 		_ = connection.(*net.TCPConn).SetLinger(0)
 		_ = connection.Close()
+		time.Sleep(20 * time.Millisecond) // sent from another CPU, the next SYN could overtake the RST
 	}
 }
 
@@ -183,13 +185,16 @@ func closeBeforeAnswer(t *testing.T, server testServer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _ = connection.Write(withPrefix(packedQuery(t, 88, "slow-300.example.")))
+	_, _ = connection.Write(withPrefix(packedQuery(t, 88, "slow-600.example.")))
 	_ = connection.(*net.TCPConn).CloseWrite()
 	time.Sleep(100 * time.Millisecond)
 	_ = connection.(*net.TCPConn).SetLinger(0) // its RST stands for a client that has forgotten the connection
 	_ = connection.Close()
-	time.Sleep(300 * time.Millisecond)
+	time.Sleep(600 * time.Millisecond)
 }
+
+// lastName is asked for last, once: whoever sees its query and answer has seen everything.
+const lastName = "last.example."
 
 // makeTraffic asks in all these ways, at the same time.
 func makeTraffic(t *testing.T, server testServer) {
@@ -209,4 +214,5 @@ func makeTraffic(t *testing.T, server testServer) {
 	together(func() { askFromPort(t, server) })
 	together(func() { closeBeforeAnswer(t, server) })
 	group.Wait()
+	askUDP(t, server, []string{lastName})
 }
