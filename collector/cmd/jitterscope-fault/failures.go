@@ -19,9 +19,14 @@ type failures struct{ fds []int }
 var lookupCalls = []string{"access", "faccessat", "faccessat2", "newfstatat", "newstat", "newlstat", "openat", "open", "statx"}
 
 func countFailures() (*failures, error) {
+	root, err := tracefs()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
 	var made failures
 	for _, call := range lookupCalls {
-		id, err := os.ReadFile("/sys/kernel/tracing/events/syscalls/sys_exit_" + call + "/id")
+		id, err := os.ReadFile(fmt.Sprintf("/proc/self/fd/%d/events/syscalls/sys_exit_%s/id", root.Fd(), call))
 		if err != nil {
 			continue
 		}
@@ -33,7 +38,7 @@ func countFailures() (*failures, error) {
 		made.fds = append(made.fds, fd)
 	}
 	if len(made.fds) == 0 {
-		return nil, errors.New("no tracepoints of system calls: mount tracefs at /sys/kernel/tracing and run as root")
+		return nil, errors.New("the kernel has no tracepoints of system calls (CONFIG_FTRACE_SYSCALLS)")
 	}
 	return &made, nil
 }

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+const tracing = "/sys/kernel/tracing"
+
+// tracefs returns the root of the kernel's tracing files. Where nobody has mounted them it is a mount of our own that has no
+// place among the files of the machine and is gone with close (fsmount(2)).
+func tracefs() (root *os.File, err error) {
+	if _, err := os.Stat(filepath.Join(tracing, "events")); err == nil {
+		return os.Open(tracing)
+	}
+	system, err := unix.Fsopen("tracefs", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("tracefs cannot be mounted (run as root): %w", err)
+	}
+	defer func() { err = errors.Join(err, unix.Close(system)) }()
+	if err := unix.FsconfigCreate(system); err != nil {
+		return nil, fmt.Errorf("tracefs cannot be mounted: %w", err)
+	}
+	mount, err := unix.Fsmount(system, unix.FSMOUNT_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("tracefs cannot be mounted: %w", err)
+	}
+	return os.NewFile(uintptr(mount), tracing), nil
+}
