@@ -12,13 +12,15 @@ type candidate struct {
 	id        uint16
 	ns        int64
 	question  []byte
-	before    int32 // an older one to the same endpoint
+	number    uint64 // counts them
+	before    int32  // an older one to the same endpoint
 }
 
 // candidates is a ring: the oldest goes for a new one.
 type candidates struct {
 	ring     []candidate
 	next     int
+	added    uint64
 	byKey    map[exchangeKey]int32
 	byServer map[dnswire.Endpoint]int32
 	lost     uint64
@@ -42,7 +44,8 @@ func (c *candidates) add(t transport, m *message, ns int64) {
 	if older, ok := c.byServer[t.server]; ok {
 		before = older
 	}
-	c.ring[slot] = candidate{t, m.id, ns, append(c.ring[slot].question[:0], m.question...), before}
+	c.added++
+	c.ring[slot] = candidate{t, m.id, ns, append(c.ring[slot].question[:0], m.question...), c.added, before}
 	c.byKey[key] = slot
 	c.byServer[t.server] = slot
 }
@@ -82,8 +85,8 @@ func (a *Analyzer) replay(of *server) {
 	for ok && slot != noSlot && c.ring[slot].transport.server == of.endpoint && c.ring[slot].question != nil {
 		slots = append(slots, slot)
 		before := c.ring[slot].before
-		// A slot that was used again holds something younger.
-		if before == noSlot || c.ring[before].ns > c.ring[slot].ns || len(slots) == maxCandidates {
+		// A slot that was used again holds something younger; the times of packets may step back a little.
+		if before == noSlot || c.ring[before].number > c.ring[slot].number {
 			break
 		}
 		slot = before

@@ -8,71 +8,13 @@ import (
 	"math"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/noskip"
 )
-
-// captured starts a capturing program, makes traffic, and gives the file.
-func captured(t *testing.T, name string, traffic func(), command ...string) string {
-	t.Helper()
-	if os.Getuid() != 0 {
-		noskip.Skip(t, "capturing needs root")
-	}
-	path := filepath.Join(t.TempDir(), name)
-	program := exec.Command(command[0], append(command[1:], "-w", path)...)
-	var said bytes.Buffer
-	program.Stderr = &said
-	if err := program.Start(); err != nil {
-		noskip.Skip(t, "%v", err)
-	}
-	stopped := false
-	stop := func() {
-		if !stopped {
-			stopped = true
-			_ = program.Process.Signal(syscall.SIGINT)
-			_ = program.Wait()
-		}
-	}
-	t.Cleanup(stop)
-	// The program has opened its socket when its file has a header; the traffic may start a moment after.
-	for range 100 {
-		if info, err := os.Stat(path); err == nil && info.Size() >= 24 {
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	time.Sleep(700 * time.Millisecond)
-	traffic()
-	interfaces := 0
-	for _, argument := range command {
-		if argument == "-i" {
-			interfaces++
-		}
-	}
-	wire := packedQuery(t, 0, lastName)[12:]
-	for range 200 { // the kernel hands its buffer over once a second
-		content, err := os.ReadFile(path)
-		if err == nil && bytes.Count(content, wire) >= 2*interfaces {
-			stop()
-			return path
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	t.Fatalf("%v did not capture the last query and its answer: %s", command, said.String())
-	return ""
-}
-
-// captureFilter keeps the packets of others away: the same port may be in use in the other protocol family.
-func captureFilter(server testServer) string {
-	return fmt.Sprintf("host %s and port %d", server.host, server.port)
-}
 
 // tshark prints fields of the packets that a filter lets through; a field with several values has them with commas.
 func tshark(t *testing.T, path string, port int, filter string, fields ...string) [][]string {
