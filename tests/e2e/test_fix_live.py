@@ -90,9 +90,8 @@ def window(live: Live, browser: Browser) -> Iterator[Window]:
     )
     opened = Window(context, context.new_page(), [])
     opened.page.set_default_timeout(20_000)
-    # The first question, whether somebody is signed in, is answered with 401: listen from then on.
-    sign_in(opened.page, live.stack)
     opened.listen()
+    sign_in(opened.page, live.stack)
     yield opened
     context.close()
     assert opened.complaints == []

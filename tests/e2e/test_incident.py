@@ -24,9 +24,7 @@ def view_us(page: Page) -> tuple[int, int]:
 def test_from_sign_in_to_a_copied_fix(open_window: OpenWindow, product: Product) -> None:
     window = open_window(anonymous=True)
     page = window.page
-    # The first question, whether somebody is signed in, is answered with 401: that is what the browser reports.
     sign_in(page, product.stack)
-    window.complaints.clear()
     page.get_by_role("link", name=product.title).click()
     expect(page.get_by_role("heading", level=1)).to_have_text(product.title)
     expect(page.get_by_text("Slow answers")).to_be_visible()

@@ -1,4 +1,4 @@
-"""auth/login, auth/logout, auth/switch, auth/accept, me."""
+"""auth/login, auth/logout, auth/session, auth/switch, auth/accept, me."""
 
 from __future__ import annotations
 
@@ -73,6 +73,14 @@ def log_out(request: Request, response: Response) -> None:
         if principal is not None:
             sessions.end(principal)
     response.delete_cookie(COOKIE, path="/")
+
+
+@router.get("/auth/session")
+def session_of_browser(request: Request) -> Me | None:
+    """Who is signed in with this browser's cookie; null for nobody, which is no error here."""
+    cookie = request.cookies.get(COOKIE, "")
+    principal = sessions.principal_of(cookie) if cookie else None
+    return None if principal is None else _me(principal, cookie)
 
 
 @router.post("/auth/switch")

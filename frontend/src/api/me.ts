@@ -3,6 +3,7 @@
 import { queryOptions, useMutation, useQueryClient, type UseMutationResult } from "@tanstack/react-query";
 
 import { api, unwrap, type Schemas } from "./client";
+import { ApiError } from "./problem";
 
 export type Me = Schemas["Me"];
 
@@ -11,7 +12,12 @@ export type Me = Schemas["Me"];
 export const meQuery = () =>
   queryOptions({
     queryKey: ["me"] as const,
-    queryFn: ({ signal }) => unwrap(api.GET("/api/v1/me", { signal })),
+    queryFn: async ({ signal }) => {
+      // Not `/me`: its 401 would stand in the console of everybody who is about to sign in.
+      const me = await unwrap(api.GET("/api/v1/auth/session", { signal }));
+      if (me === null) throw new ApiError(401, { title: "Nobody is signed in", detail: "The session has ended, or never began." });
+      return me;
+    },
     staleTime: 60_000,
   });
 

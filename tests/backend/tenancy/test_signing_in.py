@@ -30,10 +30,14 @@ def test_a_session_starts_with_a_protected_cookie_and_ends_with_it(
     assert response.json()["organization"]["id"] == organization.id
     me = client.get("/api/v1/me").json()
     assert (me["kind"], me["email"], me["role"]) == ("session", organization.email, "admin")
+    assert client.get("/api/v1/auth/session").json() == me
     kept = client.cookies["jitterscope_session"]
     assert client.post("/api/v1/auth/logout", headers=HERE).status_code == 204
     again = client.get("/api/v1/me", headers={"Cookie": f"jitterscope_session={kept}"})
     assert again.status_code == 401  # ended on the server too
+    for cookies in ({}, {"Cookie": f"jitterscope_session={kept}"}, {"Cookie": "jitterscope_session=made-up"}):
+        nobody = client.get("/api/v1/auth/session", headers=cookies)
+        assert (nobody.status_code, nobody.json()) == (200, None)
 
 
 def test_cookies_are_secure_where_the_service_has_tls(
