@@ -26,6 +26,7 @@ type failedLookups struct {
 	cgroups  *cgroupInodes
 	dentries procfs.Held
 	shared   *dentrySample
+	glimpsed atomic.Int64 // the most seen within the tick so far
 	growth   lookups.Growth
 	wanted   atomic.Bool // by growth, for Discover
 	nss      *nss.Watcher
@@ -89,12 +90,13 @@ func (f *failedLookups) Start(ctx context.Context, registry *sampler.Registry) e
 	f.nss = nss.NewWatcher(registry.Roots.Proc)
 	ctx, f.cancel = context.WithCancel(ctx)
 	f.running.Go(func() { f.nss.Run(ctx) })
+	f.running.Go(func() { f.glimpses(ctx, filepath.Join(registry.Roots.Proc, "sys/fs/dentry-state")) })
 	return nil
 }
 
 func (f *failedLookups) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	if negative, ok := f.negative(tick); ok {
-		f.wanted.Store(f.growth.Add(tick.EndUS(), float64(negative)))
+		f.wanted.Store(f.growth.Add(tick.EndUS(), float64(max(negative, f.glimpsed.Swap(0)))))
 	}
 	if !f.tracing {
 		return
@@ -125,12 +127,7 @@ func (f *failedLookups) negative(tick sampler.Tick) (int64, bool) {
 	if negative, ok := f.shared.get(tick); ok {
 		return negative, true
 	}
-	text, ok := f.dentries.Read(f.buffer[:])
-	if !ok {
-		return 0, false
-	}
-	state, ok := procfs.ParseDentryState(text)
-	return int64(state.Negative), ok
+	return negativeIn(f.dentries, f.buffer[:])
 }
 
 // drain counts what was told since the last call and returns how many lookups failed.
