@@ -10,7 +10,7 @@ import pytest
 
 from jitterscope.diagnosis.simulate_kernel import Loss, Node, Storm, simulate
 from jitterscope.diagnosis.snapshot import Snapshot
-from jitterscope.diagnosis.whatif.dentry_drop import FREE_OVER_MAKE
+from jitterscope.diagnosis.whatif.dentry_drop import FREE_EXPONENT, FREE_US
 from jitterscope.recordings.snapshots import recording_of
 from jitterscope.whatif.dentry_schemas import DentryDrop
 
@@ -34,7 +34,7 @@ def test_all_that_the_node_holds_and_so_many(service: Any, node_id: int) -> None
     assert all_of_it.pause_s.low < 2.6 < all_of_it.pause_s.high
     million = ask(service, node_id, negative_dentries=1_000_000)
     assert million.pause_s is not None
-    assert million.pause_s.expected == pytest.approx(2.4 * FREE_OVER_MAKE, rel=0.05)
+    assert million.pause_s.expected == pytest.approx(FREE_US * 2.4**FREE_EXPONENT, rel=0.05)
     assert (million.positive_dentries, million.inodes) == (0, 0)
     assert million.basis is not None
     assert "2.4" in million.basis

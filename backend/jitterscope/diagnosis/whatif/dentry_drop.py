@@ -1,9 +1,9 @@
 """How long the kernel will be busy when it has to throw N dentries away: by hand, at an unmount, in reclaim.
 
 pause = work × cost, work in negative dentries: 1 for a negative one, 1.5 for the name of a real file, 5 more for an
-inode that goes with it (of three in ten). The cost is the node's own: what its last drops took, and a fifth of the
-kernel time that making them takes here (measured: 15 to 30 %), weighted by how sure each is. Only where there is
-neither, a figure from elsewhere with a wide interval. docs/whatif.md has the measurements.
+inode that goes with it (of three in ten). The cost is the node's own: what its last drops took, and what the kernel
+time that making them takes here tells of it, weighted by how sure each is. Only where there is neither, a figure from
+elsewhere with a wide interval. docs/whatif.md has the measurements.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from jitterscope.diagnosis.snapshot import Event, FloatArray, Snapshot
 Source = Literal["drops", "reclaim", "creation", "reference"]
 # Event of a node view that stands for a drop before the window (incidents/past_drops.py makes it from stored series).
 PAST_DROP = "fs.past_drop"
-# Kernel time to free a negative dentry over that to make one by a failing lookup: of 24 storms and drops
-# (0.15 to 0.30, docs/whatif.md); those that the collector saw in the lab lie around this.
-FREE_OVER_MAKE = 0.20
+# Kernel time [µs] to free a negative dentry where a failing lookup takes 1 µs to make one, and how it follows that:
+# hardly. Making is mostly instructions, freeing mostly waiting for memory (30 storms and drops on two processors:
+# making took 1.0 to 4.1 µs, freeing 0.5 to 0.9; docs/whatif.md).
+FREE_US, FREE_EXPONENT = 0.53, 0.2
 # µs each. Middle of 0.2 (a server with a 3.x kernel: 200 M in 40 s) and 0.9 (a small virtual machine with 6.18).
 REFERENCE_US = 0.5
 # What each source may be off by (σ of the logarithm).
@@ -146,8 +147,9 @@ def _of_creation(snapshot: Snapshot) -> Cost | None:
     made = _creation_of_node(snapshot) if own is None else own
     if made is None:
         return None
-    basis = f"a fifth of the {made:.2f} µs of kernel time that making one takes on this node"
-    return Cost(made * FREE_OVER_MAKE, "creation", _SPREAD_NODE if own is None else _SPREAD["creation"], basis)
+    basis = f"the {made:.2f} µs of kernel time that making one takes on this node"
+    each_us = FREE_US * made**FREE_EXPONENT
+    return Cost(each_us, "creation", _SPREAD_NODE if own is None else _SPREAD["creation"], basis)
 
 
 def _reclaimed(fall: Fall) -> bool:
