@@ -76,6 +76,7 @@ def test_dentry_and_pod_parameters() -> None:
     fault = pods.parameters_of(pods.Variant.FAULT, {})
     assert pods.settle(fault, 3.0, 0.2).wait_s == pytest.approx(3.0)
     assert pods.settle(fault, 60.0, 0.2).wait_s == pytest.approx(0.3)
+    assert pods.settle(fault, 1.0, 0.2).wait_s == pytest.approx(4.2), "in time again without five of eight programs"
     assert pods.parameters_of(pods.Variant.PRUNED, {"sections": 16}).unused == 10
     with pytest.raises(LabError, match="--unused"):
         pods.parameters_of(pods.Variant.FAULT, {"sections": 2, "unused": 3})

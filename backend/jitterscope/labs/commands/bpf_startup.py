@@ -50,4 +50,5 @@ def command(
             report = watch(product, served, variant, parameters, record_to, say)
         show(report, "the first pod", json_)
         if report.load_error_ratio is not None:
-            typer.echo(f"loads differ from the loader's clock by {report.load_error_ratio:.2%} at most", err=True)
+            off = f"{report.load_error_ratio:.2%}"
+            typer.echo(f"what a pod's loads took differs from the loader's clock by {off} at most", err=True)

@@ -50,13 +50,20 @@ def event_of(node: Recording, program: Loaded) -> StoredEvent | None:
     return found[0] if found else None
 
 
-def largest_error(node: Recording, programs: Sequence[Loaded], least_us: int = 50_000) -> float | None:
-    """Of the loads' durations against the loader's own clock; those under `least_us` are left out. None without any."""
-    errors = [
-        abs(event.duration_us / one.took_us - 1)
-        for one in programs
-        if one.took_us >= least_us and (event := event_of(node, one)) is not None
-    ]
+def largest_error(node: Recording, sets: Sequence[Sequence[Loaded]], least_us: int = 50_000) -> float | None:
+    """Of what the loads of a pod took, against the loader's own clock; loads under `least_us` are left out.
+
+    Together: a loader that loses its CPU just before it looks at its clock is some milliseconds off. None without any.
+    """
+    errors = []
+    for programs in sets:
+        pairs = [
+            (event.duration_us, one.took_us)
+            for one in programs
+            if one.took_us >= least_us and (event := event_of(node, one)) is not None
+        ]
+        if pairs:
+            errors.append(abs(sum(seen for seen, _ in pairs) / sum(took for _, took in pairs) - 1))
     return round(max(errors), 4) if errors else None
 
 

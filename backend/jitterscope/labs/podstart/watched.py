@@ -25,8 +25,8 @@ _FIRST_READ_S = 60.0  # a collector that was refused asks again after 30 s
 
 
 class PodReport(Report[PodFigures]):
-    """`time_to_incident_s` is from when the first pod was made. `load_error_ratio`: largest difference of a load's
-    duration, by the product, from the loader's own clock; None where the product saw none.
+    """`time_to_incident_s` is from when the first pod was made. `load_error_ratio`: largest difference of what
+    a pod's loads took, by the product, from the loader's own clock; None where the product saw none.
     """
 
     load_error_ratio: float | None
@@ -91,5 +91,5 @@ def watch(
             observed=observed(seen, programs),
             time_to_incident_s=seconds_to_incident(said.incidents, done.pods[0].at_us),
             incident_urls=said.urls(product),
-            load_error_ratio=largest_error(seen, programs),
+            load_error_ratio=largest_error(seen, [pod.programs for pod in done.pods]),
         )
