@@ -43,7 +43,7 @@ CASES = [
 @pytest.mark.parametrize(("variant", "given"), CASES, ids=[f"{variant}-{len(given)}" for variant, given in CASES])
 def test_variant(product: Product, variant: Variant, given: dict[str, float]) -> None:
     parameters = parameters_of(variant, {"seconds": SECONDS, **given})
-    cause = expected_cause(variant, parameters)
+    cause = expected_cause(parameters)
     report = _run(product, variant, parameters, there=cause != "none")
     assert [incident.cause for incident in report.incidents][:1] == ([] if cause == "none" else [cause])
     _accounts_agree(report)

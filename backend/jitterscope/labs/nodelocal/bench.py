@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from jitterscope.labs import coredns, dnsmasq, load, processes
+from jitterscope.labs import coredns, dnsmasq
 from jitterscope.labs.addresses import Block
 from jitterscope.labs.cgroups import Hierarchies, LabCgroup, LabRun, remove_stale
 from jitterscope.labs.console import Say
 from jitterscope.labs.errors import LabError
-from jitterscope.labs.figures import TICK_US
-from jitterscope.labs.load import Load, LoadResult
+from jitterscope.labs.load import LoadResult
 from jitterscope.labs.nodelocal.figures import PathFigures, first_servfail_us, measured
 from jitterscope.labs.nodelocal.idle import IdleConnections
 from jitterscope.labs.nodelocal.truth import Watcher
 from jitterscope.labs.nodelocal.variants import Parameters
-from jitterscope.labs.pace import check_pace, tick_after
+from jitterscope.labs.pace import check_pace
+from jitterscope.labs.rise import Rise
 from jitterscope.labs.servers import Server, free_port
 
-_LEAD_S = 1.5  # for the driver to start
-_TIMEOUT_MS = 12_000  # CoreDNS gives up after 5 s and what its last attempt takes
 # Services that nobody asked for before, so that no cache knows them.
 _NAMES = tuple(f"{name}.shop.svc.cluster.local" for name in ("cart", "stock", "price", "login"))
 _READY = "ready.lab.test"
@@ -128,33 +125,13 @@ def _node_local_corefile(endpoint: tuple[str, int], upstreams: list[Server], tra
 def run(made: Bench, say: Say) -> Run:
     """Send the load, measure. Raises LabError where a server dies or the driver cannot keep up."""
     p = made.parameters
-    say(f"{p.calm_qps:g} queries/s for {p.calm_seconds:g} s, then {p.qps:g} queries/s for {p.seconds:g} s")
-    calm_us = round(p.calm_seconds * 1e6 / TICK_US) * TICK_US
-    start_us = tick_after(time.time() + _LEAD_S)
-    from_us = start_us + calm_us
-    to_us = from_us + round(p.seconds * 1e6 / TICK_US) * TICK_US
-    shape = Load(
-        p.qps,
-        calm_qps=p.calm_qps if calm_us else 0.0,
-        calm_s=calm_us / 1e6,
-        names=_NAMES,
-        unique=True,
-        clients=tuple(made.addresses.address(3, index + 1) for index in range(p.clients)),
-        timeout_ms=_TIMEOUT_MS,
-    )
-    out = made.folder / "load.bin"
+    rise = Rise.soon(p, _NAMES, made.addresses, say)
     idle = IdleConnections(made.dnsmasqs, made.addresses.address(4, 1), p.limit)
     with idle, Watcher(made.dnsmasqs, idle.react if p.idle else None) as watcher:
-        driver = load.start(
-            made.node_local, shape, (to_us - start_us) / 1e6, start_us, made.node_local.cgroup, made.clients, out
-        )
-        try:
-            result = load.finish(driver, out)
-        finally:
-            processes.stop(driver)
+        result = rise.send(made.node_local, made.clients, made.folder / "load.bin")
         readings = watcher.readings()
     if ended := [one.name for one in made.servers if not one.is_running()]:
         raise LabError(f"{', '.join(ended)} ended during the run.")
     check_pace(result, say)
-    figures = measured(result, readings, p.limit, p.slow_ms, from_us, to_us)
-    return Run(from_us, to_us, figures, first_servfail_us(result, from_us), result)
+    figures = measured(result, readings, p.limit, p.slow_ms, rise.from_us, rise.to_us)
+    return Run(rise.from_us, rise.to_us, figures, first_servfail_us(result, rise.from_us), result)

@@ -133,8 +133,8 @@ def _rate(busy: float, each_ms: float) -> float:
     return round(min(max(1e3 * busy / each_ms if each_ms else highest, lowest), highest), 1)
 
 
-def expected_cause(variant: Variant, parameters: Parameters) -> str:
+def expected_cause(parameters: Parameters) -> str:
     """The cause that is really there; "none" where none is."""
-    if variant is Variant.SLOW_UPSTREAM:
+    if parameters.delay_ms >= _SLOW_MS:
         return "dns/slow_upstream"
     return "dns/dnsmasq_connection_exhaustion" if parameters.demand > parameters.limit else "none"

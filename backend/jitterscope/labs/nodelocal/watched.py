@@ -77,6 +77,6 @@ def _report(
 def _record(product: Product, variant: Variant, made: Bench, done: Run, cgroup_ids: list[int], path: Path) -> None:
     """Of the first dnsmasq, with its neighbours on the path."""
     labels = watching.labels(
-        LAB, variant.value, expected_cause(variant, made.parameters), made.parameters, done.figures, done.from_us
+        LAB, variant.value, expected_cause(made.parameters), made.parameters, done.figures, done.from_us
     )
     watching.record(product, cgroup_ids[1], done.from_us, done.to_us, labels, path)

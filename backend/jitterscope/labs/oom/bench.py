@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from jitterscope.labs import coredns, load, processes
+from jitterscope.labs import coredns
 from jitterscope.labs.addresses import Block
 from jitterscope.labs.cgroups import Hierarchies, LabCgroup, LabRun, remove_stale
 from jitterscope.labs.console import Say
 from jitterscope.labs.errors import LabError
-from jitterscope.labs.figures import TICK_US
-from jitterscope.labs.load import Load, LoadResult
+from jitterscope.labs.load import LoadResult
 from jitterscope.labs.oom.figures import MIB, OomFigures, measured
 from jitterscope.labs.oom.truth import Watcher
 from jitterscope.labs.oom.variants import Parameters
-from jitterscope.labs.pace import check_pace, tick_after
+from jitterscope.labs.pace import check_pace
+from jitterscope.labs.rise import Rise
 from jitterscope.labs.servers import Server, free_port
 
-_LEAD_S = 1.5  # for the driver to start
-_TIMEOUT_MS = 12_000  # CoreDNS gives up after 5 s and what its last attempt takes
 _NAMES = tuple(f"{name}.partner.example" for name in ("api", "pay", "mail", "cdn"))
 _READY = "ready.lab.test"
 _KEPT_S = 3_600
@@ -98,28 +95,10 @@ def _corefile(endpoint: tuple[str, int], upstream: tuple[str, int], parameters: 
 def run(made: Bench, say: Say) -> Run:
     """Send the load, measure. Raises LabError where the upstream dies, or CoreDNS without the OOM killer."""
     p = made.parameters
-    say(f"{p.calm_qps:g} queries/s for {p.calm_seconds:g} s, then {p.qps:g} queries/s for {p.seconds:g} s")
-    calm_us = round(p.calm_seconds * 1e6 / TICK_US) * TICK_US
-    start_us = tick_after(time.time() + _LEAD_S)
-    from_us = start_us + calm_us
-    to_us = from_us + round(p.seconds * 1e6 / TICK_US) * TICK_US
-    shape = Load(
-        p.qps,
-        calm_qps=p.calm_qps if calm_us else 0.0,
-        calm_s=calm_us / 1e6,
-        names=_NAMES,
-        unique=True,
-        clients=tuple(made.addresses.address(3, index + 1) for index in range(p.clients)),
-        timeout_ms=_TIMEOUT_MS,
-    )
-    out = made.folder / "load.bin"
+    rise = Rise.soon(p, _NAMES, made.addresses, say)
     server = made.server
     with Watcher(server.cgroup, server.pid) as watcher:
-        driver = load.start(server, shape, (to_us - start_us) / 1e6, start_us, server.cgroup, made.clients, out)
-        try:
-            result = load.finish(driver, out)
-        finally:
-            processes.stop(driver)
+        result = rise.send(server, made.clients, made.folder / "load.bin")
         readings = watcher.readings()
     killed_us = readings.killed_us()
     if not made.upstream.is_running():
@@ -128,5 +107,6 @@ def run(made: Bench, say: Say) -> Run:
         raise LabError(f"CoreDNS ended during the run, and not for want of memory:\n{server.said()}")
     check_pace(result, say)
     if killed_us is not None:
-        say(f"CoreDNS was killed {(killed_us - from_us) / 1e6:.1f} s after the load began")
-    return Run(from_us, to_us, measured(result, readings, from_us, to_us), killed_us, result)
+        say(f"CoreDNS was killed {(killed_us - rise.from_us) / 1e6:.1f} s after the load began")
+    figures = measured(result, readings, rise.from_us, rise.to_us)
+    return Run(rise.from_us, rise.to_us, figures, killed_us, result)
