@@ -35,7 +35,9 @@ CASES = [
     (Variant.MORE_REPLICAS, {}),
     (Variant.SLOW_UPSTREAM, {}),
     (Variant.EDGE, {}),
-    (Variant.HEALTHY, {"qps": 500}),
+    # Half of the 20 connections are wanted; a stall of 67 ms wants the others. At 500/s it would be one of 20 ms, and this
+    # machine's two CPUs have the product to run as well.
+    (Variant.HEALTHY, {"qps": 150}),
 ]
 
 
@@ -65,7 +67,8 @@ def _run(product: Product, variant: Variant, parameters: Parameters, there: bool
         if there:
             made = measured.slow_share > 0.2 and bool(measured.servfail_share)
         else:
-            made = measured.slow_share < 0.01 and not measured.servfail_share and (measured.backlog_share or 0.0) < 0.1
+            quiet = (measured.backlog_share or 0.0) < 0.02
+            made = measured.slow_share < 0.01 and not measured.servfail_share and quiet
         if made:
             return report
     pytest.fail(f"{TRIES} runs, and none was as {variant} is meant: {measured}")
