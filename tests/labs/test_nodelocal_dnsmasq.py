@@ -35,8 +35,8 @@ CASES = [
     (Variant.MORE_REPLICAS, {}),
     (Variant.SLOW_UPSTREAM, {}),
     (Variant.EDGE, {}),
-    # Half of the 20 connections are wanted; a stall of 67 ms wants the others. At 500/s it would be one of 20 ms, and this
-    # machine's two CPUs have the product to run as well.
+    # Half of the 20 connections are wanted; a stall of 67 ms wants the others. At 500/s it would be one of 20 ms, and
+    # the machine has the product to run as well.
     (Variant.HEALTHY, {"qps": 150}),
 ]
 
