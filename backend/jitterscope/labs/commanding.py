@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +18,7 @@ from jitterscope.labs.report import Report, table
 
 Url = Annotated[str | None, typer.Option(help="A running product; without it, one is started")]
 Token = Annotated[str | None, typer.Option(envvar="JITTERSCOPE_TOKEN", help="API token for --url")]
+RecordTo = Annotated[Path | None, typer.Option(help="Keep the product's data of the run in this file")]
 Json = Annotated[bool, typer.Option("--json", help="Last line of stdout: one JSON object")]
 
 

@@ -170,11 +170,7 @@ def _cost_of_a_query_s(made: Bench, rate: float) -> float:
 
 def _drive(made: Bench, shape: Load, start_us: int, end_us: int) -> LoadResult:
     out = made.folder / "load.bin"
-    driver = load.start(made.server, shape, (end_us - start_us) / 1e6, start_us, made.cgroup, made.clients, out)
-    try:
-        return load.finish(driver, out)
-    finally:
-        processes.stop(driver)
+    return load.run(made.server, shape, (end_us - start_us) / 1e6, start_us, made.cgroup, made.clients, out)
 
 
 @contextmanager

@@ -97,6 +97,17 @@ def finish(driver: subprocess.Popen[bytes], out: Path) -> LoadResult:
     return read(out, json.loads(printed))
 
 
+def run(
+    server: Server, load: Load, seconds: float, start_us: int, cgroup: LabCgroup, clients: LabCgroup, out: Path
+) -> LoadResult:
+    """`start` and `finish`; the driver is gone afterwards in any case."""
+    driver = start(server, load, seconds, start_us, cgroup, clients, out)
+    try:
+        return finish(driver, out)
+    finally:
+        processes.stop(driver)
+
+
 def read(path: Path, summary: dict[str, float] | None = None) -> LoadResult:
     """Read a driver's file."""
     content = path.read_bytes()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self
 
-from jitterscope.labs import load, processes
+from jitterscope.labs import load
 from jitterscope.labs.addresses import Block
 from jitterscope.labs.cgroups import LabCgroup
 from jitterscope.labs.console import Say
@@ -61,8 +61,4 @@ class Rise:
     def send(self, server: Server, clients: LabCgroup, out: Path) -> LoadResult:
         """Send it from the cgroup `clients`. Raises LabError where the driver fails."""
         seconds = (self.to_us - self.start_us) / 1e6
-        driver = load.start(server, self.load, seconds, self.start_us, server.cgroup, clients, out)
-        try:
-            return load.finish(driver, out)
-        finally:
-            processes.stop(driver)
+        return load.run(server, self.load, seconds, self.start_us, server.cgroup, clients, out)

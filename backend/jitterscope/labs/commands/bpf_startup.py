@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from jitterscope.labs.commanding import Json, Token, Url, complaints, given_of, host, show
+from jitterscope.labs.commanding import Json, RecordTo, Token, Url, complaints, given_of, host, show
 from jitterscope.labs.console import progress
 from jitterscope.labs.podstart.variants import Variant, parameters_of
 from jitterscope.labs.podstart.watched import kubelet, watch
@@ -38,7 +37,7 @@ def command(
     ] = 0,
     url: Url = None,
     token: Token = None,
-    record_to: Annotated[Path | None, typer.Option(help="Keep the product's data of the run in this file")] = None,
+    record_to: RecordTo = None,
     json_: Json = False,
 ) -> None:
     """Pods whose agent loads eBPF programs that take the verifier long, on a node of the lab's own (docs/labs.md)."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from jitterscope.labs.commanding import Json, Token, Url, complaints, given_of, host, show
+from jitterscope.labs.commanding import Json, RecordTo, Token, Url, complaints, given_of, host, show
 from jitterscope.labs.console import progress
 from jitterscope.labs.oom.variants import Variant, parameters_of
 from jitterscope.labs.oom.watched import watch
@@ -34,7 +33,7 @@ def command(
     clients: Annotated[int | None, typer.Option(help="Client addresses [4]")] = None,
     url: Url = None,
     token: Token = None,
-    record_to: Annotated[Path | None, typer.Option(help="Keep the product's data of the run in this file")] = None,
+    record_to: RecordTo = None,
     json_: Json = False,
 ) -> None:
     """A CoreDNS that a burst of queries, or something that it keeps, runs out of memory (docs/labs.md)."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from jitterscope.labs.commanding import Json, Token, Url, complaints, given_of, host, show
+from jitterscope.labs.commanding import Json, RecordTo, Token, Url, complaints, given_of, host, show
 from jitterscope.labs.console import progress
 from jitterscope.labs.dentries.variants import Variant, parameters_of
 from jitterscope.labs.dentries.watched import watch
@@ -36,7 +35,7 @@ def command(
     use_cache: Annotated[str | None, typer.Option(help="nss: NSS_SDB_USE_CACHE [auto]; empty: not set")] = None,
     url: Url = None,
     token: Token = None,
-    record_to: Annotated[Path | None, typer.Option(help="Keep the product's data of the run in this file")] = None,
+    record_to: RecordTo = None,
     json_: Json = False,
 ) -> None:
     """Programs that look for names that do not exist, and what it takes to forget them (docs/labs.md).

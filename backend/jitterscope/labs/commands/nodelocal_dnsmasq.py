@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from jitterscope.labs.commanding import Json, Token, Url, complaints, given_of, host, show
+from jitterscope.labs.commanding import Json, RecordTo, Token, Url, complaints, given_of, host, show
 from jitterscope.labs.console import progress
 from jitterscope.labs.nodelocal.variants import Variant, parameters_of
 from jitterscope.labs.nodelocal.watched import watch
@@ -29,7 +28,7 @@ def command(
     clients: Annotated[int | None, typer.Option(help="Client addresses [4]")] = None,
     url: Url = None,
     token: Token = None,
-    record_to: Annotated[Path | None, typer.Option(help="Keep the product's data of the run in this file")] = None,
+    record_to: RecordTo = None,
     json_: Json = False,
 ) -> None:
     """NodeLocal DNSCache and kube-dns's dnsmasq, which serves 20 TCP connections at once (docs/labs.md)."""

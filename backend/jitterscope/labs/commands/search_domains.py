@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from jitterscope.labs.commanding import Json, Token, Url, complaints, given_of, host, show
+from jitterscope.labs.commanding import Json, RecordTo, Token, Url, complaints, given_of, host, show
 from jitterscope.labs.console import progress
 from jitterscope.labs.search.variants import Variant, parameters_of
 from jitterscope.labs.search.watched import watch
@@ -26,7 +25,7 @@ def command(
     ndots: Annotated[int | None, typer.Option(help="options ndots of the pods' resolv.conf [5]")] = None,
     url: Url = None,
     token: Token = None,
-    record_to: Annotated[Path | None, typer.Option(help="Keep the product's data of the run in this file")] = None,
+    record_to: RecordTo = None,
     json_: Json = False,
 ) -> None:
     """Pods with six search domains and ndots:5, whose resolver asks for every name seven times (docs/labs.md)."""
