@@ -102,6 +102,9 @@ lint-generated: build-python
 lint-go:
 	@unformatted=$$(cd collector && gofmt -l $$(git ls-files '*.go' | grep -v '/bpf/.*_bpfe[lb]\.go')); \
 	  [ -z "$$unformatted" ] || { echo "gofmt needed: $$unformatted" >&2; exit 1; }
+	@# The kernel sends this signal when a thread ends, and threads of Go do: see internal/deathsig.
+	@careless=$$(cd collector && git ls-files '*.go' | xargs grep -l Pdeathsig | xargs grep -L LockOSThread || true); \
+	  [ -z "$$careless" ] || { echo "Pdeathsig without LockOSThread, use deathsig.Start: $$careless" >&2; exit 1; }
 	cd collector && go vet ./... && go tool staticcheck ./...
 
 lint-frontend: frontend/node_modules/.package-lock.json

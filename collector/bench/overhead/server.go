@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/jitterscope/jitterscope/collector/internal/deathsig"
 )
 
 const corednsVersion = "v1.12.0"
@@ -70,8 +72,7 @@ func startCoreDNS(executable, directory string) (*server, error) {
 	}
 	s := &server{command: exec.Command(executable, "-conf", corefile), address: address}
 	s.command.Env = append(os.Environ(), "GOMAXPROCS=1") // it has one CPU
-	s.command.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
-	if err := s.command.Start(); err != nil {
+	if err := deathsig.Start(s.command); err != nil {
 		return nil, err
 	}
 	s.load, err = connect(address.AddrPort())

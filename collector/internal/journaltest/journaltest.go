@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/jitterscope/jitterscope/collector/internal/deathsig"
 	"github.com/jitterscope/jitterscope/collector/internal/noskip"
 )
 
@@ -25,8 +25,7 @@ func Start(t testing.TB) (run string) {
 		mount -t tmpfs tmpfs /run && mkdir -p /run/log/journal /run/systemd/journal /run/systemd/journald.conf.d &&
 		printf '[Journal]\nStorage=volatile\nAudit=no\nReadKMsg=no\nForwardToWall=no\n' > /run/systemd/journald.conf.d/test.conf &&
 		exec /lib/systemd/systemd-journald`)
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := command.Start(); err != nil {
+	if err := deathsig.Start(command); err != nil {
 		noskip.Skip(t, "no mount namespace: %v", err)
 	}
 	ended := make(chan struct{})

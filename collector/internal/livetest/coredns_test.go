@@ -9,9 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+	"github.com/jitterscope/jitterscope/collector/internal/deathsig"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 	"github.com/jitterscope/jitterscope/collector/internal/noskip"
 )
@@ -72,8 +71,7 @@ func startCoreDNS(t testing.TB, cgroup, address string, names int, environment .
 	line := append(inCgroup(cgroup), coredns(t), "-conf", filepath.Join(directory, "Corefile"))
 	command := exec.Command(line[0], line[1:]...)
 	command.Env = append(os.Environ(), environment...)
-	command.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
-	if err := command.Start(); err != nil {
+	if err := deathsig.Start(command); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -12,9 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+	"github.com/jitterscope/jitterscope/collector/internal/deathsig"
 	"github.com/jitterscope/jitterscope/collector/internal/gometrics"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 )
@@ -34,8 +33,7 @@ func runCoreDNS(t testing.TB, corefile string) (log string) {
 	defer func() { _ = output.Close() }()
 	command := exec.Command(coredns(t), "-conf", path)
 	command.Stdout, command.Stderr = output, output
-	command.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
-	if err := command.Start(); err != nil {
+	if err := deathsig.Start(command); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

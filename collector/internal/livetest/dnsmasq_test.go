@@ -6,13 +6,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/jitterscope/jitterscope/collector/internal/deathsig"
 	"github.com/jitterscope/jitterscope/collector/internal/noskip"
 )
 
@@ -100,8 +100,8 @@ func startDnsmasq(t testing.TB, wrap []string, address, upstream string, more ..
 	line = append(line, more...)
 	command := exec.Command(line[0], line[1:]...)
 	command.Env = append(os.Environ(), environment...)
-	command.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL, Setpgid: true} // its children end with it
-	if err := startOnThread(t, command); err != nil {
+	command.SysProcAttr = &unix.SysProcAttr{Setpgid: true} // its children end with it
+	if err := deathsig.Start(command); err != nil {
 		noskip.Skip(t, "dnsmasq: %v", err)
 	}
 	t.Cleanup(func() {
@@ -109,20 +109,6 @@ func startDnsmasq(t testing.TB, wrap []string, address, upstream string, more ..
 		_ = command.Wait()
 	})
 	return command
-}
-
-// startOnThread starts a command with a death signal, which the kernel sends when the thread ends that started it: one that does
-// nothing else until the test is over.
-func startOnThread(t testing.TB, command *exec.Cmd) error {
-	started, done := make(chan error), make(chan struct{})
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		started <- command.Start()
-		<-done
-	}()
-	t.Cleanup(func() { close(done) })
-	return <-started
 }
 
 // connect opens TCP connections to a server and returns what closes them.

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
-	"golang.org/x/sys/unix"
 
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+	"github.com/jitterscope/jitterscope/collector/internal/deathsig"
 	"github.com/jitterscope/jitterscope/collector/internal/noskip"
 )
 
@@ -71,12 +71,11 @@ func oomKill(t *testing.T, arguments ...string) {
 
 	wrap := inCgroup(directory)
 	command := exec.Command(wrap[0], append(wrap[1:], program, strconv.Itoa(rate))...)
-	command.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
 	input, err := command.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := command.Start(); err != nil {
+	if err := deathsig.Start(command); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = input.Close() })

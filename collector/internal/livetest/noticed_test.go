@@ -9,9 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+	"github.com/jitterscope/jitterscope/collector/internal/deathsig"
 )
 
 // A process counts from the scan after it is in a limited cgroup, one second later at most; the rest is for a busy machine.
@@ -21,8 +20,7 @@ const noticedWithin = 3 * time.Second
 func sleeper(t *testing.T) (pid int, key string) {
 	t.Helper()
 	command := exec.Command("sleep", "120")
-	command.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
-	if err := command.Start(); err != nil {
+	if err := deathsig.Start(command); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

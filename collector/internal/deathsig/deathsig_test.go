@@ -1,0 +1,93 @@
+package deathsig
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestLivesOnWhenThreadsEnd ends the threads that were there when the child was started.
+func TestLivesOnWhenThreadsEnd(t *testing.T) {
+	var children []*exec.Cmd
+	for range 8 {
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+			child := exec.Command("sleep", "60")
+			if err := Start(child); err != nil {
+				t.Error(err)
+				return
+			}
+			children = append(children, child)
+		}()
+		<-ended
+	}
+	time.Sleep(100 * time.Millisecond)
+	for _, child := range children {
+		if state := stateOf(t, child.Process.Pid); state == "Z" {
+			t.Errorf("child %d was killed", child.Process.Pid)
+		}
+		_ = child.Process.Kill()
+		_ = child.Wait()
+	}
+}
+
+func stateOf(t *testing.T, pid int) string {
+	t.Helper()
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(text), ") ")
+	return after[:1]
+}
+
+// TestEndsWithTheProcess kills a process that has started a child.
+func TestEndsWithTheProcess(t *testing.T) {
+	if os.Getenv("DEATHSIG_PARENT") != "" {
+		child := exec.Command("sleep", "60")
+		if err := Start(child); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stdout.WriteString(strconv.Itoa(child.Process.Pid) + "\n"); err != nil {
+			t.Fatal(err)
+		}
+		_ = child.Wait()
+		return
+	}
+	parent := exec.Command(os.Args[0], "-test.run=^TestEndsWithTheProcess$")
+	parent.Env = append(os.Environ(), "DEATHSIG_PARENT=1")
+	output, err := parent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(output).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = parent.Process.Kill()
+	_ = parent.Wait()
+	for range 50 {
+		if text, err := os.ReadFile("/proc/" + strings.TrimSpace(line) + "/stat"); err != nil || strings.Contains(string(text), ") Z ") {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Errorf("%s lives on", line)
+}
+
+// TestErrorsAreThoseOfStart has no such program.
+func TestErrorsAreThoseOfStart(t *testing.T) {
+	if err := Start(exec.Command("/nonexistent")); err == nil {
+		t.Error("started")
+	}
+}
