@@ -99,14 +99,44 @@ def test_making_tells_of_dropping_on_any_processor(make_us: float, free_us: floa
     assert said.seconds.low <= free_us <= said.seconds.high
 
 
-def test_where_cpus_are_wanted_by_others_it_may_take_longer() -> None:
-    calm = storm()
-    busy = replace(calm.node, series={**calm.node.series, "host_runnable": np.full(calm.ticks, 6.0)})
-    alone, crowded = dentry_drop.predict(calm, 1e6), dentry_drop.predict(replace(calm, subject=busy, node=busy), 1e6)
-    assert alone is not None
-    assert crowded is not None
-    assert crowded.seconds.expected == pytest.approx(alone.seconds.expected)
-    assert crowded.seconds.high == pytest.approx(3 * alone.seconds.high)
+def with_node(calm: Snapshot, **more: float) -> Snapshot:
+    node = replace(calm.node, series={**calm.node.series, **{k: np.full(calm.ticks, v) for k, v in more.items()}})
+    return replace(calm, subject=node, node=node)
+
+
+def test_where_cpus_are_wanted_by_others_it_takes_longer() -> None:
+    calm = storm(make_us=1.0, free_us=0.6)
+    alone, crowded = predicted_for(calm), predicted_for(with_node(calm, host_runnable=6.0))
+    assert alone.waiting == pytest.approx(1.0)
+    assert crowded.waiting == pytest.approx(3.0)
+    assert crowded.seconds.expected == pytest.approx(3 * alone.seconds.expected)
+    # They may be of less weight.
+    assert crowded.seconds.low == pytest.approx(alone.seconds.low)
+
+
+def test_what_the_hypervisor_takes_is_waited_for() -> None:
+    calm = storm(make_us=1.0, free_us=0.6)
+    used = {"host_user_us": 40_000.0, "host_system_us": 20_000.0, "host_irq_us": 0.0}
+    taken = predicted_for(with_node(calm, host_steal_us=20_000.0, **used))
+    assert taken.waiting == pytest.approx(80 / 60)
+
+
+def test_a_drop_beside_others_does_not_make_dropping_dear() -> None:
+    """What a drop waited for is not what dropping costs: when the others are gone, the next is quick."""
+    quiet, busy = (simulate(Node(negative=5e6, losses=(Loss(60, "drop", 0.5),), free_us=0.6)) for _ in range(2))
+    runnable = np.full(busy.ticks, 4.0)
+    runnable[-200:] = 1.0
+    node = replace(busy.node, series={**busy.node.series, "host_runnable": runnable})
+    busy = replace(busy, subject=node, node=node)
+    cost, dear = dentry_drop.cost_of(quiet), dentry_drop.cost_of(busy)
+    assert dear.source == cost.source == "drops"
+    assert dear.each_us == pytest.approx(cost.each_us / 2)
+
+
+def predicted_for(of: Snapshot) -> Pause:
+    said = dentry_drop.predict(of, 1e6)
+    assert said is not None
+    return said
 
 
 def test_a_drop_before_the_window_counts() -> None:

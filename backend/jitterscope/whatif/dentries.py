@@ -33,7 +33,7 @@ def answer(organization_id: int, request: DentryDropRequest) -> DentryDrop:
         why = snapshot.unavailable.get("dentry_state", "no data from the collector source dentry_state in this window")
         return DentryDrop(
             resource_id=node.id, node=node.name, to_us=to_us, pause_s=None, negative_dentries=None,
-            positive_dentries=None, inodes=None, each_us=None, source=None, basis=None, crowding=None,
+            positive_dentries=None, inodes=None, each_us=None, source=None, basis=None, waiting=None,
             cannot_tell=f"How many dentries there are is not known: {why}.",
         )  # fmt: skip
     return DentryDrop(
@@ -47,6 +47,6 @@ def answer(organization_id: int, request: DentryDropRequest) -> DentryDrop:
         each_us=said.cost.each_us,
         source=said.cost.source,
         basis=said.cost.basis,
-        crowding=dentry_drop.crowding(snapshot),
+        waiting=said.waiting,
         cannot_tell=None,
     )

@@ -25,7 +25,7 @@ class DentryDropRequest(Schema):
 
 
 class DentryDrop(Schema):
-    """`pause_s` is kernel time of one CPU, a 90 % interval; null where the node's dentries are not known, see why."""
+    """`pause_s` is how long it keeps one CPU busy, waiting included, a 90 % interval; null where the node's dentries are not known, see why."""
 
     resource_id: int  # of the node
     node: str
@@ -37,5 +37,5 @@ class DentryDrop(Schema):
     each_us: float | None  # to free one negative dentry
     source: Literal["drops", "reclaim", "creation", "reference"] | None
     basis: str | None  # where each_us comes from
-    crowding: float | None  # how much longer it takes because others want the CPUs too
+    waiting: float | None  # times longer than its kernel time, because others want the CPUs too
     cannot_tell: str | None

@@ -2042,15 +2042,13 @@ export interface components {
         };
         /**
          * DentryDrop
-         * @description `pause_s` is kernel time of one CPU, a 90 % interval; null where the node's dentries are not known, see why.
+         * @description `pause_s` is how long it keeps one CPU busy, waiting included, a 90 % interval; null where the node's dentries are not known, see why.
          */
         DentryDrop: {
             /** Basis */
             basis: string | null;
             /** Cannot Tell */
             cannot_tell: string | null;
-            /** Crowding */
-            crowding: number | null;
             /** Each Us */
             each_us: number | null;
             /** Inodes */
@@ -2068,6 +2066,8 @@ export interface components {
             source: ("drops" | "reclaim" | "creation" | "reference") | null;
             /** To Us */
             to_us: number;
+            /** Waiting */
+            waiting: number | null;
         };
         /**
          * DentryDropRequest

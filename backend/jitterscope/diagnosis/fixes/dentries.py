@@ -167,15 +167,13 @@ def drop_caches(snapshot: Snapshot) -> Fix | None:
     pause = dentry_drop.predict(snapshot)
     if pause is None or pause.negative < 10_000:
         return None
-    crowd = dentry_drop.crowding(snapshot)
-    busy = f" At the present load it may take {say.times(crowd)} as long." if crowd > 1.05 else ""
+    load = f", at the present load {say.times(pause.waiting)} the kernel time" if pause.waiting > 1.05 else ""
     return Fix(
         id="drop_caches",
         title="Drop them in a quiet hour",
-        summary=f"Predicted pause: {report.span(pause.seconds)} of kernel time on one CPU for {pause.negative:,.0f} "
-        f"negative "
+        summary=f"Predicted pause: {report.span(pause.seconds)} on one CPU for {pause.negative:,.0f} negative "
         f"dentries and {pause.positive:,.0f} names of real files with {pause.inodes:,.0f} inodes, by "
-        f"{pause.cost.basis}.{busy} It comes when you choose, not with the next unmount or reclaim.",
+        f"{pause.cost.basis}{load}. It comes when you choose, not with the next unmount or reclaim.",
         verdict="reduces",
         patches=[
             Patch(label="On the node, as root", language="shell", text="echo 2 > /proc/sys/vm/drop_caches"),

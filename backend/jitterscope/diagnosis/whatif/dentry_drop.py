@@ -1,9 +1,10 @@
 """How long the kernel will be busy when it has to throw N dentries away: by hand, at an unmount, in reclaim.
 
-pause = work × cost, work in negative dentries: 1 for a negative one, 1.5 for the name of a real file, 5 more for an
+pause = work × cost × waiting, work in negative dentries: 1 for a negative one, 1.5 for the name of a real file, 5 more for an
 inode that goes with it (of three in ten). The cost is the node's own: what its last drops took, and what the kernel
 time that making them takes here tells of it, weighted by how sure each is. Only where there is neither, a figure from
-elsewhere with a wide interval. docs/whatif.md has the measurements.
+elsewhere with a wide interval. Waiting: whoever drops is a task like others, and waits for a CPU where they want it.
+docs/whatif.md has the measurements.
 """
 
 from __future__ import annotations
@@ -54,9 +55,13 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """A predicted pause in seconds: 90 % interval, and what it is made of (counts)."""
+    """A predicted pause in seconds: 90 % interval, and what it is made of (counts).
+
+    `waiting`: how many times longer it takes than its kernel time, as others want the CPUs too.
+    """
 
     seconds: Interval
+    waiting: float
     negative: float
     positive: float
     inodes: float
@@ -84,23 +89,38 @@ def predict(
     if not math.isfinite(work):
         return None
     cost = cost_of(snapshot)
-    expected = work * cost.each_us / 1e6
+    busy = work * cost.each_us / 1e6
     # The weights of real files are known less well than the cost.
     extra = 0.4 * (1 - negative / work) if work > 0 else 0.0
     factor = math.exp(_Z90 * math.hypot(cost.spread, extra))
-    # Who wants the CPU as well may be of less weight, and then does not count.
-    high = expected * factor * crowding(snapshot)
-    return Pause(Interval(low=expected / factor, high=high, expected=expected), negative, positive, inodes, cost)
+    wait = waiting(snapshot, snapshot.ticks)
+    # Who wants the CPUs as well may be of less weight, and then is not waited for.
+    seconds = Interval(low=busy / factor, high=busy * wait * factor, expected=busy * wait)
+    return Pause(seconds, wait, negative, positive, inodes, cost)
 
 
-def crowding(snapshot: Snapshot) -> float:
-    """How much longer a CPU-bound task takes at most because others want the CPUs too: 1 with an idle CPU."""
-    runnable = series(snapshot.node, "host_runnable", snapshot.ticks)[-100:]
+def waiting(snapshot: Snapshot, until: int) -> float:
+    """How many times longer a CPU-bound task took in the 10 s before tick `until`: 1 where a CPU is mostly idle.
+
+    By the tasks that were runnable, and by what the hypervisor took of the time that CPUs were wanted.
+    """
+    ticks = slice(max(0, until - 100), until)
+
+    def last(metric: str) -> FloatArray:
+        return series(snapshot.node, metric, snapshot.ticks)[ticks]
+
+    runnable = last("host_runnable")
     runnable = runnable[np.isfinite(runnable)]
-    if not len(runnable):
-        return 1.0
-    # The one who counts is counted, as the one who drops will be.
-    return float(np.clip(np.median(runnable) / kernel_memory.cpus(snapshot), 1.0, 3.0))
+    # The median: much wakes at the ends of ticks, as the one who counts does. That one stands for the one who drops.
+    others = float(np.median(runnable)) / kernel_memory.cpus(snapshot) if len(runnable) else 1.0
+    used, stolen = (
+        last("host_user_us") + kernel_memory.system_us(snapshot.node, snapshot.ticks)[ticks],
+        last("host_steal_us"),
+    )
+    known = np.isfinite(used) & np.isfinite(stolen)
+    wanted = float((used + stolen)[known].sum())
+    given = float(used[known].sum()) / wanted if wanted > 0 else 1.0
+    return float(np.clip(max(1.0, others) / max(given, 0.1), 1.0, 3.0))
 
 
 def cost_of(snapshot: Snapshot) -> Cost:
@@ -126,7 +146,7 @@ def _of_drops(snapshot: Snapshot, found: list[Fall]) -> Cost | None:
     """By what the last drops and unmounts took, the newest five: a node's speed changes with its neighbours."""
     past = [drop for event in snapshot.node.events if (drop := _past(event)) is not None]
     dropped = [
-        (fall.weight, fall.duration_us, fall.negative / fall.weight)
+        (fall.weight, fall.duration_us / waiting(snapshot, fall.start), fall.negative / fall.weight)
         for fall in found
         if fall.how in ("drop", "unmount")
     ]

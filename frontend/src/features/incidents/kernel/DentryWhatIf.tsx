@@ -79,7 +79,7 @@ function Pause({ drop, pause, negative, onNegative }: PauseProps): ReactElement 
       <p className={styles["why"]}>
         {drop.each_us !== null && <>{significant(drop.each_us, 2)} µs each: </>}
         {drop.basis}
-        {drop.crowding !== null && drop.crowding > 1.05 && <>. Others want the CPUs too: it takes {significant(drop.crowding, 2)} times as long</>}.
+        {drop.waiting !== null && drop.waiting > 1.05 && <>. Others want the CPUs too: {significant(drop.waiting, 2)} times the kernel time</>}.
       </p>
     </>
   );
