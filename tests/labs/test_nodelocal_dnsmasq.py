@@ -35,7 +35,7 @@ CASES = [
     (Variant.MORE_REPLICAS, {}),
     (Variant.SLOW_UPSTREAM, {}),
     (Variant.EDGE, {}),
-    # Half of the 20 connections are wanted; a stall of 67 ms wants the others. At 500/s it would be one of 20 ms, and
+    # A third of the 20 connections are wanted; a stall of 93 ms wants the others. At 500/s it would be one of 28 ms, and
     # the machine has the product to run as well.
     (Variant.HEALTHY, {"qps": 150}),
 ]

@@ -122,7 +122,7 @@ def test_a_variant_keeps_its_meaning(variant: Variant, given: dict[str, float], 
 
 def test_defaults_are_those_of_the_case() -> None:
     assert parameters_of(Variant.FAULT, {}) == Parameters(qps=800, delay_ms=50, calm_qps=100)
-    assert parameters_of(Variant.HEALTHY, {}).qps == 200
+    assert parameters_of(Variant.HEALTHY, {}).qps == 120
     assert parameters_of(Variant.MAX_TCP_CONNECTIONS, {}).children_limit == 200
     assert parameters_of(Variant.MORE_REPLICAS, {}).replicas >= 3
 
