@@ -17,6 +17,7 @@ class IncidentLine(BaseModel):
     confidence: str
     subject: str
     severity: str | None
+    title: str
 
 
 class Report(BaseModel, Generic[FiguresT]):
@@ -45,6 +46,7 @@ def line_of(found: dict[str, Any]) -> IncidentLine:
         confidence=found["confidence"],
         subject=found["subject"]["name"],
         severity=found.get("severity"),
+        title=found["title"],
     )
 
 
@@ -73,7 +75,8 @@ def table(report: Report[Any], since: str) -> str:
     for name, value in measured.items():
         lines.append(f"{name:{width}}{_show(value):>12}{_show(observed[name]):>12}")
     for kind, found in (("incident", report.incidents), ("risk", report.risks)):
-        lines += [f"{kind}: {one.cause} ({one.confidence}, {one.severity}) of {one.subject}" for one in found]
+        for one in found:
+            lines += [f"{kind}: {one.cause} ({one.confidence}, {one.severity}) of {one.subject}", f"  {one.title}"]
     lines += [] if report.incidents or report.risks else ["no incident, no risk"]
     if report.time_to_incident_s is not None:
         lines.append(f"from {since} to the incident: {report.time_to_incident_s:.1f} s")
