@@ -68,7 +68,7 @@ def test_variant(product: Product, variant: Variant, given: dict[str, Any]) -> N
     if report.pause is not None:
         assert observed.dropped == pytest.approx(measured.dropped, rel=0.1)
         assert observed.pause_s == pytest.approx(measured.pause_s, rel=0.3, abs=0.15)
-        # Recorded drops are held to 30 % (test_dentry_drop.py). Here neighbours take the machine as they like: a run in ten
-        # may miss an interval of 90 %, none one of 99.9 %, which is twice as wide (of the logarithm).
+        # Recorded drops are held to 30 % (test_dentry_drop.py). Here neighbours take the machine as they like: a run in
+        # ten may miss an interval of 90 %, none one of 99.9 %, which is twice as wide (of the logarithm).
         pause = report.pause
         assert pause.low_s**2 / pause.predicted_s <= pause.real_s <= pause.high_s**2 / pause.predicted_s, pause

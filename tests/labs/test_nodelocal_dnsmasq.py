@@ -35,8 +35,8 @@ CASES = [
     (Variant.MORE_REPLICAS, {}),
     (Variant.SLOW_UPSTREAM, {}),
     (Variant.EDGE, {}),
-    # A third of the 20 connections are wanted; a stall of 93 ms wants the others. At 500/s it would be one of 28 ms, and
-    # the machine has the product to run as well.
+    # A third of the 20 connections are wanted; a stall of 93 ms wants the others. At 500/s it would be one of 28 ms,
+    # and the machine has the product to run as well.
     (Variant.HEALTHY, {"qps": 150}),
 ]
 

@@ -25,7 +25,7 @@ class DentryDropRequest(Schema):
 
 
 class DentryDrop(Schema):
-    """`pause_s` is how long it keeps one CPU busy, waiting included, a 90 % interval; null where the node's dentries are not known, see why."""
+    """`pause_s`: kernel time of one CPU and the wait for it, a 90 % interval; null where dentries are not known, see why."""
 
     resource_id: int  # of the node
     node: str

@@ -1,9 +1,9 @@
 """How long the kernel will be busy when it has to throw N dentries away: by hand, at an unmount, in reclaim.
 
-pause = work × cost × waiting, work in negative dentries: 1 for a negative one, 1.5 for the name of a real file, 5 more for an
-inode that goes with it (of three in ten). The cost is the node's own: what its last drops took, and what the kernel
-time that making them takes here tells of it, weighted by how sure each is. Only where there is neither, a figure from
-elsewhere with a wide interval. Waiting: whoever drops is a task like others, and waits for a CPU where they want it.
+pause = work × cost × waiting, work in negative dentries: 1 for a negative one, 1.5 for the name of a real file, 5 more
+for an inode that goes with it (of three in ten). The cost is the node's own: what its last drops took, and what the
+kernel time that making them takes here tells of it, weighted by how sure each is. Only where there is neither, a figure
+from elsewhere with a wide interval. Waiting: whoever drops is a task like others, and waits for a CPU that they want.
 docs/whatif.md has the measurements.
 """
 
