@@ -25,7 +25,7 @@ class DentryDropRequest(Schema):
 
 
 class DentryDrop(Schema):
-    """`pause_s`: kernel time of one CPU and the wait for it, a 90 % interval; null where dentries are not known, see why."""
+    """`pause_s`: kernel time of one CPU and the wait for it, a 90 % interval; null where it cannot be told."""
 
     resource_id: int  # of the node
     node: str

@@ -2042,7 +2042,7 @@ export interface components {
         };
         /**
          * DentryDrop
-         * @description `pause_s`: kernel time of one CPU and the wait for it, a 90 % interval; null where dentries are not known, see why.
+         * @description `pause_s`: kernel time of one CPU and the wait for it, a 90 % interval; null where it cannot be told.
          */
         DentryDrop: {
             /** Basis */
