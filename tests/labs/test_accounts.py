@@ -12,9 +12,11 @@ from jitterscope.labs.figures import first_throttled_query_us, measured
 from jitterscope.labs.gctrace import GcCycle, parse_line
 from jitterscope.labs.load import RESULT_TIMEOUT, LoadResult
 from jitterscope.labs.observed import observed
+from jitterscope.labs.podstart.figures import Loaded
+from jitterscope.labs.podstart.observed import event_of
 from jitterscope.labs.variants import Variant, parameters_of, settle
 from jitterscope.recordings.model import RecordedResource, Recording
-from jitterscope.series.types import StoredDistribution
+from jitterscope.series.types import StoredDistribution, StoredEvent
 
 START = 1_000_000_000
 
@@ -139,3 +141,15 @@ def test_hierarchies() -> None:
     assert Hierarchies.of_this_machine("cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n").version == 2
     with pytest.raises(LabError):
         Hierarchies.of_this_machine("proc /proc proc rw 0 0\n")
+
+
+def test_a_load_is_found_though_its_loader_lost_the_cpu() -> None:
+    """Two loads of 500 µs under one name; the loader of the second came back to look at its clock 3 ms later."""
+    events = tuple(
+        StoredEvent(number, 1, "bpf.load", START + at, 500, {"name": name})
+        for number, (at, name) in enumerate([(0, "cil_to_host"), (600, "cil_from_host"), (1_000, "cil_to_host")])
+    )
+    node = Recording(START, 1, 0, (RecordedResource("node", "n", "n", 0, events=events),))
+    assert event_of(node, Loaded("cil_to_host", START, 510, 100)) == events[0]
+    assert event_of(node, Loaded("cil_to_host", START + 990, 3_500, 100)) == events[2]
+    assert event_of(node, Loaded("cil_to_host", START + 10_000, 510, 100)) is None

@@ -37,17 +37,22 @@ def observed(node: Recording, programs: Sequence[Loaded]) -> PodFigures:
 
 
 def event_of(node: Recording, program: Loaded) -> StoredEvent | None:
-    """The event of a load, of the node or of the agent's cgroup: the one of that name that covers the load's middle."""
-    middle = program.start_us + program.took_us // 2
+    """The event of a load, of the node or of the agent's cgroup: the one of that name within what the loader timed.
+
+    The loader may lose its CPU between looking at its clock and the call, for longer than a small load takes.
+    """
+
+    def overlap_us(event: StoredEvent) -> int:
+        end_us = min(program.start_us + program.took_us, event.start_us + event.duration_us)
+        return end_us - max(program.start_us, event.start_us)
+
     found = [
         event
         for resource in node.resources
         for event in resource.events
-        if event.kind == LOAD
-        and event.attributes.get("name") == program.name
-        and event.start_us <= middle <= event.start_us + event.duration_us
+        if event.kind == LOAD and event.attributes.get("name") == program.name and overlap_us(event) >= 0
     ]
-    return found[0] if found else None
+    return max(found, key=overlap_us, default=None)
 
 
 def largest_error(node: Recording, sets: Sequence[Sequence[Loaded]], least_us: int = 50_000) -> float | None:
