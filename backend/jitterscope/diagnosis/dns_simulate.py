@@ -44,7 +44,7 @@ class Hop:
 
     `read_us` is the serial time that one socket needs for each query, `work_us` is spent in parallel. `delays` are
     (start_s, seconds, delay_us) in which the delay differs. Above `answers_per_s` the last hop treats queries as
-    `over` says. `captured`: on the node of the collector.
+    `over` says. In `stops` (start_s, seconds) it reads nothing at all. `captured`: on the node of the collector.
     """
 
     software: str
@@ -60,6 +60,7 @@ class Hop:
     listen_backlog: int = 32
     delay_us: float = 500.0
     delays: tuple[tuple[float, float, float], ...] = ()
+    stops: tuple[tuple[float, float], ...] = ()
     # share of answers that take `tail_us` instead
     tail_ratio: float = 0.0
     tail_us: float = 0.0

@@ -78,6 +78,9 @@ class Server:
         if (start - now) / max(self.hop.read_us, 1.0) > self.hop.buffer_queries:
             self.capture.add("dns_socket_drops", now)
             return
+        for stop_s, seconds in self.hop.stops:
+            if stop_s * 1e6 <= start < (stop_s + seconds) * 1e6:
+                start = (stop_s + seconds) * 1e6
         self.free_us[socket] = start + self.hop.read_us
 
         def done(at: float, result: int) -> None:

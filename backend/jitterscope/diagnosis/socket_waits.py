@@ -16,6 +16,8 @@ from jitterscope.diagnosis.stats import BoolArray, dilate
 # A wait that is worth a word: reading takes microseconds.
 WAIT_US = 5_000
 SLOW_US = 20_000
+# A reader that queries wait for uses about one CPU; others work beside it.
+READING = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,8 @@ class Waits:
     """Per tick: `waits` queries that waited over 5 ms in the queue, `slow` over 20 ms, `longest_us` the longest wait.
 
     `wait_us` and `work_us` are the time spent waiting and being worked on, of all queries of a tick. `explained` ticks
-    are those in which the CPU was taken away (throttled) or a garbage collection ran.
+    are those in which the CPU was taken away (throttled) or a garbage collection ran; `idle` those whose queries waited
+    for a server that hardly ran meanwhile (stopped, blocked, not scheduled): a reader that is too slow is busy.
     """
 
     waits: FloatArray
@@ -32,11 +35,12 @@ class Waits:
     wait_us: FloatArray
     work_us: FloatArray
     explained: BoolArray
+    idle: BoolArray
 
     @property
     def free(self) -> BoolArray:
         """Ticks with waits that nothing else explains."""
-        return np.asarray((self.waits > 0) & ~self.explained)
+        return np.asarray((self.waits > 0) & ~self.explained & ~self.idle)
 
 
 def measure(snapshot: Snapshot, server: ResourceView) -> Waits:
@@ -52,7 +56,17 @@ def measure(snapshot: Snapshot, server: ResourceView) -> Waits:
         np.maximum.at(longest, part.tick, value)
     if (part := server.distributions.get("dns_work_us")) is not None:
         np.add.at(work, part.tick, value_of(part.bucket) * part.count)
-    return Waits(waits, slow, longest, wait, work, _explained(snapshot))
+    return Waits(waits, slow, longest, wait, work, _explained(snapshot), _idle(snapshot, longest))
+
+
+def _idle(snapshot: Snapshot, longest_us: FloatArray) -> BoolArray:
+    """Ticks whose longest wait is long beside the CPU time that was used since it began."""
+    usage = np.nan_to_num(read_cpu(snapshot).usage_us, nan=np.inf)
+    idle = np.zeros(snapshot.ticks, dtype=np.bool_)
+    for tick in np.flatnonzero(longest_us > WAIT_US):
+        first = max(0, int(tick - longest_us[tick] // snapshot.step_us))
+        idle[tick] = usage[first : tick + 1].sum() < READING * longest_us[tick]
+    return idle
 
 
 def _explained(snapshot: Snapshot) -> BoolArray:

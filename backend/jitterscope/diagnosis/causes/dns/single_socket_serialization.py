@@ -32,21 +32,21 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     server, waits = max(measured, key=lambda item: float(item[1].waits[item[1].free].sum()))
     queries = float(np.nansum(series(server, "dns_queries", snapshot.ticks)))
     total, alone = float(waits.waits.sum()), float(waits.waits[waits.free].sum())
-    numbers = {"queries": queries, "waits": total, "unexplained_waits": alone}
+    explained, idle = (float(waits.waits[ticks].sum()) for ticks in (waits.explained, waits.idle & ~waits.explained))
+    numbers = {"queries": queries, "waits": total, "unexplained_waits": alone, "idle_waits": idle}
     if alone < LEAST_WAITS or alone < LEAST_RATIO * queries:
         return NotFound(
             cause=ID,
             reason=f"{total:,.0f} of {queries:,.0f} queries waited over 5 ms in the socket's queue, "
-            f"{total - alone:,.0f} of "
-            "these while CPU was taken away or a garbage collection ran.",
+            f"{explained:,.0f} of these while CPU was taken away or a garbage collection ran, {idle:,.0f} while the "
+            "server hardly ran.",
             numbers=numbers,
         )
     if alone < 0.5 * total:
         return NotFound(
             cause=ID,
-            reason=f"{total - alone:,.0f} of {total:,.0f} waits in the socket's queue came while CPU was taken away "
-            "or a garbage "
-            "collection ran.",
+            reason=f"{explained:,.0f} of {total:,.0f} waits in the socket's queue came while CPU was taken away or a "
+            f"garbage collection ran, {idle:,.0f} while the server hardly ran: stopped, blocked or not scheduled.",
             numbers=numbers,
         )
     sockets = number(server.fact("dns.udp_sockets"))
@@ -99,6 +99,7 @@ def _found(snapshot: Snapshot, server: ResourceView, waits: Waits, numbers: dict
     ticks = np.flatnonzero(waits.free)
     low, high = snapshot.start_us + int(ticks[0]) * step, snapshot.start_us + (int(ticks[-1]) + 1) * step
     queries, alone = numbers["queries"], numbers["unexplained_waits"]
+    explained = float(waits.waits[waits.explained].sum())
     slow = float(waits.slow[waits.free].sum())
     drops = float(np.nansum(series(server, "dns_socket_drops", n)))
     longest = float(waits.longest_us[waits.free].max())
@@ -140,8 +141,9 @@ def _found(snapshot: Snapshot, server: ResourceView, waits: Waits, numbers: dict
             Evidence(
                 id="not_throttled",
                 statement="Waits over 5 ms while CPU was taken away or a garbage collection ran",
-                value=f"{numbers['waits'] - alone:,.0f} of {numbers['waits']:,.0f}",
-                numbers={"explained": numbers["waits"] - alone, "of": numbers["waits"]},
+                value=f"{explained:,.0f} of {numbers['waits']:,.0f}",
+                comparison=f"{numbers['idle_waits']:,.0f} more while it hardly ran",
+                numbers={"explained": explained, "of": numbers["waits"], "idle": numbers["idle_waits"]},
             ),
             Evidence(
                 id="rate",
@@ -176,8 +178,7 @@ CAUSE = Cause(
     "When queries come faster than one reader takes them, for a rate or for a burst, they wait in the queue, and a "
     "full "
     "queue drops. More CPU does not help. Found where the time from the packet's arrival to its reading exceeds the "
-    "time of "
-    "the work, the CPU was neither throttled nor used up, and there is one socket.",
+    "time of the work, the CPU was neither throttled nor used up, and there is one socket, whose reader was busy.",
     needs=NEEDS,
     rivals=("cpu/gc_throttling", "cpu/request_burst"),
     detect=detect,

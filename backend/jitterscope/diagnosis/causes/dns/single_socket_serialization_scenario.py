@@ -106,6 +106,13 @@ SCENARIOS = (
         partial(_run, replace(BASE, seed=7), 450.0),
     ),
     Scenario(
+        "single_socket_serialization/look-alike: the server does not run for a moment",
+        None,
+        partial(_run, replace(
+            BASE, hops=_with(stops=((4.0, 0.5), (9.0, 0.3)), buffer_queries=10_000), qps=800, volleys=None,
+            seed=9), 30.0),
+    ),
+    Scenario(
         "single_socket_serialization/look-alike: short waits",
         None,
         partial(_run, replace(BASE, volleys=(1.0, 100), seed=8), 160.0),
