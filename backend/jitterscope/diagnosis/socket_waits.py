@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jitterscope.diagnosis import golang, signals
-from jitterscope.diagnosis.signals import number, read_cpu, series
+from jitterscope.diagnosis.signals import Cpu, number, read_cpu, series
 from jitterscope.diagnosis.sketch import value_of
 from jitterscope.diagnosis.snapshot import FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.stats import BoolArray, dilate
@@ -56,12 +56,13 @@ def measure(snapshot: Snapshot, server: ResourceView) -> Waits:
         np.maximum.at(longest, part.tick, value)
     if (part := server.distributions.get("dns_work_us")) is not None:
         np.add.at(work, part.tick, value_of(part.bucket) * part.count)
-    return Waits(waits, slow, longest, wait, work, _explained(snapshot), _idle(snapshot, longest))
+    cpu = read_cpu(snapshot)
+    return Waits(waits, slow, longest, wait, work, _explained(snapshot, cpu), _idle(snapshot, cpu, longest))
 
 
-def _idle(snapshot: Snapshot, longest_us: FloatArray) -> BoolArray:
+def _idle(snapshot: Snapshot, cpu: Cpu, longest_us: FloatArray) -> BoolArray:
     """Ticks whose longest wait is long beside the CPU time that was used since it began."""
-    usage = np.nan_to_num(read_cpu(snapshot).usage_us, nan=np.inf)
+    usage = np.nan_to_num(cpu.usage_us, nan=np.inf)
     idle = np.zeros(snapshot.ticks, dtype=np.bool_)
     for tick in np.flatnonzero(longest_us > WAIT_US):
         first = max(0, int(tick - longest_us[tick] // snapshot.step_us))
@@ -69,8 +70,7 @@ def _idle(snapshot: Snapshot, longest_us: FloatArray) -> BoolArray:
     return idle
 
 
-def _explained(snapshot: Snapshot) -> BoolArray:
-    cpu = read_cpu(snapshot)
+def _explained(snapshot: Snapshot, cpu: Cpu) -> BoolArray:
     # The counter moves when the period ends, and what waited is read just after.
     taken = dilate(np.nan_to_num(cpu.throttled) > 0, cpu.lag, 2)
     for process in snapshot.processes:

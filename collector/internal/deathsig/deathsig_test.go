@@ -30,7 +30,7 @@ func TestLivesOnWhenThreadsEnd(t *testing.T) {
 	}
 	time.Sleep(100 * time.Millisecond)
 	for _, child := range children {
-		if state := stateOf(t, child.Process.Pid); state == "Z" {
+		if !alive(strconv.Itoa(child.Process.Pid)) {
 			t.Errorf("child %d was killed", child.Process.Pid)
 		}
 		_ = child.Process.Kill()
@@ -38,14 +38,10 @@ func TestLivesOnWhenThreadsEnd(t *testing.T) {
 	}
 }
 
-func stateOf(t *testing.T, pid int) string {
-	t.Helper()
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, after, _ := strings.Cut(string(text), ") ")
-	return after[:1]
+// alive tells whether a process is there and no zombie.
+func alive(pid string) bool {
+	text, err := os.ReadFile("/proc/" + pid + "/stat")
+	return err == nil && !strings.Contains(string(text), ") Z ")
 }
 
 // TestEndsWithTheProcess kills a process that has started a child.
@@ -77,7 +73,7 @@ func TestEndsWithTheProcess(t *testing.T) {
 	_ = parent.Process.Kill()
 	_ = parent.Wait()
 	for range 50 {
-		if text, err := os.ReadFile("/proc/" + strings.TrimSpace(line) + "/stat"); err != nil || strings.Contains(string(text), ") Z ") {
+		if !alive(strings.TrimSpace(line)) {
 			return
 		}
 		time.Sleep(20 * time.Millisecond)

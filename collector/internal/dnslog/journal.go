@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/deathsig"
 )
 
 // Journal follows the journal of systemd through journalctl, which knows every format that journals ever had. It runs only
@@ -101,15 +101,11 @@ func (j *Journal) begin(ctx context.Context) {
 
 func (j *Journal) run(ctx context.Context, done chan struct{}, arguments []string) {
 	defer close(done)
-	// The kernel ends the child when the thread that started it ends.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	command := exec.CommandContext(ctx, "journalctl", arguments...)
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	command.Env = []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}
 	output, err := command.StdoutPipe()
 	if err == nil {
-		err = command.Start()
+		err = deathsig.Start(command)
 	}
 	if err != nil {
 		j.fail(fmt.Errorf("journalctl: %w", err))

@@ -32,7 +32,8 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     server, waits = max(measured, key=lambda item: float(item[1].waits[item[1].free].sum()))
     queries = float(np.nansum(series(server, "dns_queries", snapshot.ticks)))
     total, alone = float(waits.waits.sum()), float(waits.waits[waits.free].sum())
-    explained, idle = (float(waits.waits[ticks].sum()) for ticks in (waits.explained, waits.idle & ~waits.explained))
+    explained = float(waits.waits[waits.explained].sum())
+    idle = total - explained - alone
     numbers = {"queries": queries, "waits": total, "unexplained_waits": alone, "idle_waits": idle}
     if alone < LEAST_WAITS or alone < LEAST_RATIO * queries:
         return NotFound(
@@ -99,7 +100,7 @@ def _found(snapshot: Snapshot, server: ResourceView, waits: Waits, numbers: dict
     ticks = np.flatnonzero(waits.free)
     low, high = snapshot.start_us + int(ticks[0]) * step, snapshot.start_us + (int(ticks[-1]) + 1) * step
     queries, alone = numbers["queries"], numbers["unexplained_waits"]
-    explained = float(waits.waits[waits.explained].sum())
+    explained = numbers["waits"] - alone - numbers["idle_waits"]
     slow = float(waits.slow[waits.free].sum())
     drops = float(np.nansum(series(server, "dns_socket_drops", n)))
     longest = float(waits.longest_us[waits.free].max())
