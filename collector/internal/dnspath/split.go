@@ -25,7 +25,7 @@ type Split struct {
 	objects bpf.DNSPathObjects
 	links   []link.Link
 	memory  []byte
-	queues  []bpf.DNSPathQueue // in memory, which the programs write
+	queues  []bpf.DNSPathQueue // those that are mapped; the programs write them
 	seen    []uint64           // by queue: the number of the last datagram that was taken
 	lost    atomic.Uint64
 	ports   map[uint16]struct{}
@@ -45,13 +45,10 @@ func Open() (*Split, error) {
 	if err != nil {
 		return nil, err
 	}
-	places := int(s.objects.Queues.MaxEntries())
-	size := places * int(unsafe.Sizeof(bpf.DNSPathQueue{}))
-	if s.memory, err = unix.Mmap(s.objects.Queues.FD(), 0, size, unix.PROT_READ, unix.MAP_SHARED); err != nil {
-		return nil, errors.Join(fmt.Errorf("map the queues: %w", err), s.objects.Close())
+	if err := s.mapQueues(1); err != nil {
+		return nil, errors.Join(err, s.objects.Close())
 	}
-	s.queues = unsafe.Slice((*bpf.DNSPathQueue)(unsafe.Pointer(&s.memory[0])), places)
-	s.seen = make([]uint64, places)
+	s.seen = make([]uint64, s.objects.Queues.MaxEntries())
 	for _, program := range []*ebpf.Program{s.objects.DatagramQueued, s.objects.DatagramRead} {
 		l, err := link.AttachTracing(link.TracingOptions{Program: program})
 		if err != nil {
@@ -97,14 +94,35 @@ func (s *Split) Tidy() {
 	}
 }
 
-// Drain calls take with every query read since the last call. It neither allocates nor blocks.
+// mapQueues maps the first queues of the table: all pages of a mapping are resident from the start, 4 MiB for the whole
+// table, and few sockets are in use on most nodes.
+func (s *Split) mapQueues(count int) error {
+	size := count * int(unsafe.Sizeof(bpf.DNSPathQueue{}))
+	memory, err := unix.Mmap(s.objects.Queues.FD(), 0, size, unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("map %d queues: %w", count, err)
+	}
+	if s.memory != nil {
+		_ = unix.Munmap(s.memory)
+	}
+	s.memory = memory
+	s.queues = unsafe.Slice((*bpf.DNSPathQueue)(unsafe.Pointer(&memory[0])), count)
+	return nil
+}
+
+// Drain calls take with every query read since the last call. It neither allocates nor blocks; while the number of sockets
+// grows it maps more of the table.
 func (s *Split) Drain(clock *bpf.Clock, take func(*dnscapture.Read)) {
-	for place := range s.queues {
+	for place := 0; place < len(s.queues); place++ {
 		queue := &s.queues[place]
 		if atomic.LoadUint64(&queue.Queued) == 0 {
 			return // places are given one after the other
 		}
 		s.drain(queue, &s.seen[place], clock, take)
+		if place == len(s.queues)-1 && len(s.queues) < len(s.seen) {
+			// Where it fails the next call tries again; the table keeps what was read meanwhile.
+			_ = s.mapQueues(min(2*len(s.queues), len(s.seen)))
+		}
 	}
 }
 
