@@ -28,6 +28,7 @@ func limitSelf() {
 	debug.SetGCPercent(gcPercent)
 	debug.SetMemoryLimit(memoryLimit)
 	raiseThreads()
+	calmSysmon()
 }
 
 // raiseThreads gives all threads a better nice value where that is allowed (CAP_SYS_NICE). The sampling threads, which are

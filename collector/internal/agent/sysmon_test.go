@@ -1,0 +1,43 @@
+package agent
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+)
+
+// TestSysmonIsCalm looks at what the thread does that is taken for the monitor while this one works: it sleeps with
+// nanosleep(2), as no other thread of a Go program does for more than a moment.
+func TestSysmonIsCalm(t *testing.T) {
+	if err := unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -1); err != nil {
+		noskip.Skip(t, "needs CAP_SYS_NICE: %v", err)
+	}
+	calmSysmon()
+	thread := "/proc/" + sysmonThread()
+	slack, err := os.ReadFile(thread + "/timerslack_ns")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.TrimSpace(string(slack)); got != "1000000" {
+		t.Errorf("its timer slack is %s ns", got)
+	}
+	looked, asleep := 0, 0
+	for start := time.Now(); time.Since(start) < 300*time.Millisecond; looked++ {
+		call, err := os.ReadFile(thread + "/syscall")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(string(call), strconv.Itoa(unix.SYS_NANOSLEEP)+" ") {
+			asleep++
+		}
+	}
+	if asleep < looked/2 {
+		t.Errorf("of %d looks it was in nanosleep %d times", looked, asleep)
+	}
+}
