@@ -106,8 +106,9 @@ func TestThrottledCoreDNS(t *testing.T) {
 	}
 	latency, _ := o.quantile(server, catalogue.DNSLatencyUS, from, 0.99)
 	wait, count := o.quantile(server, catalogue.DNSQueueWaitUS, from, 0.99)
-	// Throttled between reading and answering counts as work, so the queue has a part of it only.
-	if count < 500 || wait < 0.2*latency || latency < 20_000 {
+	// Throttled between reading and answering counts as work, so the queue has a part of it only. How large a part depends
+	// on when Go's scheduler lets the reader run; without throttling it is some microseconds.
+	if count < 500 || wait < 20_000 || wait > latency {
 		t.Errorf("p99 of %d queries: waited %.0f us in the queue of %.0f us altogether", count, wait, latency)
 	}
 	if got := o.parents(server); len(got) != 4 || got[2] != path || !strings.HasPrefix(got[1], fmt.Sprint(command.Process.Pid, ":")) {
