@@ -10,10 +10,15 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/noskip"
 )
 
-func TestAllThreadsAreRaised(t *testing.T) {
+func needsNice(t *testing.T) {
+	t.Helper()
 	if err := unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -1); err != nil {
 		noskip.Skip(t, "needs CAP_SYS_NICE: %v", err)
 	}
+}
+
+func TestAllThreadsAreRaised(t *testing.T) {
+	needsNice(t)
 	raiseThreads()
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {

@@ -8,16 +8,12 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
 )
 
 // TestSysmonIsCalm looks at what the thread does that is taken for the monitor while this one works: it sleeps with
 // nanosleep(2), as no other thread of a Go program does for more than a moment.
 func TestSysmonIsCalm(t *testing.T) {
-	if err := unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -1); err != nil {
-		noskip.Skip(t, "needs CAP_SYS_NICE: %v", err)
-	}
+	needsNice(t)
 	calmSysmon()
 	thread := "/proc/" + sysmonThread()
 	slack, err := os.ReadFile(thread + "/timerslack_ns")
