@@ -20,7 +20,7 @@ func init() { _ = unix.Prctl(unix.PR_SET_THP_DISABLE, 1, 0, 0, 0) }
 // up, also where the node is so busy that the threads that hold the others do not run.
 func limitSelf() {
 	const (
-		processors  = 4
+		processors  = 8
 		gcPercent   = 20
 		memoryLimit = 64 << 20 // a backstop; near it the collector would spend its time collecting
 	)

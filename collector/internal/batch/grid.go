@@ -14,36 +14,59 @@ func (s *Store) Fits(tick int64) bool {
 	return tick-b.header().baseTick < Columns
 }
 
-// Begin starts the row of tick. Ticks that were skipped since the last one stay missing. It returns false, and the tick is
-// counted as dropped, where the tick is not later than the last one or has no column.
+// Begin starts tick. Ticks that were skipped since the last one stay missing. It returns false, and the tick is counted as
+// dropped, where the tick is not later than the last one or has no column. Normally it neither waits for the lock nor touches
+// the mapped file, and nor do Set, SetAt and Delta: what is sampled is sampled on time.
 func (s *Store) Begin(tick int64) bool {
+	b := s.buffers[s.current]
+	if b.columns() > Lag && (tick <= s.tick || tick-b.header().baseTick >= Columns) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.dropped.Ticks++
+		return false
+	}
+	s.tick = tick
+	return true
+}
+
+// Commit makes the tick's values a row of the batch.
+func (s *Store) Commit() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.buffers[s.current]
 	if b.columns() <= Lag {
-		b.header().baseTick = tick - Lag
-		s.column, s.tick = Lag-1, tick-1
+		b.header().baseTick = s.tick - Lag
 	}
-	column := tick - b.header().baseTick
-	if tick <= s.tick || column >= Columns {
-		s.dropped.Ticks++
-		return false
+	column, slots := int(s.tick-b.header().baseTick), len(s.dir.slots)
+	for skipped := s.column + 1; skipped < column; skipped++ {
+		b.clearRow(skipped, slots)
 	}
-	for c := s.column + 1; c <= int(column); c++ {
-		b.clearRow(c, len(s.dir.slots))
+	copy(b.row(column), s.staged[:slots])
+	for _, late := range s.late {
+		b.row(column - late.back)[late.slot] = late.value
+		b.slotTable()[late.slot].used |= slotLagging
 	}
-	s.tick, s.column = tick, int(column)
-	return true
+	s.column = column
+	b.setColumns(column + 1)
+	s.late = s.late[:0]
+	s.writeDistributions()
+	for slot := range s.staged[:slots] {
+		s.staged[slot] = missing
+	}
 }
-
-// Commit makes the row part of the batch.
-func (s *Store) Commit() { s.buffers[s.current].setColumns(s.column + 1) }
 
 // Set writes the value of the current tick.
 func (s *Store) Set(slot Slot, value float64) {
 	if slot != NoSlot {
-		s.buffers[s.current].row(s.column)[slot] = value
+		s.staged[slot] = value
 	}
+}
+
+// lateValue is a value of an earlier tick.
+type lateValue struct {
+	slot  Slot
+	back  int
+	value float64
 }
 
 // SetAt writes the value of an earlier tick, 0 <= back <= Lag. It may lie in the former batch: then the value travels
@@ -52,9 +75,7 @@ func (s *Store) SetAt(back int, slot Slot, value float64) {
 	if slot == NoSlot || back < 0 || back > Lag {
 		return
 	}
-	b := s.buffers[s.current]
-	b.row(s.column - back)[slot] = value
-	b.slotTable()[slot].used |= slotLagging
+	s.late = append(s.late, lateValue{slot, back, value})
 }
 
 // Delta writes by how much counter grew since it was last read. The first reading and a reading below the last one (the
@@ -65,7 +86,7 @@ func (s *Store) Delta(slot Slot, counter uint64) {
 		return
 	}
 	if s.seen[slot] && counter >= s.previous[slot] {
-		s.buffers[s.current].row(s.column)[slot] = float64(counter - s.previous[slot])
+		s.staged[slot] = float64(counter - s.previous[slot])
 	}
 	s.previous[slot], s.seen[slot] = counter, true
 }
@@ -77,12 +98,12 @@ func (s *Store) BeginAtZero(slot Slot) {
 	}
 }
 
-// Value returns what the current tick holds for slot, NaN where nothing was written.
+// Value returns what Set or Delta wrote for the current tick, NaN where nothing was written.
 func (s *Store) Value(slot Slot) float64 {
 	if slot == NoSlot {
 		return missing
 	}
-	return s.buffers[s.current].row(s.column)[slot]
+	return s.staged[slot]
 }
 
 // Fill tells how full the open batch is: ticks written, and the used share of the journal.

@@ -146,27 +146,3 @@ func (s *Store) AppendTrigger(resource ResourceID, reason string, atUS int64) bo
 	s.triggered = true
 	return true
 }
-
-// AppendDistribution records the histogram of one tick. It does not allocate.
-func (s *Store) AppendDistribution(resource ResourceID, metric uint32, tick int64, histogram *Histogram) bool {
-	if histogram.Total() == 0 {
-		return true
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	payload := s.reserve(recordDistribution, resource, 16+8*len(histogram.touched))
-	if payload == nil {
-		return false
-	}
-	binary.LittleEndian.PutUint64(payload, uint64(tick))
-	binary.LittleEndian.PutUint32(payload[8:], metric)
-	binary.LittleEndian.PutUint32(payload[12:], uint32(len(histogram.touched)))
-	at := payload[16:]
-	for _, bucket := range histogram.touched {
-		binary.LittleEndian.PutUint32(at, uint32(bucket))
-		binary.LittleEndian.PutUint32(at[4:], histogram.counts[bucket])
-		at = at[8:]
-	}
-	s.publish(payload)
-	return true
-}

@@ -24,10 +24,14 @@ type Store struct {
 	listeners []func(resource ResourceID, reason string, atUS int64)
 
 	// Sampling thread only.
-	tick     int64 // number of the tick being written
-	column   int
-	previous []uint64 // last value of each counter slot
-	seen     []bool
+	tick   int64     // number of the tick being written, or of the last one
+	column int       // of the last committed tick
+	staged []float64 // values of the tick being written: the mapped file may make who writes to it wait for the disk
+	late   []lateValue
+	// Records as in the journal, of the tick being written.
+	distributions []byte
+	previous      []uint64 // last value of each counter slot
+	seen          []bool
 
 	dropped Dropped
 }
@@ -48,6 +52,7 @@ var ErrFull = errors.New("the previous batch is still being sealed")
 func Open(directoryPath string, spoolID [16]byte, nextSequence uint64, machineID string) (*Store, []*Sealed, error) {
 	s := &Store{
 		dir: newDirectory(), spoolID: spoolID, next: nextSequence,
+		staged: make([]float64, MaxSlots), late: make([]lateValue, 0, 4096), distributions: make([]byte, 0, 64<<10),
 		previous: make([]uint64, MaxSlots), seen: make([]bool, MaxSlots),
 	}
 	var leftovers []*Sealed
@@ -112,6 +117,7 @@ func (s *Store) Rotate(firstTick int64) (*Sealed, error) {
 	if s.buffers[other].state() != stateEmpty {
 		return nil, ErrFull
 	}
+	s.writeDistributions()
 	s.dir.rotate()
 	old.setState(stateSealing)
 	s.open(other, firstTick)
@@ -166,9 +172,10 @@ func (s *Store) Series(resource ResourceID, metric uint32) Slot {
 	}
 	if added {
 		b := s.buffers[s.current]
-		for column := range s.column + 1 { // rows after this one are cleared when their tick begins
+		for column := range s.column + 1 {
 			b.row(column)[slot] = missing
 		}
+		s.staged[slot] = missing
 		b.slotTable()[slot] = s.dir.slots[slot]
 		b.header().slots = uint32(len(s.dir.slots))
 		s.written[s.current] = s.dir.version

@@ -64,7 +64,7 @@ const (
 	HostIowaitUS                uint32 = 54  // iowait
 	HostStealUS                 uint32 = 55  // stolen by the hypervisor
 	HostRunnable                uint32 = 56  // procs_running
-	CollectorLatenessUS         uint32 = 60  // How long after its deadline the tick was sampled
+	CollectorLatenessUS         uint32 = 60  // How long after its deadline the CPU time of the tick was read, without the time that reading takes
 	CollectorCPUUS              uint32 = 61  // CPU time of the collector
 	CollectorRSSBytes           uint32 = 62  // Resident memory of the collector
 	CollectorTick               uint32 = 63  // Low 31 bits of start_us / 100000 of the tick: proves that each tick is stored once
@@ -258,7 +258,7 @@ var All = map[uint32]Metric{
 	HostIowaitUS:                {HostIowaitUS, "host_iowait_us", "us", Delta, I32, "host_cpu", "iowait"},
 	HostStealUS:                 {HostStealUS, "host_steal_us", "us", Delta, I32, "host_cpu", "stolen by the hypervisor"},
 	HostRunnable:                {HostRunnable, "host_runnable", "1", Gauge, I16, "host_cpu", "procs_running"},
-	CollectorLatenessUS:         {CollectorLatenessUS, "collector_lateness_us", "us", Gauge, I32, "self", "How long after its deadline the tick was sampled"},
+	CollectorLatenessUS:         {CollectorLatenessUS, "collector_lateness_us", "us", Gauge, I32, "self", "How long after its deadline the CPU time of the tick was read, without the time that reading takes"},
 	CollectorCPUUS:              {CollectorCPUUS, "collector_cpu_us", "us", Delta, I32, "self", "CPU time of the collector"},
 	CollectorRSSBytes:           {CollectorRSSBytes, "collector_rss_bytes", "bytes", Gauge, F64, "self", "Resident memory of the collector"},
 	CollectorTick:               {CollectorTick, "collector_tick", "1", Gauge, I32, "self", "Low 31 bits of start_us / 100000 of the tick: proves that each tick is stored once"},

@@ -102,9 +102,8 @@ func (e *Engine) ResendFacts() { e.facts.resend() }
 
 // EachCounter visits the counters of the sources.
 func (e *Engine) EachCounter(yield func(source, name string, value float64)) {
-	e.sampling.Lock()
-	all := e.running
-	e.sampling.Unlock()
+	var all []*running
+	e.between(func() { all = e.running })
 	for _, r := range all {
 		if counters, ok := r.Source.(Counters); ok {
 			counters.EachCounter(func(name string, value float64) { yield(r.Name(), name, value) })
@@ -143,7 +142,7 @@ func (e *Engine) Prepare(ctx context.Context) error {
 // Ticker returns a function that samples one tick after the other without waiting, for measurements.
 func (e *Engine) Ticker() func() {
 	state := &loopState{}
-	recorder := &Recorder{store: e.store}
+	recorder := newRecorder(e.store)
 	number := nowUS()/batch.StepUS - 1
 	return func() {
 		number++
@@ -188,6 +187,27 @@ func (e *Engine) startSources(ctx context.Context) {
 	e.sampling.Lock()
 	e.running = started
 	e.sampling.Unlock()
+}
+
+const (
+	quietUS      = 5_000 // how long before a tick nothing begins that it would have to wait for
+	afterQuietUS = 2_000 // when most ticks have been sampled
+)
+
+// between runs change while no tick is sampled, and not right before one: whoever finds a lock taken is woken late on a busy node.
+func (e *Engine) between(change func()) {
+	time.Sleep(pastTick(nowUS()))
+	e.sampling.Lock()
+	defer e.sampling.Unlock()
+	change()
+}
+
+// pastTick is how long to wait at nowUS: nothing, or until a tick that is near has been sampled.
+func pastTick(nowUS int64) time.Duration {
+	if left := batch.StepUS - nowUS%batch.StepUS; left < quietUS {
+		return time.Duration(left+afterQuietUS) * time.Microsecond
+	}
+	return 0
 }
 
 // sample runs one source; a panic costs that source and not the collector.

@@ -158,7 +158,7 @@ func TestMissedTicksAndTriggers(t *testing.T) {
 	if len(h.batches) != 0 {
 		t.Fatal("sealed before its time: triggers may seal only so often")
 	}
-	if seen[2].Missed != 3 || seen[2].LatenessUS != 70_000 || seen[1].Missed != 0 {
+	if seen[2].Missed != 3 || seen[2].LatenessUS < 70_000 || seen[2].LatenessUS > 80_000 || seen[1].Missed != 0 {
 		t.Errorf("ticks %+v", seen)
 	}
 	state.early = time.Now().Add(-time.Second)

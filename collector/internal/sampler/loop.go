@@ -29,7 +29,7 @@ func (e *Engine) loop(ctx context.Context) {
 	e.hurry()
 
 	var state loopState
-	recorder := &Recorder{store: e.store}
+	recorder := newRecorder(e.store)
 	for {
 		deadline := (nowUS()/batch.StepUS + 1) * batch.StepUS
 		SleepUntil(deadline)
@@ -68,8 +68,8 @@ type loopState struct {
 }
 
 func (e *Engine) tick(state *loopState, number, now int64, recorder *Recorder) {
+	woke := time.Now()
 	tick := Tick{StartUS: number * batch.StepUS, Shed: e.budget.level()}
-	tick.LatenessUS = now - tick.EndUS()
 	if state.last != 0 {
 		tick.Missed = int(number - state.last - 1)
 	}
@@ -79,24 +79,28 @@ func (e *Engine) tick(state *loopState, number, now int64, recorder *Recorder) {
 	state.sequence++
 	tick.Sequence = state.sequence
 	state.last = number
-	e.count(tick)
-	if !e.store.Begin(number) {
-		return
-	}
-	recorder.tick = tick
+	room := e.store.Begin(number)
 	e.sampling.Lock()
+	began := time.Since(woke).Microseconds()
+	tick.LatenessUS = now + began - tick.EndUS()
+	recorder.begin(tick)
 	for _, r := range e.running {
-		if !r.failed {
+		if room && !r.failed {
 			e.sample(r, tick, recorder)
 		}
 	}
 	e.sampling.Unlock()
-	e.stats.SampleUS.Add(uint64(nowUS() - now))
+	tick = recorder.tick
+	e.count(tick)
+	if !room {
+		return
+	}
+	e.stats.SampleUS.Add(uint64(time.Since(woke).Microseconds() - began))
 	if (tick.Missed > 0 || tick.LatenessUS > stalledUS) && time.Since(state.stalled) > stalledEvery {
 		state.stalled = time.Now()
 		recorder.Trigger(batch.Node, "late_tick", tick.StartUS)
 	}
-	e.store.Commit()
+	recorder.commit()
 	if e.store.TakeTriggered() {
 		state.triggered, state.trigger = true, time.Now()
 	}

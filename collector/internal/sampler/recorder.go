@@ -1,12 +1,40 @@
 package sampler
 
-import "github.com/jitterscope/jitterscope/collector/internal/batch"
+import (
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/batch"
+)
 
 // Recorder writes the values of the current tick. It is valid inside Source.Sample only and none of its methods
 // allocates.
 type Recorder struct {
-	store *batch.Store
-	tick  Tick
+	store    *batch.Store
+	tick     Tick
+	readAt   time.Time
+	triggers []trigger
+}
+
+type trigger struct {
+	resource batch.ResourceID
+	reason   string
+	atUS     int64
+}
+
+func newRecorder(store *batch.Store) *Recorder {
+	return &Recorder{store: store, triggers: make([]trigger, 0, 256)}
+}
+
+// begin starts a tick.
+func (r *Recorder) begin(tick Tick) { r.tick, r.readAt = tick, time.Now() }
+
+// commit records the tick. It may wait for others, which is why nothing else does so before everything is read.
+func (r *Recorder) commit() {
+	for _, one := range r.triggers {
+		r.store.AppendTrigger(one.resource, one.reason, one.atUS)
+	}
+	r.triggers = r.triggers[:0]
+	r.store.Commit()
 }
 
 // Set writes a value of the current tick.
@@ -27,7 +55,23 @@ func (r *Recorder) Distribution(back int, resource batch.ResourceID, metric uint
 	r.store.AppendDistribution(resource, metric, r.tick.StartUS/batch.StepUS-int64(back), histogram)
 }
 
+// standstill is much longer than reading takes from one call of NoticeStandstill to the next: the thread did not run.
+const standstill = time.Millisecond
+
+// NoticeStandstill is called again and again while CPU time is read. Where the thread stood still since the last call, what is read now
+// is late by that, too.
+func (r *Recorder) NoticeStandstill() {
+	now := time.Now()
+	if stood := now.Sub(r.readAt); stood > standstill {
+		r.tick.LatenessUS += stood.Microseconds()
+	}
+	r.readAt = now
+}
+
+// LatenessUS is how long after the end of the tick CPU time was read, without the time that reading takes.
+func (r *Recorder) LatenessUS() int64 { return r.tick.LatenessUS }
+
 // Trigger asks for a diagnosis of resource now: reasons are throttled, slow_query, oom_kill, late_tick, accept_backlog, dns_error.
 func (r *Recorder) Trigger(resource batch.ResourceID, reason string, atUS int64) {
-	r.store.AppendTrigger(resource, reason, atUS)
+	r.triggers = append(r.triggers, trigger{resource, reason, atUS})
 }

@@ -74,11 +74,7 @@ func (r *Registry) Counter(resource batch.ResourceID, metric uint32, born bool) 
 }
 
 // Between runs change while no tick is being sampled. Keep it short: the next tick waits for it. Open files before.
-func (r *Registry) Between(change func()) {
-	r.engine.sampling.Lock()
-	defer r.engine.sampling.Unlock()
-	change()
-}
+func (r *Registry) Between(change func()) { r.engine.between(change) }
 
 // Fact records a fact where it is new or changed. An empty value withdraws nothing: it is a value like any other.
 func (r *Registry) Fact(resource batch.ResourceID, name, value string) {

@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
@@ -34,6 +35,7 @@ type cpuGroup struct {
 	limitsKnown               bool
 	constrained               bool // it or an ancestor has a quota; guarded by Between
 	triggered                 int64
+	throttledUS               atomic.Int64 // start of the last throttled tick, for the zoom: no lock, which may make the others late
 
 	// Discovery side: how close it is to its quota.
 	usedUS    uint64
@@ -107,6 +109,7 @@ func (g *cpuGroup) shut() {
 
 func (c *cgroupCPU) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	for i, g := range c.set.members {
+		recorder.NoticeStandstill()
 		if tick.Shed >= sampler.ShedUnlimited && !g.constrained && !due(tick, i) {
 			continue
 		}
@@ -130,6 +133,7 @@ func (c *cgroupCPU) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 			}
 		}
 	}
+	recorder.NoticeStandstill()
 }
 
 func (c *cgroupCPU) sampleStat(g *cpuGroup, tick sampler.Tick, recorder *sampler.Recorder) {
@@ -155,7 +159,7 @@ func (c *cgroupCPU) sampleStat(g *cpuGroup, tick sampler.Tick, recorder *sampler
 		recorder.Delta(g.slots.burst, stat.BurstUS)
 	}
 	if recorder.Value(g.slots.throttledPeriods) > 0 {
-		c.zoom.throttled(g.Resource, tick.StartUS)
+		g.throttledUS.Store(tick.StartUS)
 	}
 	throttled := recorder.Value(g.slots.throttledPeriods) > 0 || recorder.Value(g.slots.throttled) > 0
 	if throttled && tick.StartUS-g.triggered >= triggerEveryUS {

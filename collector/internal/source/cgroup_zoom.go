@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
@@ -41,6 +42,8 @@ type zoom struct {
 type zoomTarget struct {
 	path         string
 	resource     batch.ResourceID
+	throttled    *atomic.Int64 // of the cgroup
+	seen         int64         // the throttled tick that was marked last
 	stat, usage  procfs.Held
 	ring         [zoomRing]zoomSample
 	from, until  int64 // numbers of the 10 ms ticks to send, [from, until)
@@ -73,6 +76,7 @@ func (z *zoom) choose(groups []*cpuGroup) {
 	for _, target := range z.targets {
 		if g := chosen[target.path]; g != nil && g.Resource == target.resource {
 			delete(chosen, target.path)
+			target.throttled = &g.throttledUS
 			kept = append(kept, target)
 			continue
 		}
@@ -88,7 +92,10 @@ func (z *zoom) choose(groups []*cpuGroup) {
 		if chosen[g.Path] == nil || len(z.targets) >= zoomTargets {
 			continue
 		}
-		target := &zoomTarget{path: g.Path, resource: g.Resource, stat: procfs.HoldIfExists(g.CPU + "/cpu.stat")}
+		target := &zoomTarget{
+			path: g.Path, resource: g.Resource, stat: procfs.HoldIfExists(g.CPU + "/cpu.stat"),
+			throttled: &g.throttledUS, seen: g.throttledUS.Load(),
+		}
 		if g.Version == 1 && g.CPUAcct != "" {
 			target.usage = procfs.HoldIfExists(g.CPUAcct + "/cpuacct.usage")
 		}
@@ -107,20 +114,18 @@ func (t *zoomTarget) shut() {
 	t.usage.Close()
 }
 
-// throttled marks what surrounds a throttled tick of a cgroup as to be sent. It is called on the sampling thread.
-func (z *zoom) throttled(resource batch.ResourceID, startUS int64) {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	for _, target := range z.targets {
-		if target.resource != resource {
-			continue
-		}
-		from := (startUS - zoomBeforeUS) / batch.ZoomStepUS
-		if from > target.until {
-			target.from = from
-		}
-		target.until = (startUS + zoomAfterUS) / batch.ZoomStepUS
+// mark marks what surrounds a throttled tick of the cgroup as to be sent.
+func (t *zoomTarget) mark() {
+	startUS := t.throttled.Load()
+	if startUS == t.seen {
+		return
 	}
+	t.seen = startUS
+	from := (startUS - zoomBeforeUS) / batch.ZoomStepUS
+	if from > t.until {
+		t.from = from
+	}
+	t.until = (startUS + zoomAfterUS) / batch.ZoomStepUS
 }
 
 // loop is the zoom thread; it sleeps without a deadline while there is nothing to follow.
@@ -156,6 +161,7 @@ func (z *zoom) sample(number int64) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	for _, target := range z.targets {
+		target.mark()
 		now := time.Now().UnixMicro()
 		if late := now - (number+1)*batch.ZoomStepUS; late < 0 || late > zoomLatestUS {
 			continue // stays missing

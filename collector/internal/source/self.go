@@ -36,7 +36,7 @@ func (s *self) Start(_ context.Context, registry *sampler.Registry) error {
 }
 
 func (s *self) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
-	recorder.Set(s.lateness, float64(tick.LatenessUS))
+	recorder.Set(s.lateness, float64(recorder.LatenessUS()))
 	recorder.Set(s.number, float64(tick.StartUS/batch.StepUS&0x7fffffff))
 	var usage unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &usage) == nil {

@@ -46,7 +46,7 @@ export const METRICS = {
   host_iowait_us: { id: 54, unit: "us", kind: "delta", resources: ["node"], source: "host_cpu", meaning: "iowait" },
   host_steal_us: { id: 55, unit: "us", kind: "delta", resources: ["node"], source: "host_cpu", meaning: "stolen by the hypervisor" },
   host_runnable: { id: 56, unit: "1", kind: "gauge", resources: ["node"], source: "host_cpu", meaning: "procs_running" },
-  collector_lateness_us: { id: 60, unit: "us", kind: "gauge", resources: ["node"], source: "self", meaning: "How long after its deadline the tick was sampled" },
+  collector_lateness_us: { id: 60, unit: "us", kind: "gauge", resources: ["node"], source: "self", meaning: "How long after its deadline the CPU time of the tick was read, without the time that reading takes" },
   collector_cpu_us: { id: 61, unit: "us", kind: "delta", resources: ["node"], source: "self", meaning: "CPU time of the collector" },
   collector_rss_bytes: { id: 62, unit: "bytes", kind: "gauge", resources: ["node"], source: "self", meaning: "Resident memory of the collector" },
   collector_tick: { id: 63, unit: "1", kind: "gauge", resources: ["node"], source: "self", meaning: "Low 31 bits of start_us / 100000 of the tick: proves that each tick is stored once" },

@@ -1,0 +1,37 @@
+package batch
+
+import "encoding/binary"
+
+// A distribution is written to memory first and to the mapped file with the rest of its tick, for the same reason as values.
+
+// AppendDistribution records the histogram of one tick. Sampling thread only; it allocates only until it has seen the largest tick.
+func (s *Store) AppendDistribution(resource ResourceID, metric uint32, tick int64, histogram *Histogram) {
+	if histogram.Total() == 0 {
+		return
+	}
+	out := append(s.distributions, recordDistribution)
+	out = binary.LittleEndian.AppendUint32(out, uint32(resource))
+	out = binary.LittleEndian.AppendUint32(out, uint32(16+8*len(histogram.touched)))
+	out = binary.LittleEndian.AppendUint64(out, uint64(tick))
+	out = binary.LittleEndian.AppendUint32(out, metric)
+	out = binary.LittleEndian.AppendUint32(out, uint32(len(histogram.touched)))
+	for _, bucket := range histogram.touched {
+		out = binary.LittleEndian.AppendUint32(out, uint32(bucket))
+		out = binary.LittleEndian.AppendUint32(out, histogram.counts[bucket])
+	}
+	s.distributions = out
+}
+
+// writeDistributions moves what was recorded since the last time to the journal. Called with mu held.
+func (s *Store) writeDistributions() {
+	for rest := s.distributions; len(rest) > 0; {
+		resource := ResourceID(binary.LittleEndian.Uint32(rest[1:]))
+		size := int(binary.LittleEndian.Uint32(rest[5:]))
+		if payload := s.reserve(recordDistribution, resource, size); payload != nil {
+			copy(payload, rest[recordHeader:])
+			s.publish(payload)
+		}
+		rest = rest[recordHeader+size:]
+	}
+	s.distributions = s.distributions[:0]
+}
