@@ -86,6 +86,7 @@ lint: lint-style lint-types lint-imports lint-go lint-frontend lint-size lint-ge
 
 lint-style: build-python
 	$(RUN) ruff check --output-format concise . ../tests ../scripts ../migrations
+	$(RUN) ruff format --check . ../tests ../scripts ../migrations
 
 lint-types: build-python
 	$(RUN) mypy --strict jitterscope ../tests ../scripts ../migrations

@@ -93,9 +93,7 @@ def problem_for(error: Exception) -> Problem:
         return _http(error)
     # psycopg's own: hot paths use the driver below SQLAlchemy.
     lost = OperationalError | PoolTimeout | psycopg.OperationalError | psycopg.InterfaceError
-    if isinstance(error, lost) or (
-        isinstance(error, DBAPIError) and error.connection_invalidated
-    ):
+    if isinstance(error, lost) or (isinstance(error, DBAPIError) and error.connection_invalidated):
         log.warning("database_unavailable", error=str(getattr(error, "orig", None) or error)[:300])
         return _unavailable("database")
     if isinstance(error, DataError | UnicodeEncodeError):

@@ -72,9 +72,7 @@ def test_how_long_absence_must_last() -> None:
 
 def test_the_upper_end_of_a_rate_ratio_covers() -> None:
     generator = np.random.default_rng(5)
-    covered = sum(
-        rate_ratio_high(generator.poisson(12), 60, generator.poisson(3), 60) >= 0.25 for _ in range(2000)
-    )
+    covered = sum(rate_ratio_high(generator.poisson(12), 60, generator.poisson(3), 60) >= 0.25 for _ in range(2000))
     assert covered / 2000 > 0.94
     assert rate_ratio_high(0, 60, 0, 60) == math.inf
 
@@ -224,9 +222,10 @@ def test_which_fix_a_change_is(new: dict[str, str], fix: str | None, names: list
 
 
 def test_a_corefile_is_told_by_its_lines() -> None:
-    old, new = {"dns.corefile": ".:53 {\n  cache 30\n  forward . 9.9.9.9\n}"}, {
-        "dns.corefile": ".:53 {\n  multisocket 2\n  cache 30\n  forward . 9.9.9.9\n}"
-    }
+    old, new = (
+        {"dns.corefile": ".:53 {\n  cache 30\n  forward . 9.9.9.9\n}"},
+        {"dns.corefile": ".:53 {\n  multisocket 2\n  cache 30\n  forward . 9.9.9.9\n}"},
+    )
     (step,) = steps(old, new, restarted=False)
     assert (step.old, step.new) == ("(other order)", "multisocket 2")
     assert matching_fix([step], ["multisocket"]) == "multisocket"

@@ -99,9 +99,7 @@ def contents(
     session: Session, resource_ids: Sequence[int], from_us: int, to_us: int, limit: int
 ) -> list[tuple[int, Capture]]:
     """(resource id, capture) of the first `limit` that reach into [from_us, to_us)."""
-    found = session.execute(
-        _ALL.bindparams(_RESOURCES), {"limit": limit, **_window(resource_ids, from_us, to_us)}
-    )
+    found = session.execute(_ALL.bindparams(_RESOURCES), {"limit": limit, **_window(resource_ids, from_us, to_us)})
     return [(row.resource_id, wire.unpack(row.payload)) for row in found]
 
 

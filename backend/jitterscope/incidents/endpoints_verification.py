@@ -23,9 +23,7 @@ def verify_incident(principal: Writer, incident_id: int, request: VerifyRequest 
     """Say that a fix was applied, and when. Changes that the collector sees start a verification by themselves."""
     given = request or VerifyRequest()
     with organization_session(principal.organization_id) as session:
-        row = verifications.start_by_hand(
-            session, principal, incident_id, given.fix_id, given.applied_at, given.note
-        )
+        row = verifications.start_by_hand(session, principal, incident_id, given.fix_id, given.applied_at, given.note)
         session.flush()
         return views.incident_of(row, actions.history(session, row.id), verifications.newest(session, row.id))
 

@@ -120,8 +120,10 @@ def _by_program(
 def _at(rows: Sequence[ResourceRow], at_us: int) -> ResourceRow:
     """The newest that was there at a time; else the first that came."""
     there = [row for row in rows if row.first_seen_us <= at_us]
-    return max(there, key=lambda row: (row.first_seen_us, row.id)) if there else min(
-        rows, key=lambda row: (row.first_seen_us, row.id)
+    return (
+        max(there, key=lambda row: (row.first_seen_us, row.id))
+        if there
+        else min(rows, key=lambda row: (row.first_seen_us, row.id))
     )
 
 

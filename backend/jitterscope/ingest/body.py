@@ -56,13 +56,19 @@ def parse(content: bytes) -> Batch:
 def malformed(why: str) -> Problem:
     """400 for a batch that breaks the contract; sending it again is pointless."""
     return Problem(
-        400, "malformed-batch", "Malformed batch", f"The batch was refused: {why}. Nothing of it was stored.",
+        400,
+        "malformed-batch",
+        "Malformed batch",
+        f"The batch was refused: {why}. Nothing of it was stored.",
         "Do not send it again. contracts/ingest/v1/ingest.proto describes the format; update the collector.",
     )
 
 
 def _too_large(limit_bytes: int, what: str) -> Problem:
     return Problem(
-        413, "batch-too-large", "Batch too large", f"A batch may have at most {limit_bytes} bytes {what}.",
+        413,
+        "batch-too-large",
+        "Batch too large",
+        f"A batch may have at most {limit_bytes} bytes {what}.",
         "Send smaller batches: fewer ticks or fewer series in one request.",
     )

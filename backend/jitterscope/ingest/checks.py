@@ -56,7 +56,8 @@ class Clock:
         """Problem 400 for a time outside; for the caller to log: the collector's clock is probably wrong."""
         if at_us > self._newest_us:
             raise _clock(
-                "clock-ahead", f"{what} is {(at_us - self._newest_us + MAX_FUTURE_US) / 1e6:.0f} s in the future",
+                "clock-ahead",
+                f"{what} is {(at_us - self._newest_us + MAX_FUTURE_US) / 1e6:.0f} s in the future",
             )
         if at_us < self._oldest_us:
             raise _clock("too-old", f"{what} is older than this organization keeps data")
@@ -72,6 +73,9 @@ class Clock:
 
 def _clock(slug: str, why: str) -> Problem:
     return Problem(
-        400, slug, "Time out of range", f"The batch was refused: {why}. Nothing of it was stored.",
+        400,
+        slug,
+        "Time out of range",
+        f"The batch was refused: {why}. Nothing of it was stored.",
         "Check the clock of the collector's machine (NTP); a batch that is too old is to be dropped.",
     )

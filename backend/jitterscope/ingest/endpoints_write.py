@@ -57,9 +57,12 @@ def _accept(organization_id: int, message: str, body: bytes) -> Response:
     if parsed.invalid or parsed.histograms:  # the specification's partial write
         faults = parsed.invalid[:3] + ([f"{parsed.histograms} native histograms"] if parsed.histograms else [])
         raise Problem(
-            400, "partial-write", "Not everything was written",
+            400,
+            "partial-write",
+            "Not everything was written",
             f"Written: {written} samples. Not: {'; '.join(faults)}.",
-            "Do not send it again: the good samples are stored.", headers=headers,
+            "Do not send it again: the good samples are stored.",
+            headers=headers,
         )
     return Response(status_code=204, headers=headers)
 

@@ -60,7 +60,9 @@ def decompress(body: bytes, limit_bytes: int) -> bytes:
         size = cramjam.snappy.decompress_raw_len(body)
         if size > limit_bytes:
             raise Problem(
-                413, "write-too-large", "Request too large",
+                413,
+                "write-too-large",
+                "Request too large",
                 f"A request may have at most {limit_bytes} bytes unpacked.",
                 "Lower max_samples_per_send of the sender's queue_config.",
             )
@@ -138,7 +140,9 @@ def _fault(name: str, labels: dict[str, str]) -> str | None:
 def _bounds(series: int, samples: int) -> None:
     if series > _MAX_SERIES or samples > _MAX_SAMPLES:
         raise Problem(
-            413, "write-too-large", "Request too large",
+            413,
+            "write-too-large",
+            "Request too large",
             f"A request may have {_MAX_SERIES} series and {_MAX_SAMPLES} samples; it has {series} and {samples}.",
             "Lower max_samples_per_send of the sender's queue_config.",
         )
@@ -146,14 +150,20 @@ def _bounds(series: int, samples: int) -> None:
 
 def _malformed(why: str) -> Problem:
     return Problem(
-        400, "malformed-write", "Malformed remote write request", f"The request was refused: {why}.",
+        400,
+        "malformed-write",
+        "Malformed remote write request",
+        f"The request was refused: {why}.",
         "Do not send it again.",
     )
 
 
 def _unsupported(what: str) -> Problem:
     return Problem(
-        415, "unsupported-media-type", "Unsupported media type", f"{what} is not understood here.",
+        415,
+        "unsupported-media-type",
+        "Unsupported media type",
+        f"{what} is not understood here.",
         "Send Prometheus remote write 1.0 or 2.0: application/x-protobuf (for 2.0 with "
         "proto=io.prometheus.write.v2.Request), Content-Encoding: snappy.",
     )

@@ -119,10 +119,7 @@ def _store_rest(session: Session, organization_id: int, batch: ValidBatch, ids: 
     landing.store_events(
         session,
         organization_id,
-        [
-            landing.LandingEvent(ids[e.resource], e.kind, e.start_us, e.duration_us, e.attributes)
-            for e in batch.events
-        ],
+        [landing.LandingEvent(ids[e.resource], e.kind, e.start_us, e.duration_us, e.attributes) for e in batch.events],
     )
     landing.store_queries(
         session,

@@ -146,9 +146,7 @@ def _block(block: pb.SeriesBlock, bits: IndexArray, clock: Clock) -> Block:
     return Block(block.start_us, block.step_us, block.tick_count, int(block.encoding), resource, metric, values)
 
 
-def _histogram(
-    block: pb.DistributionBlock, bits: IndexArray, clock: Clock
-) -> Histogram:
+def _histogram(block: pb.DistributionBlock, bits: IndexArray, clock: Clock) -> Histogram:
     _grid(block.start_us, block.step_us, block.tick_count, clock, "a distribution block")
     index(block.resource, len(bits), "a distribution block")
     known = block.metric <= MAX_METRIC and bool(_DISTRIBUTION_KINDS[block.metric] & bits[block.resource])

@@ -40,9 +40,7 @@ def resolve(session: Session, organization_id: int, labels: Sequence[Mapping[str
     if wanted:
         rows = session.execute(_TARGETS, {"organization": organization_id, "keys": wanted})
         made = {row.key: row.id for row in rows}
-    return [
-        known[name] if name in known else made[target] for name, target in zip(containers, targets, strict=True)
-    ]
+    return [known[name] if name in known else made[target] for name, target in zip(containers, targets, strict=True)]
 
 
 def _container(labels: Mapping[str, str]) -> str:

@@ -141,5 +141,3 @@ def _usage_of(identity: int, ticks: Mapping[tuple[int, str], FloatArray]) -> Res
 
 def _sum(values: FloatArray | None) -> float | None:
     return None if values is None else float(np.nansum(values))
-
-

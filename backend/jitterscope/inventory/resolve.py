@@ -92,8 +92,7 @@ def resolve(session: Session, organization_id: int, specs: Sequence[Spec], seen_
     stale = [
         known.ids[spec.kind, spec.key][0]
         for spec in specs
-        if (spec.kind, spec.key) in known.ids
-        and _is_due(known.touched.get(known.ids[spec.kind, spec.key][0]), now)
+        if (spec.kind, spec.key) in known.ids and _is_due(known.touched.get(known.ids[spec.kind, spec.key][0]), now)
     ]
     if stale:
         alive = set(session.execute(_TOUCH, {"ids": stale, "seen": seen_at}).scalars())

@@ -62,7 +62,3 @@ class SourceRow:
     state: Literal["active", "degraded", "unavailable"]
     detail: str
     needs: str
-
-
-
-

@@ -139,9 +139,7 @@ def _ids(session: Session, organization_id: int, samples: Sequence[Samples]) -> 
     cache = _caches.of(session.get_bind())
     digests = [_digest(one) for one in samples]
     missing = {
-        digest: one
-        for digest, one in zip(digests, samples, strict=True)
-        if (organization_id, digest) not in cache
+        digest: one for digest, one in zip(digests, samples, strict=True) if (organization_id, digest) not in cache
     }
     fresh: _Ids = {}
     if missing:

@@ -79,9 +79,7 @@ def contents(session: Session, organization_id: int, layout_ids: list[int]) -> d
         with cache.lock:
             cache.contents = _bounded(cache.contents | read)
     return {
-        identity: known[organization_id, identity]
-        for identity in layout_ids
-        if (organization_id, identity) in known
+        identity: known[organization_id, identity] for identity in layout_ids if (organization_id, identity) in known
     }
 
 

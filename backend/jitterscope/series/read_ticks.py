@@ -76,9 +76,7 @@ def first_landed_us(scope: Scope, window: Window) -> int | None:
     return None if found is None else found[0]
 
 
-def _put_blocks(
-    cursor: psycopg.Cursor[tuple[Any, ...]], scope: Scope, grid: Grid, series: IntArray
-) -> None:
+def _put_blocks(cursor: psycopg.Cursor[tuple[Any, ...]], scope: Scope, grid: Grid, series: IntArray) -> None:
     window, nodes = grid.window, list(scope.nodes)
     span = (window.earliest_row_us, window.end_us, window.step_us)
     used = [row[0] for row in cursor.execute(_LAYOUTS, (nodes, *span))]

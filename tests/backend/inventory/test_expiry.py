@@ -114,9 +114,7 @@ def test_what_is_referred_to_stays_with_its_parents(fed: TestClient, organizatio
     assert expiry.drop_gone(organization.id, now_us()) == 3
 
 
-def test_many_go_in_several_transactions(
-    fed: TestClient, organization: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_go_in_several_transactions(fed: TestClient, organization: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(expiry, "_AT_ONCE", 3)
     age(organization, 500)
     assert expiry.drop_gone(organization.id, now_us()) == 7

@@ -89,9 +89,10 @@ def _needed_s(before: Blocks) -> float:
 def _waiting(before: Blocks, after: Blocks, needed_s: float) -> str:
     events = float(np.nansum(before.stalls))
     why = f" before, there was one stall every {amount(before.exposure_s / events)} s" if events > 0 else ""
-    return f"{duration(needed_s)} under comparable load, of which {duration(after.exposure_s)} are there;{why}".rstrip(
-        ";"
-    ) + "."
+    return (
+        f"{duration(needed_s)} under comparable load, of which {duration(after.exposure_s)} are there;{why}".rstrip(";")
+        + "."
+    )
 
 
 def _undecided(first: Measure, compared_s: float) -> str:
