@@ -9,9 +9,8 @@ func (s *Store) AppendDistribution(resource ResourceID, metric uint32, tick int6
 	if histogram.Total() == 0 {
 		return
 	}
-	out := append(s.distributions, recordDistribution)
-	out = binary.LittleEndian.AppendUint32(out, uint32(resource))
-	out = binary.LittleEndian.AppendUint32(out, uint32(16+8*len(histogram.touched)))
+	out := append(s.distributions, make([]byte, recordHeader)...)
+	putHeader(out[len(s.distributions):], recordDistribution, resource, 16+8*len(histogram.touched))
 	out = binary.LittleEndian.AppendUint64(out, uint64(tick))
 	out = binary.LittleEndian.AppendUint32(out, metric)
 	out = binary.LittleEndian.AppendUint32(out, uint32(len(histogram.touched)))
@@ -24,14 +23,11 @@ func (s *Store) AppendDistribution(resource ResourceID, metric uint32, tick int6
 
 // writeDistributions moves what was recorded since the last time to the journal. Called with mu held.
 func (s *Store) writeDistributions() {
-	for rest := s.distributions; len(rest) > 0; {
-		resource := ResourceID(binary.LittleEndian.Uint32(rest[1:]))
-		size := int(binary.LittleEndian.Uint32(rest[5:]))
-		if payload := s.reserve(recordDistribution, resource, size); payload != nil {
-			copy(payload, rest[recordHeader:])
+	for next, rest, ok := firstRecord(s.distributions); ok; next, rest, ok = firstRecord(rest) {
+		if payload := s.reserve(next.kind, next.resource, len(next.payload)); payload != nil {
+			copy(payload, next.payload)
 			s.publish(payload)
 		}
-		rest = rest[recordHeader+size:]
 	}
 	s.distributions = s.distributions[:0]
 }

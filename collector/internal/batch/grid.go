@@ -50,9 +50,7 @@ func (s *Store) Commit() {
 	b.setColumns(column + 1)
 	s.late = s.late[:0]
 	s.writeDistributions()
-	for slot := range s.staged[:slots] {
-		s.staged[slot] = missing
-	}
+	forget(s.staged[:slots])
 }
 
 // Set writes the value of the current tick.

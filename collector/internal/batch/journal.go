@@ -35,10 +35,14 @@ func (s *Store) reserve(kind byte, resource ResourceID, n int) []byte {
 		return nil
 	}
 	record := b.journalArea()[at:][:recordHeader+n]
+	putHeader(record, kind, resource, n)
+	return record[recordHeader:]
+}
+
+func putHeader(record []byte, kind byte, resource ResourceID, n int) {
 	record[0] = kind
 	binary.LittleEndian.PutUint32(record[1:], uint32(resource))
 	binary.LittleEndian.PutUint32(record[5:], uint32(n))
-	return record[recordHeader:]
 }
 
 func (s *Store) publish(payload []byte) {

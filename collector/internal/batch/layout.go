@@ -2,7 +2,6 @@ package batch
 
 import (
 	"encoding/binary"
-	"math"
 	"sync/atomic"
 	"unsafe"
 )
@@ -67,11 +66,12 @@ func (b *buffer) row(column int) []float64 {
 	return unsafe.Slice((*float64)(unsafe.Pointer(&b.data[at])), MaxSlots)
 }
 
-func (b *buffer) clearRow(column, slots int) {
-	row := b.row(column)[:slots]
-	nan := math.NaN()
-	for i := range row {
-		row[i] = nan
+func (b *buffer) clearRow(column, slots int) { forget(b.row(column)[:slots]) }
+
+// forget makes every value of a row a missing one.
+func forget(row []float64) {
+	for slot := range row {
+		row[slot] = missing
 	}
 }
 

@@ -19,16 +19,28 @@ type record struct {
 func (e *Encoder) collectRecords() {
 	e.records = e.records[:0]
 	journal := e.b.journalArea()[:e.b.journalLen()]
-	for len(journal) >= recordHeader {
-		resource := ResourceID(binary.LittleEndian.Uint32(journal[1:]))
-		length := uint64(binary.LittleEndian.Uint32(journal[5:]))
-		if recordHeader+length > uint64(len(journal)) || resource >= MaxResources {
+	for {
+		next, rest, ok := firstRecord(journal)
+		if !ok || next.resource >= MaxResources {
 			break
 		}
-		e.records = append(e.records, record{journal[0], resource, journal[recordHeader : recordHeader+length]})
-		journal = journal[recordHeader+length:]
+		e.records = append(e.records, next)
+		journal = rest
 	}
 	e.empty = e.empty && len(e.records) == 0
+}
+
+// firstRecord returns the first record and what follows it; false where there is no whole one.
+func firstRecord(journal []byte) (first record, rest []byte, ok bool) {
+	if len(journal) < recordHeader {
+		return record{}, nil, false
+	}
+	end := recordHeader + uint64(binary.LittleEndian.Uint32(journal[5:]))
+	if end > uint64(len(journal)) {
+		return record{}, nil, false
+	}
+	resource := ResourceID(binary.LittleEndian.Uint32(journal[1:]))
+	return record{journal[0], resource, journal[recordHeader:end]}, journal[end:], true
 }
 
 // Where each kind of record goes: its field in Batch and the field of its resource.
