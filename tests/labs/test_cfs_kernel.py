@@ -7,14 +7,13 @@ import os
 import numpy as np
 import pytest
 
-from jitterscope.diagnosis.whatif.cfs import Bandwidth, simulate
+from jitterscope.diagnosis.whatif.cfs import Bandwidth, Kernel, simulate
 from jitterscope.labs.cgroups import Hierarchies, remove_stale
 from tests.support.cfs_runs import Counted, Point, run
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups: needs root")
 
-# Quota, period, burst, threads, work of a thread in an on-phase, every. No on-phase is within a few ms of a whole
-# number of quotas: there the kernel's own runs differ by more than what is asked of the model.
+# Quota, period, burst, threads, work of a thread in an on-phase, every.
 GRID = [
     Point(20_000, 100_000, 0, 1, 50_000, 310_000),
     Point(20_000, 100_000, 0, 2, 36_000, 410_000),
@@ -25,8 +24,12 @@ GRID = [
     Point(120_000, 100_000, 0, 2, 170_000, 510_000),
     Point(50_000, 100_000, 0, 4, 40_000, 510_000),
     Point(10_000, 20_000, 0, 1, 33_000, 130_000),
-    Point(15_000, 50_000, 15_000, 2, 30_000, 310_000),
-    Point(40_000, 50_000, 20_000, 2, 70_000, 290_000),
+    Point(15_000, 50_000, 15_000, 2, 26_000, 310_000),
+    Point(15_000, 50_000, 15_000, 2, 30_000, 310_000),  # a toss-up
+    Point(15_000, 50_000, 15_000, 2, 33_500, 310_000),
+    Point(40_000, 50_000, 20_000, 2, 60_000, 290_000),
+    Point(40_000, 50_000, 20_000, 2, 70_000, 290_000),  # a toss-up
+    Point(40_000, 50_000, 20_000, 2, 78_000, 290_000),
     Point(100_000, 250_000, 0, 2, 120_000, 770_000),
     Point(40_000, 100_000, 40_000, 1, 70_000, 370_000),  # burst suffices: nothing is throttled
     Point(100_000, 100_000, 0, 1, 150_000, 410_000),  # one thread cannot exceed one CPU
@@ -35,6 +38,16 @@ PHASES = 32  # nobody knows where in the kernel's period a run begins
 ATTEMPTS = 3
 DISTURBED_RATIO = 0.25  # of the load's CPU
 SLICE_US = 5_000
+THROTTLED_RATIO = 0.10
+TOSS_UP_RATIO = 0.25
+
+
+def is_toss_up(point: Point, cpus: int) -> bool:
+    """An on-phase is a whole number of quotas, give or take what CPUs keep and overrun: whether one more period is
+    throttled then differs from run to run, in the kernel too."""
+    rest_us = (point.threads * point.work_us - point.burst_us) % point.quota_us
+    kernel = Kernel()
+    return min(rest_us, point.quota_us - rest_us) < cpus * (kernel.tick_us / 2 + kernel.keep_us)
 
 
 def simulated(point: Point, counted: Counted) -> Bandwidth:
@@ -65,6 +78,7 @@ def least_disturbed(point: Point, hierarchies: Hierarchies) -> Counted:
 def test_against_the_kernel() -> None:
     """nr_throttled within 10 % (and 2 counts, where a run has few) in each cell, and within 10 % over all cells.
 
+    Toss-ups get 25 %: the kernel's own equal runs of 15/50+15 with 2 x 30 ms counted 21 to 25, the model 20.
     Throttled time is bound cell by cell only where the quota has two slices a CPU: below, the model is coarse.
     """
     hierarchies = Hierarchies.of_this_machine()
@@ -78,8 +92,9 @@ def test_against_the_kernel() -> None:
         counted = least_disturbed(point, hierarchies)
         found = simulated(point, counted)
         throttled_ms = counted.cpus * found.throttled_us.sum(axis=1).mean() / 1e3
+        ratio = TOSS_UP_RATIO if is_toss_up(point, counted.cpus) else THROTTLED_RATIO
         rows = {
-            "nr_throttled": (counted.throttled, found.throttled.sum(axis=1).mean(), 2.0, 0.10),
+            "nr_throttled": (counted.throttled, found.throttled.sum(axis=1).mean(), 2.0, ratio),
             "throttled ms": (counted.throttled_ms, throttled_ms, 150.0, 0.40),
             "nr_bursts": (counted.bursts, (found.burst_us > 1).sum(axis=1).mean(), 2.0, 0.20),
             "burst ms": (counted.burst_ms, found.burst_us.sum(axis=1).mean() / 1e3, 20.0, 0.20),
