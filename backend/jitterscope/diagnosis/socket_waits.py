@@ -18,6 +18,8 @@ WAIT_US = 5_000
 SLOW_US = 20_000
 # A reader that queries wait for uses about one CPU; others work beside it.
 READING = 0.3
+# This share of the ticks without waits tells which rates the reader keeps up with; fewer ticks tell nothing.
+KEPT_UP, LEAST_QUIET_TICKS = 0.95, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,7 @@ class Waits:
     `wait_us` and `work_us` are the time spent waiting and being worked on, of all queries of a tick. `explained` ticks
     are those in which the CPU was taken away (throttled) or a garbage collection ran; `idle` those whose queries waited
     for a server that hardly ran meanwhile (stopped, blocked, not scheduled): a reader that is too slow is busy.
+    `kept_up` ticks are those at a rate that was read without waiting at other times: something held the reader up.
     """
 
     waits: FloatArray
@@ -36,11 +39,17 @@ class Waits:
     work_us: FloatArray
     explained: BoolArray
     idle: BoolArray
+    kept_up: BoolArray
 
     @property
     def free(self) -> BoolArray:
         """Ticks with waits that nothing else explains."""
-        return np.asarray((self.waits > 0) & ~self.explained & ~self.idle)
+        return np.asarray((self.waits > 0) & ~self.explained & ~self.idle & ~self.kept_up)
+
+    @property
+    def held_up(self) -> float:
+        """Waits for a server that hardly ran, or that was held up at a rate that it reads at other times."""
+        return float(self.waits[~self.explained & (self.idle | self.kept_up)].sum())
 
 
 def measure(snapshot: Snapshot, server: ResourceView) -> Waits:
@@ -57,7 +66,8 @@ def measure(snapshot: Snapshot, server: ResourceView) -> Waits:
     if (part := server.distributions.get("dns_work_us")) is not None:
         np.add.at(work, part.tick, value_of(part.bucket) * part.count)
     cpu = read_cpu(snapshot)
-    return Waits(waits, slow, longest, wait, work, _explained(snapshot, cpu), _idle(snapshot, cpu, longest))
+    explained, idle = _explained(snapshot, cpu), _idle(snapshot, cpu, longest)
+    return Waits(waits, slow, longest, wait, work, explained, idle, _kept_up(snapshot, server, waits, longest))
 
 
 def _idle(snapshot: Snapshot, cpu: Cpu, longest_us: FloatArray) -> BoolArray:
@@ -68,6 +78,20 @@ def _idle(snapshot: Snapshot, cpu: Cpu, longest_us: FloatArray) -> BoolArray:
         first = max(0, int(tick - longest_us[tick] // snapshot.step_us))
         idle[tick] = usage[first : tick + 1].sum() < READING * longest_us[tick]
     return idle
+
+
+def _kept_up(snapshot: Snapshot, server: ResourceView, waits: FloatArray, longest_us: FloatArray) -> BoolArray:
+    """Ticks with waits since whose beginning no tick had more queries than the reader took elsewhere without any."""
+    asked = series(server, "dns_queries", snapshot.ticks)
+    found = np.zeros(snapshot.ticks, dtype=np.bool_)
+    quiet = asked[(waits == 0) & (asked > 0)]
+    if len(quiet) < LEAST_QUIET_TICKS:
+        return found
+    most = float(np.quantile(quiet, KEPT_UP))
+    for tick in np.flatnonzero(waits > 0):
+        first = max(0, int(tick - longest_us[tick] // snapshot.step_us - 1))
+        found[tick] = np.nan_to_num(asked[first : tick + 1], nan=np.inf).max() <= most
+    return found
 
 
 def _explained(snapshot: Snapshot, cpu: Cpu) -> BoolArray:

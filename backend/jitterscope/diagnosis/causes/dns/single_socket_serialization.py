@@ -33,21 +33,22 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     queries = float(np.nansum(series(server, "dns_queries", snapshot.ticks)))
     total, alone = float(waits.waits.sum()), float(waits.waits[waits.free].sum())
     explained = float(waits.waits[waits.explained].sum())
-    idle = total - explained - alone
-    numbers = {"queries": queries, "waits": total, "unexplained_waits": alone, "idle_waits": idle}
+    held_up = waits.held_up
+    numbers = {"queries": queries, "waits": total, "unexplained_waits": alone, "held_up_waits": held_up}
     if alone < LEAST_WAITS or alone < LEAST_RATIO * queries:
         return NotFound(
             cause=ID,
             reason=f"{total:,.0f} of {queries:,.0f} queries waited over 5 ms in the socket's queue, "
-            f"{explained:,.0f} of these while CPU was taken away or a garbage collection ran, {idle:,.0f} while the "
-            "server hardly ran.",
+            f"{explained:,.0f} of these while CPU was taken away or a garbage collection ran, {held_up:,.0f} while the "
+            "server hardly ran or was held up at a rate that it reads without waiting at other times.",
             numbers=numbers,
         )
     if alone < 0.5 * total:
         return NotFound(
             cause=ID,
             reason=f"{explained:,.0f} of {total:,.0f} waits in the socket's queue came while CPU was taken away or a "
-            f"garbage collection ran, {idle:,.0f} while the server hardly ran: stopped, blocked or not scheduled.",
+            f"garbage collection ran, {held_up:,.0f} while the server hardly ran or was held up at a rate that it "
+            "reads without waiting at other times: stopped, blocked or not scheduled.",
             numbers=numbers,
         )
     sockets = number(server.fact("dns.udp_sockets"))
@@ -100,7 +101,7 @@ def _found(snapshot: Snapshot, server: ResourceView, waits: Waits, numbers: dict
     ticks = np.flatnonzero(waits.free)
     low, high = snapshot.start_us + int(ticks[0]) * step, snapshot.start_us + (int(ticks[-1]) + 1) * step
     queries, alone = numbers["queries"], numbers["unexplained_waits"]
-    explained = numbers["waits"] - alone - numbers["idle_waits"]
+    explained = numbers["waits"] - alone - numbers["held_up_waits"]
     slow = float(waits.slow[waits.free].sum())
     drops = float(np.nansum(series(server, "dns_socket_drops", n)))
     longest = float(waits.longest_us[waits.free].max())
@@ -143,8 +144,8 @@ def _found(snapshot: Snapshot, server: ResourceView, waits: Waits, numbers: dict
                 id="not_throttled",
                 statement="Waits over 5 ms while CPU was taken away or a garbage collection ran",
                 value=f"{explained:,.0f} of {numbers['waits']:,.0f}",
-                comparison=f"{numbers['idle_waits']:,.0f} more while it hardly ran",
-                numbers={"explained": explained, "of": numbers["waits"], "idle": numbers["idle_waits"]},
+                comparison=f"{numbers['held_up_waits']:,.0f} more while it hardly ran or was held up",
+                numbers={"explained": explained, "of": numbers["waits"], "held_up": numbers["held_up_waits"]},
             ),
             Evidence(
                 id="rate",
@@ -185,7 +186,8 @@ CAUSE = Cause(
     detect=detect,
     propose=propose,
     false_positives=(
-        "A node whose CPUs are taken by others delays the reader, too: the node's idle time is looked at.",
+        "A node whose CPUs are taken by others delays the reader, too: the node's idle time is looked at, and whether "
+        "the same rate was read without waiting at other times.",
     ),
     references=(
         "https://coredns.io/plugins/multisocket/",

@@ -113,6 +113,13 @@ SCENARIOS = (
             seed=9), 30.0),
     ),
     Scenario(
+        "single_socket_serialization/look-alike: others take the CPU for moments",
+        None,
+        partial(_run, replace(
+            BASE, hops=_with(stops=tuple((1.0 + 1.13 * i, 0.025) for i in range(11))), qps=700, volleys=None,
+            seed=10), 150.0),
+    ),
+    Scenario(
         "single_socket_serialization/look-alike: short waits",
         None,
         partial(_run, replace(BASE, volleys=(1.0, 100), seed=8), 160.0),
