@@ -14,7 +14,7 @@ import pytest
 from jitterscope.labs.errors import LabError
 from jitterscope.labs.load import RESULT_SERVFAIL, RESULT_TIMEOUT, LoadResult
 from jitterscope.labs.nodelocal import truth
-from jitterscope.labs.nodelocal.figures import first_servfail_us, measured
+from jitterscope.labs.nodelocal.figures import first_servfail_us, measured, slow_share
 from jitterscope.labs.nodelocal.variants import Parameters, Variant, expected_cause, parameters_of
 
 EXHAUSTION = "dns/dnsmasq_connection_exhaustion"
@@ -86,6 +86,8 @@ def test_figures() -> None:
     )  # fmt: skip
     assert first_servfail_us(load, 1_000_000) == 7_300_000
     assert first_servfail_us(load, 1_900_000) is None
+    assert slow_share(load, 150.0, 1_000_000, 1_800_000) == 1 / 8
+    assert slow_share(load, 150.0, 2_000_000, 3_000_000) is None
 
 
 CASES = [

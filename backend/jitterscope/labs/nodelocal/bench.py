@@ -13,7 +13,7 @@ from jitterscope.labs.cgroups import Hierarchies, LabCgroup, LabRun, remove_stal
 from jitterscope.labs.console import Say
 from jitterscope.labs.errors import LabError
 from jitterscope.labs.load import LoadResult
-from jitterscope.labs.nodelocal.figures import PathFigures, first_servfail_us, measured
+from jitterscope.labs.nodelocal.figures import PathFigures, first_servfail_us, measured, slow_share
 from jitterscope.labs.nodelocal.idle import IdleConnections
 from jitterscope.labs.nodelocal.truth import Watcher
 from jitterscope.labs.nodelocal.variants import Parameters
@@ -24,6 +24,8 @@ from jitterscope.labs.servers import Server, free_port
 # Services that nobody asked for before, so that no cache knows them.
 _NAMES = tuple(f"{name}.shop.svc.cluster.local" for name in ("cart", "stock", "price", "login"))
 _READY = "ready.lab.test"
+# Before the load nothing is slow, unless the machine had something else to do.
+CALM_SLOW_SHARE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class Run:
     to_us: int
     figures: PathFigures
     first_servfail_us: int | None
+    calm_slow_share: float | None  # of the queries before that
     load: LoadResult
 
 
@@ -134,4 +137,7 @@ def run(made: Bench, say: Say) -> Run:
         raise LabError(f"{', '.join(ended)} ended during the run.")
     check_pace(result, say)
     figures = measured(result, readings, p.limit, p.slow_ms, rise.from_us, rise.to_us)
-    return Run(rise.from_us, rise.to_us, figures, first_servfail_us(result, rise.from_us), result)
+    calm = slow_share(result, p.slow_ms, rise.start_us, rise.from_us)
+    if calm is not None and calm > CALM_SLOW_SHARE:
+        say(f"{calm:.1%} of the queries before the load were slow: something else disturbed the servers")
+    return Run(rise.from_us, rise.to_us, figures, first_servfail_us(result, rise.from_us), calm, result)

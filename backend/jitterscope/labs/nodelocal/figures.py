@@ -67,6 +67,12 @@ def measured(load: LoadResult, readings: Readings, limit: int, slow_ms: float, f
     )
 
 
+def slow_share(load: LoadResult, slow_ms: float, from_us: int, to_us: int) -> float | None:
+    """Of the queries sent in [from_us, to_us): answered later than `slow_ms`, or lost."""
+    inside = (load.sent_us >= from_us) & (load.sent_us < to_us)
+    return share((load.latency_us[inside] > slow_ms * 1e3) | (load.result[inside] == RESULT_TIMEOUT))
+
+
 def first_servfail_us(load: LoadResult, from_us: int) -> int | None:
     """When the first SERVFAIL reached a client after from_us."""
     at = (load.sent_us + load.latency_us)[(load.result == RESULT_SERVFAIL) & (load.sent_us >= from_us)]

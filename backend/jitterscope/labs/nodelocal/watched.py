@@ -22,10 +22,12 @@ LAB = "nodelocal-dnsmasq"
 class PathReport(Report[PathFigures]):
     """`time_to_incident_s` is from when the load came, `incident_before_servfail_s` until the first SERVFAIL after it.
 
-    The latter is negative where the incident was late, None without incident or SERVFAIL.
+    The latter is negative where the incident was late, None without incident or SERVFAIL. `calm_slow_share`: slow as in
+    the figures, of the queries before the load, where there is nothing to find; None without a calm.
     """
 
     incident_before_servfail_s: float | None
+    calm_slow_share: float | None
 
 
 def watch(product: Product, variant: Variant, parameters: Parameters, record_to: Path | None, say: Say) -> PathReport:
@@ -71,6 +73,7 @@ def _report(
         incident_before_servfail_s=(
             round((servfail_us - opened_us(incidents[0])) / 1e6, 3) if incidents and servfail_us else None
         ),
+        calm_slow_share=done.calm_slow_share,
     )
 
 
