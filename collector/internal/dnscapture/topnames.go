@@ -85,20 +85,20 @@ func (t *Tracker) fill(top *TopNames, table *topTable) {
 		Servfail: totals.servfail, LatencyUS: totals.latencyUS, Rows: top.Rows[:0], text: top.text[:0],
 	}
 	room := 0
-	for i := range table.rows {
-		for k := range table.rows[i] {
-			if row := &table.rows[i][k]; row.key != 0 {
-				room += len(t.names.get(row.name))
+	for i := range table.sets {
+		for k := range topWays {
+			if set := &table.sets[i]; set.keys[k] != 0 {
+				room += len(t.names.get(set.rows[k].name))
 			}
 		}
 	}
 	top.text = slices.Grow(top.text, room) // rows point into it: it must not move
-	for i := range table.rows {
-		for k := range table.rows[i] {
-			row := &table.rows[i][k]
-			if row.key == 0 {
+	for i := range table.sets {
+		for k := range topWays {
+			if table.sets[i].keys[k] == 0 {
 				continue
 			}
+			row := &table.sets[i].rows[k]
 			text := t.names.get(row.name)
 			space := bytes.LastIndexByte(text, ' ')
 			if space < 0 {

@@ -10,13 +10,14 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/offheap"
 )
 
-// topTable counts the finished queries of a server by client, name and type. It is set-associative and bounded. A row is
-// defended by its own queries: each newcomer that finds no room takes one off the guard of the weakest row of its set, and
-// takes its place when nothing is left (Misra and Gries, Finding repeated elements, 1982). So a flood of names that are asked
+// topTable counts the finished queries of a server by client, name and type. It is set-associative and bounded. A newcomer
+// that finds no room takes the place of the weakest row of its set and is as strong as that was, and one query stronger: who
+// has more than an eighth of the queries of a set stays in it, whenever it comes (Space-Saving: Metwally, Agrawal and El
+// Abbadi, Efficient computation of frequent and top-k elements in data streams, 2005). So a flood of names that are asked
 // once does not push out those that are asked often. What a row counts is exact from when it was entered; the totals are
 // exact in any case.
 type topTable struct {
-	rows [topSets][topWays]topRow
+	sets [topSets]topSet
 	// sketch estimates how many names there were where rows were pushed out: HyperLogLog, 3% (Flajolet and others, 2007).
 	sketch [1 << sketchBits]uint8
 	totals topTotals
@@ -24,22 +25,28 @@ type topTable struct {
 }
 
 const (
-	topSets, topWays = 128, 4
+	topSetBits       = 6
+	topSets, topWays = 1 << topSetBits, 8
 	sketchBits       = 10
 )
 
+// topSet has what is looked at for each query apart from what is only written, so that it is in two cache lines.
+type topSet struct {
+	keys     [topWays]uint64 // 0: free
+	strength [topWays]uint32 // the queries that the row can have had, with those before it was entered
+	rows     [topWays]topRow
+}
+
 type topRow struct {
-	key                         uint64 // 0: free
 	client                      dnswire.Address
 	latencyUS                   uint64
 	name                        place
 	queries, nxdomain, servfail uint32
-	guard                       uint32
 }
 
 type topTotals struct {
 	queries, nxdomain, servfail, latencyUS uint64
-	crowded                                bool // a row was pushed out or not entered
+	crowded                                bool // a row was pushed out, or a name could not be read
 }
 
 // newTopTable makes a table that lives as long as server.
@@ -69,9 +76,6 @@ func (t *topTable) count(seed maphash.Seed, text []byte, client *dnswire.Address
 	// A chance of 2^-64 for each pair of rows to be taken for one.
 	key := (maphash.Bytes(seed, text) ^ bits.RotateLeft64(maphash.Bytes(seed, client[:]), 17)) | 1
 	row := t.row(key, client)
-	if row == nil {
-		return
-	}
 	row.name = record.Name // the newest place is lost last
 	row.queries++
 	row.latencyUS += uint64(record.LatencyUS)
@@ -83,28 +87,24 @@ func (t *topTable) count(seed maphash.Seed, text []byte, client *dnswire.Address
 	}
 }
 
-// row returns the row of a key, nil where there is no room.
+// row returns the row of a key, a new one where it has none.
 func (t *topTable) row(key uint64, client *dnswire.Address) *topRow {
-	set := &t.rows[key>>57]
-	weakest := &set[0]
-	for i := range set {
-		row := &set[i]
-		if row.key == key {
-			row.guard++
-			return row
+	set := &t.sets[key>>(64-topSetBits)]
+	weakest := 0
+	for i, known := range &set.keys {
+		if known == key {
+			set.strength[i]++
+			return &set.rows[i]
 		}
-		if row.guard < weakest.guard {
-			weakest = row
-		}
-	}
-	if weakest.key != 0 {
-		t.totals.crowded = true
-		if weakest.guard--; weakest.guard > 0 {
-			return nil
+		if set.strength[i] < set.strength[weakest] {
+			weakest = i
 		}
 	}
-	*weakest = topRow{key: key, client: *client, guard: 1}
-	return weakest
+	t.totals.crowded = t.totals.crowded || set.keys[weakest] != 0
+	set.keys[weakest] = key
+	set.strength[weakest]++
+	set.rows[weakest] = topRow{client: *client}
+	return &set.rows[weakest]
 }
 
 // names estimates how many different names were asked.
