@@ -75,15 +75,17 @@ def test_observed_spreads_late_and_missing_ticks() -> None:
             RecordedResource("node", "n", "n", 0, {"collector_lateness_us": lateness}),
             RecordedResource("cgroup", "/c", "/c", 0, {"cpu_usage_us": usage}),
             RecordedResource("dns_server", "1.2.3.4:53", "s", 1, series, {}, {"dns_latency_us": histogram}),
+            RecordedResource("process", "2:2", "coredns", 1, {"go_gc_cycles": np.eye(10)[2]}),
+            RecordedResource("process", "3:3", "coredns", 0, {"go_gc_cycles": np.ones(10)}),
         ),
     )
     figures = observed(recording, "1.2.3.4:53")
+    assert figures.gc_cycles == 1, "not those of a neighbour"
     assert figures.cpu_mean == pytest.approx(0.2)
     assert figures.cpu_peak_100ms == pytest.approx(0.2)
     assert figures.slow_share == pytest.approx(0.02)
     assert figures.p50_ms == pytest.approx(1.04**100 / 1e3, rel=0.02)
     assert figures.p99_ms == pytest.approx(1.04**250 / 1e3, rel=0.02)
-    assert figures.gc_cycles is None
     assert observed(recording, "1.2.3.4:54").p50_ms is None
 
 
@@ -101,7 +103,9 @@ def test_peak_is_no_more_than_one_period_where_a_tick_holds_the_ends_of_two() ->
     period = FactRow("cpu.period_us", "100000", START)
     cgroup = RecordedResource("cgroup", "/c", "/c", 0, {"cpu_usage_us": usage, "cpu_periods": ended}, facts=(period,))
     recording = Recording(START, 10, 1, (RecordedResource("node", "n", "n", 0), cgroup))
-    assert observed(recording, "1.2.3.4:53").cpu_peak_100ms == pytest.approx(0.2)
+    figures = observed(recording, "1.2.3.4:53")
+    assert figures.cpu_peak_100ms == pytest.approx(0.2)
+    assert figures.gc_cycles is None, "no process was seen"
 
 
 def test_gctrace() -> None:

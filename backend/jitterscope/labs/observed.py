@@ -17,7 +17,8 @@ def observed(recording: Recording, server_key: str) -> Figures:
     """What the product saw of the subject and of the DNS server `server_key` ("ADDRESS:PORT")."""
     subject = recording.resources[recording.subject]
     server = next((one for one in recording.resources if one.kind == "dns_server" and one.key == server_key), None)
-    processes = [one for one in recording.resources if one.kind == "process"]
+    # Others on the node are in it as neighbours, also other servers of the same executable.
+    processes = [one for one in recording.resources if one.kind == "process" and one.parent == recording.subject]
     usage = subject.series.get("cpu_usage_us", np.full(recording.ticks, np.nan))
     cycles = [one.series["go_gc_cycles"] for one in processes if "go_gc_cycles" in one.series]
     late = recording.resources[0].series.get("collector_lateness_us", np.zeros(recording.ticks))
