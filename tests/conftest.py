@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 
+import hypothesis
 import pytest
 
 LAST_CHARACTERS = 1500
@@ -35,6 +36,11 @@ class SayAtOnce:
         if report.failed and terminal is not None:
             terminal.ensure_newline()
             terminal.write_line(f"{report.nodeid} failed ({report.when}):\n" + report.longreprtext[-LAST_CHARACTERS:])
+
+
+# How long an example takes says nothing on a machine that others share.
+hypothesis.settings.register_profile("shared machine", parent=hypothesis.settings(), deadline=None)
+hypothesis.settings.load_profile("shared machine")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -53,7 +53,7 @@ def traces(draw: st.DrawFn) -> Trace:
     return made(usage, setting, throttled=throttled, gc=gc, node_cpus=16.0)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(trace=traces(), steps=st.lists(st.floats(1.0, 2.5), min_size=1, max_size=4))
 def test_more_quota_never_throttles_more(trace: Trace, steps: list[float]) -> None:
     prepared = prepare(trace)
@@ -71,7 +71,7 @@ def test_more_quota_never_throttles_more(trace: Trace, steps: list[float]) -> No
     assert known(free.throttled_ms_per_min).high == 0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(trace=traces())
 def test_burst_only_helps_and_none_is_no_burst(trace: Trace) -> None:
     prepared = prepare(trace)
@@ -85,7 +85,7 @@ def test_burst_only_helps_and_none_is_no_burst(trace: Trace) -> None:
         predict(prepared, replace(trace.setting, burst_us=quota + 1))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 2**32 - 1),
     share=st.floats(0.05, 0.95),
@@ -106,7 +106,7 @@ def test_what_was_not_throttled_gives_itself(seed: int, share: float, limit: flo
     assert said.timeline.cpu_ratio.sum() * STEP_US == pytest.approx(usage.sum(), rel=0.02)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     quota=st.floats(1_000, 400_000),
@@ -126,7 +126,7 @@ def test_cpu_of_a_period_is_at_most_quota_and_burst(
     assert ran.run_us.sum() + ran.backlog_us[0, -1] == pytest.approx(work.sum())
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(trace=traces())
 def test_intervals_are_in_order_and_the_same_every_time(trace: Trace) -> None:
     prepared = prepare(trace)
@@ -139,7 +139,7 @@ def test_intervals_are_in_order_and_the_same_every_time(trace: Trace) -> None:
     assert known(said.throttled_ratio).high <= 1
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(trace=traces())
 def test_what_a_search_finds_reaches_the_goal_and_less_does_not(trace: Trace) -> None:
     prepared, goal = prepare(trace), Goal("throttled_ratio", 0.02)

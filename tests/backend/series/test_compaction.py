@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sqlalchemy import text
@@ -28,7 +28,6 @@ GRID = st.one_of(
 )
 
 
-@settings(deadline=None)  # of a shared machine
 @given(arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 200)), elements=GRID))
 def test_any_values_survive_the_packed_encoding(values: np.ndarray[Any, np.dtype[np.float64]]) -> None:
     payloads = encode_segments(values)
