@@ -63,6 +63,11 @@ class Parameters(BaseModel):
         """An answer later than this waited for something else than the upstream, or nobody waits for it any more."""
         return min(2 * self.delay_ms + 50, GIVEN_UP_US / 1e3)
 
+    @property
+    def slow_without_load(self) -> bool:
+        """CoreDNS gives each try 2 s: its queries fail or nearly so whatever the rate."""
+        return self.delay_ms >= _SLOW_MS
+
 
 _HOPS_MS = 0.6  # what an answer takes besides the upstream's delay
 # Demand as a multiple of the limit: 800/s × 50 ms want 40 connections of 20. What is to be healthy leaves
@@ -136,6 +141,6 @@ def _rate(busy: float, each_ms: float) -> float:
 
 def expected_cause(parameters: Parameters) -> str:
     """The cause that is really there; "none" where none is."""
-    if parameters.delay_ms >= _SLOW_MS:
+    if parameters.slow_without_load:
         return "dns/slow_upstream"
     return "dns/dnsmasq_connection_exhaustion" if parameters.demand > parameters.limit else "none"

@@ -23,7 +23,7 @@ class PathReport(Report[PathFigures]):
     """`time_to_incident_s` is from when the load came, `incident_before_servfail_s` until the first SERVFAIL after it.
 
     The latter is negative where the incident was late, None without incident or SERVFAIL. `calm_slow_share`: slow as in
-    the figures, of the queries before the load, where there is nothing to find; None without a calm.
+    the figures, of the queries that were due before the load; None without any.
     """
 
     incident_before_servfail_s: float | None
