@@ -65,7 +65,7 @@ class Parameters(BaseModel):
 
     @property
     def slow_without_load(self) -> bool:
-        """CoreDNS gives each try 2 s: its queries fail or nearly so whatever the rate."""
+        """The upstream alone makes the fault, whatever the rate."""
         return self.delay_ms >= _SLOW_MS
 
 
