@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 
 from jitterscope.labs.hosting import own_product
-from jitterscope.labs.nodelocal.bench import CALM_SLOW_SHARE
 from jitterscope.labs.nodelocal.variants import Parameters, Variant, expected_cause, parameters_of
 from jitterscope.labs.nodelocal.watched import PathReport, watch
 from jitterscope.labs.product import Product
@@ -71,8 +70,7 @@ def _run(product: Product, variant: Variant, parameters: Parameters, there: bool
         else:
             quiet = (measured.backlog_share or 0.0) < 0.02
             made = measured.slow_share < 0.01 and not measured.servfail_share and quiet
-        calm = parameters.slow_without_load or (report.calm_slow_share or 0.0) <= CALM_SLOW_SHARE
-        if made and calm:
+        if made and not parameters.is_disturbed(report.calm_slow_share):
             return report
     pytest.fail(f"{TRIES} runs, and none was as {variant} is meant: {measured}")
 

@@ -27,9 +27,9 @@ class Waits:
     """Per tick: `waits` queries that waited over 5 ms in the queue, `slow` over 20 ms, `longest_us` the longest wait.
 
     `wait_us` and `work_us` are the time spent waiting and being worked on, of all queries of a tick. `explained` ticks
-    are those in which the CPU was taken away (throttled) or a garbage collection ran; `idle` those whose queries waited
-    for a server that hardly ran meanwhile (stopped, blocked, not scheduled): a reader that is too slow is busy.
-    `kept_up` ticks are those at a rate that was read without waiting at other times: something held the reader up.
+    are those in which the CPU was taken away (throttled) or a garbage collection ran; `held_up` those whose queries
+    waited for a server that hardly ran meanwhile (stopped, blocked, not scheduled), as a reader that is too slow is
+    busy, or that reads as many elsewhere without any waiting.
     """
 
     waits: FloatArray
@@ -38,18 +38,12 @@ class Waits:
     wait_us: FloatArray
     work_us: FloatArray
     explained: BoolArray
-    idle: BoolArray
-    kept_up: BoolArray
+    held_up: BoolArray
 
     @property
     def free(self) -> BoolArray:
         """Ticks with waits that nothing else explains."""
-        return np.asarray((self.waits > 0) & ~self.explained & ~self.idle & ~self.kept_up)
-
-    @property
-    def held_up(self) -> float:
-        """Waits for a server that hardly ran, or that was held up at a rate that it reads at other times."""
-        return float(self.waits[~self.explained & (self.idle | self.kept_up)].sum())
+        return np.asarray((self.waits > 0) & ~self.explained & ~self.held_up)
 
 
 def measure(snapshot: Snapshot, server: ResourceView) -> Waits:
@@ -66,8 +60,8 @@ def measure(snapshot: Snapshot, server: ResourceView) -> Waits:
     if (part := server.distributions.get("dns_work_us")) is not None:
         np.add.at(work, part.tick, value_of(part.bucket) * part.count)
     cpu = read_cpu(snapshot)
-    explained, idle = _explained(snapshot, cpu), _idle(snapshot, cpu, longest)
-    return Waits(waits, slow, longest, wait, work, explained, idle, _kept_up(snapshot, server, waits, longest))
+    held_up = _idle(snapshot, cpu, longest) | _kept_up(snapshot, server, waits, longest)
+    return Waits(waits, slow, longest, wait, work, _explained(snapshot, cpu), held_up)
 
 
 def _idle(snapshot: Snapshot, cpu: Cpu, longest_us: FloatArray) -> BoolArray:

@@ -19,8 +19,8 @@ solve for all periods at once (Le Boudec and Thiran, Network Calculus, 2001, ch.
 Limits
 - Ticks and slices act by their mean. Work within some ms of a whole number of quotas is a toss-up, for the kernel
   too: 2 × 30 ms of work under a quota of 20 ms gave 27 to 37 throttled periods in equal runs.
-  What decides is how much of its millisecond a resting CPU kept. The model keeps all of it and comes out low there:
-  20 throttled periods beside the kernel's 21 to 25 (2 × 30 ms, quota 15 ms, burst 15 ms, 12 runs).
+  The model comes out low there, as its resting CPUs always keep a whole millisecond: 20 to 22 throttled periods
+  beside the kernel's 21 to 26 (2 × 30 ms, quota 15 ms, burst 15 ms, 15 runs); 30 where they keep nothing.
 - One CPU may be out while another still holds a slice (5 ms), and what it gives back waits for the next period. Short
   stalls of single threads are missed; with a quota under two slices a CPU (10 ms × CPUs) throttled time can be half
   of the kernel's, while nr_throttled still holds (tests/labs/test_cfs_kernel.py measures both).

@@ -24,8 +24,6 @@ from jitterscope.labs.servers import Server, free_port
 # Services that nobody asked for before, so that no cache knows them.
 _NAMES = tuple(f"{name}.shop.svc.cluster.local" for name in ("cart", "stock", "price", "login"))
 _READY = "ready.lab.test"
-# Before the load nothing is slow, unless the upstream is or the machine had something else to do.
-CALM_SLOW_SHARE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +137,6 @@ def run(made: Bench, say: Say) -> Run:
     figures = measured(result, readings, p.limit, p.slow_ms, rise.from_us, rise.to_us)
     # A query that is not overdue yet when the load comes can be made slow by it.
     calm = slow_share(result, p.slow_ms, rise.start_us, rise.from_us - int(p.slow_ms * 1e3))
-    if calm is not None and calm > CALM_SLOW_SHARE and not p.slow_without_load:
+    if p.is_disturbed(calm):
         say(f"{calm:.1%} of the queries before the load were slow: something else disturbed the servers")
     return Run(rise.from_us, rise.to_us, figures, first_servfail_us(result, rise.from_us), calm, result)

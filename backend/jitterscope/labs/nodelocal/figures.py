@@ -46,7 +46,7 @@ def measured(load: LoadResult, readings: Readings, limit: int, slow_ms: float, f
     sent, latency, result = load.sent_us[inside], load.latency_us[inside], load.result[inside]
     in_time = (result != RESULT_TIMEOUT) & (latency <= GIVEN_UP_US)
     lost, servfail = result == RESULT_TIMEOUT, result == RESULT_SERVFAIL
-    slow = (latency > slow_ms * 1e3) | lost
+    slow = _is_slow(latency, result, slow_ms)
     answered = ~lost & (latency <= IN_TIME_US)
     seen = readings.within(from_us, to_us)
     exhausted = (seen.children >= limit) & (seen.backlog > 0)
@@ -70,7 +70,7 @@ def measured(load: LoadResult, readings: Readings, limit: int, slow_ms: float, f
 def slow_share(load: LoadResult, slow_ms: float, from_us: int, to_us: int) -> float | None:
     """Of the queries sent in [from_us, to_us): answered later than `slow_ms`, or lost."""
     inside = (load.sent_us >= from_us) & (load.sent_us < to_us)
-    return share((load.latency_us[inside] > slow_ms * 1e3) | (load.result[inside] == RESULT_TIMEOUT))
+    return share(_is_slow(load.latency_us[inside], load.result[inside], slow_ms))
 
 
 def first_servfail_us(load: LoadResult, from_us: int) -> int | None:
@@ -87,6 +87,10 @@ def share(flags: NDArray[np.bool_]) -> float | None:
 def first_s(at_us: NDArray[np.int64], from_us: int) -> float | None:
     """The earliest of these times, in seconds from `from_us`; None without any."""
     return round(float(at_us.min() - from_us) / 1e6, 3) if at_us.size else None
+
+
+def _is_slow(latency_us: NDArray[np.int32], result: NDArray[np.uint8], slow_ms: float) -> NDArray[np.bool_]:
+    return np.asarray((latency_us > slow_ms * 1e3) | (result == RESULT_TIMEOUT))
 
 
 def _quantile_ms(latency_us: NDArray[np.int32], q: float) -> float | None:

@@ -68,6 +68,10 @@ class Parameters(BaseModel):
         """The upstream alone makes the fault, whatever the rate."""
         return self.delay_ms >= _SLOW_MS
 
+    def is_disturbed(self, calm_slow_share: float | None) -> bool:
+        """Queries were slow before the load though the upstream is not: the machine had something else to do."""
+        return not self.slow_without_load and (calm_slow_share or 0.0) > _CALM_SLOW_SHARE
+
 
 _HOPS_MS = 0.6  # what an answer takes besides the upstream's delay
 # Demand as a multiple of the limit: 800/s × 50 ms want 40 connections of 20. What is to be healthy leaves
@@ -77,6 +81,7 @@ _FAULT_LOAD = 2.0
 _DELAY_MS = {Variant.SLOW_UPSTREAM: 3_000.0, Variant.EDGE: 200.0}
 _QPS = {Variant.SLOW_UPSTREAM: 300.0}
 _SLOW_MS = 1_000.0
+_CALM_SLOW_SHARE = 0.02
 # New connections cost dnsmasq a fork each: a large step wants more of them for a moment than the load does afterwards.
 _CALM = {Variant.EDGE: 0.6, Variant.HEALTHY: 0.6}
 _BURST_CALM = 0.125

@@ -33,7 +33,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     queries = float(np.nansum(series(server, "dns_queries", snapshot.ticks)))
     total, alone = float(waits.waits.sum()), float(waits.waits[waits.free].sum())
     explained = float(waits.waits[waits.explained].sum())
-    held_up = waits.held_up
+    held_up = total - explained - alone
     numbers = {"queries": queries, "waits": total, "unexplained_waits": alone, "held_up_waits": held_up}
     if alone < LEAST_WAITS or alone < LEAST_RATIO * queries:
         return NotFound(
