@@ -1,9 +1,8 @@
 # `make help` lists the targets. Python through uv (fetched into .tools where it is missing), Go, Node with npm.
 SHELL := /bin/bash -eo pipefail
 .DEFAULT_GOAL := help
-.PHONY: help deps build build-python build-frontend build-collector up down status demo test test-backend test-system test-collector \
-        test-frontend test-timescaledb test-vm lint lint-style lint-types lint-imports lint-go lint-frontend \
-        lint-size lint-generated gen bench bench-collector bench-ingest bench-evidence clean
+# No target here is a file, but for those that are paths.
+.PHONY: $(shell grep -oE '^[a-z-]+:' $(MAKEFILE_LIST) | tr -d :)
 
 UV := $(shell command -v uv || echo $(CURDIR)/.tools/bin/uv)
 RUN := cd backend && $(UV) run --frozen
@@ -27,7 +26,7 @@ build-python: $(UV)
 	@# Every process of ours would compile numpy and its like again where Python may not write: done here, once.
 	@cd backend && if [ .venv/compiled -nt uv.lock ]; then $(UV) sync --frozen --quiet; \
 	  else $(UV) sync --frozen --quiet --compile-bytecode && touch .venv/compiled; fi && \
-	  $(UV) run --frozen python -m compileall -q jitterscope
+	  $(UV) run --frozen python -m compileall -q jitterscope labs
 
 frontend/node_modules/.package-lock.json: frontend/package.json frontend/package-lock.json
 	cd frontend && npm ci --no-audit --no-fund --loglevel=error
@@ -58,41 +57,95 @@ status: build-python ## Show what runs
 demo: build ## Start everything and run a real fault under it (without root: replay a recording of it)
 	@$(RUN) jitterscope demo $(ARGS)
 
-test: deps build lint test-collector test-frontend test-backend test-system test-timescaledb ## Run every check and test, as CI does
+# `make test` in stages. Tests of code run beside each other; what times something has its stage, and what times real
+# faults the machine, to itself.
+STAGE_deps := deps
+STAGE_build := build
+BESIDE := -j2 --output-sync=target BESIDE_EACH_OTHER=yes
+STAGE_code := $(BESIDE) test-backend lint test-frontend test-storage test-collector-code
+STAGE_collector := test-collector-live
+STAGE_product := test-browser test-chaos
+STAGE_labs := test-system
+ifndef BESIDE_EACH_OTHER
+.NOTPARALLEL:
+endif
 
-# Tests of code and database run beside each other; what times real faults has the machine to itself.
-BESIDE := backend contract diagnosis
-PARALLEL := -n 3 --dist loadfile
+# Which live lab runs `make test` makes: turn (a sixth of them, by the commit), 1 to 6, or all; docs/decisions/0075.
+LABS ?= turn
+PARALLEL := -n 3 --dist loadgroup
+CODE := backend contract diagnosis
+# Of the browser's tests one makes a real fault.
+BROWSER := $(patsubst %,--ignore=../%,$(filter-out tests/e2e/test_fix_live.py,$(wildcard tests/e2e/test_*.py)))
+# Of the backend's tests, those that another kind of database may change.
+STORAGE := series ingest inventory recordings platform/test_database.py
+DATABASE := $(if $(filter 0,$(shell id -u)),timescaledb,embedded)
+
+test: stage-deps stage-build stage-code stage-collector stage-product stage-labs ## Run every check and test, as CI does
+
+stage-%:
+	@scripts/stage.sh $* $(MAKE) --no-print-directory $(STAGE_$*)
+
+test-fast: build-python build-collector ## Run the tests that need no root, no lab, no browser and little time
+	@$(MAKE) --no-print-directory $(BESIDE) test-code test-collector-code test-frontend ARGS='-m "not slow" $(ARGS)'
+
+test-code: build-python build-collector
+	$(RUN) pytest ../tests/contract ../tests/diagnosis ../tests/backend $(PARALLEL) $(ARGS)
+
+test-labs: build ## Run every live lab run (root, 40 minutes), or with LABS=1 to LABS=6 a sixth of them
+	cd backend && JITTERSCOPE_LABS=$(LABS:turn=all) $(UV) run --frozen pytest ../tests -m live $(CODE:%=--ignore=../tests/%) --durations=0 \
+	  --durations-min=5 $(ARGS)
 
 test-backend: build
-	$(RUN) pytest $(BESIDE:%=../tests/%) $(PARALLEL) $(ARGS)
+	cd backend && JITTERSCOPE_TEST_DATABASE=$(DATABASE) $(UV) run --frozen pytest $(CODE:%=../tests/%) $(PARALLEL) $(ARGS)
 
-test-system: build ## Run the tests that need the whole product: browser, labs, chaos, cgroup v2
-	$(RUN) pytest ../tests $(BESIDE:%=--ignore=../tests/%) --durations=60 --durations-min=5 $(ARGS)
+test-storage: build
+	$(RUN) pytest $(STORAGE:%=../tests/backend/%) -n 2 --dist loadfile $(ARGS)
 
-test-collector:
-	scripts/go_test.sh
+test-browser: build ## Run the browser tests
+	$(RUN) pytest ../tests/e2e -m "not live" --durations=20 --durations-min=5 $(ARGS)
+
+test-chaos: build
+	$(RUN) pytest ../tests/chaos $(ARGS)
+
+test-system: build ## Run the labs whose turn it is, and the collector on another kernel (root)
+	cd backend && JITTERSCOPE_LABS=$(LABS) $(UV) run --frozen pytest ../tests $(CODE:%=--ignore=../tests/%) \
+	  --ignore=../tests/chaos $(BROWSER) --durations=60 --durations-min=5 $(ARGS)
+
+SPACE := $(subst ,, )
+# Packages whose tests watch the kernel and real programs need the machine to themselves: those that ask testenv for it.
+LIVE = $(shell cd collector && git grep -lE 'testenv\.|journaltest\.' -- 'internal/*_test.go' | xargs -n1 dirname | sort -u)
+
+test-collector: test-collector-code test-collector-live ## Run the tests of the collector
+
+test-collector-code:
+	scripts/go_test.sh $$(cd collector && go list ./... | grep -vE '/($(subst $(SPACE),|,$(LIVE)))$$')
+
+test-collector-live:
+	scripts/go_test.sh $(LIVE:%=./%)
 
 test-frontend: frontend/node_modules/.package-lock.json
 	cd frontend && npm test --silent
 
-test-timescaledb: build ## Run the backend tests on real TimescaleDB (first time: root, downloads Debian's)
-	cd backend && JITTERSCOPE_TEST_DATABASE=timescaledb $(UV) run --frozen pytest ../tests/backend $(PARALLEL) $(ARGS)
+hooks: ## Check style and file sizes before each commit, with a git hook
+	install -m 755 scripts/pre_commit.sh "$$(git rev-parse --git-path hooks)/pre-commit"
 
 test-vm: build ## Boot Debian's kernel with cgroup v2 in qemu and compare the collector with its cpu.stat
 	$(RUN) jitterscope lab cgroup-v2-vm $(ARGS)
 
-lint: lint-style lint-types lint-imports lint-go lint-frontend lint-size lint-generated ## Types, style, import contracts, file sizes, generated code
+lint: lint-style lint-types lint-imports lint-unused lint-go lint-frontend lint-size lint-generated ## Types, style, import contracts, file sizes, generated code
 
 lint-style: build-python
 	$(RUN) ruff check --output-format concise . ../tests ../scripts ../migrations
 	$(RUN) ruff format --check . ../tests ../scripts ../migrations
 
 lint-types: build-python
-	$(RUN) mypy --strict jitterscope ../tests ../scripts ../migrations
+	$(RUN) mypy --strict jitterscope labs ../tests ../scripts ../migrations
 
 lint-imports: build-python
 	$(RUN) lint-imports
+
+lint-unused: build-python
+	$(RUN) python ../scripts/check_unused.py
 
 lint-size: build-python
 	$(RUN) python ../scripts/check_file_size.py
@@ -107,6 +160,9 @@ lint-go:
 	@careless=$$(cd collector && git ls-files '*.go' | xargs grep -l Pdeathsig | xargs grep -L LockOSThread || true); \
 	  [ -z "$$careless" ] || { echo "Pdeathsig without LockOSThread, use deathsig.Start: $$careless" >&2; exit 1; }
 	cd collector && go vet ./... && go tool staticcheck ./...
+	@# What no program calls, be it tested or not; then what no test calls either, of the packages that help tests.
+	@dead=$$(cd collector && go tool deadcode ./cmd/... ./bench/... && go tool deadcode -test ./...); \
+	  [ -z "$$dead" ] || { echo "unused code: $$dead" >&2; exit 1; }
 
 lint-frontend: frontend/node_modules/.package-lock.json
 	cd frontend && npm run --silent typecheck && npm run --silent lint
@@ -116,13 +172,22 @@ gen: build-python ## Generate code and docs from the contracts, and the OpenAPI 
 	@if command -v clang >/dev/null && command -v llvm-strip >/dev/null; then cd collector && go generate ./...; \
 	  else echo "clang or libbpf headers are missing: the kernel programs stay as committed"; fi
 
-bench: bench-collector bench-ingest bench-evidence ## Run all benchmarks
+screenshots: build ## Write pictures of every page to .run/screenshots, at desktop and phone width, light and dark
+	cd backend && JITTERSCOPE_SCREENSHOTS=$(CURDIR)/.run/screenshots $(UV) run --frozen pytest ../tests/e2e -k looks $(ARGS)
+
+bench: bench-collector bench-ingest bench-evidence bench-diagnosis ## Run all benchmarks
 
 bench-collector: build ## CPU, memory and allocations of the collector at 100 and 500 cgroups; overhead on CoreDNS; the flight recorder; traced lookups
 	$(RUN) python ../tests/bench/collector.py $(ARGS)
 
 bench-ingest: build ## Samples/s and bytes per sample beside VictoriaMetrics, in one run
 	$(RUN) python ../tests/bench/ingest.py $(ARGS)
+
+bench-diagnosis: build-python ## CPU time of the worker for each diagnosis, over all recordings
+	$(RUN) python ../tests/bench/diagnosis.py $(ARGS)
+
+bench-nodes: build-python ## Twenty nodes replayed at once, half of them faulty: CPU of each program, time to incident
+	$(RUN) python ../tests/bench/nodes.py $(ARGS)
 
 bench-evidence: build-collector ## Megabytes of packet capture a second, and memory, beside a plain read of the same file
 	cd collector && go run ./bench/evidence $(ARGS)

@@ -37,7 +37,7 @@ def generate(root: Path) -> dict[Path, str]:
             ],
             check=True,
         )
-        package = Path("backend/jitterscope/ingest/pb")
+        package = Path("backend/jitterscope/pb")
         # The plugin's protoc version line differs between machines and says nothing about the schema.
         go_code = re.sub(r"^// \tprotoc .*\n", "", (out / "go/ingest.pb.go").read_text(), flags=re.M)
         return {

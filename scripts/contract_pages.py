@@ -23,8 +23,9 @@ def metrics_page(catalogue: dict[str, dict[str, dict[str, Any]]], note: str) -> 
         of = m["resource"].replace(",", ", ")
         lines.append(f"| {m['id']} | `{name}` | {m['unit']} | {m['kind']} | {of} | `{m['source']}` | {m['meaning']} |")
     for section, title in (("facts", "Facts"), ("events", "Events")):
-        lines += ["", f"## {title}", "", "| name | of | meaning |", "| --- | --- | --- |"]
+        lines += ["", f"## {title}", "", "| name | of | source | meaning |", "| --- | --- | --- | --- |"]
         lines += [
-            f"| `{name}` | {entry['resource']} | {entry['meaning']} |" for name, entry in catalogue[section].items()
+            f"| `{name}` | {entry['resource']} | `{entry['source']}` | {entry['meaning']} |"
+            for name, entry in catalogue[section].items()
         ]
     return "\n".join([*lines, ""])

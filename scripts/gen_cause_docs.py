@@ -7,8 +7,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from jitterscope.diagnosis.cause import Cause
-from jitterscope.diagnosis.registry import all_causes
+from jitterscope.diagnosis.core.cause import Cause
+from jitterscope.diagnosis.core.registry import all_causes
 
 FOLDER = Path(__file__).parent.parent / "docs" / "causes"
 

@@ -49,6 +49,10 @@ def load() -> Catalogue:
         ids[metric["id"]] = name
         if metric["kind"] not in ("delta", "gauge", "distribution") or metric["encoding"] not in WIDTHS:
             sys.exit(f"metrics.toml: {name} has an unknown kind or encoding")
+    for section in ("metrics", "facts", "events"):
+        for name, entry in catalogue[section].items():
+            if not entry.get("source"):
+                sys.exit(f"metrics.toml: {name} names no source: which collector source records it?")
     return catalogue
 
 
@@ -86,6 +90,7 @@ def python(catalogue: Catalogue) -> str:
         "",
         "    name: str",
         "    resource: str",
+        "    source: str",
         "    meaning: str",
         "",
         "",
@@ -107,7 +112,7 @@ def python(catalogue: Catalogue) -> str:
     for section in ("facts", "events"):
         lines.append(f"{section.upper()}: Final[dict[str, Name]] = {{")
         for name, entry in catalogue[section].items():
-            fields = [name, entry["resource"], entry["meaning"]]
+            fields = [name, entry["resource"], entry["source"], entry["meaning"]]
             lines.append(f"    {json.dumps(name)}: Name({', '.join(literal(field) for field in fields)}),")
         lines += ["}", ""]
     return "\n".join(lines)
@@ -177,54 +182,11 @@ def go(catalogue: Catalogue) -> str:
 
 
 def typescript(catalogue: Catalogue) -> str:
-    lines = [
-        f"// {NOTE}",
-        "",
-        "export type MetricKind = 'delta' | 'gauge' | 'distribution'",
-        "",
-        "export interface Metric {",
-        "  readonly id: number",
-        "  readonly unit: string",
-        "  readonly kind: MetricKind",
-        "  readonly resources: readonly string[]",
-        "  readonly source: string",
-        "  readonly meaning: string",
-        "}",
-        "",
-        "export interface Name {",
-        "  readonly resource: string",
-        "  readonly meaning: string",
-        "}",
-        "",
-        "export const METRICS = {",
-    ]
-    for name, m in catalogue["metrics"].items():
-        fields = {
-            "id": m["id"],
-            "unit": m["unit"],
-            "kind": m["kind"],
-            "resources": m["resource"].split(","),
-            "source": m["source"],
-            "meaning": m["meaning"],
-        }
-        lines.append(f"  {name}: {typescript_object(fields)},")
-    lines += [
-        "} as const satisfies Readonly<Record<string, Metric>>",
-        "",
-        "export type MetricName = keyof typeof METRICS",
-    ]
-    for section in ("facts", "events"):
-        lines += ["", f"export const {section.upper()} = {{"]
-        for name, entry in catalogue[section].items():
-            lines.append(
-                f"  '{name}': {typescript_object({'resource': entry['resource'], 'meaning': entry['meaning']})},"
-            )
-        lines.append("} as const satisfies Readonly<Record<string, Name>>")
-    return "\n".join([*lines, ""])
-
-
-def typescript_object(fields: dict[str, Any]) -> str:
-    return "{ " + ", ".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in fields.items()) + " }"
+    """What the UI cannot know from the API's answers: how values of a metric relate to their ticks."""
+    kinds = [f"  {name}: {json.dumps(metric['kind'])}," for name, metric in catalogue["metrics"].items()]
+    return "\n".join(
+        [f"// {NOTE}", "", "export const METRIC_KINDS: Readonly<Record<string, string>> = {", *kinds, "};", ""]
+    )
 
 
 def main() -> None:

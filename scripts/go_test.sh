@@ -1,12 +1,12 @@
 #!/bin/sh
 # Go tests with a count at the end. With JITTERSCOPE_NO_SKIPS=1 a skipped test fails the run.
-# What failed is told last, and nothing else of what the tests print.
+# Arguments: packages, all without. What failed is told last, and nothing else of what the tests print.
 set -eu
 cd "$(dirname "$0")/../collector"
 events=$(mktemp)
 trap 'rm -f "$events"' EXIT
 status=0
-go tool gotestsum --format pkgname --no-color --jsonfile-timing-events "$events" -- -count=1 "$@" ./... || status=$?
+go tool gotestsum --format pkgname --no-color --jsonfile-timing-events "$events" -- -count=1 -timeout 20m "${@:-./...}" || status=$?
 count() { grep -cE "\"Action\":\"$1\".*\"Test\":" "$events" || true; }
 skipped=$(count skip)
 [ "$skipped" -eq 0 ] || [ "${JITTERSCOPE_NO_SKIPS:-0}" != 1 ] || status=1

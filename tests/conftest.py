@@ -5,11 +5,14 @@ A failure says why when it happens: half an hour of labs may follow, or the run 
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Generator
 
 import hypothesis
 import pytest
+
+from tests.support import live_runs
 
 LAST_CHARACTERS = 1500
 
@@ -38,6 +41,18 @@ class SayAtOnce:
             terminal.write_line(f"{report.nodeid} failed ({report.when}):\n" + report.longreprtext[-LAST_CHARACTERS:])
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With `--dist loadgroup`, tests of a file run in one process, as they share what they set up, unless it says
+    otherwise."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(str(item.path)))
+
+
+# Simulations make millions of objects that live on: with Python's own 700 two thirds of their time went to looking for
+# cycles among them.
+gc.set_threshold(100_000, 20, 20)
+
 # How long an example takes says nothing on a machine that others share.
 hypothesis.settings.register_profile("shared machine", parent=hypothesis.settings(), deadline=None)
 hypothesis.settings.load_profile("shared machine")
@@ -45,3 +60,10 @@ hypothesis.settings.load_profile("shared machine")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(SayAtOnce(config), "say-at-once")
+    config.pluginmanager.register(live_runs, "live-runs")
+    config.addinivalue_line(
+        "markers", "slow: takes seconds of CPU or of waiting; make test-fast leaves it to make test"
+    )
+    config.addinivalue_line(
+        "markers", "live(seconds, cause, cpus, together, by_turn): a live lab run, see tests/support/lab_plan.py"
+    )

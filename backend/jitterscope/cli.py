@@ -5,6 +5,8 @@ An app with a name becomes a group (`jitterscope lab …`); one without adds its
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import typer
 
 from jitterscope.kit.discovery import import_named
@@ -18,7 +20,9 @@ def build() -> typer.Typer:
     def main() -> None:
         """Jitterscope: finds why containers stall for tens of milliseconds, proves it, and says what to change."""
 
-    for module in import_named("jitterscope", "cli"):
+    # Labs are a package beside the service; its image comes without them.
+    packages = ["jitterscope", "labs"] if find_spec("labs") else ["jitterscope"]
+    for module in (found for package in packages for found in import_named(package, "cli")):
         if hasattr(module, "app"):
             root.add_typer(module.app)
     return root

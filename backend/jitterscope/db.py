@@ -16,7 +16,7 @@ from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from jitterscope.settings import settings
+from jitterscope.settings import settings, when_replaced
 
 log = structlog.get_logger(__name__)
 
@@ -108,6 +108,9 @@ def dispose() -> None:
         if _engine is not None:
             _engine.dispose()
         _engine = None
+
+
+when_replaced(dispose)
 
 
 def forget_after_fork() -> None:

@@ -60,7 +60,7 @@ def not_found(what: str, identifier: object) -> Problem:
         "not-found",
         f"{what} not found",
         f"There is no {what} {identifier} in this organization.",
-        "Check the id; it may have been removed, or belong to another organization.",
+        "Check the id. It might have been removed or belong to another organization.",
     )
 
 
@@ -103,7 +103,7 @@ def problem_for(error: Exception) -> Problem:
             400,
             "unstorable-value",
             "Unstorable value",
-            "A text has a NUL character or half a surrogate pair, or a number is too large.",
+            "A text contains a NUL character or half a surrogate pair, or a number is too large.",
             "Correct the value.",
         )
     if isinstance(error, redis.exceptions.ConnectionError | redis.exceptions.TimeoutError):
@@ -114,8 +114,8 @@ def problem_for(error: Exception) -> Problem:
         500,
         "internal",
         "Internal error",
-        "The service met an error it did not expect; it is logged there.",
-        "Try again. If it stays, report it with the request_id.",
+        "The service met an unexpected error and logged it.",
+        "Try again. If the error stays, report it with the request_id.",
     )
 
 
@@ -134,7 +134,7 @@ def _unavailable(what: str) -> Problem:
         503,
         "unavailable",
         "Temporarily unavailable",
-        f"The {what} does not answer at the moment.",
+        f"The {what} is not answering.",
         "Try again in a few seconds.",
         headers={"Retry-After": "2"},
     )
@@ -162,7 +162,7 @@ def _validation(error: RequestValidationError) -> Problem:
         422,
         "invalid-request",
         "Invalid request",
-        summary or "The request does not fit its schema.",
+        summary or "The request does not match its schema.",
         "Correct the named fields; /api/v1/openapi.json describes them.",
         errors=fields,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
@@ -75,6 +75,7 @@ class Settings(BaseSettings):
 
 
 _current: Settings | None = None
+_when_replaced: list[Callable[[], None]] = []
 
 
 def settings() -> Settings:
@@ -87,14 +88,22 @@ def settings() -> Settings:
 
 @contextmanager
 def override_settings(replacement: Settings) -> Iterator[Settings]:
-    """Use other settings inside the block (tests, embedded stacks). Resets the database engine around it."""
+    """Use other settings inside the block (tests, embedded stacks)."""
     global _current
-    from jitterscope import db
-
     before, _current = _current, replacement
-    db.dispose()
+    _tell()
     try:
         yield replacement
     finally:
         _current = before
-        db.dispose()
+        _tell()
+
+
+def when_replaced(forget: Callable[[], None]) -> None:
+    """Call `forget` whenever other settings come into force: what was made from the old ones is stale then."""
+    _when_replaced.append(forget)
+
+
+def _tell() -> None:
+    for forget in _when_replaced:
+        forget()

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/jitterscope/jitterscope/collector/internal/cgroup"
-	"github.com/jitterscope/jitterscope/collector/internal/hurry"
+	"github.com/jitterscope/jitterscope/collector/internal/priority"
 )
 
 // What the collector reads at each tick, and what every tenth.
@@ -71,7 +71,7 @@ func bareLoop(arguments []string) error {
 		}
 	}
 	runtime.LockOSThread()
-	hurry.Hurry() // as the collector
+	priority.Raise() // as the collector
 	buffer := make([]byte, 8192)
 	late := 0
 	for tick := 0; ; tick++ {

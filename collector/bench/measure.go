@@ -22,6 +22,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 	"github.com/jitterscope/jitterscope/collector/internal/source"
+	_ "github.com/jitterscope/jitterscope/collector/internal/source/all"
 )
 
 // warmUp lets both find all cgroups and grow their buffers before CPU time is counted. Peak memory counts from the start.
@@ -118,15 +119,19 @@ func measure(ctx context.Context, collector, root string, count int, duration ti
 
 // allocations samples ticks of these cgroups in this process and counts every allocation.
 func allocations(root, directory string) (perTick float64, err error) {
+	own := map[string]bool{"cgroup_cpu": true, "cgroup_memory": true, "cgroup_pids": true, "psi": true, "host_cpu": true, "self": true}
+	sources, err := source.New(func(name string) bool { return own[name] })
+	if err != nil {
+		return 0, err
+	}
 	store, _, err := batch.Open(directory, [16]byte{1}, 1, "bench")
 	if err != nil {
 		return 0, err
 	}
 	store.Start(time.Now().UnixMicro() / batch.StepUS)
-	own := map[string]bool{"cgroup_cpu": true, "cgroup_memory": true, "cgroup_pids": true, "psi": true, "host_cpu": true, "self": true}
 	engine := sampler.New(sampler.Config{
 		Roots: sampler.Roots{Cgroup: root, Proc: "/proc", Sys: "/sys"}, Store: store, Log: slog.New(slog.DiscardHandler),
-		Sources: source.New(func(name string) bool { return own[name] }), Sealed: func(s *batch.Sealed) { s.Release() },
+		Sources: sources, Sealed: func(s *batch.Sealed) { s.Release() },
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -16,8 +16,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from jitterscope.diagnosis.whatif.predict import predict, prepare
-from jitterscope.diagnosis.whatif.types import Setting
+from jitterscope.diagnosis.areas.cpu.whatif.predict import predict, prepare
+from jitterscope.diagnosis.areas.cpu.whatif.types import Setting
 from tests.diagnosis.whatif_traces import production
 
 MOST_MS = 100.0

@@ -16,7 +16,7 @@ import pytest
 
 from jitterscope.devstack.stack import COLLECTOR, Stack
 from jitterscope.recordings import file
-from jitterscope.recordings.replay import replay
+from jitterscope.recordings.replay import ReplayFailed, replay
 from tests.chaos import harness
 
 SECONDS = float(os.environ.get("JITTERSCOPE_CHAOS_SECONDS", "60"))
@@ -61,7 +61,10 @@ class Feeder(threading.Thread):
         try:
             for number in itertools.count():
                 suffix = f"-chaos-{self.name}-{number}"
-                replay(recording, self._stack.url, self._token, speed=0, key_suffix=suffix)
+                try:
+                    replay(recording, self._stack.url, self._token, speed=0, key_suffix=suffix)
+                except ReplayFailed:
+                    continue  # where others take the CPU, a service that was killed is away for longer than it waits
                 self.nodes.append(recording.resources[0].key + suffix)
                 _wait(lambda suffix=suffix: self._resolve(suffix), 150, f"the incident of node {suffix}")
                 if self._stop_now.is_set():

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
 
-from jitterscope.ingest.pb import ingest_pb2 as pb  # noqa: E402
+from jitterscope.pb import ingest_pb2 as pb  # noqa: E402
 from jitterscope.series.codec import decode_wire  # noqa: E402
 from tests.support.batches import CGROUP, DNS_SERVER, PROCESS, BatchBuilder  # noqa: E402
 

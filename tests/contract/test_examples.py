@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from google.protobuf import json_format
 
-from jitterscope.ingest.pb import ingest_pb2 as pb
 from jitterscope.ingest.validation import validate
+from jitterscope.pb import ingest_pb2 as pb
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "contracts" / "ingest" / "v1" / "examples"
 FILES = sorted(EXAMPLES.glob("*.binpb"))

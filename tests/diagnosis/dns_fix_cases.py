@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jitterscope.diagnosis.engine import diagnose
-from jitterscope.diagnosis.finding import Fix
-from jitterscope.diagnosis.snapshot import FactValue, ResourceView, Snapshot
+from jitterscope.diagnosis.core.engine import diagnose
+from jitterscope.diagnosis.core.finding import Fix
+from jitterscope.diagnosis.core.snapshot import FactValue, ResourceView, Snapshot
 from tests.diagnosis.scenarios import built
 
 EXHAUSTED = "dnsmasq_connection_exhaustion/case 4"

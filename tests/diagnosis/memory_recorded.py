@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from jitterscope.diagnosis.simulate import EPOCH_US, view
-from jitterscope.diagnosis.snapshot import Distribution, FloatArray, ResourceView, Snapshot
+from jitterscope.diagnosis.core.snapshot import Distribution, FloatArray, ResourceView, Snapshot
+from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US, view
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "coredns-memory"
 

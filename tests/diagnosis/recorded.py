@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from jitterscope.diagnosis.sketch import bucket_of
-from jitterscope.diagnosis.snapshot import (
+from jitterscope.diagnosis.core.sketch import bucket_of
+from jitterscope.diagnosis.core.snapshot import (
     Distribution,
     Event,
     FactValue,

@@ -6,14 +6,14 @@ import importlib
 import pkgutil
 from functools import cache
 
-from jitterscope.diagnosis import causes
-from jitterscope.diagnosis.scenario import Scenario
-from jitterscope.diagnosis.snapshot import Snapshot
+from jitterscope.diagnosis import scenarios
+from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.scenarios.scenario import Scenario
 
 
 def all_scenarios() -> list[Scenario]:
     found: list[Scenario] = []
-    for module in pkgutil.walk_packages(causes.__path__, causes.__name__ + "."):
+    for module in pkgutil.walk_packages(scenarios.__path__, scenarios.__name__ + "."):
         if module.name.endswith("_scenario"):
             found.extend(importlib.import_module(module.name).SCENARIOS)
     return found

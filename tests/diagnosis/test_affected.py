@@ -9,9 +9,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from jitterscope.diagnosis.affected import Affected, affected, affected_of
-from jitterscope.diagnosis.dns_simulate import DnsLoad, Forward, Hop, simulate_dns
-from jitterscope.diagnosis.snapshot import FactValue, ResourceView, Snapshot
+from jitterscope.diagnosis.areas.dns.affected import Affected, affected, affected_of
+from jitterscope.diagnosis.core.snapshot import FactValue, ResourceView, Snapshot
+from jitterscope.diagnosis.scenarios.dns.model import DnsLoad, Forward, Hop
+from jitterscope.diagnosis.scenarios.dns.simulate import simulate_dns
 
 NODELOCAL = Hop("node-cache", "169.254.20.10:53", version="1.22.28", cache_ratio=0.0)
 KUBEDNS = Hop("kube-dns", "127.0.0.1:10053", delay_us=50_000)
@@ -124,7 +125,7 @@ def test_kube_dns_on_other_nodes_is_judged_by_the_version(version: str, expected
 
 
 def test_timeouts_decide_where_dnsmasq_is_elsewhere() -> None:
-    from jitterscope.diagnosis.snapshot import Event
+    from jitterscope.diagnosis.core.snapshot import Event
 
     server, node = cluster("v1.30.5-gke.1014001")
     attributes = {"kind": "io_timeout", "count": "7", "upstream": "172.18.165.130:53"}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jitterscope.diagnosis.whatif.cfs import replay
+from jitterscope.diagnosis.areas.cpu.whatif.cfs import replay
 
 demands = st.lists(st.floats(0, 400_000), min_size=1, max_size=80)
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jitterscope.diagnosis.snapshot import FloatArray
-from jitterscope.diagnosis.whatif.cfs import IDEAL, Bandwidth, Kernel, simulate
+from jitterscope.diagnosis.areas.cpu.whatif.cfs import IDEAL, Bandwidth, Kernel, simulate
+from jitterscope.diagnosis.core.snapshot import FloatArray
 
 STEP_US = 10_000
 works = st.lists(st.floats(0, 40_000), min_size=1, max_size=120).map(lambda found: np.array(found))

@@ -6,8 +6,10 @@ import json
 
 import pytest
 
-from jitterscope.diagnosis import denials, dns_names
-from jitterscope.diagnosis.snapshot import Event, FactValue, ResourceView
+from jitterscope.diagnosis.areas.dns.readings import denials
+from jitterscope.diagnosis.areas.dns.readings import names as dns_names
+from jitterscope.diagnosis.core.snapshot import Event, FactValue, ResourceView
+from jitterscope.diagnosis.scenarios.dns.corefiles import corefile_facts
 
 FORWARDS = '[{"zone": ".", "address": "10.0.0.2", "port": 53}]'
 
@@ -21,7 +23,8 @@ def measured(
         Event("dns.names", place * 10_000_000, 10_000_000, {"rows": json.dumps(rows)} | extra)
         for place, rows in enumerate(tables)
     )
-    facts = (FactValue("dns.upstreams", upstreams, 0), FactValue("dns.corefile", corefile, 0))
+    told = corefile_facts(corefile) | {"dns.upstreams": upstreams}
+    facts = tuple(FactValue(name, value, 0) for name, value in told.items())
     server = ResourceView(1, "dns_server", "10.0.0.10:53", "dns", facts=facts, events=events)
     return denials.measure([server], dns_names.spans([server]))
 

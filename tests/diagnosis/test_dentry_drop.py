@@ -7,11 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jitterscope.diagnosis.dentry_falls import falls
-from jitterscope.diagnosis.simulate_kernel import Loss, Node, Storm, simulate
-from jitterscope.diagnosis.snapshot import Event, Snapshot
-from jitterscope.diagnosis.whatif import dentry_drop
-from jitterscope.diagnosis.whatif.dentry_drop import PAST_DROP, Pause
+from jitterscope.diagnosis.areas.kernel.causes import dentry_reclaim_contention as contention
+from jitterscope.diagnosis.areas.kernel.readings.dentry_falls import falls
+from jitterscope.diagnosis.areas.kernel.readings.past_drops import PAST_DROP, event_of, past_drops
+from jitterscope.diagnosis.areas.kernel.whatif import dentry_drop
+from jitterscope.diagnosis.areas.kernel.whatif.dentry_drop import Pause
+from jitterscope.diagnosis.core.finding import Found
+from jitterscope.diagnosis.core.snapshot import Event, Snapshot
+from jitterscope.diagnosis.scenarios.kernel.simulate import Loss, Node, Storm, simulate
 from tests.diagnosis.dentry_recording import drops, snapshot
 
 SIZES = range(3)
@@ -165,3 +168,20 @@ def test_without_dentries_it_cannot_be_told() -> None:
     snapshot = simulate(Node())
     node = replace(snapshot.node, series={})
     assert dentry_drop.predict(replace(snapshot, subject=node, node=node)) is None
+
+
+def test_an_earlier_finding_tells_what_its_drop_took() -> None:
+    """The event that a finding of a drop becomes is read back as that drop; what reclaim freed is not."""
+    found = contention.detect(simulate(Node(negative=2e6, losses=(Loss(60, "drop"),), seed=3)))
+    assert isinstance(found, Found)
+    numbers = {item.id: item.numbers for item in found.evidence}
+    event = event_of(found.onset_us, numbers)
+    assert event is not None
+    quiet = simulate(Node(seed=4))
+    node = replace(quiet.node, events=(event,))
+    [drop] = past_drops(replace(quiet, node=node, subject=node))
+    assert drop.weight == pytest.approx(numbers["freed"]["weight"], rel=1e-6)
+    assert drop.duration_us == pytest.approx(numbers["freed"]["duration_us"], abs=1)
+    assert dentry_drop.cost_of(replace(quiet, node=node, subject=node)).source == "drops"
+    assert event_of(found.onset_us, {**numbers, "trigger": {"drops": 0.0, "direct_pages": 900.0}}) is None
+    assert event_of(found.onset_us, {}) is None

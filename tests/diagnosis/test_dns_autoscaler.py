@@ -7,8 +7,8 @@ import math
 
 import pytest
 
-from jitterscope.diagnosis import dns_autoscaler
-from jitterscope.diagnosis.fixes import dns_replicas
+from jitterscope.diagnosis.areas.dns.fixes import replicas as dns_replicas
+from jitterscope.diagnosis.programs import cluster_autoscaler as dns_autoscaler
 from tests.diagnosis.dns_fix_cases import EXHAUSTED, KUBE_DNS, LINEAR, case, text
 
 
@@ -60,7 +60,7 @@ def test_the_numbers_of_this_cluster(spelled: str) -> None:
 def test_it_says_when_it_gets_silly() -> None:
     node = {"kube.dns_autoscaler": LINEAR} | size(5, 20, 2)
     fix = case(EXHAUSTED, {}, KUBE_DNS, node)["more_replicas"]
-    assert "on 5 nodes, more than one for each: here it gets silly" in fix.summary
+    assert "on 5 nodes, more than one per node, which is unreasonable" in fix.summary
     roomy = {"kube.dns_autoscaler": LINEAR} | size(400, 6400, 25)
     assert "silly" not in case(EXHAUSTED, {}, KUBE_DNS, roomy)["more_replicas"].summary
 

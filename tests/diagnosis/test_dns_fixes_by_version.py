@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
-from jitterscope.diagnosis.engine import diagnose
-from jitterscope.diagnosis.finding import Fix
-from jitterscope.diagnosis.snapshot import FactValue, ResourceView, Snapshot
+from jitterscope.diagnosis.core.engine import diagnose
+from jitterscope.diagnosis.core.finding import Fix
+from jitterscope.diagnosis.core.snapshot import FactValue, ResourceView, Snapshot
+from jitterscope.diagnosis.scenarios.dns.corefiles import corefile_facts
 from tests.diagnosis.scenarios import built
 
 GKE_130, GKE_136, PLAIN = "v1.30.5-gke.1014001", "v1.36.0-gke.1000", "v1.30.2"
@@ -18,15 +20,15 @@ KUBE_DNS = {
 }  # fmt: skip
 
 
-def told(view: ResourceView, facts: dict[str, str | None]) -> ResourceView:
+def told(view: ResourceView, facts: Mapping[str, str | None]) -> ResourceView:
     kept = tuple(fact for fact in view.facts if fact.name not in facts)
     return replace(view, facts=kept + tuple(FactValue(k, v, 0) for k, v in facts.items() if v is not None))
 
 
 def case(
     name: str,
-    server: dict[str, str | None] | None = None,
-    subject: dict[str, str | None] | None = None,
+    server: Mapping[str, str | None] | None = None,
+    subject: Mapping[str, str | None] | None = None,
     cluster: str | None = None,
 ) -> dict[str, Fix]:
     """Fixes of the first finding of a scenario, with other facts."""
@@ -78,10 +80,10 @@ def test_autopath_is_for_a_coredns_that_pods_ask_themselves() -> None:
     assert "-    pods insecure\n+    pods verified" in text(fix)
     assert "https://coredns.io/plugins/autopath/" in fix.references
     corefile = ".:53 {\n    kubernetes cluster.local {\n        pods verified\n    }\n    forward . 10.0.0.2\n}\n"
-    assert "pods verified" not in text(case(SEARCHED, {"dns.corefile": corefile})["autopath"])
+    assert "pods verified" not in text(case(SEARCHED, corefile_facts(corefile))["autopath"])
     has_it = corefile.replace("    forward", "    autopath @kubernetes\n    forward")
-    assert "autopath" not in case(SEARCHED, {"dns.corefile": has_it})
-    assert "autopath" not in case(SEARCHED, {"dns.corefile": ".:53 {\n    forward . 10.0.0.2\n}\n"})
+    assert "autopath" not in case(SEARCHED, corefile_facts(has_it))
+    assert "autopath" not in case(SEARCHED, corefile_facts(".:53 {\n    forward . 10.0.0.2\n}\n"))
     assert "autopath" not in case(SEARCHED, {"dns.software": "dnsmasq"})
     assert case(SEARCHED, {"dns.software": "node-cache"})["autopath"].verdict == "cannot_help"
 
@@ -89,7 +91,7 @@ def test_autopath_is_for_a_coredns_that_pods_ask_themselves() -> None:
 def test_a_forgetful_server_is_told_to_remember_too() -> None:
     assert "negative_cache" not in case(SEARCHED)
     corefile = ".:53 {\n    forward . 10.0.0.2\n}\n"
-    fixes = case(SEARCHED, {"dns.negative_cache": "no", "dns.corefile": corefile})
+    fixes = case(SEARCHED, {"dns.negative_cache": "no"} | corefile_facts(corefile))
     assert "+cache 30" in text(fixes["negative_cache"])
 
 
@@ -147,7 +149,7 @@ def test_google_is_asked_less_or_asked_for_more() -> None:
 def test_a_limit_per_interface_is_spread_over_nodes() -> None:
     """docs.aws.amazon.com/vpc/latest/userguide/AmazonDNS-concepts.html"""
     fix = case(DROPPED)["nodelocal_dnscache"]
-    assert "2 nodes" in fix.summary
+    assert "3 nodes" in fix.summary
     assert "AmazonDNS-concepts" in fix.references[1]
 
 
@@ -168,7 +170,7 @@ def test_coredns_is_told_what_its_version_knows(version: str | None, stale: bool
     assert ("max_concurrent" in fixes) == (bounded is not None)
     if bounded is not None:
         fix = fixes["max_concurrent"]
-        assert f"gets {bounded} at once" in fix.summary
+        assert f"excess queries get {bounded} immediately" in fix.summary
         assert fix.precondition == ("CoreDNS 1.6.8 or later" if version is None else None)
         assert any("notes/coredns-1.6.8.md" in reference for reference in fix.references)
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from jitterscope.diagnosis import dns_names
-from jitterscope.diagnosis.amplification import ClientUse, best_ndots, measure, per_lookup
-from jitterscope.diagnosis.dns_names import NameRow, NameSpan
-from jitterscope.diagnosis.resolv_conf import ResolvConf, candidates, parse
-from jitterscope.diagnosis.search_lists import inferred, search_list
-from jitterscope.diagnosis.simulate_dns_names import kubernetes, workload_facts
-from jitterscope.diagnosis.snapshot import Event, FactValue, ResourceView
+from jitterscope.diagnosis.areas.dns.readings import names as dns_names
+from jitterscope.diagnosis.areas.dns.readings.amplification import ClientUse, best_ndots, measure, per_lookup
+from jitterscope.diagnosis.areas.dns.readings.names import NameRow, NameSpan
+from jitterscope.diagnosis.areas.dns.readings.search_lists import inferred, search_list
+from jitterscope.diagnosis.core.snapshot import Event, FactValue, ResourceView
+from jitterscope.diagnosis.programs.resolv_conf import ResolvConf, candidates, parse
+from jitterscope.diagnosis.scenarios.dns.names import kubernetes, workload_facts
 
 KUBERNETES = kubernetes("shop")
 NXDOMAIN = "nxdomain"
@@ -250,3 +250,13 @@ def test_a_cut_table_does_not_hide_names_that_do_not_exist() -> None:
     found = measure(spans(event(rows, queries=4_000, nxdomain=3_000)), [pod(KUBERNETES, addresses=("10.8.0.3",))])
     assert found.nonexistent == 450
     assert found.wasted == 750
+
+
+def test_a_query_that_was_given_up_is_no_answer() -> None:
+    """One of eight steps of a search list was lost: the name is not found there."""
+    lost = NameRow("10.0.0.9", "api.shop.example.svc.cluster.local", "A", 8, 7, 0, 5_003_610.0)
+    assert lost.answered == 0
+    found = NameRow("10.0.0.9", "web.svc.cluster.local", "A", 8, 7, 0, 3_610.0)
+    assert found.answered == 1
+    slow = NameRow("10.0.0.9", "api.shop.example", "A", 100, 0, 0, 100 * 60_000.0)
+    assert slow.answered == 100

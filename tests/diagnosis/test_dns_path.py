@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jitterscope.diagnosis.causes.dns._chains import nodelocal, run
-from jitterscope.diagnosis.dns_containment import contained_ratio, match
-from jitterscope.diagnosis.dns_own_time import own_time
-from jitterscope.diagnosis.dns_path import figures, path
-from jitterscope.diagnosis.dns_simulate import DnsLoad
-from jitterscope.diagnosis.engine import diagnose
-from jitterscope.diagnosis.snapshot import FactValue, Queries, ResourceView, Snapshot
+from jitterscope.diagnosis.areas.dns.readings.containment import contained_ratio, match
+from jitterscope.diagnosis.areas.dns.readings.own_time import own_time
+from jitterscope.diagnosis.areas.dns.readings.path import figures, path
+from jitterscope.diagnosis.core.engine import diagnose
+from jitterscope.diagnosis.core.snapshot import FactValue, Queries, ResourceView, Snapshot
+from jitterscope.diagnosis.scenarios.dns.chains import nodelocal, run
+from jitterscope.diagnosis.scenarios.dns.model import DnsLoad
 from tests.diagnosis.scenarios import built
 
 # Case 4: leaves node-local and arrives at dnsmasq 10:53:11.134, leaves dnsmasq for kubedns 10:53:12.086.

@@ -9,10 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jitterscope.diagnosis.affected import affected
-from jitterscope.diagnosis.engine import diagnose
-from jitterscope.diagnosis.snapshot import Event, ResourceView, Snapshot
+from jitterscope.diagnosis.areas.dns.affected import affected
+from jitterscope.diagnosis.core.engine import diagnose
+from jitterscope.diagnosis.core.snapshot import Event, ResourceView, Snapshot
 from tests.diagnosis.scenarios import built
+from tests.support.work import calls_of
 
 NAMES = (
     "search_domain_amplification/every look-up waits for six denials",
@@ -100,10 +101,8 @@ def test_strange_tables(rows: list[list[object]]) -> None:
     causes(replace(whole, dns_servers=(server,), workloads=()))
 
 
-def test_a_full_table_is_judged_quickly() -> None:
+def test_a_full_table_is_little_work() -> None:
     """As many rows as an event has room for, long names, every 5 s for two minutes."""
-    import time
-
     whole = built(NAMES[0])
     rows = [["c", f"a{i}.{'b.' * 30}example.com", "A", 50, 25, 0, 9] for i in range(50)]
     events = tuple(
@@ -111,6 +110,4 @@ def test_a_full_table_is_judged_quickly() -> None:
         for place in range(24)
     )
     snapshot = replace(whole, dns_servers=(replace(whole.dns_servers[0], events=events),), workloads=())
-    began = time.process_time()
-    causes(snapshot)
-    assert time.process_time() - began < 0.5
+    assert calls_of(lambda: causes(snapshot)) < 80_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from jitterscope.diagnosis.dns_upstream_time import _overdue
-from jitterscope.diagnosis.simulate import view
-from jitterscope.diagnosis.snapshot import FloatArray, ResourceView, Snapshot
+from jitterscope.diagnosis.areas.dns.readings.upstream_time import _overdue
+from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
+from jitterscope.diagnosis.scenarios.cpu.simulate import view
 
 TICKS, SILENT_FROM, LIMIT_US = 120, 60, 100_000.0
 
@@ -18,10 +18,11 @@ def _server(number: int, queries: FloatArray, answers: FloatArray, inflight: Flo
 
 
 def _silent(asker: ResourceView, target: ResourceView) -> list[int]:
-    """Seconds in which the target was silent."""
+    """Seconds in which the target was silent; what it answers takes 2 ms."""
     node = view(0, "node", "node-1", {}, {})
     snapshot = Snapshot(0, TICKS, node, node, dns_servers=(asker, target))
-    _, _, silent = _overdue(snapshot, asker, target, LIMIT_US, np.zeros(TICKS))
+    held = target.series["dns_answers"] * 2_000 / snapshot.step_us
+    _, _, silent = _overdue(snapshot, asker, target, LIMIT_US, np.zeros(TICKS), held)
     return np.flatnonzero(silent).tolist()
 
 
@@ -45,3 +46,16 @@ def test_an_upstream_that_answers_nothing_any_more_is_silent(goes_on: bool) -> N
     asker = _server(1, asked, answered, waiting)
     target = _server(2, at_target, answered, np.cumsum(at_target - answered))
     assert _silent(asker, target) == [6, 7, 8, 9, 10, 11]
+
+
+@pytest.mark.parametrize(("dropped", "silent"), [(0.03, []), (0.5, list(range(1, 12)))])
+def test_what_was_dropped_while_most_was_answered_is_no_silence_when_the_load_ends(
+    dropped: float, silent: list[int]
+) -> None:
+    """A client waits for each of them; where it is half of all, who is silent for it cannot be told from dropping."""
+    busy = np.where(np.arange(TICKS) < SILENT_FROM, 50.0, 0.0)
+    lost = dropped * busy
+    waiting = np.minimum(np.cumsum(lost), dropped * 50.0 * 50)
+    asker = _server(1, busy, busy - lost, waiting + 1.0)
+    target = _server(2, busy, busy - lost, waiting + 1.0)
+    assert _silent(asker, target) == silent

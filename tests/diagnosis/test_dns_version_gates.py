@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from jitterscope.diagnosis import dns_versions
+from jitterscope.diagnosis.programs import versions as dns_versions
+from jitterscope.diagnosis.scenarios.dns.corefiles import corefile_facts
 from tests.diagnosis.dns_fix_cases import DROPPED, EXHAUSTED, HELD, KUBE_DNS, LOST, SLOW, case, text
 
 
@@ -62,7 +63,7 @@ def test_gke_1_30_is_upgraded_or_moved_to_cloud_dns() -> None:
     assert "--cluster-dns=clouddns" in text(fixes["cloud_dns"])
     # GKE sets its own Deployment back: an option that dnsmasq would know cannot be set.
     assert fixes["max_tcp_connections"].verdict == "cannot_help"
-    assert "back at once" in fixes["max_tcp_connections"].summary
+    assert "resets changes" in fixes["max_tcp_connections"].summary
 
 
 def test_gke_1_36_needs_no_upgrade() -> None:
@@ -156,7 +157,7 @@ def test_tcp_is_not_advised_towards_a_dnsmasq() -> None:
 
 
 def test_what_is_set_already_is_not_proposed() -> None:
-    stale = {"dns.corefile": ".:53 {\n cache 30 {\n serve_stale\n }\n}"}
+    stale = corefile_facts(".:53 {\n cache 30 {\n serve_stale\n }\n}")
     assert "serve_stale" not in case(SLOW, stale)
     limited = [{"zone": ".", "address": "10.0.0.2", "port": 53, "max_concurrent": 1000}]
     assert "max_concurrent" not in case(SLOW, {"dns.upstreams": json.dumps(limited)})

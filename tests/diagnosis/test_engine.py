@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from jitterscope.diagnosis.cause import Cause
-from jitterscope.diagnosis.engine import diagnose
-from jitterscope.diagnosis.finding import Found, Impact, NotEnoughData, NotFound
-from jitterscope.diagnosis.registry import RegistryError, all_causes, check
-from jitterscope.diagnosis.simulate import EPOCH_US
-from jitterscope.diagnosis.snapshot import ResourceView, Snapshot
+from jitterscope.diagnosis.core.cause import Cause
+from jitterscope.diagnosis.core.engine import diagnose
+from jitterscope.diagnosis.core.finding import Found, NotEnoughData, NotFound
+from jitterscope.diagnosis.core.registry import RegistryError, all_causes, check
+from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
+from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US
 from tests.diagnosis.scenarios import SCENARIOS, built
+from tests.support.work import calls_of
 
 EMPTY = Snapshot(EPOCH_US, 600, ResourceView(1, "cgroup", "/a", "/a"), ResourceView(0, "node", "n", "n"))
 
@@ -26,7 +26,7 @@ def cause(name: str, result: Found | NotFound | NotEnoughData, rivals: tuple[str
 def found(name: str, score: float) -> Found:
     return Found(
         cause=name, score=score, confidence="high", severity="warning", title=f"{name} it is", summary="s",
-        onset_us=1, last_us=2, impact=Impact(), evidence=[],
+        onset_us=1, last_us=2, impact={}, evidence=[],
     )  # fmt: skip
 
 
@@ -50,7 +50,7 @@ def test_of_rivals_the_better_speaks_and_lists_the_others() -> None:
         cause("x/one", found("x/one", 0.5), ("x/two", "x/three", "x/four")),
         cause("x/two", found("x/two", 0.9), ("x/one", "x/three", "x/four")),
         cause("x/three", NotFound(cause="x/three", reason="no 3", numbers={"n": 3.0})),
-        cause("x/four", NotEnoughData(cause="x/four", missing=["m"], reason="needs m")),
+        cause("x/four", NotEnoughData(cause="x/four", missing=["dns_queries"], reason="needs m")),
         cause("y/other", found("y/other", 0.1)),
     ]
     diagnosis = diagnose(EMPTY, causes)
@@ -141,24 +141,18 @@ def test_gaps_stay_gaps() -> None:
         return replace(view, series={name: np.where(gone, np.nan, values) for name, values in view.series.items()})
 
     full, half = diagnose(whole).findings[0], diagnose(replace(whole, subject=thin(whole.subject)))
-    assert full.impact.cpu_mean is not None
     for finding in half.findings:
-        assert finding.impact.cpu_mean == pytest.approx(full.impact.cpu_mean, rel=0.15)
+        assert finding.impact["cpu_mean"] == pytest.approx(full.impact["cpu_mean"], rel=0.15)
 
 
-def test_a_diagnosis_of_two_minutes_is_quick() -> None:
-    from jitterscope.diagnosis.simulate import Workload, simulate
+def test_a_diagnosis_of_two_minutes_is_little_work() -> None:
+    from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
 
     snapshot = simulate(Workload(seconds=120, qps=2000, query_us=100, seed=3)).snapshot
     diagnose(snapshot)
-    took = []
-    for _ in range(5):
-        fresh = replace(snapshot)  # a new object, so that nothing is remembered
-        began = time.process_time()
-        diagnose(fresh)
-        took.append(time.process_time() - began)
+    fresh = replace(snapshot)  # a new object, so that nothing is remembered
     # A third of it judges; the rest replays the window under six settings to predict the fixes.
-    assert min(took) < 0.2
+    assert calls_of(lambda: diagnose(fresh)) < 150_000
 
 
 def test_names_of_scenarios_are_unique() -> None:

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from jitterscope.diagnosis import golang
-from jitterscope.diagnosis.engine import diagnose
-from jitterscope.diagnosis.finding import Fix, FixSetting
-from jitterscope.diagnosis.fixes import patches, predict
-from jitterscope.diagnosis.signals import read_cpu
-from jitterscope.diagnosis.snapshot import FactValue, ResourceView, Snapshot
+from jitterscope.diagnosis.areas.cpu.fixes import predict
+from jitterscope.diagnosis.core import patches
+from jitterscope.diagnosis.core.engine import diagnose
+from jitterscope.diagnosis.core.finding import Fix, FixSetting
+from jitterscope.diagnosis.core.signals import read_cpu
+from jitterscope.diagnosis.core.snapshot import FactValue, ResourceView, Snapshot
+from jitterscope.diagnosis.programs import golang
 from tests.diagnosis.recorded import snapshot as recorded
 from tests.diagnosis.scenarios import built
 
@@ -108,11 +109,10 @@ def test_gogc_needs_room_for_the_heap() -> None:
     roomy, tight = (fixes(with_memory(mib))["gogc_off_gomemlimit"] for mib in (1000, 250))
     assert roomy.verdict == "reduces"
     assert "GOMEMLIMIT=800MiB" in text(roomy)
-    assert roomy.predicted_slow_ratio is not None
     # The heap may grow by some 600 MiB instead of 155 before a cycle starts: one cycle in this window instead of four.
     one_of_four = 0.02533 / 4
-    assert roomy.predicted_slow_ratio.low <= one_of_four <= roomy.predicted_slow_ratio.high
-    assert roomy.predicted_slow_ratio.expected == pytest.approx(one_of_four, rel=0.35)
+    assert roomy.predicted["slow_ratio"].low <= one_of_four <= roomy.predicted["slow_ratio"].high
+    assert roomy.predicted["slow_ratio"].expected == pytest.approx(one_of_four, rel=0.35)
     assert any("spiral" in caveat for caveat in roomy.caveats)
     assert tight.verdict == "cannot_help"
     assert not tight.patches
@@ -136,13 +136,13 @@ def test_gomaxprocs_at_the_limit_removes_it_from_one_cpu_on() -> None:
     cpu = read_cpu(snapshot)
     assert golang.maxprocs(many, cpu.limit, 8).value == 8
     # The same stalls, had they happened at a limit of 2 with 8 threads.
-    from jitterscope.diagnosis.fixes import gomaxprocs
-    from jitterscope.diagnosis.throttling import analyse
+    from jitterscope.diagnosis.areas.cpu.fixes import gomaxprocs
+    from jitterscope.diagnosis.areas.cpu.readings.throttling import analyse
 
     finding = diagnose(whole).findings[0]
     proposed = gomaxprocs.propose(snapshot, analyse(snapshot), finding)
     assert proposed is not None
-    assert (proposed.title, proposed.verdict) == ("GOMAXPROCS=2", "removes")
+    assert (proposed.title, proposed.verdict) == ("Set GOMAXPROCS=2", "removes")
 
 
 @pytest.mark.parametrize(
@@ -200,8 +200,8 @@ def test_what_a_fix_sets_is_what_it_says_and_predicts() -> None:
     assert set_by["gogc_off_gomemlimit"] == FixSetting(gogc="off", gomemlimit_bytes=800 * MIB)
     for name, setting in set_by.items():
         said = predict.replayed(snapshot, setting)
-        assert said.throttled_ratio == proposed[name].predicted_throttled_ratio
-        assert said.slow_ratio == proposed[name].predicted_slow_ratio
+        assert said.throttled_ratio == proposed[name].predicted.get("throttled_ratio")
+        assert said.slow_ratio == proposed[name].predicted.get("slow_ratio")
     assert all(fix.setting is None for name, fix in proposed.items() if name not in set_by)
 
 

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from jitterscope.diagnosis import dentry_limits, nss
-from jitterscope.diagnosis.engine import diagnose
-from jitterscope.diagnosis.finding import Fix
-from jitterscope.diagnosis.lookups import lookups
-from jitterscope.diagnosis.simulate import view
-from jitterscope.diagnosis.simulate_kernel import Loss, Node, Storm, simulate
-from jitterscope.diagnosis.snapshot import Event, FactValue, Snapshot
+from jitterscope.diagnosis.areas.kernel.readings import nss
+from jitterscope.diagnosis.areas.kernel.readings.lookups import lookups
+from jitterscope.diagnosis.core.engine import diagnose
+from jitterscope.diagnosis.core.finding import Fix
+from jitterscope.diagnosis.core.snapshot import Event, FactValue, Snapshot
+from jitterscope.diagnosis.programs import dentry_limits
+from jitterscope.diagnosis.scenarios.cpu.simulate import view
+from jitterscope.diagnosis.scenarios.kernel.simulate import Loss, Node, Storm, simulate
 
 PROBE = (("curl", 4242, "/etc/pki/nssdb/.#_dOeSnotExist_.db", 1.0),)
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from jitterscope.diagnosis.engine import diagnose
+from jitterscope.diagnosis.areas.dns.readings.amplification import amplification
+from jitterscope.diagnosis.core.engine import diagnose
 from jitterscope.recordings import file
 from jitterscope.recordings.snapshots import snapshot_of
 
@@ -19,10 +20,12 @@ VARIANTS = {
         "overload", "request-burst", "periodic-burst", "gc-spiral", "healthy",
     },
     "nodelocal-dnsmasq": {
-        "fault", "max-tcp-connections", "prefer-udp", "more-replicas", "slow-upstream", "edge", "healthy",
+        "fault", "max-tcp-connections", "prefer-udp", "more-replicas", "slow-upstream", "edge", "pool-churn",
+        "healthy",
     },
     "search-domains": {"fault", "trailing-dot", "ndots", "nonexistent"},
-    "coredns-oom": {"fault", "max-concurrent", "more-memory", "leak", "healthy"},
+    "dns-forward": {"rate-limited", "udp-loss", "no-negative-cache", "negative-cache", "one-socket", "healthy"},
+    "coredns-oom": {"fault", "max-concurrent", "more-memory", "leak", "reclaim", "healthy"},
     "bpf-startup": {"fault", "pruned", "slow-image", "slow-start"},
     "negative-dentries": {"nss", "storm", "drop", "unmount", "files"},
 }  # fmt: skip
@@ -38,7 +41,8 @@ def test_every_variant_is_recorded(lab: str) -> None:
 def test_the_cause_that_is_there(path: Path) -> None:
     recording = file.load(path)
     expected, also = recording.labels["expected"], recording.labels.get("also", "").split(",")
-    hurt = [found for found in diagnose(snapshot_of(recording)).findings if found.severity is not None]
+    findings = diagnose(snapshot_of(recording)).findings
+    hurt = [found for found in findings if found.severity is not None]
     assert [found.cause for found in hurt if found.cause not in also] == ([] if expected == "none" else [expected])
 
 
@@ -50,5 +54,18 @@ def test_impact_is_what_the_lab_measured(path: Path) -> None:
     for found in diagnose(snapshot_of(recording)).findings:
         if found.severity is None:
             continue
-        assert found.impact.slow_ratio == pytest.approx(measured["slow_share"], rel=0.35)
-        assert found.impact.throttled_ratio == pytest.approx(measured["throttled_ratio"], rel=0.35)
+        assert found.impact["slow_ratio"] == pytest.approx(measured["slow_share"], rel=0.35)
+        assert found.impact["throttled_ratio"] == pytest.approx(measured["throttled_ratio"], rel=0.35)
+
+
+def test_ndots_does_what_it_promised() -> None:
+    """The prediction made of the fault, beside the recording of the same pods with the fix."""
+    before, after = (
+        snapshot_of(file.load(FOLDER / f"search-domains-{variant}.jitterscope")) for variant in ("fault", "ndots")
+    )
+    (found,) = (one for one in diagnose(before).findings if one.cause == "dns/search_domain_amplification")
+    (fix,) = (one for one in found.fixes if one.id == "ndots")
+    promised = fix.predicted["queries_per_lookup"]
+    measured = amplification(after).queries_per_name
+    assert promised.low - 0.1 <= measured <= promised.high + 0.1
+    assert amplification(before).queries_per_name > 5 * measured

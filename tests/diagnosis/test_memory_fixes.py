@@ -7,14 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from jitterscope.diagnosis.causes.memory import limit_oom, query_burst_oom, reclaim_stall
-from jitterscope.diagnosis.causes.memory.query_burst_oom_scenario import CASE
-from jitterscope.diagnosis.causes.memory.reclaim_stall_scenario import NODE, _node
-from jitterscope.diagnosis.engine import diagnose
-from jitterscope.diagnosis.finding import Fix, Found
-from jitterscope.diagnosis.simulate import facts_of
-from jitterscope.diagnosis.simulate_memory import MIB, MemoryWorkload, simulate_memory
-from jitterscope.diagnosis.snapshot import Snapshot
+from jitterscope.diagnosis.areas.memory.causes import limit_oom, query_burst_oom, reclaim_stall
+from jitterscope.diagnosis.core.engine import diagnose
+from jitterscope.diagnosis.core.finding import Fix, Found
+from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.scenarios.cpu.simulate import facts_of
+from jitterscope.diagnosis.scenarios.dns.corefiles import corefile_facts
+from jitterscope.diagnosis.scenarios.memory.query_burst_oom_scenario import CASE
+from jitterscope.diagnosis.scenarios.memory.reclaim_stall_scenario import NODE, _node
+from jitterscope.diagnosis.scenarios.memory.simulate import MIB, MemoryWorkload, simulate_memory
 from tests.diagnosis.memory_recorded import load, snapshot
 
 BEFORE = replace(CASE, seconds=21.1)
@@ -116,7 +117,7 @@ def test_throttle_never_came() -> None:
 
 def test_a_cap_that_is_set_is_lowered_or_left_alone() -> None:
     high = fixes(simulate_memory(replace(BEFORE, max_concurrent=20_000)).snapshot)["max_concurrent"]
-    assert "in place of 20000" in high.title
+    assert "instead of 20000" in high.title
 
 
 def test_the_forward_line_of_the_server_itself_is_patched() -> None:
@@ -124,7 +125,7 @@ def test_the_forward_line_of_the_server_itself_is_patched() -> None:
     corefile = f".:53 {{\n    errors\n    {forward}\n}}\n"
     made = simulate_memory(BEFORE).snapshot
     server = made.dns_servers[0]
-    made = replace(made, dns_servers=(replace(server, facts=(*server.facts, *facts_of({"dns.corefile": corefile}))),))
+    made = replace(made, dns_servers=(replace(server, facts=(*server.facts, *facts_of(corefile_facts(corefile)))),))
     text = fixes(made)["max_concurrent"].patches[0].text
     assert text.startswith("forward . 10.1.1.1 10.1.1.2 {\n    policy sequential\n    max_concurrent ")
     assert "90000" not in text
@@ -159,7 +160,7 @@ def test_a_cache_without_bounds_is_named() -> None:
     server = made.dns_servers[0]
     for capacity, named in (("9984", False), ("10000000", True)):
         text = f".:53 {{\n    cache 3600 {{\n        success {capacity} 3600\n    }}\n    forward . 10.1.1.1\n}}\n"
-        changed = replace(server, facts=(*server.facts, *facts_of({"dns.corefile": text})))
+        changed = replace(server, facts=(*server.facts, *facts_of(corefile_facts(text))))
         assert ("cache_capacity" in fixes(replace(made, dns_servers=(changed,)))) == named
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from jitterscope.diagnosis.engine import diagnose
-from jitterscope.diagnosis.finding import Found
-from jitterscope.diagnosis.registry import all_causes
-from jitterscope.diagnosis.simulate_memory import MIB
-from jitterscope.diagnosis.whatif.memory import forecast
-from jitterscope.diagnosis.whatif.memory_load import from_snapshot, load_of
+from jitterscope.diagnosis.areas.memory.whatif.load import from_snapshot, load_of
+from jitterscope.diagnosis.areas.memory.whatif.query_burst import forecast
+from jitterscope.diagnosis.core.engine import diagnose
+from jitterscope.diagnosis.core.finding import Found
+from jitterscope.diagnosis.core.registry import all_causes
+from jitterscope.diagnosis.scenarios.memory.simulate import MIB
 from tests.diagnosis.memory_recorded import Run, load, names, snapshot
 
 CAUSES = [cause for name, cause in all_causes().items() if name.startswith("memory/")]

@@ -7,9 +7,9 @@ from functools import cache
 
 import pytest
 
-from jitterscope.diagnosis import memory_signals
-from jitterscope.diagnosis.memory_oom import Alarm, first_alarm
-from jitterscope.diagnosis.simulate_memory import MIB, MemoryRun, MemoryWorkload, simulate_memory
+from jitterscope.diagnosis.areas.memory.readings import signals as memory_signals
+from jitterscope.diagnosis.areas.memory.readings.oom import Alarm, first_alarm
+from jitterscope.diagnosis.scenarios.memory.simulate import MIB, MemoryRun, MemoryWorkload, simulate_memory
 
 BURST_TICK = 220
 GRID = list(

@@ -7,17 +7,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jitterscope.diagnosis import bpf_loads, cilium_versions, pod_phases, pod_starts, pod_verifier
-from jitterscope.diagnosis.causes.startup import bpf_verification, pod_slo
-from jitterscope.diagnosis.engine import diagnose
-from jitterscope.diagnosis.finding import Found, NotEnoughData, NotFound
-from jitterscope.diagnosis.pod_starts import PERCENTILES, Durations, PodStarts
-from jitterscope.diagnosis.pod_verifier import Verifying
-from jitterscope.diagnosis.simulate import EPOCH_US
-from jitterscope.diagnosis.simulate_pods import CILIUM_112, Loader, PodLoad, run
-from jitterscope.diagnosis.sketch import bucket_of
-from jitterscope.diagnosis.snapshot import Event, FactValue, Snapshot
-from jitterscope.diagnosis.whatif.pod_start import without
+from jitterscope.diagnosis.areas.pods.causes import bpf_verification, pod_slo
+from jitterscope.diagnosis.areas.pods.readings import bpf_loads
+from jitterscope.diagnosis.areas.pods.readings import phases as pod_phases
+from jitterscope.diagnosis.areas.pods.readings import starts as pod_starts
+from jitterscope.diagnosis.areas.pods.readings import verifier as pod_verifier
+from jitterscope.diagnosis.areas.pods.readings.starts import PERCENTILES, Durations, PodStarts
+from jitterscope.diagnosis.areas.pods.readings.verifier import Verifying
+from jitterscope.diagnosis.areas.pods.whatif.pod_start import without
+from jitterscope.diagnosis.core.engine import diagnose
+from jitterscope.diagnosis.core.finding import Found, NotEnoughData, NotFound
+from jitterscope.diagnosis.core.sketch import bucket_of
+from jitterscope.diagnosis.core.snapshot import Event, FactValue, Snapshot
+from jitterscope.diagnosis.programs import cilium_versions
+from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US
+from jitterscope.diagnosis.scenarios.pods.simulate import CILIUM_112, Loader, PodLoad, run
 
 
 def cilium(times: float) -> Loader:
@@ -25,13 +29,13 @@ def cilium(times: float) -> Loader:
 
 
 def verifying(snapshot: Snapshot) -> Verifying:
-    found = pod_verifier.find(snapshot, bpf_verification.ID)
+    found = pod_verifier.find(snapshot)
     assert isinstance(found, Verifying)
     return found
 
 
 def starts_of(snapshot: Snapshot) -> PodStarts:
-    found = pod_starts.read(snapshot, pod_slo.ID)
+    found = pod_starts.read(snapshot)
     assert isinstance(found, PodStarts)
     return found
 
@@ -153,7 +157,7 @@ def test_newer_cilium_by_version(version: str, gates: list[str]) -> None:
         assert fix.references[:-1] == sources
         assert fix.precondition is None
         # Only before 1.13 is it known which programs go away.
-        assert (fix.predicted_slow_ratio is not None) == ("1.13" in gates)
+        assert ("late_start_ratio" in fix.predicted) == ("1.13" in gates)
         assert fix.verdict == ("reduces" if "1.13" in gates else "unknown")
     assert fixes["images_first"].verdict == "cannot_help"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from jitterscope.diagnosis.engine import diagnose
+from jitterscope.diagnosis.core.engine import diagnose
 from tests.diagnosis.recorded import STEP_US, load, snapshot
 
 GC = "cpu/gc_throttling"
@@ -42,6 +42,7 @@ def test_no_finding_where_nobody_suffers(variant: str, length: int) -> None:
         assert diagnose(snapshot(variant, first, end - first)).findings == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [30, 100, 300])
 @pytest.mark.parametrize("variant", STALLED)
 def test_any_window_says_gc_or_nothing(variant: str, length: int) -> None:
@@ -99,7 +100,7 @@ def test_fixes_agree_with_what_the_variants_measured() -> None:
     peak = load("limit").columns["cpu_usage_us"].max() / STEP_US
     assert peak <= float(fixes["raise_cpu_limit"].title.rsplit(" ", 1)[1]) <= 2.0
     assert fixes["gomaxprocs"].verdict == "cannot_help"
-    burst = fixes["cfs_burst"].predicted_slow_ratio
+    burst = fixes["cfs_burst"].predicted.get("slow_ratio")
     slow = load("burst").latency_us > 20_000
     assert burst is not None
     assert burst.low <= slow.mean() <= burst.high * 1.2

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from jitterscope.diagnosis.engine import diagnose
-from jitterscope.diagnosis.severity import severity
+from jitterscope.diagnosis.core.engine import diagnose
+from jitterscope.diagnosis.core.severity import severity
 from tests.diagnosis.recorded import snapshot
 
 

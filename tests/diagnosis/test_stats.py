@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import hypergeom, rankdata, spearmanr
 
-from jitterscope.diagnosis import stats
+from jitterscope.diagnosis.core import stats
 
 masks = st.integers(2, 200).flatmap(
     lambda n: st.tuples(

@@ -7,14 +7,15 @@ import json
 import numpy as np
 import pytest
 
-from jitterscope.diagnosis import corefile
-from jitterscope.diagnosis.causes.dns import upstream_rate_limited
-from jitterscope.diagnosis.dns_upstreams import Upstream, upstreams
-from jitterscope.diagnosis.finding import Found, NotEnoughData, NotFound
-from jitterscope.diagnosis.resolver_limits import AWS, GOOGLE, limit_of
-from jitterscope.diagnosis.snapshot import Event, FactValue, FloatArray, Queries, ResourceView, Snapshot
-from jitterscope.diagnosis.upstream_limit import share_of
-from jitterscope.diagnosis.upstream_rate import rates
+from jitterscope.diagnosis.areas.dns.causes import upstream_rate_limited
+from jitterscope.diagnosis.areas.dns.readings.upstream_limit import share_of
+from jitterscope.diagnosis.areas.dns.readings.upstream_rate import rates
+from jitterscope.diagnosis.core.finding import Found, NotEnoughData, NotFound
+from jitterscope.diagnosis.core.snapshot import Event, FactValue, FloatArray, Queries, ResourceView, Snapshot
+from jitterscope.diagnosis.programs import corefile
+from jitterscope.diagnosis.programs.dns_upstreams import Upstream, upstreams
+from jitterscope.diagnosis.programs.resolver_limits import AWS, GOOGLE, limit_of
+from jitterscope.diagnosis.scenarios.dns.corefiles import corefile_facts
 
 TICKS = 300
 START = 1_767_225_600_000_000
@@ -194,7 +195,7 @@ cluster.local:53 in-addr.arpa:53 {
     forward . /etc/resolv.conf
 }
 """
-    first, second = corefile.parse(text)
+    first, second = corefile.parse(corefile_facts(text)["dns.corefile_parsed"])
     assert first.keys == ("cluster.local:53", "in-addr.arpa:53")
     assert [plugin.name for plugin in first.plugins] == ["errors", "cache", "forward"]
     cache, forward = first.plugin("cache"), first.plugin("forward")
@@ -206,6 +207,9 @@ cluster.local:53 in-addr.arpa:53 {
     assert [block.keys for block in corefile.with_plugin([first, second], "cache")] == [first.keys]
 
 
-@pytest.mark.parametrize("text", [None, "", "}}}}", "{", ". {\n cache {", "a b c", "\x00 {\n}\n}"])
-def test_broken_corefiles_break_nothing(text: str | None) -> None:
-    corefile.parse(text)
+@pytest.mark.parametrize(
+    "fact", [None, "", "{}", "[]", "[1]", '[{"zones":1}]', '[{"plugins":[{"name":1,"args":{},"options":[[1],[]]}]}]']
+)
+def test_broken_facts_break_nothing(fact: str | None) -> None:
+    for block in corefile.parse(fact):
+        assert all(isinstance(word, str) for plugin in block.plugins for word in (plugin.name, *plugin.arguments))

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from jitterscope.diagnosis.finding import Interval
-from jitterscope.diagnosis.snapshot import FloatArray
-from jitterscope.diagnosis.verification.blocks import Blocks, Ticks, blocks, stalls
-from jitterscope.diagnosis.verification.changes import Step, matching_fix, steps
+from jitterscope.diagnosis.core.area import Amounts, Measure, Sighting, WatchedFact
+from jitterscope.diagnosis.core.finding import Interval
+from jitterscope.diagnosis.core.landing import FixKind, Seen, Unseen
+from jitterscope.diagnosis.core.registry import all_areas, all_fixes
+from jitterscope.diagnosis.core.snapshot import FactValue, FloatArray, ResourceView, Snapshot
+from jitterscope.diagnosis.verification.blocks import Blocks, blocks
+from jitterscope.diagnosis.verification.changes import RESTART, matching_fix, steps
 from jitterscope.diagnosis.verification.load import comparable
+from jitterscope.diagnosis.verification.plan import Plan, kinds, plan, sightings, watched
 from jitterscope.diagnosis.verification.significance import (
     needed_s,
     permutation_p,
@@ -23,6 +28,16 @@ from jitterscope.diagnosis.verification.significance import (
 from jitterscope.diagnosis.verification.verdict import Judgement, judge
 
 NAN = float("nan")
+CAUSE = "cpu/gc_throttling"
+PLAN = plan(CAUSE, None)
+
+
+def window(series: dict[str, FloatArray], dns: dict[str, FloatArray] | None = None, start_us: int = 0) -> Snapshot:
+    """A container, and its DNS server where it has one."""
+    subject = ResourceView(1, "cgroup", "/a", "a", series)
+    servers = () if dns is None else (ResourceView(3, "dns_server", "1.1.1.1:53", "dns", dns),)
+    node = ResourceView(2, "node", "n", "n")
+    return Snapshot(start_us, len(next(iter(series.values()))), subject, node, dns_servers=servers)
 
 
 def side(stall_every_s: float | None, seconds: float, qps: float = 1000.0, seed: int = 1) -> Blocks:
@@ -31,22 +46,19 @@ def side(stall_every_s: float | None, seconds: float, qps: float = 1000.0, seed:
     n = int(seconds * 10)
     hit = np.zeros(n, np.bool_) if stall_every_s is None else generator.random(n) < 0.1 / stall_every_s
     queries = generator.poisson(qps / 10, n).astype(np.float64)
-    return blocks(
-        Ticks(
-            start_us=0,
-            step_us=100_000,
-            usage_us=np.full(n, 30_000.0),
-            throttled_us=np.where(hit, 70_000.0, 0.0),
-            periods=np.ones(n),
-            throttled_periods=hit.astype(np.float64),
-            queries=queries,
-            slow=np.where(hit, np.floor(queries / 2), 0.0),
-        )
-    )
+    container = {
+        "cpu_usage_us": np.full(n, 30_000.0),
+        "cpu_throttled_us": np.where(hit, 70_000.0, 0.0),
+        "cpu_periods": np.ones(n),
+        "cpu_throttled_periods": hit.astype(np.float64),
+    }
+    slow = np.where(hit, np.floor(queries / 2), 0.0)
+    made = window(container, {"dns_queries": queries, "dns_slow": slow})
+    return blocks(made, PLAN.measures, PLAN.loads)
 
 
 def verdict(before: Blocks, after: Blocks, least_s: float = 60.0, **predicted: Interval) -> Judgement:
-    return judge(comparable(before, after), predicted, (50.0, 2.0), least_s)
+    return judge(comparable(before, after, PLAN.loads), PLAN, predicted, least_s)
 
 
 def test_the_rate_test_is_the_exact_one() -> None:
@@ -107,25 +119,24 @@ def test_the_interval_of_a_ratio_covers_it() -> None:
 def test_blocks_count_what_was_recorded() -> None:
     usage = np.full(250, 20_000.0)
     usage[100:160] = NAN
-    throttled = np.where(np.isnan(usage), NAN, 1.0)
-    made = blocks(Ticks(1_000_000, 100_000, usage, throttled_us=throttled * 5_000, queries=np.full(250, NAN)))
+    throttled = np.where(np.isnan(usage), NAN, 5_000.0)
+    made = blocks(window({"cpu_usage_us": usage, "cpu_throttled_us": throttled}, start_us=1_000_000), PLAN.measures)
     # The second block has data for 4 s only: left out; the half block at the end is none.
     assert made.t_us.tolist() == [1_000_000]
-    assert made.throttled_us.tolist() == [500_000]
-    assert not made.has("queries")
-    assert not made.has("periods")
+    assert made.columns["throttled_ms_per_min"].part.tolist() == [500.0]
+    assert made.columns["throttled_ms_per_min"].figure == pytest.approx(3000.0)
+    assert "slow_ratio" not in made.columns
+    assert "throttled_ratio" not in made.columns
 
 
-def test_a_stall_is_one_event_and_an_overload_many() -> None:
-    hot = np.zeros(400)
-    hot[[10, 11, 13, 50]] = 1.0
-    found = stalls(Ticks(0, 100_000, np.ones(400), throttled_periods=hot))
-    assert found is not None
-    assert np.flatnonzero(found).tolist() == [10, 50]
-    always = stalls(Ticks(0, 100_000, np.ones(400), throttled_periods=np.ones(400)))
-    assert always is not None
-    assert always.sum() == 4
-    assert stalls(Ticks(0, 100_000, np.ones(400))) is None
+def test_a_reading_that_is_taken_now_and_then_speaks_for_the_time_until_the_next() -> None:
+    values = np.full(600, NAN)
+    values[::50] = 3.0
+    seen = Measure("seen", "Seen", "1", ("x",), lambda _: Amounts(values, np.where(np.isfinite(values), 1.0, NAN)))
+    made = blocks(window({"cpu_usage_us": np.ones(600)}), [seen])
+    assert len(made) == 6
+    assert made.columns["seen"].exposure_s == pytest.approx(60.0)
+    assert made.columns["seen"].figure == 3.0
 
 
 def test_verdicts() -> None:
@@ -135,7 +146,7 @@ def test_verdicts() -> None:
     assert verdict(before, side(1.0, 120, seed=3)).verdict == "made_worse"
     helped = verdict(before, side(None, 120)).sentence
     assert helped is not None
-    assert helped.startswith("The fix helped: slow queries went from ")
+    assert helped.startswith("The fix helped: slow answers went from ")
     assert "to 0 %" in helped
 
 
@@ -155,7 +166,7 @@ def test_what_keeps_a_verdict_waiting() -> None:
     assert "The load differs: 201 queries/s after the change, 1,002 before it." in (less.waiting_for or "")
     nothing = verdict(side(None, 120), side(None, 120))
     assert nothing.verdict == "waiting"
-    assert "nothing can have become better" in (nothing.waiting_for or "")
+    assert "throttled time were 0 before the change, so nothing can have improved" in (nothing.waiting_for or "")
     assert {one.needed_s for one in (less, nothing, verdict(before, side(None, 120)))} == {None}, "no time is missing"
 
 
@@ -171,12 +182,12 @@ def test_no_fix_is_verified_by_chance() -> None:
 def test_a_part_that_was_predicted_is_help() -> None:
     before, after = side(1.0, 300, seed=1), side(1.6, 300, seed=2)
     assert verdict(before, after).verdict in ("did_not_help", "waiting")
-    known = before.share("slow", "queries")
+    known = before.columns["slow_ratio"].figure
     assert known is not None
     expected = Interval(low=0.5 * known, high=0.75 * known, expected=0.62 * known)
     said = verdict(before, after, slow_ratio=expected)
     assert said.verdict == "verified"
-    slow = said.measures[0]
+    slow = said.figures[0]
     assert slow.inside is True
     assert slow.error_ratio is not None
     assert slow.error_ratio < 0.3
@@ -185,10 +196,91 @@ def test_a_part_that_was_predicted_is_help() -> None:
 def test_only_blocks_with_the_same_load_are_compared() -> None:
     before, after = side(5.0, 120), side(None, 120, seed=4)
     busier: FloatArray = np.where(np.arange(len(after)) < 3, 3.0, 1.0)
-    mixed = Blocks(**{name: getattr(after, name) for name in Blocks.__slots__} | {"queries": after.queries * busier})
-    match = comparable(before, mixed)
-    assert (match.by, match.why_not) == ("queries", None)
+    mixed = replace(after, loads={**after.loads, "queries": after.loads["queries"] * busier})
+    match = comparable(before, mixed, PLAN.loads)
+    assert match.by is not None
+    assert (match.by.id, match.why_not) == ("queries", None)
     assert len(match.after) == len(after) - 3
+
+
+def test_a_fix_that_lets_more_through_is_judged_by_what_it_does_under_more() -> None:
+    before, healed = side(5.0, 120, qps=500.0), side(None, 120, qps=1000.0, seed=4)
+    assert verdict(before, healed).verdict == "verified"
+    # The same trouble under twice the load tells nothing of the fix.
+    said = verdict(before, side(5.0, 120, qps=1000.0, seed=4))
+    assert said.verdict == "waiting"
+    assert said.waiting_for is not None
+    assert said.waiting_for.startswith("The load differs: ")
+    # Under less load a fault may be gone by itself.
+    assert verdict(before, side(None, 120, qps=100.0, seed=4)).verdict == "waiting"
+
+
+def test_without_a_load_everything_is_compared() -> None:
+    match = comparable(side(5.0, 120), side(None, 60, seed=4), ())
+    assert (match.by, match.why_not) == (None, None)
+    assert (len(match.before), len(match.after)) == (12, 6)
+
+
+def counted(every_s: float | None, seconds: float, better: str = "lower", share: float = 0.0) -> tuple[Blocks, Plan]:
+    """Something that is counted: a kill now and then, or hits among ten tries a tick."""
+    n = int(seconds * 10)
+    part = np.zeros(n)
+    if better == "higher":
+        part[:] = 10 * share
+        amounts = Amounts(part, np.full(n, 10.0))
+    else:
+        part[:: int(every_s * 10) if every_s else n + 1] = 1.0
+        if every_s is None:
+            part[:] = 0.0
+        amounts = Amounts(part, np.full(n, 0.1 / 60), part)
+    one = Measure("kills", "OOM kills", "1/min", ("x",), lambda _: amounts, better=better)  # type: ignore[arg-type]
+    return blocks(window({"cpu_usage_us": np.ones(n)}), [one]), Plan((one,), ("kills",), ())
+
+
+def test_few_events_are_judged_by_their_number() -> None:
+    before, how = counted(30.0, 300)
+    for after_s, expected in ((60, "waiting"), (300, "verified")):
+        after, _ = counted(None, after_s)
+        said = judge(comparable(before, after, ()), how, {}, 20.0)
+        assert said.verdict == expected
+        assert said.figures[0].test == "events counted, exact test of two rates"
+    assert (said.sentence or "").startswith("The fix helped: OOM kills went from 2/min to 0/min")
+    again, _ = counted(30.0, 900)
+    assert judge(comparable(before, again, ()), how, {}, 20.0).verdict == "did_not_help"
+    more, _ = counted(5.0, 300)
+    assert judge(comparable(before, more, ()), how, {}, 20.0).verdict == "made_worse"
+
+
+def test_of_some_figures_more_is_better() -> None:
+    before, how = counted(None, 120, "higher", 0.2)
+    for share, expected in ((0.9, "verified"), (0.2, "did_not_help"), (0.05, "made_worse")):
+        after, _ = counted(None, 120, "higher", share)
+        assert judge(comparable(before, after, ()), how, {}, 20.0).verdict == expected, share
+
+
+def test_a_difference_that_nobody_notices_is_no_help() -> None:
+    before, how = counted(30.0, 300)
+    coarse = Plan((replace(how.measures[0], least=5.0),), how.deciding, ())
+    after, _ = counted(None, 900)
+    assert judge(comparable(before, after, ()), coarse, {}, 20.0).verdict == "did_not_help"
+
+
+def test_a_fix_says_by_what_it_is_judged() -> None:
+    area = all_areas()["cpu"]
+    assert PLAN.deciding == tuple(one.id for one in area.measures if one.decides)
+    assert PLAN.needs >= {"cpu_throttled_us", "dns_queries"}
+    for kind in all_fixes().values():
+        known = {one.id for other in all_areas().values() for one in other.measures}
+        assert set(kind.measures) <= known, kind.id
+        assert isinstance(kind.landing, Unseen) or kind.landing.facts, kind.id
+
+
+def test_every_fact_that_a_fix_lands_by_is_watched() -> None:
+    known = {one.fact for area in all_areas().values() for one in area.facts}
+    known |= {one.id for area in all_areas().values() for one in area.sightings}
+    for kind in all_fixes().values():
+        if isinstance(kind.landing, Seen):
+            assert set(kind.landing.facts) <= known, f"{kind.id} lands by facts that no area watches"
 
 
 CASE = ["gogc_off_gomemlimit", "raise_cpu_limit", "gomaxprocs", "cfs_burst"]
@@ -198,27 +290,50 @@ LIMITED = {"cpu.quota_us": "50000", "cpu.period_us": "100000", "cpu.burst_us": "
 @pytest.mark.parametrize(
     ("new", "fix", "names"),
     [
-        ({"cpu.quota_us": "100000"}, "raise_cpu_limit", ["cpu_limit"]),
-        ({"cpu.quota_us": "-1"}, "raise_cpu_limit", ["cpu_limit"]),
-        ({"cpu.quota_us": "30000"}, None, ["cpu_limit"]),
-        ({"cpu.burst_us": "50000"}, "cfs_burst", ["burst_us"]),
-        ({"go.env.GOMAXPROCS": "1"}, "gomaxprocs", ["gomaxprocs"]),
-        ({"go.env.GOGC": "off", "go.env.GOMEMLIMIT": "3GiB"}, "gogc_off_gomemlimit", ["gogc", "gomemlimit"]),
-        ({"go.env.GOMAXPROCS": "1", "cpu.quota_us": "100000"}, None, ["cpu_limit", "gomaxprocs"]),
+        ({"cpu.quota_us": "100000"}, "raise_cpu_limit", ["cpu.quota_us"]),
+        ({"cpu.quota_us": "-1"}, "raise_cpu_limit", ["cpu.quota_us"]),
+        ({"cpu.quota_us": "30000"}, None, ["cpu.quota_us"]),
+        ({"cpu.burst_us": "50000"}, "cfs_burst", ["cpu.burst_us"]),
+        ({"go.env.GOMAXPROCS": "1"}, "gomaxprocs", ["go.env.GOMAXPROCS"]),
+        (
+            {"go.env.GOGC": "off", "go.env.GOMEMLIMIT": "3GiB"},
+            "gogc_off_gomemlimit",
+            ["go.env.GOGC", "go.env.GOMEMLIMIT"],
+        ),
+        ({"go.env.GOMAXPROCS": "1", "cpu.quota_us": "100000"}, None, ["cpu.quota_us", "go.env.GOMAXPROCS"]),
         # The same limit in shorter periods.
-        ({"cpu.quota_us": "10000", "cpu.period_us": "20000"}, None, ["period_us"]),
-        ({"workload.image": "coredns:1.13"}, None, ["image"]),
+        ({"cpu.quota_us": "10000", "cpu.period_us": "20000"}, None, ["cpu.period_us"]),
+        ({"workload.image": "coredns:1.13"}, None, ["workload.image"]),
         ({}, None, []),
     ],
 )
 def test_which_fix_a_change_is(new: dict[str, str], fix: str | None, names: list[str]) -> None:
-    found = steps(LIMITED, {**LIMITED, **new}, restarted=False)
+    proposed = kinds(CAUSE, CASE)
+    after = {**LIMITED, **new}
+    found = steps(watched(CAUSE, CASE), LIMITED, after, restarted=False)
     assert [step.name for step in found] == names
-    assert matching_fix(found, CASE) == fix
-    again = steps(LIMITED, {**LIMITED, **new}, restarted=True)
-    assert again[-1] == Step("restart", "Restart", None, None)
-    assert matching_fix(again, CASE) == fix
-    assert matching_fix(found, []) is None
+    assert matching_fix(proposed, found, LIMITED, after) == fix
+    again = steps(watched(CAUSE, CASE), LIMITED, after, restarted=True)
+    assert again[-1] == RESTART
+    assert matching_fix(proposed, again, LIMITED, after) == fix
+    assert matching_fix((), found, LIMITED, after) is None
+
+
+def test_more_memory_may_go_with_any_fix() -> None:
+    proposed = kinds(CAUSE, CASE)
+    limited = {**LIMITED, "memory.limit_bytes": str(1 << 28)}
+    for memory, expected in ((1 << 29, "raise_cpu_limit"), (1 << 27, None)):
+        after = {**limited, "cpu.quota_us": "100000", "memory.limit_bytes": str(memory)}
+        found = steps(watched(CAUSE, CASE), limited, after, restarted=False)
+        assert len(found) == 2
+        assert matching_fix([_only_quota(one) for one in proposed], found, limited, after) == expected
+
+
+def _only_quota(kind: FixKind) -> FixKind:
+    if not isinstance(kind.landing, Seen):
+        return kind
+    facts = tuple(name for name in kind.landing.facts if name != "memory.limit_bytes")
+    return replace(kind, landing=replace(kind.landing, facts=facts))
 
 
 def test_a_corefile_is_told_by_its_lines() -> None:
@@ -226,6 +341,17 @@ def test_a_corefile_is_told_by_its_lines() -> None:
         {"dns.corefile": ".:53 {\n  cache 30\n  forward . 9.9.9.9\n}"},
         {"dns.corefile": ".:53 {\n  multisocket 2\n  cache 30\n  forward . 9.9.9.9\n}"},
     )
-    (step,) = steps(old, new, restarted=False)
+    (step,) = steps(watched(CAUSE, ()), old, new, restarted=False)
     assert (step.old, step.new) == ("(other order)", "multisocket 2")
-    assert matching_fix([step], ["multisocket"]) == "multisocket"
+    assert steps(watched(CAUSE, ()), {}, new, restarted=False) == [], "a file that was read later is no change"
+
+
+def test_what_only_a_window_shows_is_a_change_once_it_is_seen() -> None:
+    seen = Sighting("seen.drop", "Caches dropped", ("x",), lambda _: FactValue("seen.drop", "5", 5))
+    fact = WatchedFact("node.kernel", "Kernel", "node")
+    assert [one.name for one in steps([seen, fact], {}, {"seen.drop": "5"}, restarted=False)] == ["seen.drop"]
+    assert steps([seen, fact], {"seen.drop": "5"}, {}, restarted=False) == []
+    kind = FixKind("drop", "Drop", "", Seen("Dropped.", ("seen.drop",), lambda old, new: "seen.drop" in new))
+    changed = {"seen.drop": "5", "node.kernel": "6.1"}
+    assert matching_fix([kind], steps([seen, fact], {}, changed, False), {}, changed) is None, "and another kernel"
+    assert sightings(CAUSE, ()) == all_areas()["cpu"].sightings

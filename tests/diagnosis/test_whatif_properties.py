@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jitterscope.diagnosis.finding import Interval
-from jitterscope.diagnosis.simulate import Workload, simulate
-from jitterscope.diagnosis.whatif import cfs
-from jitterscope.diagnosis.whatif.predict import predict, prepare
-from jitterscope.diagnosis.whatif.search import smallest_burst, smallest_limit
-from jitterscope.diagnosis.whatif.trace import from_snapshot
-from jitterscope.diagnosis.whatif.types import GcCycle, Goal, Setting, Trace
+from jitterscope.diagnosis.areas.cpu.whatif import cfs
+from jitterscope.diagnosis.areas.cpu.whatif.predict import predict, prepare
+from jitterscope.diagnosis.areas.cpu.whatif.search import smallest_burst, smallest_limit
+from jitterscope.diagnosis.areas.cpu.whatif.trace import from_snapshot
+from jitterscope.diagnosis.areas.cpu.whatif.types import GcCycle, Goal, Setting, Trace
+from jitterscope.diagnosis.core.finding import Interval
+from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
 from tests.diagnosis.whatif_traces import START_US, STEP_US, made
 
 
@@ -172,6 +172,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_simulated_changes_come_out_as_predicted(case: str) -> None:
     """Another simulation (5 ms steps, single queries) of the change, which the prediction has never seen."""

@@ -8,10 +8,10 @@ from statistics import median
 import numpy as np
 import pytest
 
-from jitterscope.diagnosis.finding import Interval
-from jitterscope.diagnosis.whatif.predict import Prepared, predict, prepare
-from jitterscope.diagnosis.whatif.rank import rank
-from jitterscope.diagnosis.whatif.types import Prediction, Setting
+from jitterscope.diagnosis.areas.cpu.whatif.predict import Prepared, predict, prepare
+from jitterscope.diagnosis.areas.cpu.whatif.rank import rank
+from jitterscope.diagnosis.areas.cpu.whatif.types import Prediction, Setting
+from jitterscope.diagnosis.core.finding import Interval
 from tests.diagnosis.whatif_traces import outcome, recorded_trace
 
 METRICS = ("throttled_ms_per_min", "throttled_ratio", "slow_ratio", "p99_ms")

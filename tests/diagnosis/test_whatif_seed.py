@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from jitterscope.diagnosis.whatif import search
-from jitterscope.diagnosis.whatif.predict import Prepared, predict, prepare
-from jitterscope.diagnosis.whatif.rank import rank
-from jitterscope.diagnosis.whatif.types import Goal, Setting
+from jitterscope.diagnosis.areas.cpu.whatif import search
+from jitterscope.diagnosis.areas.cpu.whatif.predict import Prepared, predict, prepare
+from jitterscope.diagnosis.areas.cpu.whatif.rank import rank
+from jitterscope.diagnosis.areas.cpu.whatif.types import Goal, Setting
 from tests.diagnosis.whatif_traces import production
 
 NONE = Goal("throttled_ms_per_min", 0.0)

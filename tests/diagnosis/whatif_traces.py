@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from jitterscope.diagnosis.snapshot import FloatArray
-from jitterscope.diagnosis.whatif.trace import from_snapshot
-from jitterscope.diagnosis.whatif.types import GcCycle, Setting, Trace
+from jitterscope.diagnosis.areas.cpu.whatif.trace import from_snapshot
+from jitterscope.diagnosis.areas.cpu.whatif.types import GcCycle, Setting, Trace
+from jitterscope.diagnosis.core.snapshot import FloatArray
 from tests.diagnosis.recorded import load, snapshot
 
 STEP_US = 100_000

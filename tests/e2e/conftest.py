@@ -14,6 +14,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, expect, sync_playwright
 
 from jitterscope.devstack.stack import Stack
+from tests.e2e.looks import Look
 from tests.e2e.recorded_batches import RecordedNode, ingest, wait_for_incident, wait_for_state
 
 ROOT = Path(__file__).parents[2]
@@ -29,6 +30,8 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 DESKTOP, PHONE = (1440, 1000), (390, 844)
+WINDOWS = [(size, scheme) for size in (DESKTOP, PHONE) for scheme in ("light", "dark")]
+IDS = [f"{'desktop' if size == DESKTOP else 'phone'}-{scheme}" for size, scheme in WINDOWS]
 # Other suites may share the machine: waiting longer is never a wrong result.
 expect.set_options(timeout=20_000)
 
@@ -121,10 +124,10 @@ def sign_in(page: Page, stack: Stack) -> None:
     """Through the form, as a person does."""
     email, password = stack.admin
     page.goto("/")
-    page.get_by_label("E-mail").fill(email)
+    page.get_by_label("Email").fill(email)
     page.get_by_label("Password").fill(password)
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("heading", name="Incidents")).to_be_visible()
+    expect(page.get_by_role("heading", name="Incidents", exact=True)).to_be_visible()
 
 
 # No slots: Playwright keeps its wrapper of a bound listener on the listener's object.
@@ -175,6 +178,13 @@ def open_window(product: Product, browser: Browser, signed_in: Path) -> Iterator
     for window in opened:
         window.context.close()
     assert [complaint for window in opened for complaint in window.complaints] == []
+
+
+@pytest.fixture(params=range(len(WINDOWS)), ids=IDS)
+def look(open_window: OpenWindow, request: pytest.FixtureRequest) -> Look:
+    """A window of each size and theme."""
+    size, scheme = WINDOWS[request.param]
+    return Look(open_window(size, scheme).page, IDS[request.param], is_phone=size == PHONE)
 
 
 @pytest.fixture

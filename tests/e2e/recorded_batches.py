@@ -12,8 +12,8 @@ import httpx
 import numpy as np
 from numpy.typing import NDArray
 
-from jitterscope.diagnosis.sketch import bucket_of
-from jitterscope.ingest.pb import ingest_pb2 as pb
+from jitterscope.diagnosis.core.sketch import bucket_of
+from jitterscope.pb import ingest_pb2 as pb
 from tests.diagnosis.recorded import ENVIRONMENT, FOLDER, STEP_US, Recording, load
 from tests.support.batches import CGROUP, DNS_SERVER, PROCESS, BatchBuilder, now_us
 

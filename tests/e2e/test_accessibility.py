@@ -57,7 +57,7 @@ def test_incident_with_its_parts_open(open_window: OpenWindow, product: Product,
     page.goto(f"/incidents/{product.incident_id}")
     expect(picture(page)).to_be_visible()
     settle(page)
-    page.get_by_text("The same as a table").click()
+    page.get_by_text("Show as table").click()
     expect(page.get_by_role("table", name="Ticks of 100 ms")).to_be_visible()
     assert violations(page) == []
     page.keyboard.press("Control+k")
@@ -90,7 +90,7 @@ def test_reduced_motion_is_respected(open_window: OpenWindow) -> None:
     page = open_window().page
     page.emulate_media(reduced_motion="reduce")
     page.goto("/collectors?add=true")
-    page.get_by_role("button", name="Make its token").click()
+    page.get_by_role("button", name="Create token").click()
     pulse = page.locator("[class*=pulse]")
     expect(pulse).to_be_visible()
     assert float(pulse.evaluate("node => parseFloat(getComputedStyle(node).animationDuration)")) < 0.001

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import httpx
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from jitterscope.captures import wire
-from jitterscope.diagnosis.causes.kernel import dentry_reclaim_contention_scenario
+from jitterscope.diagnosis.scenarios.kernel import dentry_reclaim_contention_scenario
 from jitterscope.recordings.model import RecordedCapture
 from jitterscope.recordings.replay import post, prepare
 from jitterscope.recordings.snapshots import recording_of
-from tests.e2e.conftest import DESKTOP, PHONE, OpenWindow, Product, picture
+from tests.e2e.conftest import PHONE, OpenWindow, Product, picture
+from tests.e2e.looks import Look, below_the_bar, settled
 from tests.e2e.recorded_batches import HEADERS, wait_for_incident
 from tests.e2e.test_accessibility import violations
-from tests.e2e.test_screenshots import below_the_bar, settled
 from tests.support.batches import BatchBuilder, now_us
 from tests.support.captures import capture
 
@@ -70,7 +68,7 @@ def of_kernel(client: httpx.Client, timeout_s: float = 120) -> int:
 def open_captures(page: Page, incident_id: int) -> Locator:
     """The section of an incident's page, its flame graph drawn."""
     page.goto(f"/incidents/{incident_id}")
-    section = page.get_by_role("region", name="What ran")
+    section = page.get_by_role("region", name="What was running")
     expect(section.get_by_role("tree", name="Flame graph of the capture")).to_be_visible()
     return section
 
@@ -83,25 +81,25 @@ def test_the_incident_of_a_node_is_told_by_its_kernel(open_window: OpenWindow, i
     page = open_window().page
     page.goto(f"/incidents/{incidents.node}")
     expect(picture(page)).to_be_visible()
-    names = page.get_by_text("Names that the kernel remembers")
+    names = page.get_by_text("Dentries (cached names)")
     expect(names).to_be_visible()
-    expect(page.get_by_text("CPU of the node, in programs and in the kernel")).to_be_visible()
+    expect(page.get_by_text("CPU of the node: programs and kernel")).to_be_visible()
     # What leads the story stands above the CPU.
-    lane, cpu = names.bounding_box(), page.get_by_text("CPU in use, each bar one tick").bounding_box()
+    lane, cpu = names.bounding_box(), page.get_by_text("CPU usage, one bar per tick").bounding_box()
     assert lane is not None
     assert cpu is not None
     assert lane["y"] < cpu["y"]
     page.get_by_role("button", name="All", exact=True).click()
-    told = re.compile("of files that do not exist up to .* M.*unmounted")
+    told = re.compile("negative up to .* M.*unmounted")
     expect(picture(page)).to_have_attribute("aria-label", told)
     # Around the trigger, where it happened, each tick is listed.
     page.keyboard.press("z")
-    page.get_by_text("The same as a table").click()
+    page.get_by_text("Show as table").click()
     table = page.get_by_role("table", name="Ticks of 100 ms")
-    expect(table.get_by_role("columnheader", name="of files that do not exist")).to_be_visible()
+    expect(table.get_by_role("columnheader", name="negative")).to_be_visible()
     expect(table.get_by_text(": unmounted").first).to_be_visible()
     # A what-if of CPU limits would say nothing of it.
-    expect(page.get_by_role("heading", name="What if", exact=True)).to_have_count(0)
+    expect(page.get_by_role("slider", name="CPU limit")).to_have_count(0)
 
 
 def test_a_flame_graph_is_walked_with_keys(open_window: OpenWindow, incidents: Incidents) -> None:
@@ -126,7 +124,7 @@ def test_a_flame_graph_is_walked_with_keys(open_window: OpenWindow, incidents: I
     for _ in range(6):
         page.keyboard.press("ArrowDown")
     expect(box(section, "__dentry_kill")).to_be_focused()
-    expect(box(section, "__dentry_kill")).to_have_accessible_name(re.compile("in the kernel, 15 % of the samples"))
+    expect(box(section, "__dentry_kill")).to_have_accessible_name(re.compile("kernel, 15 % of samples"))
     page.keyboard.press("Home")
     expect(everything).to_be_focused()
     expect(box(section, "coredns")).to_be_visible()
@@ -136,12 +134,12 @@ def test_a_flame_graph_is_searched_and_pressed(open_window: OpenWindow, incident
     page = open_window().page
     section = open_captures(page, incidents.node)
     section.get_by_label("Find a function").fill("SHRINK")
-    expect(section.get_by_text("2 boxes have it: 65 % of the samples.")).to_be_visible()
+    expect(section.get_by_text("2 matching frames, 65 % of samples")).to_be_visible()
     expect(section.locator("[data-match=true]")).to_have_count(2)
     section.get_by_label("Find a function").fill("")
     box(section, "kswapd0").click()
     expect(box(section, "coredns")).to_have_count(0)
-    section.get_by_role("button", name="Show everything").click()
+    section.get_by_role("button", name="Show all").click()
     expect(box(section, "coredns")).to_be_visible()
 
 
@@ -152,18 +150,18 @@ def test_seconds_and_processes(open_window: OpenWindow, incidents: Incidents) ->
     expect(section.get_by_label("Capture", exact=True).get_by_role("option")).to_have_count(2)
     seconds = section.get_by_role("group", name=re.compile("Seconds of the capture")).get_by_role("button")
     expect(seconds).to_have_count(10)
-    expect(seconds.nth(4)).to_have_accessible_name(re.compile(r"2 CPU in the kernel, 0 CPU in programs"))
+    expect(seconds.nth(4)).to_have_accessible_name(re.compile(r"2 CPU kernel, 0 CPU user"))
     seconds.nth(3).click()
     seconds.nth(5).click(modifiers=["Shift"])
     expect(box(section, "coredns")).to_have_count(0)
     table = section.get_by_role("table", name="Processes of the capture")
-    expect(table.get_by_role("row").filter(has_text="coredns")).to_contain_text("waiting, cannot be interrupted")
+    expect(table.get_by_role("row").filter(has_text="coredns")).to_contain_text("uninterruptible sleep")
     expect(table.get_by_role("row").filter(has_text="kubelet")).to_contain_text("100 %")
-    section.get_by_role("button", name="3 s chosen: show the whole capture").click()
+    section.get_by_role("button", name="3 s selected: show all").click()
     expect(box(section, "coredns")).to_be_visible()
     table.get_by_role("button", name="kubelet").click()
     expect(box(section, "kswapd0")).to_have_count(0)
-    section.get_by_role("button", name="Only kubelet 100: show all again").click()
+    section.get_by_role("button", name="Only kubelet 100: show all").click()
     expect(box(section, "kswapd0")).to_be_visible()
 
 
@@ -171,12 +169,12 @@ def test_of_a_container_its_own_stacks_can_be_seen_alone(open_window: OpenWindow
     page = open_window().page
     section = open_captures(page, incidents.container)
     row = section.get_by_role("table", name="Processes of the capture").get_by_role("row").filter(has_text="coredns")
-    expect(row).to_contain_text("(the subject)")
-    tabs = section.get_by_role("group", name="Whose stacks").get_by_role("button")
+    expect(row).to_contain_text("(subject)")
+    tabs = section.get_by_role("group", name="Stacks of").get_by_role("button")
     expect(tabs.first).to_have_attribute("aria-pressed", "true")
     tabs.nth(1).click()
     expect(box(section, "kswapd0")).to_have_count(0)
-    expect(box(section, "coredns")).to_have_accessible_name(re.compile("process, 100 % of the samples"))
+    expect(box(section, "coredns")).to_have_accessible_name(re.compile("process, 100 % of samples"))
 
 
 def test_an_incident_without_captures_says_nothing_of_them(open_window: OpenWindow, product: Product) -> None:
@@ -184,7 +182,7 @@ def test_an_incident_without_captures_says_nothing_of_them(open_window: OpenWind
     page.goto(f"/incidents/{product.incident_id}")
     expect(picture(page)).to_be_visible()
     settled(page)
-    expect(page.get_by_role("heading", name="What ran")).to_have_count(0)
+    expect(page.get_by_role("heading", name="What was running")).to_have_count(0)
 
 
 def test_on_a_phone_nothing_scrolls_sideways(open_window: OpenWindow, incidents: Incidents) -> None:
@@ -209,36 +207,29 @@ def test_accessible(open_window: OpenWindow, incidents: Incidents, scheme: str) 
 def test_a_drop_of_names_is_tried(open_window: OpenWindow, incidents: Incidents) -> None:
     page = open_window().page
     page.goto(f"/incidents/{incidents.node}")
-    section = page.get_by_role("region", name="What if they go at once")
-    slider = section.get_by_role("slider", name="Names of what does not exist")
-    expect(section).to_contain_text("of a CPU")
+    section = page.get_by_role("region", name="What if")
+    section.scroll_into_view_if_needed()
+    slider = section.get_by_role("slider", name="Negative dentries")
+    tried = section.get_by_role("row", name="What if")
+    expect(tried).to_contain_text("ms")
     slider.press("Home")
     expect(slider).to_have_attribute("aria-valuetext", "10,000")
-    expect(section).to_contain_text("for 10,000 names of what does not exist")
+    expect(tried).to_contain_text("nobody notices")
     slider.press("End")
-    expect(section).to_contain_text("for 100,000,000 names of what does not exist")
-    section.get_by_role("button", name="Reset").click()
-    expect(slider).to_have_attribute("aria-valuetext", "all that there are")
+    expect(slider).to_have_attribute("aria-valuetext", "100,000,000")
+    expect(tried).to_contain_text("programs stall")
+    section.get_by_role("button", name="Reset").first.click()
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("^as recorded"))
     settled(page)
     assert violations(page) == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_screenshots(
-    open_window: OpenWindow, incidents: Incidents, size: tuple[int, int], scheme: str, tmp_path: Path
-) -> None:
-    folder = Path(os.environ.get("JITTERSCOPE_SCREENSHOTS", tmp_path)).resolve()
-    folder.mkdir(parents=True, exist_ok=True)
-    page = open_window(size, scheme).page
-    name = f"{'desktop' if size == DESKTOP else 'phone'}-{scheme}"
+def test_looks(look: Look, incidents: Incidents) -> None:
+    page = look.page
     open_captures(page, incidents.node)
     page.get_by_role("button", name="All", exact=True).click()
-    settled(page)
-    page.screenshot(path=folder / f"kernel-incident-{name}.png")
-    below_the_bar(page, page.get_by_role("heading", name="What if they go at once"))
-    page.screenshot(path=folder / f"dentry-whatif-{name}.png")
-    below_the_bar(page, page.get_by_role("heading", name="What ran"))
-    file = folder / f"captures-{name}.png"
-    page.screenshot(path=file)
-    assert file.stat().st_size > 10_000, "an empty page is small"
+    look.at("kernel-incident")
+    below_the_bar(page, page.get_by_role("heading", name="What if", exact=True))
+    look.at("dentry-whatif")
+    below_the_bar(page, page.get_by_role("heading", name="What was running"))
+    look.at("captures")

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import httpx
 import pytest
 from playwright.sync_api import Page, Route, expect
 
 from jitterscope.recordings.replay import post, prepare
-from tests.e2e.conftest import DESKTOP, PHONE, OpenWindow, Product, picture
+from tests.e2e.conftest import PHONE, OpenWindow, Product, picture
+from tests.e2e.looks import Look, below_the_bar
 from tests.e2e.test_accessibility import violations
-from tests.e2e.test_screenshots import below_the_bar, settled
 from tests.support.batches import now_us
 from tests.support.dns_node import LIMIT, load, recorded
 
@@ -71,15 +69,17 @@ def test_the_path_is_a_picture(open_window: OpenWindow, dns: Dns) -> None:
     page = open_window().page
     path_page(page, dns)
     dnsmasq = page.get_by_role("article").filter(has_text="dnsmasq 2.80")
-    expect(dnsmasq).to_contain_text(f"{LIMIT} of {LIMIT}, all")
-    expect(dnsmasq).to_contain_text("Not accepted")
+    expect(dnsmasq).to_contain_text(f"{LIMIT} of {LIMIT}, limit reached")
+    expect(dnsmasq).to_contain_text("Accept queue")
     expect(
-        dnsmasq.get_by_role("img", name=re.compile(f"{LIMIT} children of {LIMIT}, [0-9]+ connections not accepted"))
+        dnsmasq.get_by_role(
+            "img", name=re.compile(f"{LIMIT} children of {LIMIT}, [0-9]+ connections in the accept queue")
+        )
     ).to_be_visible()
     cache = page.get_by_role("article").filter(has_text="coredns 1.12.0")
-    expect(cache).to_contain_text("spent here itself")
+    expect(cache).to_contain_text("own time")
     expect(cache).to_contain_text("Error lines")
-    links = page.get_by_role("list", name="Who asks whom").get_by_role("listitem")
+    links = page.get_by_role("list", name="Queries between hops").get_by_role("listitem")
     expect(links).to_have_count(3)
     expect(links.filter(has_text="for cluster.local: TCP")).to_have_count(1)
     # The stations stand from left to right in the order in which a query passes them.
@@ -96,23 +96,23 @@ def test_questions_names_and_clients(open_window: OpenWindow, dns: Dns) -> None:
     questions = page.get_by_role("region", name="Does NodeLocal DNSCache exhaust kube-dns here?")
     expect(questions).to_contain_text("affected")
     expect(questions.get_by_role("listitem")).to_have_count(3)
-    names = page.get_by_role("table", name="Names that cost most")
+    names = page.get_by_role("table", name="Most expensive names")
     expect(names.get_by_role("row").nth(1)).to_contain_text("payments.shop.svc.cluster.local")
-    page.get_by_role("button", name="Most denied").click()
+    page.get_by_role("button", name="Most NXDOMAIN").click()
     expect(page).to_have_url(re.compile("order=nxdomain"))
     expect(names.get_by_role("row").nth(1)).to_contain_text("api.example.com.")
-    clients = page.get_by_role("region", name="Queries for each look-up, by client")
+    clients = page.get_by_role("region", name="Queries per lookup, by client")
     expect(clients).to_contain_text("shop/web-7c9d8bb6f4-x2x9q/web")
     expect(clients).to_contain_text("trailing dot")
-    clients.get_by_role("button", name="Which names").click()
+    clients.get_by_role("button", name="Show names").click()
     expect(clients.get_by_role("table")).to_contain_text("api.example.com")
-    expect(clients).to_contain_text("ndots 5")
+    expect(clients).to_contain_text("ndots:5")
 
 
 def test_a_link_keeps_the_view_and_keys_lead_here(open_window: OpenWindow, dns: Dns) -> None:
     page = open_window().page
     page.goto("/incidents")
-    expect(page.get_by_role("heading", name="Incidents")).to_be_visible()
+    expect(page.get_by_role("heading", name="Incidents", exact=True)).to_be_visible()
     page.keyboard.press("g")
     page.keyboard.press("d")
     expect(page.get_by_role("heading", name="DNS", exact=True)).to_be_visible()
@@ -121,30 +121,30 @@ def test_a_link_keeps_the_view_and_keys_lead_here(open_window: OpenWindow, dns: 
     expect(page).to_have_url(re.compile(r"node=\d+.*minutes=15|minutes=15.*node=\d+"))
     page.reload()
     expect(page.get_by_role("button", name="15 min")).to_have_attribute("aria-pressed", "true")
-    expect(page.get_by_role("region", name="The path")).to_contain_text(NODES[1])
+    expect(page.get_by_role("region", name="DNS path")).to_contain_text(NODES[1])
 
 
 def test_the_incident_shows_children_connections_and_who_else(open_window: OpenWindow, dns: Dns) -> None:
     page = open_window().page
     page.goto(f"/incidents/{dns.incident_id}")
     expect(picture(page)).to_be_visible()
-    expect(page.get_by_text("Connections and children, the highest of each tick")).to_be_visible()
+    expect(page.get_by_text("Connections and children, peak per tick")).to_be_visible()
     page.get_by_role("button", name="All", exact=True).click()
     expect(picture(page)).to_have_attribute(
-        "aria-label", re.compile(f"up to {LIMIT} children of {LIMIT};.*waiting to be accepted")
+        "aria-label", re.compile(f"up to {LIMIT} children of {LIMIT};.*in the accept queue")
     )
     legend = page.get_by_role("list", name="Legend").first
-    for mark in ("children", "not accepted", "TCP connections"):
+    for mark in ("children", "accept queue", "TCP connections"):
         expect(legend.get_by_text(mark, exact=True)).to_be_visible()
     # What leads the story stands above the CPU.
     connections = page.get_by_text("Connections and children").bounding_box()
-    cpu = page.get_by_text("CPU in use, each bar one tick").bounding_box()
+    cpu = page.get_by_text("CPU usage, one bar per tick").bounding_box()
     assert connections is not None
     assert cpu is not None
     assert connections["y"] < cpu["y"]
     expect(page.get_by_role("region", name="Also affected").get_by_role("row")).to_have_count(2)
-    expect(page.get_by_text("and 1 more at the same time")).to_be_visible()
-    page.get_by_role("link", name="The DNS path then").click()
+    expect(page.get_by_text("and 1 more affected")).to_be_visible()
+    page.get_by_role("link", name="DNS path at that time").click()
     expect(page.get_by_role("article").filter(has_text="dnsmasq 2.80")).to_be_visible()
 
 
@@ -160,7 +160,7 @@ def test_without_data_and_without_service(open_window: OpenWindow, dns: Dns) -> 
     window = open_window()
     page = window.page
     page.goto("/dns?minutes=1&to=1700000000000000")
-    expect(page.get_by_role("heading", name="No DNS server has been seen yet")).to_be_visible()
+    expect(page.get_by_role("heading", name="No DNS servers seen yet")).to_be_visible()
     page.get_by_role("button", name="Back to now").click()
     page.get_by_role("button", name="15 min").click()
     expect(page.get_by_role("article").first).to_be_visible()
@@ -170,11 +170,11 @@ def test_without_data_and_without_service(open_window: OpenWindow, dns: Dns) -> 
 
     page.route("**/api/v1/dns/names**", refuse)
     page.goto(f"/dns?node={dns.node_id}&to={dns.to_us}&minutes=1")
-    failed = page.get_by_role("region", name="Names that cost most").get_by_role("alert")
+    failed = page.get_by_role("region", name="Most expensive names").get_by_role("alert")
     expect(failed).to_be_visible()
     page.unroute("**/api/v1/dns/names**")
     failed.get_by_role("button", name="Try again").click()
-    expect(page.get_by_role("table", name="Names that cost most")).to_be_visible()
+    expect(page.get_by_role("table", name="Most expensive names")).to_be_visible()
     # The browser complains of the request that was cut off, and of nothing else.
     assert all("net::ERR_FAILED" in complaint for complaint in window.complaints)
     window.complaints.clear()
@@ -184,30 +184,21 @@ def test_without_data_and_without_service(open_window: OpenWindow, dns: Dns) -> 
 def test_accessible(open_window: OpenWindow, dns: Dns, scheme: str) -> None:
     page = open_window(scheme=scheme).page
     path_page(page, dns)
-    page.get_by_role("button", name="Which names").first.click()
+    page.get_by_role("button", name="Show names").first.click()
     assert violations(page) == []
     page.goto(f"/incidents/{dns.incident_id}")
     expect(picture(page)).to_be_visible()
     assert violations(page) == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_screenshots(open_window: OpenWindow, dns: Dns, size: tuple[int, int], scheme: str, tmp_path: Path) -> None:
-    folder = Path(os.environ.get("JITTERSCOPE_SCREENSHOTS", tmp_path)).resolve()
-    folder.mkdir(parents=True, exist_ok=True)
-    page = open_window(size, scheme).page
-    name = f"{'desktop' if size == DESKTOP else 'phone'}-{scheme}"
+def test_looks(look: Look, dns: Dns) -> None:
+    page = look.page
     path_page(page, dns)
-    settled(page)
-    page.screenshot(path=folder / f"dns-{name}.png")
-    page.get_by_role("button", name="Which names").first.click()
+    look.at("dns")
+    page.get_by_role("button", name="Show names").first.click()
     below_the_bar(page, page.get_by_role("heading", name="Does NodeLocal DNSCache exhaust kube-dns here?"))
-    page.screenshot(path=folder / f"dns-names-{name}.png")
+    look.at("dns-names")
     page.goto(f"/incidents/{dns.incident_id}")
     expect(picture(page)).to_be_visible()
     page.get_by_role("button", name="All", exact=True).click()
-    settled(page)
-    file = folder / f"dns-incident-{name}.png"
-    page.screenshot(path=file)
-    assert file.stat().st_size > 10_000, "an empty page is small"
+    look.at("dns-incident")

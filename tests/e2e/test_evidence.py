@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import socket
 import subprocess
@@ -13,8 +12,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import DESKTOP, PHONE, OpenWindow, Product
-from tests.e2e.test_screenshots import below_the_bar, settled
+from tests.e2e.conftest import OpenWindow, Product
+from tests.e2e.looks import Look, below_the_bar, settled
 
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "tests" / "fixtures" / "evidence"
@@ -76,12 +75,12 @@ def test_files_are_dropped_and_a_hostile_one_says_why(open_window: OpenWindow) -
         [(FIXTURES / "top-0.1s.txt").read_text(), (FIXTURES / "cpu.stat.txt").read_text()],
     )
     zone.dispatch_event("dragenter", {"dataTransfer": transfer})
-    expect(page.get_by_text("Let go to add")).to_be_visible()
+    expect(page.get_by_text("Drop to add")).to_be_visible()
     zone.dispatch_event("drop", {"dataTransfer": transfer})
     rows = page.get_by_role("listitem")
     expect(rows.filter(has_text="top.txt").first).to_contain_text("coredns used up to 32.8 CPUs, usually 0.7")
     expect(rows.filter(has_text="cpu.stat").first).to_contain_text("no throttling")
-    expect(rows.filter(has_text="noise.bin").first).to_contain_text("Not a file that can be read here")
+    expect(rows.filter(has_text="noise.bin").first).to_contain_text("Unsupported file")
     page.get_by_role("link", name="noise.bin").first.click()
     expect(page.get_by_role("alert")).to_contain_text("Give a capture (pcap, pcapng)")
     page.get_by_role("button", name="Delete").click()
@@ -102,8 +101,8 @@ def test_a_large_file_shows_how_far_it_is(open_window: OpenWindow, tmp_path: Pat
     choose(page, large)
     bar = page.get_by_role("progressbar", name=re.compile("Reading dnsmasq.log"))
     expect(bar).to_have_attribute("aria-valuenow", re.compile(r"^([1-9]|[1-9]\d)$"))
-    expect(page.get_by_text("What the file says")).to_be_visible(timeout=90_000)
-    expect(page.get_by_text(re.compile("900,000 requests without an answer"))).to_be_visible()
+    expect(page.get_by_text("What the file shows")).to_be_visible(timeout=90_000)
+    expect(page.get_by_text(re.compile("900,000 requests unanswered"))).to_be_visible()
 
 
 def run(target: str, rate: int, factor: float, lost: int) -> dict[str, object]:
@@ -141,15 +140,8 @@ def kept(product: Product, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     return ids
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_screenshots(
-    open_window: OpenWindow, kept: dict[str, int], size: tuple[int, int], scheme: str, tmp_path: Path
-) -> None:
-    folder = Path(os.environ.get("JITTERSCOPE_SCREENSHOTS", tmp_path)).resolve()
-    folder.mkdir(parents=True, exist_ok=True)
-    page = open_window(size, scheme).page
-    name = f"{'desktop' if size == DESKTOP else 'phone'}-{scheme}"
+def test_looks(look: Look, kept: dict[str, int]) -> None:
+    page = look.page
     page.goto("/evidence")
     expect(page.get_by_text("91 DNS queries")).to_be_visible()
     shots = {"evidence": None, "evidence-capture": kept["kube-dns-eth0.pcap"], "evidence-bench": kept["bench"]}
@@ -157,21 +149,17 @@ def test_screenshots(
         if id is not None:
             page.goto(f"/evidence/{id}")
             expect(page.locator("main canvas").first).to_be_visible()
-        settled(page)
-        file = folder / f"{shot}-{name}.png"
-        page.screenshot(path=file)
-        assert file.stat().st_size > 10_000, "an empty page is small"
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page scrolls sideways"
+        look.at(shot)
         if shot == "evidence-capture":
-            below_the_bar(page, page.get_by_role("heading", name="Pictures"))
-            page.screenshot(path=folder / f"evidence-pictures-{name}.png")
+            below_the_bar(page, page.get_by_role("heading", name="Charts"))
+            look.at("evidence-charts")
 
 
 def test_a_load_test_says_what_each_target_keeps_up_with(open_window: OpenWindow, kept: dict[str, int]) -> None:
     page = open_window().page
     page.goto(f"/evidence/{kept['bench']}")
-    expect(page.get_by_text("kept up with 500 queries/s, at 1000 it failed 3.33 %").first).to_be_visible()
-    loss = page.get_by_role("figure", name=re.compile("Lost or failed"))
+    expect(page.get_by_text("keeps up with 500 queries/s, fails 3.33 % at 1000").first).to_be_visible()
+    loss = page.get_by_role("figure", name=re.compile("Failed queries"))
     expect(loss).to_have_attribute("aria-label", re.compile("kube-dns: 0 % to 13.3 %"))
     expect(page.get_by_role("row")).to_have_count(16)
 
@@ -201,4 +189,4 @@ def test_the_commands_send_to_the_service(open_window: OpenWindow, product: Prod
     assert link is not None, done[1].stdout
     page.goto(link[1])
     expect(page.get_by_role("heading", name="nobody answers")).to_be_visible()
-    expect(page.get_by_text("kept up with none of the rates, at 40 it failed 100 %").first).to_be_visible()
+    expect(page.get_by_text("keeps up with no tested rate, fails 100 % at 40").first).to_be_visible()

@@ -1,7 +1,6 @@
 """A fix applied to a running fault, as a user does it: the command copied from the page, run in a shell, and watched.
 
-Real CoreDNS under load in a cgroup of its own, the real collector, and a Slack that is this test's own server. With
-JITTERSCOPE_SCREENSHOTS=DIR the pictures are kept there.
+Real CoreDNS under load in a cgroup of its own, the real collector, and a Slack that is this test's own server.
 """
 
 from __future__ import annotations
@@ -22,15 +21,20 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from jitterscope.devstack.stack import Stack
 from jitterscope.diagnosis.verification.wording import figure
-from jitterscope.labs import coredns_gc
-from jitterscope.labs.coredns_gc import Bench
-from jitterscope.labs.hosting import yield_cpu
-from jitterscope.labs.product import Product
-from jitterscope.labs.variants import Variant, parameters_of
+from labs import coredns_gc
+from labs.coredns_gc import Bench
+from labs.hosting import yield_cpu
+from labs.product import Product
+from labs.variants import Variant, parameters_of
 from tests.e2e.conftest import DESKTOP, PHONE, Window, picture, sign_in
+from tests.e2e.looks import Look, below_the_bar
+from tests.support import lab_plan
 from tests.support.receiver import Slack
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and watches packets: needs root")
+pytestmark = [
+    pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and watches packets: needs root"),
+    lab_plan.live(130, "cpu/gc_throttling"),
+]
 # Long enough for the permutation test over blocks of 10 s: five before and four after can be told from chance.
 BEFORE_S, LEAST_S, SETTLE_S = 62.0, 40, 5
 ENVIRONMENT = {
@@ -73,9 +77,9 @@ def live(tmp_path: Path) -> Iterator[Live]:
         product.wait_for("a collector", product.receives, 60)
         with (
             coredns_gc.bench(Variant.FAULT, parameters, tmp_path, print) as bench,
-            coredns_gc.loaded(bench, print) as goes_on,
+            coredns_gc.loaded(bench, print) as load,
         ):
-            yield Live(stack, product, rest, slack, bench, goes_on, time.monotonic())
+            yield Live(stack, product, rest, slack, bench, load.goes_on, time.monotonic())
     slack.close()
 
 
@@ -144,7 +148,7 @@ def test_a_fix_applied_to_the_running_fault_is_verified_before_the_users_eyes(
     assert throttled["after"] < 0.1 * throttled["before"]
     assert throttled["inside"] is True
     the_slack_thread(live, incident_id, verification)
-    pictures(window, section, Path(os.environ.get("JITTERSCOPE_SCREENSHOTS", tmp_path)).resolve())
+    looks(page, section)
 
 
 def copied_command(page: Page) -> str:
@@ -216,13 +220,9 @@ def measure(verification: dict[str, Any], metric: str) -> dict[str, Any]:
     return next(dict(one) for one in verification["measures"] if one["metric"] == metric)
 
 
-def pictures(window: Window, section: Locator, folder: Path) -> None:
+def looks(page: Page, section: Locator) -> None:
     """As it is seen at desktop and phone width."""
-    folder.mkdir(parents=True, exist_ok=True)
     for name, (width, height) in {"desktop": DESKTOP, "phone": PHONE}.items():
-        window.page.set_viewport_size({"width": width, "height": height})
-        section.evaluate("node => window.scrollTo(0, node.getBoundingClientRect().top + scrollY - 110)")
-        window.page.wait_for_timeout(600)
-        file = folder / f"live-{name}-dark.png"
-        window.page.screenshot(path=file)
-        assert file.stat().st_size > 10_000, "an empty page is small"
+        page.set_viewport_size({"width": width, "height": height})
+        below_the_bar(page, section)
+        Look(page, f"{name}-dark", is_phone=name == "phone").at("live")

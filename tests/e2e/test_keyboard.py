@@ -27,7 +27,7 @@ def test_list_with_j_and_enter_then_back_by_palette(open_window: OpenWindow, pro
     expect(page.get_by_role("heading", name="Explore")).to_be_visible()
     page.keyboard.press("g")
     page.keyboard.press("i")
-    expect(page.get_by_role("heading", name="Incidents")).to_be_visible()
+    expect(page.get_by_role("heading", name="Incidents", exact=True)).to_be_visible()
 
 
 def test_palette_finds_a_resource_by_a_part_of_its_name(open_window: OpenWindow, product: Product) -> None:
@@ -87,7 +87,7 @@ def test_c_copies_the_first_fix_and_question_mark_helps(incident_page: Page) -> 
 
 def test_tab_reaches_the_content_by_the_skip_link_first(incident_page: Page) -> None:
     incident_page.keyboard.press("Tab")
-    skip = incident_page.get_by_role("link", name="Skip to the content")
+    skip = incident_page.get_by_role("link", name="Skip to content")
     expect(skip).to_be_focused()
     expect(skip).to_be_in_viewport()
 
@@ -95,9 +95,9 @@ def test_tab_reaches_the_content_by_the_skip_link_first(incident_page: Page) -> 
 def test_shortcuts_do_not_fire_while_typing(open_window: OpenWindow, product: Product) -> None:
     page = open_window().page
     page.goto("/incidents")
-    box = page.get_by_label("Filter by words")
+    box = page.get_by_label("Filter incidents")
     box.fill("")
     box.type("jam?")
     expect(page.get_by_role("dialog")).to_be_hidden()
-    expect(page.get_by_text("No incident matches")).to_be_visible()
+    expect(page.get_by_text("No matching incidents")).to_be_visible()
     page.wait_for_url(re.compile(r"q=jam"))

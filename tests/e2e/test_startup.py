@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from jitterscope.diagnosis.simulate_pods import CILIUM_112, Loader, PodLoad, run
+from jitterscope.diagnosis.scenarios.pods.simulate import CILIUM_112, Loader, PodLoad, run
 from jitterscope.recordings.replay import post, prepare
 from jitterscope.recordings.snapshots import recording_of
-from tests.e2e.conftest import DESKTOP, PHONE, OpenWindow, Product
+from tests.e2e.conftest import OpenWindow, Product
+from tests.e2e.looks import Look, below_the_bar
 from tests.e2e.test_accessibility import violations
-from tests.e2e.test_screenshots import below_the_bar, settled
 from tests.support.batches import now_us
 
-CAUSE = "startup/bpf_verification"
+CAUSE = "pods/bpf_verification"
 NODE = "gke-pool-2-pods"
 
 
@@ -65,7 +63,9 @@ def _incident(client: httpx.Client, timeout_s: float = 120) -> dict[str, Any]:
 
 def open_page(page: Page, pods: Pods) -> None:
     page.goto(pods.address)
-    expect(page.get_by_role("heading", level=2, name="cilium-agent has the kernel verify programs")).to_be_visible()
+    expect(
+        page.get_by_role("heading", level=2, name="The kernel verifies the programs of cilium-agent")
+    ).to_be_visible()
     expect(page.locator("[role=status][aria-label^=Loading]")).to_have_count(0)
 
 
@@ -75,12 +75,12 @@ def test_a_start_is_taken_apart(open_window: OpenWindow, pods: Pods) -> None:
     for percentile in ("P50", "P90", "P99"):
         bar = page.get_by_role("img", name=f"{percentile}: ")
         expect(bar).to_be_visible()
-        assert "of it the verifier" in (bar.get_attribute("aria-label") or "")
-    phases = page.get_by_role("table", name="Phases of a pod's start")
-    expect(phases).to_contain_text("Verifier, by the kernel")
-    expect(phases.get_by_role("row").filter(has_text="Image pulls")).to_contain_text("not a part of the objective")
+        assert "in the verifier" in (bar.get_attribute("aria-label") or "")
+    phases = page.get_by_role("table", name="Phases of a pod start")
+    expect(phases).to_contain_text("eBPF verifier")
+    expect(phases.get_by_role("row").filter(has_text="Image pulls")).to_contain_text("not part of the objective")
     expect(page.get_by_text(f"{NODE},")).to_be_visible()
-    page.get_by_role("link", name="cilium-agent has the kernel verify").click()
+    page.get_by_role("link", name="eBPF verification for cilium-agent").click()
     expect(page).to_have_url(f"{page.url.split('/incidents/')[0]}/incidents/{pods.incident_id}")
     expect(page.get_by_role("heading", name="What to change")).to_be_visible()
 
@@ -94,7 +94,7 @@ def test_without_programs(open_window: OpenWindow, pods: Pods) -> None:
     expect(section.get_by_text("Without tail_nodeport_n a start is")).to_be_visible()
     section.get_by_role("checkbox", name="tail_ipv6_polic").check()
     expect(section.get_by_text("Without tail_ipv6_polic, tail_nodeport_n a start is")).to_be_visible()
-    section.get_by_role("button", name="Without the whole verifier").click()
+    section.get_by_role("button", name="Leave out the whole verifier").click()
     expect(section.get_by_text("0 % would take more than 5 s")).to_be_visible()
 
 
@@ -102,10 +102,10 @@ def test_before_and_after_a_moment(open_window: OpenWindow, pods: Pods) -> None:
     page = open_window().page
     open_page(page, pods)
     page.get_by_label("Compare before and after").select_option(index=3)
-    table = page.get_by_role("table", name="Starts before and after The chosen moment")
+    table = page.get_by_role("table", name="Starts before and after Selected time")
     expect(table.get_by_role("row")).to_have_count(3)
     assert "split=" in page.url
-    page.get_by_role("button", name="Forget the moment").click()
+    page.get_by_role("button", name="Clear selected time").click()
     expect(table).to_have_count(0)
 
 
@@ -113,18 +113,18 @@ def test_without_data_and_without_service(open_window: OpenWindow, pods: Pods) -
     window = open_window()
     page = window.page
     page.goto(f"/startup?node={pods.node_id}&to=1700000000000000")
-    expect(page.get_by_role("heading", name="No pod started in this window")).to_be_visible()
+    expect(page.get_by_role("heading", name="No pods started in this window")).to_be_visible()
 
     def refuse(route: Route) -> None:
         route.abort()
 
-    page.route("**/api/v1/startup?**", refuse)
+    page.route("**/api/v1/pod-starts?**", refuse)
     page.goto(pods.address)
     failed = page.get_by_role("alert")
     expect(failed).to_be_visible()
-    page.unroute("**/api/v1/startup?**")
+    page.unroute("**/api/v1/pod-starts?**")
     failed.get_by_role("button", name="Try again").click()
-    expect(page.get_by_role("table", name="Phases of a pod's start")).to_be_visible()
+    expect(page.get_by_role("table", name="Phases of a pod start")).to_be_visible()
     # The browser complains of the request that was cut off, and of nothing else.
     assert all("net::ERR_FAILED" in complaint for complaint in window.complaints)
     window.complaints.clear()
@@ -146,16 +146,9 @@ def test_accessible(open_window: OpenWindow, pods: Pods, scheme: str) -> None:
     assert violations(page) == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_screenshots(open_window: OpenWindow, pods: Pods, size: tuple[int, int], scheme: str, tmp_path: Path) -> None:
-    folder = Path(os.environ.get("JITTERSCOPE_SCREENSHOTS", tmp_path)).resolve()
-    folder.mkdir(parents=True, exist_ok=True)
-    page = open_window(size, scheme).page
+def test_looks(look: Look, pods: Pods) -> None:
+    page = look.page
     open_page(page, pods)
-    settled(page)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page scrolls sideways"
-    name = f"{'desktop' if size == DESKTOP else 'phone'}-{scheme}"
-    page.screenshot(path=folder / f"pod-start-{name}.png")
+    look.at("pod-start")
     below_the_bar(page, page.get_by_role("heading", name="Without the verifier"))
-    page.screenshot(path=folder / f"pod-start-without-{name}.png")
+    look.at("pod-start-without")

@@ -28,7 +28,7 @@ def test_a_verified_fix_shows_before_after_and_prediction(
     section = page.get_by_role("region", name="Did it help?")
     expect(section.get_by_role("heading", name="The fix is verified")).to_be_visible()
     expect(page.get_by_text("✓ fix verified")).to_be_visible()
-    expect(section.get_by_role("status")).to_contain_text(re.compile(r"slow queries went from .* to 0 %"))
+    expect(section.get_by_role("status")).to_contain_text(re.compile(r"slow answers went from .* to 0 %"))
     expect(section.get_by_role("list", name="What changed")).to_contain_text("CPU limit 0.5 → no limit")
 
     image = section.get_by_role("img", name=re.compile("Before and after the change"))
@@ -56,7 +56,7 @@ def test_the_list_tells_how_fixes_went(open_window: OpenWindow, verified_inciden
 def test_the_calibration_page_has_its_outcomes(open_window: OpenWindow, verified_incident: int) -> None:
     page = open_window().page
     page.goto("/calibration")
-    expect(page.get_by_text(re.compile(r"\d+ outcomes? lay inside the predicted interval"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"\d+ outcomes? fell inside the predicted interval"))).to_be_visible()
     row = (
         page.get_by_role("table", name="Predictions by kind of fix")
         .get_by_role("row")
@@ -79,7 +79,7 @@ def test_saying_that_a_fix_was_applied_starts_the_measuring(open_window: OpenWin
     apply.click()
     section = page.get_by_role("region", name="Did it help?")
     expect(section.get_by_role("heading", name="Measuring whether it helped")).to_be_visible()
-    expect(section.get_by_role("status")).to_contain_text("Waits for")
+    expect(section.get_by_role("status")).to_contain_text("Waiting for")
     expect(page.get_by_text("fix applied, measuring").first).to_be_visible()
     expect(apply).to_be_hidden()
     expect(page.get_by_text("◔ measuring", exact=True)).to_be_visible()

@@ -5,18 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from jitterscope.analyses.load_file import LoadResult
+from jitterscope.diagnosis.core.query_results import TIMEOUT
 from jitterscope.inventory.types import FactRow
-from jitterscope.labs.cgroups import Hierarchies
-from jitterscope.labs.errors import LabError
-from jitterscope.labs.figures import first_throttled_query_us, measured
-from jitterscope.labs.gctrace import GcCycle, parse_line
-from jitterscope.labs.load import RESULT_TIMEOUT, LoadResult
-from jitterscope.labs.observed import observed
-from jitterscope.labs.podstart.figures import Loaded
-from jitterscope.labs.podstart.observed import event_of
-from jitterscope.labs.variants import Variant, parameters_of, settle
 from jitterscope.recordings.model import RecordedResource, Recording
 from jitterscope.series.types import StoredDistribution, StoredEvent
+from labs.cgroups import Hierarchies
+from labs.errors import LabError
+from labs.figures import first_throttled_query_us, measured
+from labs.gctrace import GcCycle, parse_line
+from labs.observed import observed
+from labs.podstart.figures import Loaded
+from labs.podstart.observed import event_of
+from labs.variants import Variant, parameters_of, settle
 
 START = 1_000_000_000
 
@@ -30,7 +31,7 @@ def run() -> LoadResult:
     latency[999] = 5_000_000
     sent[999] = START - 4_500_000
     result = np.zeros(1000, np.uint8)
-    result[999] = RESULT_TIMEOUT
+    result[999] = TIMEOUT
     at = START + np.arange(-1, 102) * 10_000
     usage = np.cumsum(np.where((at > START + 400_000) & (at <= START + 500_000), 10_000, 2_000))
     periods = (at - START) // 100_000 + 5
@@ -139,9 +140,15 @@ def test_load_and_limit_fit_each_other() -> None:
 
 def test_hierarchies() -> None:
     split = "tmpfs /sys/fs/cgroup tmpfs rw 0 0\ncgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,cpu,cpuacct 0 0\n"
-    found = Hierarchies.of_this_machine(split + "cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n")
-    assert found.version == 1
-    assert [str(folder) for folder in found.folders("x")] == ["/sys/fs/cgroup/cpu,cpuacct/x"]
+    assert [str(folder) for folder in Hierarchies.of_this_machine(split).folders("x")] == [
+        "/sys/fs/cgroup/cpu,cpuacct/x"
+    ]
+    # As systemd mounts them: a cgroup is made in both, since the kernel counts pressure in the second one only.
+    hybrid = Hierarchies.of_this_machine(split + "cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n")
+    assert hybrid.version == 1
+    assert [str(folder) for folder in hybrid.folders("x")] == [
+        "/sys/fs/cgroup/unified/x", "/sys/fs/cgroup/cpu,cpuacct/x"
+    ]  # fmt: skip
     assert Hierarchies.of_this_machine("cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n").version == 2
     with pytest.raises(LabError):
         Hierarchies.of_this_machine("proc /proc proc rw 0 0\n")

@@ -8,17 +8,15 @@ from typing import Any
 
 import pytest
 
-from jitterscope.labs.hosting import own_product
-from jitterscope.labs.podstart.variants import Variant, parameters_of
-from jitterscope.labs.podstart.watched import Kubelet, kubelet, watch
-from jitterscope.labs.product import Product
+from labs.hosting import own_product
+from labs.podstart.variants import Variant, parameters_of
+from labs.podstart.watched import Kubelet, kubelet, watch
+from labs.product import Product
+from tests.support.lab_plan import live
+from tests.support.said import say
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and loads eBPF programs: needs root")
-STARTUP = "startup/"
-
-
-def say(text: str) -> None:
-    print(text)  # noqa: T201
+PODS = "pods/"
 
 
 @pytest.fixture  # a new one for each: they are all about the same node
@@ -27,23 +25,27 @@ def watched() -> Iterator[tuple[Product, Kubelet]]:
         yield product, served
 
 
-CASES: list[tuple[Variant, dict[str, Any], str]] = [
-    (Variant.SLOW_IMAGE, {"pods": 3}, "none"),
-    (Variant.PRUNED, {"pods": 4}, "none"),
-    (Variant.FAULT, {"pods": 4}, "startup/bpf_verification"),
-    (Variant.SLOW_START, {"pods": 4}, "startup/pod_slo"),
+def case(variant: Variant, lasts_s: float, pods: int, cause: str = "none") -> Any:
+    return pytest.param(variant, {"pods": pods}, cause, marks=live(lasts_s, cause), id=variant)
+
+
+CASES = [
+    case(Variant.SLOW_IMAGE, 60, pods=3),
+    case(Variant.PRUNED, 55, pods=4),
+    case(Variant.FAULT, 65, pods=4, cause="pods/bpf_verification"),
+    case(Variant.SLOW_START, 60, pods=4, cause="pods/pod_slo"),
 ]
 
 
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize(("variant", "given", "cause"), CASES, ids=[str(variant) for variant, _, _ in CASES])
+@pytest.mark.timeout(500)
+@pytest.mark.parametrize(("variant", "given", "cause"), CASES)
 def test_variant(watched: tuple[Product, Kubelet], variant: Variant, given: dict[str, Any], cause: str) -> None:
     product, served = watched
     report = watch(product, served, variant, parameters_of(variant, given), None, say)
     say(report.model_dump_json())
     measured, observed = report.measured, report.observed
     assert (measured.late == measured.starts) == (cause != "none"), "the lab made the fault, or did not"
-    found = [one.cause for one in report.incidents if one.cause.startswith(STARTUP)]
+    found = [one.cause for one in report.incidents if one.cause.startswith(PODS)]
     assert found[:1] == ([] if cause == "none" else [cause])
     assert observed.starts == measured.starts
     assert observed.late == measured.late

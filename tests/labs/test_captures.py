@@ -21,18 +21,16 @@ from typing import Any
 
 import pytest
 
-from jitterscope.labs.nodelocal.bench import Run, bench, run
-from jitterscope.labs.nodelocal.variants import Variant, parameters_of
 from jitterscope.settings import settings
+from labs.nodelocal.bench import Run, bench, run
+from labs.nodelocal.variants import Variant, parameters_of
+from tests.support.lab_plan import live
+from tests.support.said import say
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or not all(map(shutil.which, ("tcpdump", "tshark"))),
     reason="makes cgroups and captures packets: needs root, tcpdump and tshark",
 )
-
-
-def say(text: str) -> None:
-    print(text)  # noqa: T201
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +95,7 @@ def evidence(path: Path) -> tuple[dict[str, Any], list[dict[str, str]]]:
         return json.loads(out.splitlines()[-1]), list(csv.DictReader(file))
 
 
+@live(45)
 @pytest.mark.timeout(400)
 def test_tshark_agrees() -> None:
     parameters = parameters_of(Variant.FAULT, {"seconds": 8.0, "calm_seconds": 2})

@@ -3,47 +3,42 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from jitterscope.labs.figures import Figures
-from jitterscope.labs.hosting import own_product
-from jitterscope.labs.product import Product
-from jitterscope.labs.report import Report
-from jitterscope.labs.variants import Variant, parameters_of
-from jitterscope.labs.watched import expected_cause, watch
+from labs.figures import Figures
+from labs.product import Product
+from labs.report import Report
+from labs.variants import Variant, parameters_of
+from labs.watched import expected_cause, watch
+from tests.support.lab_plan import live
+from tests.support.said import say
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and watches packets: needs root")
 SECONDS = 20.0
 
 
-def say(text: str) -> None:
-    print(text)  # noqa: T201
-
-
-@pytest.fixture(scope="module")
-def product() -> Iterator[Product]:
-    with own_product(say) as running:
-        yield running
+def case(variant: Variant, lasts_s: float, **given: object) -> Any:
+    return pytest.param(variant, given, marks=live(lasts_s, expected_cause(variant)), id=f"{variant}-{len(given)}")
 
 
 CASES = [
-    (Variant.FAULT, {}),
-    (Variant.FAULT, {"quota_us": 30_000, "records": 250_000, "qps": 600}),
-    (Variant.LIMIT, {}),
-    (Variant.OVERLOAD, {}),
-    (Variant.REQUEST_BURST, {}),
-    (Variant.PERIODIC_BURST, {}),
-    (Variant.GC_SPIRAL, {}),
-    (Variant.HEALTHY, {}),
+    case(Variant.FAULT, 42),
+    case(Variant.FAULT, 42, quota_us=30_000, records=250_000, qps=600),
+    case(Variant.LIMIT, 42),
+    case(Variant.OVERLOAD, 47),
+    case(Variant.REQUEST_BURST, 47),
+    case(Variant.PERIODIC_BURST, 40),
+    case(Variant.GC_SPIRAL, 42),
+    case(Variant.HEALTHY, 42),
 ]
 
 
-@pytest.mark.timeout(240)
-@pytest.mark.parametrize(("variant", "given"), CASES, ids=[f"{variant}-{len(given)}" for variant, given in CASES])
-def test_variant(product: Product, variant: Variant, given: dict[str, object]) -> None:
-    report = watch(product, variant, parameters_of(variant, {"seconds": SECONDS, **given}), None, say)
+@pytest.mark.timeout(500)
+@pytest.mark.parametrize(("variant", "given"), CASES)
+def test_variant(shared_product: Product, variant: Variant, given: dict[str, object]) -> None:
+    report = watch(shared_product, variant, parameters_of(variant, {"seconds": SECONDS, **given}), None, say)
     say(report.model_dump_json())
     cause = expected_cause(variant)
     assert [incident.cause for incident in report.incidents] == ([] if cause == "none" else [cause])

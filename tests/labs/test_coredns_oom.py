@@ -3,49 +3,51 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from jitterscope.labs.hosting import own_product
-from jitterscope.labs.oom.variants import Variant, expected_cause, parameters_of
-from jitterscope.labs.oom.watched import OomReport, watch
-from jitterscope.labs.product import Product
+from labs.oom.variants import Variant, expected_cause, parameters_of
+from labs.oom.watched import OomReport, watch
+from labs.product import Product
+from tests.support.lab_plan import live
+from tests.support.said import say
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and watches packets: needs root")
 # The upstream of the fault and of its cures is as slow as that.
 TRUE_TOO = {"dns/slow_upstream"}
 
 
-def say(text: str) -> None:
-    print(text)  # noqa: T201
+def case(variant: Variant, lasts_s: float, **given: float) -> Any:
+    cause = expected_cause(variant, _is_killed(variant), parameters_of(variant, given).reclaims)
+    return pytest.param(variant, given, marks=live(lasts_s, cause), id=f"{variant}-{len(given)}")
 
 
-@pytest.fixture(scope="module")
-def product() -> Iterator[Product]:
-    with own_product(say) as running:
-        yield running
+def _is_killed(variant: Variant) -> bool:
+    return variant in (Variant.FAULT, Variant.LEAK)
 
 
 CASES = [
-    (Variant.FAULT, {"seconds": 12}),
-    (Variant.FAULT, {"seconds": 10, "memory_mib": 96, "qps": 1_200, "calm_seconds": 6}),
-    (Variant.MAX_CONCURRENT, {"seconds": 12}),
-    (Variant.MORE_MEMORY, {"seconds": 12, "qps": 1_000}),
-    (Variant.LEAK, {"memory_mib": 64, "seconds": 60}),
-    (Variant.HEALTHY, {"seconds": 12}),
+    case(Variant.FAULT, 40, seconds=12),
+    case(Variant.FAULT, 36, seconds=10, memory_mib=96, qps=1_200, calm_seconds=6),
+    case(Variant.MAX_CONCURRENT, 40, seconds=12),
+    case(Variant.MORE_MEMORY, 40, seconds=12, qps=1_000),
+    case(Variant.LEAK, 70, memory_mib=64, seconds=60),
+    case(Variant.RECLAIM, 40, seconds=12),
+    case(Variant.HEALTHY, 40, seconds=12),
 ]
 
 
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize(("variant", "given"), CASES, ids=[f"{variant}-{len(given)}" for variant, given in CASES])
-def test_variant(product: Product, variant: Variant, given: dict[str, float]) -> None:
-    report = watch(product, variant, parameters_of(variant, given), None, say)
+@pytest.mark.timeout(500)
+@pytest.mark.parametrize(("variant", "given"), CASES)
+def test_variant(shared_product: Product, variant: Variant, given: dict[str, float]) -> None:
+    parameters = parameters_of(variant, given)
+    report = watch(shared_product, variant, parameters, None, say)
     say(report.model_dump_json())
     killed = report.measured.killed_s is not None
-    assert killed == (variant in (Variant.FAULT, Variant.LEAK)), "the lab made the fault, or did not"
-    cause = expected_cause(variant, killed)
-    slow_upstream = TRUE_TOO if variant not in (Variant.LEAK, Variant.HEALTHY) else set()
+    assert killed == _is_killed(variant), "the lab made the fault, or did not"
+    cause = expected_cause(variant, killed, parameters.reclaims)
+    slow_upstream = TRUE_TOO if parameters.delay_ms >= 1_000 else set()
     found = [one.cause for one in report.incidents if one.cause not in slow_upstream]
     assert cause == "none" or report.incidents[0].cause == cause, "what was there before the burst comes last"
     assert found == ([] if cause == "none" else [cause])

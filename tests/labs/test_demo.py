@@ -14,7 +14,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from jitterscope.labs.cgroups import PREFIX, Hierarchies
+from labs.cgroups import PREFIX, Hierarchies
+from tests.support.lab_plan import live
 
 PROGRAM = str(Path(sys.executable).with_name("jitterscope"))
 
@@ -53,6 +54,7 @@ class Demo:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and watches packets: needs root")
+@live(60, "cpu/gc_throttling")
 @pytest.mark.timeout(240)
 def test_a_fix_can_be_tried_on_the_demo_until_ctrl_c(tmp_path: Path) -> None:
     demo = Demo(tmp_path)

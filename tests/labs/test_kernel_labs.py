@@ -14,25 +14,23 @@ import numpy as np
 import psutil
 import pytest
 
-from jitterscope.labs.cgroups import PREFIX, Hierarchies, remove_stale
-from jitterscope.labs.dentries import bench as dentries_bench
-from jitterscope.labs.dentries import variants as dentries
-from jitterscope.labs.errors import LabError
-from jitterscope.labs.load import RESULT_REFUSED, RESULT_TIMEOUT, LoadResult
-from jitterscope.labs.oom import bench as oom_bench
-from jitterscope.labs.oom import figures as oom_figures
-from jitterscope.labs.oom import truth as oom_truth
-from jitterscope.labs.oom import variants as oom_variants
-from jitterscope.labs.podstart import bench as pod_bench
-from jitterscope.labs.podstart import variants as pods
-from jitterscope.labs.podstart.pages import KubeletPage, image_path, serving
+from jitterscope.analyses.load_file import LoadResult
+from jitterscope.diagnosis.core.query_results import REFUSED, TIMEOUT
+from labs.cgroups import PREFIX, Hierarchies, remove_stale
+from labs.dentries import bench as dentries_bench
+from labs.dentries import variants as dentries
+from labs.errors import LabError
+from labs.oom import bench as oom_bench
+from labs.oom import figures as oom_figures
+from labs.oom import truth as oom_truth
+from labs.oom import variants as oom_variants
+from labs.podstart import bench as pod_bench
+from labs.podstart import variants as pods
+from labs.podstart.pages import KubeletPage, image_path, serving
+from tests.support.said import say
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups, mounts and eBPF programs: needs root")
 MIB = 1 << 20
-
-
-def say(text: str) -> None:
-    print(text)  # noqa: T201
 
 
 def test_oom_parameters_fit_each_other() -> None:
@@ -53,9 +51,9 @@ def test_oom_figures_end_with_the_kill() -> None:
     """10 queries/s that all wait; the third second has the kill, and what comes after it is nobody's."""
     sent = np.arange(0, 5_000_000, 100_000, dtype=np.int64)
     load = LoadResult(
-        sent, np.full(50, 12_000_000, np.int32), np.full(50, RESULT_TIMEOUT, np.uint8), np.zeros((0, 6), np.int64)
+        sent, np.full(50, 12_000_000, np.int32), np.full(50, TIMEOUT, np.uint8), np.zeros((0, 6), np.int64)
     )
-    load.latency_us[0], load.result[0] = 50, RESULT_REFUSED
+    load.latency_us[0], load.result[0] = 50, REFUSED
     at = np.arange(0, 5_000_000, 10_000, dtype=np.int64)
     killed = at >= 3_000_000
     readings = oom_truth.Readings(at, np.where(killed, 0, at + MIB), np.where(killed, 1, 0), np.where(killed, 0, 7))
@@ -80,8 +78,8 @@ def test_dentry_and_pod_parameters() -> None:
     assert pods.parameters_of(pods.Variant.PRUNED, {"sections": 16}).unused == 10
     with pytest.raises(LabError, match="--unused"):
         pods.parameters_of(pods.Variant.FAULT, {"sections": 2, "unused": 3})
-    assert pods.expected_cause(3, 0.5) == "startup/bpf_verification"
-    assert pods.expected_cause(3, 0.01) == "startup/pod_slo"
+    assert pods.expected_cause(3, 0.5) == "pods/bpf_verification"
+    assert pods.expected_cause(3, 0.01) == "pods/pod_slo"
     assert pods.expected_cause(0, 0.5) == "none"
 
 
@@ -130,8 +128,9 @@ def test_burst_kills_and_a_cap_prevents_it(tmp_path: Path) -> None:
 @ROOT
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("variant", [dentries.Variant.UNMOUNT, dentries.Variant.FILES, dentries.Variant.NSS])
-def test_names_come_and_go(variant: dentries.Variant, tmp_path: Path) -> None:
+def test_names_come_and_go(variant: dentries.Variant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counters are the machine's own: others make and forget names too, so they are judged with much room."""
+    monkeypatch.setattr(dentries_bench, "BEFORE_DROP_S", 1.0)  # no product looks back
     given = {"seconds": 5, "calm_seconds": 1, "settle_seconds": 1, "dentries": 60_000}
     if variant is dentries.Variant.NSS:
         del given["dentries"]
@@ -186,16 +185,16 @@ def test_pods_wait_for_the_verifier(tmp_path: Path) -> None:
 
 KILLED = {
     "oom": """
-from jitterscope.labs.oom.bench import bench
-from jitterscope.labs.oom.variants import Variant, parameters_of
+from labs.oom.bench import bench
+from labs.oom.variants import Variant, parameters_of
 with bench(parameters_of(Variant.FAULT, {}), pathlib.Path(sys.argv[1]), lambda text: None) as made:
     print(made.server.pid, made.upstream.pid, flush=True)
     time.sleep(60)
 """,
     "dentries": """
-from jitterscope.labs import processes
-from jitterscope.labs.dentries.bench import bench
-from jitterscope.labs.dentries.variants import Variant, parameters_of
+from labs import processes
+from labs.dentries.bench import bench
+from labs.dentries.variants import Variant, parameters_of
 parameters = parameters_of(Variant.STORM, {"seconds": 60, "dentries": 50_000_000})
 with bench(Variant.STORM, parameters, pathlib.Path(sys.argv[1]), lambda text: None) as made:
     inside = made.place.inside(made.command)
@@ -204,9 +203,9 @@ with bench(Variant.STORM, parameters, pathlib.Path(sys.argv[1]), lambda text: No
     time.sleep(60)
 """,
     "podstart": """
-from jitterscope.labs.podstart.bench import node
-from jitterscope.labs.podstart.pages import KubeletPage, serving
-from jitterscope.labs.podstart.variants import Variant, parameters_of
+from labs.podstart.bench import node
+from labs.podstart.pages import KubeletPage, serving
+from labs.podstart.variants import Variant, parameters_of
 page = KubeletPage()
 given = {"verified": 1000, "wait_s": 0, "image_s": 0}
 with serving(page) as url, node(pathlib.Path(sys.argv[1]), url, page, lambda text: None) as made:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from jitterscope.labs.dentries.variants import Variant, expected_cause, parameters_of
-from jitterscope.labs.dentries.watched import watch
-from jitterscope.labs.hosting import own_product
-from jitterscope.labs.product import Product
+from labs.dentries.variants import Variant, expected_cause, parameters_of
+from labs.dentries.watched import watch
+from labs.product import Product
+from tests.support.lab_plan import live
+from tests.support.said import say
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and mounts: needs root")
 KERNEL = "kernel/"
@@ -19,28 +19,23 @@ KERNEL = "kernel/"
 ALWAYS_A_RISK = "kernel/negative_dentry_limit_missing"
 
 
-def say(text: str) -> None:
-    print(text)  # noqa: T201
+def case(variant: Variant, lasts_s: float, **given: Any) -> Any:
+    cause = expected_cause(variant, parameters_of(variant, given))
+    return pytest.param(variant, given, marks=live(lasts_s, cause), id=f"{variant}-{len(given)}")
 
 
-@pytest.fixture  # a new one for each: they are all about the same node
-def product() -> Iterator[Product]:
-    with own_product(say) as running:
-        yield running
-
-
-CASES: list[tuple[Variant, dict[str, Any]]] = [
-    (Variant.FILES, {"seconds": 10}),
-    (Variant.NSS, {"seconds": 15}),
-    (Variant.STORM, {"starts_per_s": 4, "seconds": 15, "dentries": 600_000}),
-    (Variant.STORM, {"names": "session", "starts_per_s": 3, "seconds": 15}),
-    (Variant.UNMOUNT, {"seconds": 15}),
-    (Variant.DROP, {"seconds": 15, "dentries": 700_000}),
+CASES = [
+    case(Variant.FILES, 50, seconds=10),
+    case(Variant.NSS, 52, seconds=15),
+    case(Variant.STORM, 52, starts_per_s=4, seconds=15, dentries=600_000),
+    case(Variant.STORM, 52, names="session", starts_per_s=3, seconds=15),
+    case(Variant.UNMOUNT, 65, seconds=15),
+    case(Variant.DROP, 65, seconds=15, dentries=700_000),
 ]
 
 
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize(("variant", "given"), CASES, ids=[f"{variant}-{len(given)}" for variant, given in CASES])
+@pytest.mark.timeout(500)
+@pytest.mark.parametrize(("variant", "given"), CASES)
 def test_variant(product: Product, variant: Variant, given: dict[str, Any]) -> None:
     parameters = parameters_of(variant, {"calm_seconds": 5, "settle_seconds": 12, **given})
     report = watch(product, variant, parameters, None, say)

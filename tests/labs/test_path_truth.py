@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jitterscope.labs.errors import LabError
-from jitterscope.labs.load import RESULT_SERVFAIL, RESULT_TIMEOUT, LoadResult
-from jitterscope.labs.nodelocal import truth
-from jitterscope.labs.nodelocal.figures import first_servfail_us, measured, slow_share
-from jitterscope.labs.nodelocal.variants import Parameters, Variant, expected_cause, parameters_of
+from jitterscope.analyses.load_file import LoadResult
+from jitterscope.diagnosis.core.query_results import SERVFAIL, TIMEOUT
+from labs.errors import LabError
+from labs.nodelocal import truth
+from labs.nodelocal.figures import first_servfail_us, measured, slow_share
+from labs.nodelocal.variants import Parameters, Variant, expected_cause, parameters_of
 
 EXHAUSTION = "dns/dnsmasq_connection_exhaustion"
 
@@ -71,7 +72,7 @@ def test_figures() -> None:
     """Ten queries, one a tick, the last two SERVFAIL after 5 s and lost; children 3, then 20 and a backlog."""
     sent = np.arange(1_000_000, 2_000_000, 100_000)
     latency = np.array([50_000] * 7 + [200_000, 5_500_000, 12_000_000], np.int32)
-    result = np.array([0] * 8 + [RESULT_SERVFAIL, RESULT_TIMEOUT], np.uint8)
+    result = np.array([0] * 8 + [SERVFAIL, TIMEOUT], np.uint8)
     load = LoadResult(sent, latency, result, np.zeros((0, 6), np.int64))
     at = np.arange(0, 2_500_000, 10_000)
     busy = at >= 1_500_000
@@ -79,7 +80,8 @@ def test_figures() -> None:
     figures = measured(load, readings, 20, 150.0, 1_000_000, 2_000_000)
     assert figures.model_dump() == pytest.approx(
         {
-            "p50_ms": 50.0, "p99_ms": 50.0, "slow_share": 0.3, "servfail_share": 0.1, "failed_share": 0.2,
+            "p50_ms": 50.0, "p99_ms": 50.0, "slow_share": 0.3, "servfail_share": 0.1, "timeout_share": 0.2,
+            "failed_share": 0.2,
             "children_peak": 20, "backlog_peak": 7, "backlog_share": 0.5, "listen_overflows": 5,
             "limit_reached_s": 0.5, "first_slow_s": 0.85, "first_servfail_s": 6.3,
         }
@@ -133,7 +135,7 @@ def test_defaults_are_those_of_the_case() -> None:
     ("variant", "given", "why"),
     [
         (Variant.SLOW_UPSTREAM, {"delay_ms": 50}, "1000 ms or more"),
-        (Variant.FAULT, {"qps": 100, "calm_qps": 200}, "comes before"),
+        (Variant.FAULT, {"qps": 100, "calm_qps": 200}, "load before"),
     ],
 )
 def test_contradictions_are_refused(variant: Variant, given: dict[str, float], why: str) -> None:

@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 import pytest
 
-from jitterscope.labs.hosting import own_product
-from jitterscope.labs.product import Product
-from jitterscope.labs.search.variants import Variant, expected_cause, parameters_of
-from jitterscope.labs.search.watched import watch
+from labs.product import Product
+from labs.search.variants import Variant, expected_cause, parameters_of
+from labs.search.watched import watch
+from tests.support.lab_plan import live
+from tests.support.said import say
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and networks: needs root")
 SECONDS = 40.0
 
 
-def say(text: str) -> None:
-    print(text)  # noqa: T201
-
-
-@pytest.fixture(scope="module")
-def product() -> Iterator[Product]:
-    with own_product(say) as running:
-        yield running
-
-
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("variant", list(Variant))
-def test_variant(product: Product, variant: Variant) -> None:
+@pytest.mark.timeout(500)
+@pytest.mark.parametrize(
+    "variant",
+    [pytest.param(one, marks=live(60, expected_cause(parameters_of(one, {}))), id=one) for one in Variant],
+)
+def test_variant(shared_product: Product, variant: Variant) -> None:
     parameters = parameters_of(variant, {"seconds": SECONDS})
-    report = watch(product, variant, parameters, None, say)
+    report = watch(shared_product, variant, parameters, None, say)
     say(report.model_dump_json())
     cause = expected_cause(parameters)
     found = [one.cause for one in [*report.incidents, *report.risks]]

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from jitterscope.labs.console import progress
-from jitterscope.labs.search.bench import bench, run
-from jitterscope.labs.search.figures import SearchFigures, responses
-from jitterscope.labs.search.variants import Variant, expected_cause, names_of, parameters_of, search_list
+from labs.console import progress
+from labs.search.bench import bench, run
+from labs.search.figures import SearchFigures, responses
+from labs.search.variants import Variant, expected_cause, names_of, parameters_of, search_list
 
 
 def test_names_and_search_lists() -> None:

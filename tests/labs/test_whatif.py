@@ -10,11 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from jitterscope.labs.figures import TICK_US
-from jitterscope.labs.whatif.judge import METRICS
-from jitterscope.labs.whatif.report import WhatIfReport
+from labs.figures import TICK_US
+from labs.whatif.judge import METRICS
+from labs.whatif.report import WhatIfReport
+from tests.support.lab_plan import live
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and watches packets: needs root")
+pytestmark = [
+    pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and watches packets: needs root"),
+    live(150, together="coredns-gc --whatif"),
+]
 # A cycle of some 130 ms of CPU every 4 s, and of a quota of 40 ms queries leave 13: burst adds another 40.
 PARAMETERS = {"quota-us": 40_000, "records": 400_000, "qps": 1_200, "seconds": 15}
 

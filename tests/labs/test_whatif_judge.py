@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from jitterscope.diagnosis.finding import Interval
-from jitterscope.diagnosis.whatif.types import Prediction, Setting
-from jitterscope.labs.errors import LabError
-from jitterscope.labs.figures import Figures
-from jitterscope.labs.variants import Parameters, Variant
-from jitterscope.labs.whatif.judge import Cell, cells, grain, inside_ratio, median_error, order, values_of
-from jitterscope.labs.whatif.report import set_report, summary, table, whole
-from jitterscope.labs.whatif.sets import FIXES, changed, chosen, setting_with
+from jitterscope.diagnosis.areas.cpu.whatif.types import Prediction, Setting
+from jitterscope.diagnosis.core.finding import Interval
+from labs.errors import LabError
+from labs.figures import Figures
+from labs.variants import Parameters, Variant
+from labs.whatif.judge import Cell, cells, grain, inside_ratio, median_error, order, values_of
+from labs.whatif.report import set_report, summary, table, whole
+from labs.whatif.sets import FIXES, changed, chosen, setting_with
 
 FAULT = {"throttled_ms_per_min": 4000.0, "throttled_ratio": 0.06, "slow_ratio": 0.03, "p99_ms": 60.0}
 GRAIN = grain(Parameters(seconds=60))

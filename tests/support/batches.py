@@ -11,7 +11,7 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from jitterscope.ingest.pb import ingest_pb2 as pb
+from jitterscope.pb import ingest_pb2 as pb
 from jitterscope.series.catalogue import METRICS
 
 TICK_US = 100_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jitterscope.ingest.pb import ingest_pb2 as pb
+from jitterscope.pb import ingest_pb2 as pb
 
 RATE_HZ = 99.0
 SERVER_CGROUP = "/kubepods/dns/coredns"

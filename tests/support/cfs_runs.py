@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from jitterscope.diagnosis.snapshot import FloatArray
-from jitterscope.labs.cgroups import Hierarchies, LabCgroup
+from jitterscope.diagnosis.core.snapshot import FloatArray
+from labs.cgroups import Hierarchies, LabCgroup
 
 BURNER = Path(__file__).with_name("cfs_burner.py")
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from jitterscope.diagnosis.dns_simulate import NXDOMAIN, DnsLoad, Forward, Hop, Name
-from jitterscope.diagnosis.dns_simulate_clients import World
-from jitterscope.diagnosis.dns_simulate_views import snapshot_of
-from jitterscope.diagnosis.snapshot import Event, FactValue, ResourceView, Snapshot
+from jitterscope.diagnosis.core.query_results import NXDOMAIN
+from jitterscope.diagnosis.core.snapshot import Event, FactValue, ResourceView, Snapshot
+from jitterscope.diagnosis.scenarios.dns.clients import World
+from jitterscope.diagnosis.scenarios.dns.model import DnsLoad, Forward, Hop, Name
+from jitterscope.diagnosis.scenarios.dns.views import snapshot_of
 from jitterscope.inventory.types import FactRow, ResourceKind, SourceRow
 from jitterscope.recordings.model import RecordedResource, Recording
 from jitterscope.series.types import StoredDistribution, StoredEvent, StoredQueries

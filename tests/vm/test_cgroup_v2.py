@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jitterscope.labs.vm.cgroup_v2 import compare
+from labs.vm.cgroup_v2 import compare
 
 
 @pytest.mark.timeout(600)

@@ -19,9 +19,9 @@ def report_of(result: BenchResult) -> Report:
     """Charts over the rate, the highest rate that each target kept up with, and a row a run."""
     rates = sorted({run.rate_qps for run in result.runs})
     charts = [
-        _chart(result, rates, "p50", "Median answer time", "us", lambda run: run.p50_us),
-        _chart(result, rates, "p99", "99 % answered within", "us", lambda run: run.p99_us),
-        _chart(result, rates, "loss", "Lost or failed queries", "%", lambda run: 100 * failed_ratio(run)),
+        _chart(result, rates, "p50", "Median latency", "us", lambda run: run.p50_us),
+        _chart(result, rates, "p99", "p99 latency", "us", lambda run: run.p99_us),
+        _chart(result, rates, "loss", "Failed queries", "%", lambda run: 100 * failed_ratio(run)),
     ]
     targets = ", ".join(f"{target.name} ({target.address}:{target.port})" for target in result.targets)
     facts = [
@@ -38,7 +38,7 @@ def report_of(result: BenchResult) -> Report:
     ]
     notes = []
     if any(run.sent < _SENT_RATIO * run.rate_qps * run.seconds for run in result.runs):
-        notes.append("Some runs sent fewer queries than asked for: the sender, not the server, was at its limit there.")
+        notes.append("Some runs sent fewer queries than requested: the sender, not the server, was at its limit.")
     return Report(
         kind=KIND,
         title=TITLE,
@@ -82,15 +82,15 @@ def _kept_up(name: str, runs: list[BenchRun]) -> Fact:
             break
         best = max(best, run.rate_qps)
     slowest = max((run.p99_us or 0.0 for run in runs if run.rate_qps <= best), default=0.0)
-    value = f"kept up with {best:g} queries/s" if best else "kept up with none of the rates"
+    value = f"keeps up with {best:g} queries/s" if best else "keeps up with no tested rate"
     if first_bad is not None:
-        value += f", at {first_bad.rate_qps:g} it failed {100 * failed_ratio(first_bad):.3g} %"
+        value += f", fails {100 * failed_ratio(first_bad):.3g} % at {first_bad.rate_qps:g}"
     return Fact(
         id=f"target_{name}",
         label=name,
         value=value,
         level="info" if first_bad is None else "attention",
-        detail=f"99 % of the answers came within {duration(slowest)} up to there." if best else None,
+        detail=f"p99 {duration(slowest)} up to that rate." if best else None,
         numbers={"kept_up_qps": best} | ({} if first_bad is None else {"failed_from_qps": first_bad.rate_qps}),
     )
 

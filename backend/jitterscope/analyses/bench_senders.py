@@ -16,8 +16,10 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from jitterscope.analyses.load_file import read as read_file
 from jitterscope.analyses.schemas import BenchRun, BenchTarget
-from jitterscope.diagnosis.snapshot import FloatArray
+from jitterscope.diagnosis.core.query_results import TIMEOUT
+from jitterscope.diagnosis.core.snapshot import FloatArray
 
 Name = Literal["dnsperf", "jitterscope-load"]
 _GRACE_S = 30.0
@@ -83,7 +85,7 @@ class Dnsperf:
             complaint.seek(0)
             if program.returncode != 0 or run is None:
                 said = complaint.read(500).decode(errors="replace").strip()
-                raise BenchFailed(f"dnsperf ended with status {program.returncode}: {said or 'no statistics'}")
+                raise BenchFailed(f"dnsperf exited with status {program.returncode}: {said or 'no statistics'}")
             return run
 
 
@@ -96,9 +98,6 @@ class OwnLoad:
         self._program = program
 
     def send(self, load: Load) -> BenchRun:
-        from jitterscope.labs.load import RESULT_TIMEOUT
-        from jitterscope.labs.load import read as read_file
-
         names = list(dict.fromkeys(name.rstrip(".") or "." for name, _ in load.names))
         while len(",".join(names)) > _MOST_NAMES_BYTES:
             names = names[: len(names) * 3 // 4]
@@ -119,7 +118,7 @@ class OwnLoad:
             if done.returncode != 0:
                 raise BenchFailed(f"jitterscope-load: {done.stderr.strip()[:500]}")
             result = read_file(out, json.loads(done.stdout))
-            answered = result.result != RESULT_TIMEOUT
+            answered = result.result != TIMEOUT
             return _run(
                 load, len(result.sent_us), result.latency_us[answered].astype(np.float64),
                 nxdomain=int((result.result == 1).sum()), servfail=int((result.result == 2).sum()),

@@ -47,8 +47,8 @@ def read(order: Order, tell: Callable[[float], None]) -> Report:
         raise Refused(str(last["type"]), "The capture cannot be read", str(last["detail"]), str(last["what_to_do"]))
     if last.get("kind") != "report" or last.get("schema") != SCHEMA:
         raise Refused(
-            "analysis-failed", "The analysis failed", f"The capture reader ended with status {program.returncode}.",
-            "Give a shorter capture; report it with the file, if you may share it.",
+            "analysis-failed", "The analysis failed", f"The capture reader exited with status {program.returncode}.",
+            "Use a shorter capture. If the error stays, report it with the file if you can share it.",
         )  # fmt: skip
     return report_of(KIND, "Packet capture", parsed(last))
 

@@ -17,9 +17,9 @@ def summary(content: Content) -> str:
     totals, latency, file = content["totals"], content["totals"]["latency"], content["file"]
     says = f"{plural(file['packets'], 'packet')}, {plural(totals['queries'], 'DNS query', 'DNS queries')}"
     if latency["count"]:
-        says += f", half answered within {duration(latency['p50_us'])}, slowest {duration(latency['max_us'])}"
+        says += f", median {duration(latency['p50_us'])}, slowest {duration(latency['max_us'])}"
     if totals["unanswered"]:
-        says += f", {totals['unanswered']:,} without an answer"
+        says += f", {totals['unanswered']:,} timed out"
     return says
 
 
@@ -31,8 +31,8 @@ def facts(content: Content) -> list[Fact]:
         found.append(
             Fact(
                 id="durations",
-                label="From query to answer",
-                value=f"half within {duration(latency['p50_us'])}, 99 % within {duration(latency['p99_us'])}, "
+                label="Latency",
+                value=f"median {duration(latency['p50_us'])}, p99 {duration(latency['p99_us'])}, "
                 f"slowest {duration(latency['max_us'])}",
                 level="attention" if latency["max_us"] >= 1e6 else "info",
                 numbers={name: latency[name] for name in ("count", "min_us", "p50_us", "p90_us", "p99_us", "max_us")},
@@ -47,11 +47,11 @@ def facts(content: Content) -> list[Fact]:
         found.append(
             Fact(
                 id="ports",
-                label="DNS on other ports than 53",
+                label="DNS on ports other than 53",
                 value=", ".join(
                     f"{port['port']}/{port['protocol']} ({port['queries']:,} queries)" for port in others[:6]
                 ),
-                detail="Found by what the packets contain.",
+                detail="Recognized by packet content.",
             )
         )
     return found
@@ -102,10 +102,10 @@ def _waiting(content: Content, item: Content) -> Fact:
     return Fact(
         id=f"forward_{item['server']}_{item['upstream']}",
         label=f"Inside {server} before it asked {upstream}",
-        value=f"half within {duration(before['p50_us'])}, slowest {duration(before['max_us'])}",
+        value=f"median {duration(before['p50_us'])}, slowest {duration(before['max_us'])}",
         level="attention" if before["max_us"] > 0.5 * total["max_us"] and before["max_us"] > 100_000 else "info",
         detail=f"Of {plural(item['queries'], 'query', 'queries')}; the upstream itself took "
-        f"{duration(item['upstream_time']['p50_us'])} (half), {duration(item['upstream_time']['max_us'])} at most."
+        f"{duration(item['upstream_time']['p50_us'])} (median), {duration(item['upstream_time']['max_us'])} at most."
         if item["upstream_time"]["count"]
         else None,
         numbers={
@@ -129,12 +129,12 @@ def _new_connections(content: Content, server: Content) -> Fact | None:
     return Fact(
         id=f"new_connections_{server['endpoint']}",
         label=f"New connections to {endpoint} wait",
-        value=f"the first query of a connection takes {duration(first['p50_us'])} (half), later ones "
+        value=f"the first query of a connection takes {duration(first['p50_us'])} (median), later ones "
         f"{duration(later['p50_us'])}",
         level="attention",
-        detail=f"Up to {server['tcp']['open_max']} connections were open at once, {server['tcp']['idle_max']} idle for "
-        f"over 1 s. So it is with a dnsmasq whose {CHILD_LIMIT} children are all taken: connections wait until an "
-        "idle one is closed. Its process count, or the collector, tells whether they are.",
+        detail=f"Up to {server['tcp']['open_max']} concurrent connections, {server['tcp']['idle_max']} idle for "
+        f"over 1 s. A dnsmasq whose {CHILD_LIMIT} children are all taken behaves like this: connections wait until an "
+        "idle one is closed. Its process count, or the collector, shows whether they are.",
         numbers={
             "first_p50_us": first["p50_us"], "later_p50_us": later["p50_us"], "first_count": first["count"],
             "open_max": server["tcp"]["open_max"], "idle_max": server["tcp"]["idle_max"],
@@ -147,8 +147,8 @@ def _connections(tcp: Content) -> list[Fact]:
     found = [
         Fact(
             id="connections",
-            label="TCP connections open at once",
-            value=f"at most {tcp['open_max']}, of {tcp['connections']:,} in all",
+            label="Concurrent TCP connections",
+            value=f"up to {tcp['open_max']}, {tcp['connections']:,} total",
             level="attention" if tcp["open_max"] > CHILD_LIMIT else "info",
             detail=f"A dnsmasq serves {CHILD_LIMIT} at once, unless it has --max-tcp-connections (2.90 or newer)."
             if tcp["open_max"] > CHILD_LIMIT
@@ -157,8 +157,8 @@ def _connections(tcp: Content) -> list[Fact]:
         ),
         Fact(
             id="idle",
-            label="Connections idle for over 1 s at once",
-            value=f"at most {tcp['idle_max']}",
+            label="Idle connections (over 1 s)",
+            value=f"up to {tcp['idle_max']}",
             detail=None if not idle["count"] else f"Longest silence on a connection {duration(idle['max_us'])}.",
             numbers={"idle_max": tcp["idle_max"]} | ({"longest_us": idle["max_us"]} if idle["count"] else {}),
         ),
@@ -167,7 +167,7 @@ def _connections(tcp: Content) -> list[Fact]:
         found.append(
             Fact(
                 id="half_closed",
-                label="Connections that one side had closed and the other not",
+                label="Half-closed connections",
                 value=share(tcp["half_closed"], tcp["connections"]),
                 level="attention" if tcp["answered_after_close"] else "info",
                 detail=f"For up to {duration(half['max_us'] or 0)}; "
@@ -181,9 +181,9 @@ def _connections(tcp: Content) -> list[Fact]:
         found.append(
             Fact(
                 id="port_reuse",
-                label="Client ports used again",
+                label="Reused client ports",
                 value=f"{plural(tcp['port_reuses'], 'time')}, {tcp['port_reuse_within_60_s']:,} of them within 60 s",
-                detail=None if not interval["count"] else f"Soonest after {duration(interval['min_us'])}.",
+                detail=None if not interval["count"] else f"Shortest interval {duration(interval['min_us'])}.",
                 numbers={"port_reuses": tcp["port_reuses"], "within_60_s": tcp["port_reuse_within_60_s"]},
             )
         )

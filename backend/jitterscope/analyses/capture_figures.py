@@ -10,7 +10,7 @@ import numpy as np
 from jitterscope.analyses import timeline
 from jitterscope.analyses.report import Chart, Line, Table
 from jitterscope.analyses.wording import clock
-from jitterscope.diagnosis.snapshot import FloatArray
+from jitterscope.diagnosis.core.snapshot import FloatArray
 
 Content = dict[str, Any]
 _SHOWN = 30
@@ -54,13 +54,11 @@ def charts(content: Content) -> list[Chart]:
         for at_us, value in zip(whole["at_us"], whole[column], strict=True):
             if value is not None:
                 target[int((at_us - start) // step)] = value
-    found.append(timeline.chart("latency", "Answer times", "us", start, step, {"median": median, "slowest": slowest}))
+    found.append(timeline.chart("latency", "Latency", "us", start, step, {"median": median, "slowest": slowest}))
     lines = {"queries": sparse["queries"], "NXDOMAIN": sparse["nxdomain"], "errors": sparse["errors"]}
     found.append(timeline.chart("rate", "Queries", "1/s", start, step, lines, per_second=True))
     in_flight = _peak(whole, step, start, ticks, "in_flight")
-    found.append(
-        timeline.chart("in_flight", "Queries without an answer yet", "1", start, step, {"in flight": in_flight})
-    )
+    found.append(timeline.chart("in_flight", "Queries in flight", "1", start, step, {"in flight": in_flight}))
     if content["tcp"]["connections"]:
         lines = {
             "open": _peak(whole, step, start, ticks, "connections"),
@@ -111,14 +109,14 @@ def tables(content: Content) -> list[Table]:
     found = [
         _servers(content),
         _names("slowest_names", "Slowest names", names["slowest"]),
-        _names("names", "Names asked most", names["most_asked"]),
-        _names("costliest_names", "Names that took most time together", names["costliest"]),
+        _names("names", "Most queried names", names["most_asked"]),
+        _names("costliest_names", "Most expensive names", names["costliest"]),
     ]
     if content["tcp"]["connections"]:
         found.append(_sessions(content, "sessions", "Longest connections", sessions["longest"]))
-        found.append(_sessions(content, "idle_sessions", "Connections with the longest silence", sessions["idlest"]))
+        found.append(_sessions(content, "idle_sessions", "Longest idle connections", sessions["idlest"]))
         if sessions["lingering"]:
-            title = "Connections that lingered half closed"
+            title = "Half-closed connections"
             found.append(_sessions(content, "lingering_sessions", title, sessions["lingering"]))
     return [table for table in found if table.rows]
 
@@ -134,7 +132,7 @@ def _servers(content: Content) -> Table:
     ]  # fmt: skip
     columns = [
         "server", "queries", "unanswered", "NXDOMAIN", "SERVFAIL", "median (ms)", "p99 (ms)", "slowest (ms)",
-        "TCP connections at once",
+        "Concurrent TCP connections",
     ]  # fmt: skip
     left_out = max(0, len(content["servers"]) - _SHOWN) + int(content["servers_left_out"])
     return Table(id="servers", title="Servers", columns=columns, rows=rows, left_out=left_out)
@@ -167,7 +165,7 @@ def _sessions(content: Content, id: str, title: str, sessions: Sequence[Content]
         "server",
         "start (UTC)",
         "duration (s)",
-        "longest silence (s)",
+        "longest idle time (s)",
         "queries",
         "end",
         "half closed (s)",

@@ -14,7 +14,7 @@ from jitterscope.analyses import views
 from jitterscope.analyses.capture_figures import dense, window
 from jitterscope.analyses.names import Names
 from jitterscope.analyses.timeline import MOST_TICKS
-from jitterscope.diagnosis.snapshot import Distribution, Event, FloatArray, Queries, ResourceView, Snapshot
+from jitterscope.diagnosis.core.snapshot import Distribution, Event, FloatArray, Queries, ResourceView, Snapshot
 
 Content = dict[str, Any]
 _MOST_SUBJECTS = 6

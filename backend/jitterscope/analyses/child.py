@@ -77,33 +77,33 @@ def read(order: Order) -> BaseModel:
         if source.is_binary:
             raise Refused(
                 "unknown-file-kind",
-                "Not a file that can be read here",
-                "It is neither a capture nor text.",
+                "Unsupported file",
+                "The file is neither a capture nor text.",
                 KINDS,
             )
         report = read_lines(source.lines(), order.year)
     except UnknownKind as unknown:
         raise Refused(
             "unknown-file-kind",
-            "Nothing in the file was recognised",
-            f"Its first line is {unknown.example!r}." if unknown.example else "It has no text.",
+            "No supported content found",
+            f"Its first line is {unknown.example!r}." if unknown.example else "The file has no text.",
             KINDS,
         ) from None
     except TooMuch:
         raise Refused(
             "unpacks-to-too-much",
-            "The file unpacks to too much",
+            "The unpacked file is too large",
             f"More than {order.most_unpacked_bytes / 1e9:.3g} GB were unpacked.",
-            "Cut the file to the minutes that matter, or raise JITTERSCOPE_EVIDENCE_MAX_UNPACKED_BYTES.",
+            "Cut the file to the relevant minutes, or raise JITTERSCOPE_EVIDENCE_MAX_UNPACKED_BYTES.",
         ) from None
     except Damaged as damaged:
         raise Refused(
-            "damaged-file", "The file is damaged", f"It begins like gzip, but cannot be unpacked ({damaged}).",
-            "Make the file again, or copy it again.",
+            "damaged-file", "The file is damaged", f"It starts like gzip but cannot be unpacked ({damaged}).",
+            "Record or copy the file again.",
         ) from None  # fmt: skip
     notes = list(report.notes)
     if source.ends_early:
-        notes.append("The gzip file ends in the middle, or is damaged there: what comes before was read.")
+        notes.append("The gzip file is cut off or damaged. The part before was read.")
     if source.cut_lines:
         notes.append(f"{source.cut_lines:,} very long lines were read up to 64 KiB.")
     return report.model_copy(update={"notes": notes})
@@ -117,13 +117,15 @@ KINDS = (
 
 def too_much_memory(most_bytes: int) -> Refused:
     return Refused(
-        "takes-too-much-memory", "The analysis takes too much memory", f"It may use {most_bytes / 1e6:.0f} MB.",
-        "Cut the file to the minutes that matter, or raise JITTERSCOPE_EVIDENCE_MAX_MEMORY_BYTES.",
+        "takes-too-much-memory", "The analysis takes too much memory", f"The limit is {most_bytes / 1e6:.0f} MB.",
+        "Cut the file to the relevant minutes, or raise JITTERSCOPE_EVIDENCE_MAX_MEMORY_BYTES.",
     )  # fmt: skip
 
 
 def _malformed(why: str) -> Refused:
-    return Refused("damaged-file", "The file is damaged", f"It cannot be read: {why}.", "Make the file again.")
+    return Refused(
+        "damaged-file", "The file is damaged", f"It cannot be read: {why}.", "Record or copy the file again."
+    )
 
 
 def say(message: object) -> None:

@@ -30,9 +30,9 @@ def analyze(
             help="Captures, logs of dnsmasq or CoreDNS, metric pages, cpu.stat, `top -b`, process counts; gzip too",
         ),
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a file and line")] = False,
-    service: Annotated[str | None, typer.Option(help="Upload to this service and wait, instead of here")] = None,
-    token_file: Annotated[Path | None, typer.Option(help="File with an API token; or set JITTERSCOPE_TOKEN")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per file and line")] = False,
+    service: Annotated[str | None, typer.Option(help="Upload to this service and wait instead of reading here")] = None,
+    token_file: Annotated[Path | None, typer.Option(help="File with an API token (default: JITTERSCOPE_TOKEN)")] = None,
 ) -> None:
     """Say what evidence files show. Needs no service and no database; exit status 1 where a file could not be read."""
     failed = False

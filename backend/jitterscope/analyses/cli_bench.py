@@ -28,18 +28,22 @@ def dns_bench(
         list[str],
         typer.Option(help="NAME=ADDRESS[:PORT], up to three: service=…, upstream=…, pod=…; repeatable"),
     ],
-    names: Annotated[Path | None, typer.Option(help="File with `NAME TYPE` lines, as dnsperf takes it")] = None,
-    name: Annotated[list[str] | None, typer.Option(help="A name to ask for, type A; repeatable")] = None,
-    rates: Annotated[str, typer.Option(help="Queries/s of the runs")] = "100,200,500,1000,1500",
+    names: Annotated[Path | None, typer.Option(help="File with `NAME TYPE` lines, as for dnsperf")] = None,
+    name: Annotated[list[str] | None, typer.Option(help="Name to look up, type A; repeatable")] = None,
+    rates: Annotated[str, typer.Option(help="Queries/s of the runs, separated by commas")] = "100,200,500,1000,1500",
     seconds: Annotated[float, typer.Option(min=0.5, max=3600, help="Length of a run")] = 10.0,
-    timeout_ms: Annotated[float, typer.Option(min=10, max=6000, help="A query is lost after so long")] = 2000.0,
-    pause_s: Annotated[float, typer.Option(min=0, max=600, help="Between runs, for queues to drain")] = 1.0,
-    stop_percent: Annotated[float, typer.Option(help="No higher rates for a target that failed so many")] = 50.0,
-    sender: Annotated[str | None, typer.Option(help="dnsperf or jitterscope-load; default: dnsperf if there")] = None,
-    label: Annotated[str | None, typer.Option(help="What the result is called")] = None,
+    timeout_ms: Annotated[float, typer.Option(min=10, max=6000, help="Timeout of a query in ms")] = 2000.0,
+    pause_s: Annotated[
+        float, typer.Option(min=0, max=600, help="Pause between runs in seconds, for queues to drain")
+    ] = 1.0,
+    stop_percent: Annotated[float, typer.Option(help="Stop raising the rate after this share of failures")] = 50.0,
+    sender: Annotated[
+        str | None, typer.Option(help="dnsperf or jitterscope-load; default: dnsperf if installed")
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="Name of the result")] = None,
     service: Annotated[str | None, typer.Option(help="URL of the service that keeps and charts the result")] = None,
-    token_file: Annotated[Path | None, typer.Option(help="File with an API token; or set JITTERSCOPE_TOKEN")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The result as JSON")] = False,
+    token_file: Annotated[Path | None, typer.Option(help="File with an API token (default: JITTERSCOPE_TOKEN)")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON")] = False,
 ) -> None:
     """Ask each target at rising rates and tell which it keeps up with.
 
@@ -96,7 +100,7 @@ def _runs(
                 print(_row(run), flush=True)
             if 100 * bench_report.failed_ratio(run) >= stop_percent:
                 given_up.add(target.name)
-                print(f"{target.name}: higher rates are left out", file=sys.stderr)
+                print(f"{target.name}: higher rates skipped", file=sys.stderr)
     return done
 
 
@@ -119,7 +123,7 @@ def _target(text: str) -> BenchTarget:
         _fail(f"--target {text}: want NAME=ADDRESS[:PORT]")
     host, port = match["six"] or match["host"] or match["bare"], int(match["p6"] or match["port"] or 53)
     if not 1 <= port <= 65535:
-        _fail(f"--target {text}: {port} is no port")
+        _fail(f"--target {text}: {port} is not a port")
     try:
         address = str(socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0][4][0])
     except OSError as error:
@@ -140,10 +144,10 @@ def _names(path: Path | None, single: list[str]) -> list[tuple[str, str]]:
                 type = words[1].upper() if len(words) > 1 else "A"
                 found.append((words[0], type if _TYPES.fullmatch(type) else "A"))
     if not found:
-        _fail("no names to ask for: --names FILE with `NAME TYPE` lines, or --name NAME")
+        _fail("no names to look up: --names FILE with `NAME TYPE` lines, or --name NAME")
     bad = next((name for name, _ in found if len(name) > 255 or not name.isprintable() or "," in name), None)
     if bad is not None:
-        _fail(f"{bad[:80]!r} is no DNS name")
+        _fail(f"{bad[:80]!r} is not a DNS name")
     return found
 
 

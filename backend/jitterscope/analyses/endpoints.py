@@ -9,8 +9,10 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from jitterscope.analyses import bench_report, service, upload
 from jitterscope.analyses.models import AnalysisRow
+from jitterscope.analyses.report import Report
 from jitterscope.analyses.schemas import Analysis, AnalysisProblem, AnalysisSummary, BenchResult
 from jitterscope.db import organization_session
+from jitterscope.diagnosis.core import shown
 from jitterscope.errors import Problem
 from jitterscope.kit import cursor as cursors
 from jitterscope.kit.schema import Page
@@ -26,7 +28,7 @@ _FORM = {
 _BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "description": "The file itself, or a form with the part `file`. gzip is unpacked while it is read.",
+        "description": "The file, or a form with the part `file`; gzip is unpacked",
         "content": {"application/octet-stream": _BINARY, "multipart/form-data": _FORM},
     }
 }
@@ -36,7 +38,7 @@ _BODY: dict[str, Any] = {
 async def create_analysis(
     principal: Writer,
     request: Request,
-    name: Annotated[str | None, Query(max_length=255, description="What the file is called")] = None,
+    name: Annotated[str | None, Query(max_length=255, description="Name of the file")] = None,
 ) -> AnalysisSummary:
     """Upload an evidence file: a capture, a log of dnsmasq or CoreDNS, a metrics page, cpu.stat, `top -b`, process
     counts. What it is follows from its content. It is read in the background; `analysis` events tell how far."""
@@ -91,7 +93,9 @@ def _summary(row: AnalysisRow) -> AnalysisSummary:
 
 
 def _whole(row: AnalysisRow) -> Analysis:
-    return Analysis.model_validate(_columns(row) | {"report": row.report})
+    report = None if row.report is None else Report.model_validate(row.report)
+    figures = [] if report is None else [shown.figures(found.cause, found.impact) for found in report.findings]
+    return Analysis.model_validate(_columns(row) | {"report": report, "figures": figures})
 
 
 def _columns(row: AnalysisRow) -> dict[str, Any]:

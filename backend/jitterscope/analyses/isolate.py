@@ -102,7 +102,7 @@ def _follow(
             buffer += part
             if len(buffer) > _MOST_OUTPUT_BYTES:
                 raise Refused(
-                    "too-large-a-report", "The report is too large", "It did not fit.", "Give a shorter file."
+                    "too-large-a-report", "Report too large", "The result exceeds the limit.", "Use a shorter file."
                 )
             if b"\n" not in part:
                 continue
@@ -127,8 +127,8 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 def _ended(status: int, said: str, limits: Limits) -> Refused:
     if status == -signal.SIGXCPU:
         return Refused(
-            "takes-too-much-cpu", "The analysis takes too much CPU time", f"It may use {limits.cpu_s} s.",
-            "Cut the file to the minutes that matter, or raise JITTERSCOPE_EVIDENCE_MAX_CPU_S.",
+            "takes-too-much-cpu", "The analysis takes too much CPU time", f"The limit is {limits.cpu_s} s.",
+            "Cut the file to the relevant minutes, or raise JITTERSCOPE_EVIDENCE_MAX_CPU_S.",
         )  # fmt: skip
     if status == -signal.SIGALRM:
         return _too_long(limits.wall_s)
@@ -138,13 +138,13 @@ def _ended(status: int, said: str, limits: Limits) -> Refused:
     lines = said.strip().splitlines()
     return Refused(
         "analysis-failed", "The analysis failed",
-        f"The reader ended with {how}" + (f": {lines[-1][:300]}" if lines else "."),
-        "Report it with the file, if you may share it.",
+        f"The reader exited with {how}" + (f": {lines[-1][:300]}" if lines else "."),
+        "Report it with the file if you can share it.",
     )  # fmt: skip
 
 
 def _too_long(wall_s: int) -> Refused:
     return Refused(
-        "takes-too-long", "The analysis takes too long", f"It may take {wall_s} s.",
-        "Cut the file to the minutes that matter, or raise JITTERSCOPE_EVIDENCE_MAX_WALL_S.",
+        "takes-too-long", "The analysis takes too long", f"The limit is {wall_s} s.",
+        "Cut the file to the relevant minutes, or raise JITTERSCOPE_EVIDENCE_MAX_WALL_S.",
     )  # fmt: skip

@@ -6,20 +6,12 @@ from collections.abc import Sequence
 
 from jitterscope.analyses.parser import Parsed
 from jitterscope.analyses.report import Report
-from jitterscope.diagnosis.engine import Diagnosis, diagnose
-from jitterscope.diagnosis.finding import NotEnoughData, NotFound
-from jitterscope.diagnosis.registry import all_causes
-from jitterscope.diagnosis.snapshot import Snapshot
+from jitterscope.diagnosis.core.engine import Diagnosis, diagnose
+from jitterscope.diagnosis.core.finding import NotEnoughData, NotFound
+from jitterscope.diagnosis.core.registry import all_causes
+from jitterscope.diagnosis.core.snapshot import Snapshot
 
-# What a cause takes as "did not happen" where nothing was measured: right for a collector that looks, wrong for a file
-# that cannot show it.
-_RELIES_ON = {
-    "dns/udp_loss": ("dns_socket_drops",),
-    "dns/connection_pool_churn": ("dns_tcp_connections", "dns_accept_backlog"),
-    "dns/slow_upstream": ("dns.upstreams",),
-    "dns/upstream_rate_limited": ("dns.upstreams",),
-}
-_NO_SERIES = "Such a file has no measurements over time, or none that this cause reads."
+_NO_SERIES = "Such a file has no measurements over time that this cause reads."
 
 
 def report_of(kind: str, title: str, parsed: Parsed) -> Report:
@@ -33,7 +25,7 @@ def report_of(kind: str, title: str, parsed: Parsed) -> Report:
     for cause in causes:
         if cause.id in known:
             continue
-        answer = _answer(cause.id, diagnoses)
+        answer = _answer(cause.id, cause.relies_on, diagnoses)
         if isinstance(answer, NotFound):
             not_found.append(answer)
         elif isinstance(answer, NotEnoughData):
@@ -56,14 +48,16 @@ def report_of(kind: str, title: str, parsed: Parsed) -> Report:
     )
 
 
-def _answer(cause: str, judged: Sequence[tuple[Snapshot, Diagnosis]]) -> NotFound | NotEnoughData | None:
+def _answer(
+    cause: str, relies_on: Sequence[str], judged: Sequence[tuple[Snapshot, Diagnosis]]
+) -> NotFound | NotEnoughData | None:
     """What the first subject that could be judged says; that data are missing only where they are for all."""
     given: list[NotFound | NotEnoughData] = []
     for snapshot, diagnosis in judged:
         prefix = f"{snapshot.subject.name}: " if len(judged) > 1 else ""
         for missed in diagnosis.not_found:
             if missed.cause == cause:
-                answer = _conclusive(snapshot, missed)
+                answer = _conclusive(snapshot, missed, relies_on)
                 given.append(answer.model_copy(update={"reason": prefix + answer.reason}))
         given += [item for item in diagnosis.not_enough_data if item.cause == cause]
     short = [item for item in given if isinstance(item, NotEnoughData)]
@@ -71,12 +65,12 @@ def _answer(cause: str, judged: Sequence[tuple[Snapshot, Diagnosis]]) -> NotFoun
     return next((item for item in given if isinstance(item, NotFound)), nearest)
 
 
-def _conclusive(snapshot: Snapshot, missed: NotFound) -> NotFound | NotEnoughData:
+def _conclusive(snapshot: Snapshot, missed: NotFound, relies_on: Sequence[str]) -> NotFound | NotEnoughData:
     """The same, unless it rests on something that the file does not have."""
-    gone = [name for name in _RELIES_ON.get(missed.cause, ()) if not _known(snapshot, name)]
+    gone = [name for name in relies_on if not _known(snapshot, name)]
     if not gone:
         return missed
-    reason = f"{missed.reason} But {', '.join(gone)} is not in such a file: it cannot be ruled out."
+    reason = f"{missed.reason} But {', '.join(gone)} is not in such a file, so the cause cannot be ruled out."
     return NotEnoughData(cause=missed.cause, missing=gone, reason=reason)
 
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 
 from jitterscope.analyses.report import Table
-from jitterscope.diagnosis.snapshot import Event
+from jitterscope.diagnosis.core.snapshot import Event
 
 _MOST = 20_000
 SHOWN = 30
@@ -72,7 +72,7 @@ class Names:
         ]  # fmt: skip
         return Table(
             id="names",
-            title="Names asked most",
+            title="Most queried names",
             columns=["name", "queries", "NXDOMAIN", "SERVFAIL", "mean (ms)", "slowest (ms)"],
             rows=rows,
             left_out=max(0, len(names) - SHOWN),

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from jitterscope.analyses import parsers
 from jitterscope.analyses.report import Chart, Fact, Table
-from jitterscope.diagnosis.snapshot import Snapshot
+from jitterscope.diagnosis.core.snapshot import Snapshot
 
 
 @dataclass(slots=True)

@@ -82,12 +82,12 @@ def token_of(token_file: Path | None) -> str:
     except OSError as error:
         raise NoService(f"{token_file} cannot be read: {error.strerror}") from None
     if not found:
-        raise NoService("a token with the scope analyses:write is needed: --token-file or JITTERSCOPE_TOKEN")
+        raise NoService("missing token with the scope analyses:write: give --token-file or JITTERSCOPE_TOKEN")
     return found
 
 
 def connect(url: str, token_file: Path | None) -> Service:
     """The service at a URL. Raises NoService."""
     if urlsplit(url).scheme not in ("http", "https"):
-        raise NoService(f"{url!r} is no http:// or https:// URL")
+        raise NoService(f"{url!r} is not an http:// or https:// URL")
     return Service(url, token_of(token_file))

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from jitterscope.diagnosis.finding import Found, NotEnoughData, NotFound, Part
+from jitterscope.diagnosis.core.finding import Found, NotEnoughData, NotFound, Part
 
 
 class Fact(Part):

@@ -96,8 +96,8 @@ def _read(row: AnalysisRow) -> Report:
     path = folder.path_of(row.organization_id, row.id)
     if not path.is_file():
         raise Refused(
-            "file-not-here", "The file is not there", "The worker does not see the uploaded file.",
-            "Give API and workers the same JITTERSCOPE_EVIDENCE_FOLDER, or upload it again.",
+            "file-not-here", "File not found", "The worker cannot see the uploaded file.",
+            "Set the same JITTERSCOPE_EVIDENCE_FOLDER for API and workers, or upload the file again.",
         )  # fmt: skip
     given = settings()
     limits = Limits(
@@ -184,6 +184,6 @@ def _fail(row: AnalysisRow, refused: Refused, now: datetime) -> None:
 
 def _lost_worker() -> Refused:
     return Refused(
-        "analysis-failed", "The analysis failed", f"{MOST_ATTEMPTS} workers ended while they were at it.",
-        "Look at the workers' memory limits; report it with the file, if you may share it.",
+        "analysis-failed", "The analysis failed", f"{MOST_ATTEMPTS} workers exited while reading it.",
+        "Check the workers' memory limits. Report it with the file if you can share it.",
     )  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints, model_validator
 
 from jitterscope.analyses.report import Report
+from jitterscope.diagnosis.core.shown import ImpactFigure
 from jitterscope.kit.schema import Schema
 
 AnalysisState = Literal["queued", "running", "done", "failed"]
@@ -43,6 +44,7 @@ class AnalysisSummary(Schema):
 
 class Analysis(AnalysisSummary):
     report: Report | None
+    figures: list[list[ImpactFigure]]  # of each finding of the report, its impact as it is shown
 
 
 class BenchTarget(Schema):

@@ -31,7 +31,7 @@ def add_file(session: Session, principal: Principal, upload: Upload) -> Analysis
     kept = session.scalar(select(func.coalesce(func.sum(AnalysisRow.size_bytes), 0)).where(AnalysisRow.file_kept)) or 0
     if int(kept) + upload.size_bytes > settings().evidence_max_kept_bytes:
         raise Problem(
-            413, "evidence-full", "Too many files are kept",
+            413, "evidence-full", "Too many files",
             f"The organization keeps {int(kept):,} bytes; at most {settings().evidence_max_kept_bytes:,} fit.",
             "Delete analyses that are no longer needed.",
         )  # fmt: skip

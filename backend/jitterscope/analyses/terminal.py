@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from jitterscope.analyses.report import Chart, Report, Table
 from jitterscope.analyses.wording import duration
-from jitterscope.diagnosis.registry import all_causes
+from jitterscope.diagnosis.core.registry import all_causes
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _ROWS = 8

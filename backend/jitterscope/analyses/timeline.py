@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from jitterscope.analyses.report import Chart, Limit, Line
-from jitterscope.diagnosis.sketch import GAMMA
-from jitterscope.diagnosis.snapshot import Distribution, FloatArray
+from jitterscope.diagnosis.core.sketch import GAMMA
+from jitterscope.diagnosis.core.snapshot import Distribution, FloatArray
 
 TICK_US = 100_000
 # An hour: what is later counts in the facts, not in charts and findings.

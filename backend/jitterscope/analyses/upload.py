@@ -35,8 +35,8 @@ async def receive(request: Request, name: str | None) -> Upload:
         path = await asyncio.to_thread(folder.new_incoming)
     except OSError as error:
         raise Problem(
-            503, "no-evidence-folder", "Files cannot be kept here",
-            f"The service has no evidence folder that it can write to ({error.strerror}).",
+            503, "no-evidence-folder", "Files cannot be stored",
+            f"The service has no writable evidence folder ({error.strerror}).",
             "Give API and workers one volume and set JITTERSCOPE_EVIDENCE_FOLDER (docs/evidence.md), or run "
             "`jitterscope analyze` where the file is.",
         ) from None  # fmt: skip
@@ -67,7 +67,7 @@ async def receive(request: Request, name: str | None) -> Upload:
         raise
     if not upload.size_bytes:
         upload.path.unlink(missing_ok=True)
-        raise Problem(422, "empty-file", "The file is empty", "No byte of a file arrived.", "Choose another file.")
+        raise Problem(422, "empty-file", "The file is empty", "The upload has no content.", "Choose another file.")
     return upload
 
 
@@ -179,13 +179,13 @@ def shown_name(name: str | None) -> str:
 
 def _too_large(most_bytes: int) -> Problem:
     return Problem(
-        413, "file-too-large", "The file is too large", f"At most {max(0, most_bytes):,} bytes are taken.",
-        "Cut it to the minutes that matter, pack it with gzip, or run `jitterscope analyze` where the file is.",
+        413, "file-too-large", "The file is too large", f"At most {max(0, most_bytes):,} bytes are accepted.",
+        "Cut it to the relevant minutes, compress it with gzip, or run `jitterscope analyze` where the file is.",
     )  # fmt: skip
 
 
 def _malformed(why: str) -> Problem:
     return Problem(
-        400, "malformed-upload", "The upload cannot be read", f"It was refused: {why}.",
+        400, "malformed-upload", "The upload cannot be read", f"The upload was rejected: {why}.",
         "Send the file as the body, or as the part `file` of multipart/form-data.",
     )  # fmt: skip

@@ -7,7 +7,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from jitterscope.analyses.timeline import TICK_US
-from jitterscope.diagnosis.snapshot import Distribution, Event, FactValue, FloatArray, Queries, ResourceView, Snapshot
+from jitterscope.diagnosis.core.snapshot import (
+    Distribution,
+    Event,
+    FactValue,
+    FloatArray,
+    Queries,
+    ResourceView,
+    Snapshot,
+)
 
 NODE, SUBJECT, SERVER, PROCESS = 1, 2, 3, 4
 # Sources that a file cannot replace: said by causes that would need them.

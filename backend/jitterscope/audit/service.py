@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from jitterscope.audit.models import AuditEntry
-from jitterscope.tenancy.auth import Principal
 
 
-def record(
-    session: Session, principal: Principal, action: str, target: str, detail: dict[str, Any] | None = None
-) -> None:
+class Actor(Protocol):
+    """Who changes something: a principal of tenancy."""
+
+    @property
+    def organization_id(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def actor(self) -> str: ...
+    @property
+    def user_id(self) -> int | None: ...
+    @property
+    def token_id(self) -> int | None: ...
+
+
+def record(session: Session, actor: Actor, action: str, target: str, detail: dict[str, Any] | None = None) -> None:
     """Add an entry in the caller's transaction: it is kept exactly if the change is.
 
     `action` is "domain.verb" ("incident.acknowledge"), `target` names the thing ("incident 17"). Never put a
@@ -21,11 +33,11 @@ def record(
     """
     session.add(
         AuditEntry(
-            organization_id=principal.organization_id,
-            actor=principal.actor,
-            actor_kind=principal.kind,
-            user_id=principal.user_id,
-            token_id=principal.token_id,
+            organization_id=actor.organization_id,
+            actor=actor.actor,
+            actor_kind=actor.kind,
+            user_id=actor.user_id,
+            token_id=actor.token_id,
             action=action,
             target=target,
             detail=detail or {},

@@ -8,7 +8,7 @@ import numpy as np
 import zstandard
 
 from jitterscope.captures.model import Capture, CapturedProcess, IntArray, Rows, Samples
-from jitterscope.ingest.pb import ingest_pb2 as pb
+from jitterscope.pb import ingest_pb2 as pb
 
 _LEVEL = 3
 

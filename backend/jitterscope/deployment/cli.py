@@ -23,12 +23,12 @@ def setup(
     organization: str = typer.Option("My organization", envvar="JITTERSCOPE_ORGANIZATION"),
     email: str = typer.Option("admin@localhost", envvar="JITTERSCOPE_ADMIN_EMAIL"),
     password: str = typer.Option(
-        "", envvar="JITTERSCOPE_ADMIN_PASSWORD", help="empty: a random one, printed once", show_default=False
+        "", envvar="JITTERSCOPE_ADMIN_PASSWORD", help="Empty: a random one, printed once", show_default=False
     ),
     collector_token: str = typer.Option(
-        "", envvar="JITTERSCOPE_COLLECTOR_TOKEN", help="An ingest token to accept (jsi_…).", show_default=False
+        "", envvar="JITTERSCOPE_COLLECTOR_TOKEN", help="Ingest token to accept (jsi_…)", show_default=False
     ),
-    timeout_s: float = typer.Option(120.0, help="How long to wait for the database."),
+    timeout_s: float = typer.Option(120.0, help="Time to wait for the database"),
 ) -> None:
     """Wait for the database, bring it to this version, make the first login. Run it before each new version starts."""
     given = settings()

@@ -18,7 +18,7 @@ from jitterscope.settings import REPOSITORY
 
 app = typer.Typer()
 
-StateDir = Annotated[Path, typer.Option(envvar="JITTERSCOPE_STATE_DIR", help="Where data, secrets and logs are kept.")]
+StateDir = Annotated[Path, typer.Option(envvar="JITTERSCOPE_STATE_DIR", help="Folder for data, secrets and logs")]
 DEFAULT_STATE_DIR = REPOSITORY / ".run"
 # Settings of the caller that reach the service; everything else it decides by itself.
 PASSED_ON = (
@@ -30,8 +30,8 @@ PASSED_ON = (
 @app.command()
 def up(
     state_dir: StateDir = DEFAULT_STATE_DIR,
-    port: Annotated[int, typer.Option(envvar="JITTERSCOPE_PORT", help="Port of API and UI; 0: any free one.")] = 0,
-    collector: Annotated[bool, typer.Option(help="Run the collector on this machine.")] = True,
+    port: Annotated[int, typer.Option(envvar="JITTERSCOPE_PORT", help="Port of API and UI; 0: any free port")] = 0,
+    collector: Annotated[bool, typer.Option(help="Run the collector on this machine")] = True,
     database: Annotated[str, typer.Option(help="embedded or timescaledb")] = "embedded",
 ) -> None:
     """Start everything on this machine: PostgreSQL, Valkey, API, worker, UI, collector."""
@@ -53,7 +53,8 @@ def up(
     say("Ready")
     if collector and os.geteuid() != 0:
         typer.echo(
-            "Without root the collector sees what your user may see; run as root for packets and GC probes.", err=True
+            "Without root the collector sees only what your user can see. Run as root for packets and GC probes.",
+            err=True,
         )
     typer.echo(f"{first_login(stack.url, *stack.admin)}\nLogs: {stack.state.logs}")
 
@@ -63,7 +64,7 @@ def down(state_dir: StateDir = DEFAULT_STATE_DIR) -> None:
     """Stop everything that `up` started; the data stay in the state folder."""
     stack = Stack(state_dir, collector=False, database="embedded")
     if stack.supervisor.pid is None:
-        typer.echo("Nothing runs.", err=True)
+        typer.echo("Nothing is running.", err=True)
         return
     stack.stop()
     typer.echo("Stopped.", err=True)
@@ -74,7 +75,7 @@ def status(state_dir: StateDir = DEFAULT_STATE_DIR) -> None:
     """Show what runs. Exit code 3 where nothing does."""
     stack = Stack(state_dir, collector=False, database="embedded")
     if stack.supervisor.pid is None:
-        typer.echo("Nothing runs.")
+        typer.echo("Nothing is running.")
         sys.exit(3)
     for name, entry in stack.supervisor.programs().items():
         typer.echo(f"{name:10} {entry['statename']:10} {entry['description']}")

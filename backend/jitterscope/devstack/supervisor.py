@@ -8,7 +8,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 import xmlrpc.client
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -124,13 +123,6 @@ class Supervisor:
             found: Any = proxy.getAllProcessInfo()
         return {entry["name"]: entry for entry in found}
 
-    def restart(self, name: str) -> None:
-        """Stop a program orderly and start it again."""
-        with self._proxy() as proxy:
-            with contextlib.suppress(xmlrpc.client.Fault):  # not running
-                proxy.stopProcess(name)
-            proxy.startProcess(name)
-
     def stop(self, timeout_s: float = 60.0) -> None:
         """Stop all programs in order, then supervisord itself; kill what is left."""
         pid = self.pid
@@ -150,18 +142,6 @@ class Supervisor:
         if socket.parent != self._state.path:
             with contextlib.suppress(OSError):
                 os.rmdir(socket.parent)
-
-    def wait_started(self, timeout_s: float = 10.0) -> None:
-        """Return once it answers."""
-        deadline = time.monotonic() + timeout_s
-        while True:
-            try:
-                self.programs()
-                return
-            except (OSError, xmlrpc.client.Error):
-                if time.monotonic() > deadline:
-                    raise
-            time.sleep(0.05)
 
     @contextlib.contextmanager
     def _proxy(self) -> Iterator[Any]:

@@ -9,14 +9,15 @@ from fastapi import APIRouter, Depends, Query
 from sqlalchemy.orm import Session
 
 from jitterscope.db import organization_session
-from jitterscope.diagnosis import amplification, dns_names
-from jitterscope.diagnosis import dns_path as graphs
-from jitterscope.diagnosis.affected import affected
-from jitterscope.diagnosis.snapshot import ResourceView, Snapshot
+from jitterscope.diagnosis.areas.dns.affected import affected
+from jitterscope.diagnosis.areas.dns.readings import amplification
+from jitterscope.diagnosis.areas.dns.readings import names as dns_names
+from jitterscope.diagnosis.areas.dns.readings import path as graphs
+from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.dns import load, names, path
 from jitterscope.dns.schemas import DnsAffected, DnsClients, DnsIncident, DnsNames, DnsNode, DnsPath
 from jitterscope.errors import Problem
-from jitterscope.incidents import queries, views
+from jitterscope.incidents.api import queries, views
 from jitterscope.inventory.node_windows import NodeWindow
 from jitterscope.inventory.types import ResourceRow
 from jitterscope.tenancy.auth import Principal, require
@@ -24,12 +25,12 @@ from jitterscope.tenancy.auth import Principal, require
 router = APIRouter(prefix="/dns", tags=["dns"])
 Reader = Annotated[Principal, Depends(require("resources:read"))]
 Node = Annotated[
-    int | None, Query(description="Resource id of a node or of anything on it; by default the node with most servers")
+    int | None, Query(description="Resource id of a node or of anything on it; default: the node with the most servers")
 ]
 When = Annotated[str | None, Query(max_length=40, description="RFC 3339 with a time zone, or µs since the epoch")]
 From = Annotated[When, Query(alias="from")]
 Some = Annotated[
-    list[int] | None, Query(max_length=32, description="Only these DNS servers; by default those that clients ask")
+    list[int] | None, Query(max_length=32, description="Only these DNS servers; default: those that clients query")
 ]
 Limit = Annotated[int, Query(ge=1, le=500)]
 # What the picture is made of, and which source each part comes from.
@@ -117,8 +118,8 @@ def get_dns_affected(principal: Reader, node: Node = None, from_: From = None, t
         window = load.window(session, node, from_, to, _now_us(), load.MAX_WINDOW_US)
         if window.node is None:
             raise Problem(
-                404, "no-dns-server", "No DNS server", "No DNS server was seen in this window.",
-                "Run a collector on a node with DNS servers, or ask for another window.",
+                404, "no-dns-server", "No DNS server", "No DNS servers in this window.",
+                "Run a collector on a node with DNS servers, or choose another window.",
             )  # fmt: skip
         found = load.servers(session, window.node, window.from_us, window.to_us)
         result = affected(load.snapshot(session, window.node, found, window.from_us, window.to_us))
@@ -165,7 +166,7 @@ def _incidents(session: Session, cgroup_id: int, from_us: int) -> list[DnsIncide
 def _notes(snapshot: Snapshot, found: load.Servers) -> list[str]:
     notes = [f"{name}: {why}" for name, why in snapshot.unavailable.items() if name in _SOURCES]
     if len(found.rows) == load.MAX_SERVERS:
-        notes.append(f"Only the {load.MAX_SERVERS} addresses of servers seen last are shown.")
+        notes.append(f"Only the {load.MAX_SERVERS} most recently seen server addresses are shown.")
     return notes
 
 

@@ -8,8 +8,8 @@ from typing import TypedDict
 
 import numpy as np
 
-from jitterscope.diagnosis.dns_path import figures, quantiles
-from jitterscope.diagnosis.snapshot import Distribution, ResourceView, Snapshot
+from jitterscope.diagnosis.areas.dns.readings.path import figures, quantiles
+from jitterscope.diagnosis.core.snapshot import Distribution, ResourceView, Snapshot
 from jitterscope.dns.hops import Station
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jitterscope.diagnosis.dns_containment import match
-from jitterscope.diagnosis.dns_path import PathGraph
-from jitterscope.diagnosis.snapshot import Distribution, FloatArray, IntArray, Queries, ResourceView
+from jitterscope.diagnosis.areas.dns.readings.containment import match
+from jitterscope.diagnosis.areas.dns.readings.path import PathGraph
+from jitterscope.diagnosis.core.snapshot import Distribution, FloatArray, IntArray, Queries, ResourceView
 from jitterscope.inventory.types import ResourceRow
 
 # Counted by the process or its network namespace, not by the address: the same at each of them.

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from jitterscope import asked
-from jitterscope.diagnosis.dns_names import KIND as NAMES
-from jitterscope.diagnosis.snapshot import Event, FactValue, ResourceView, Snapshot
-from jitterscope.incidents import snapshots
+from jitterscope import requested_window as asked
+from jitterscope.diagnosis.areas.dns.readings.names import KIND as NAMES
+from jitterscope.diagnosis.core.snapshot import Event, FactValue, ResourceView, Snapshot
+from jitterscope.incidents.scheduling import snapshots
 from jitterscope.inventory import node_windows
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.node_windows import NodeWindow

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from jitterscope.diagnosis.amplification import Amplification, ClientUse, best_ndots, per_lookup
-from jitterscope.diagnosis.dns_names import NameRow, NameSpan, merged, total_queries, total_seconds
+from jitterscope.diagnosis.areas.dns.readings.amplification import Amplification, ClientUse, best_ndots, per_lookup
+from jitterscope.diagnosis.areas.dns.readings.names import NameRow, NameSpan, merged, total_queries, total_seconds
 from jitterscope.dns.schemas import DnsAdvice, DnsClient, DnsLookup, DnsName, DnsWorkload
 
 Order = Literal["queries", "nxdomain", "time"]
@@ -54,7 +54,7 @@ def clients(found: Amplification, limit: int) -> list[DnsClient]:
 
 
 def overall(found: Amplification) -> float:
-    """Queries for each look-up of the names that took more than one."""
+    """Queries for each lookup of the names that took more than one."""
     return per_lookup(found.chains)
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from jitterscope.diagnosis.dns_path import Client, Edge, PathGraph, path
-from jitterscope.diagnosis.search_lists import addresses_of
-from jitterscope.diagnosis.snapshot import ResourceView, Snapshot
+from jitterscope.diagnosis.areas.dns.readings.path import Client, Edge, PathGraph, path
+from jitterscope.diagnosis.areas.dns.readings.search_lists import addresses_of
+from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.dns.figures import per_second, rates, station_figures
 from jitterscope.dns.hops import Station, own_time, stations
 from jitterscope.dns.schemas import DnsHop, DnsHopClient, DnsIncident, DnsLink

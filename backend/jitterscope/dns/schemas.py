@@ -6,11 +6,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from jitterscope.diagnosis.affected import Answer, Verdict
-from jitterscope.diagnosis.dns_path import Known
-from jitterscope.diagnosis.finding import Severity
-from jitterscope.diagnosis.search_lists import Source
-from jitterscope.incidents.schemas import IncidentState
+from jitterscope.diagnosis.areas.dns.affected import Answer, Verdict
+from jitterscope.diagnosis.areas.dns.readings.path import Known
+from jitterscope.diagnosis.areas.dns.readings.search_lists import Source
+from jitterscope.diagnosis.core.finding import Severity
+from jitterscope.incidents.api.schemas import IncidentState
 from jitterscope.kit.schema import Schema
 
 
@@ -49,24 +49,26 @@ class DnsHop(Schema):
     version: str | None
     resource_ids: list[int]
     cgroup_id: int | None
-    level: int = Field(description="0: clients; a server stands right of everybody who asks it")
+    level: int = Field(description="0: clients; a server is right of all its downstream clients")
     queries_per_s: float | None
     p50_us: float | None
     p99_us: float | None
     max_us: float | None
-    own_p50_us: float | None = Field(description="Time here besides waiting for the next hop, of single queries")
+    own_p50_us: float | None = Field(description="Time here without waiting for the upstream, of single queries")
     own_p99_us: float | None
     own_max_us: float | None
-    matched_queries: int = Field(description="Single queries that the own time was found from")
+    matched_queries: int = Field(description="Single queries that the own time is based on")
     slow_ratio: float | None
-    error_ratio: float | None = Field(description="SERVFAIL, REFUSED and no answer")
+    error_ratio: float | None = Field(description="SERVFAIL, REFUSED and timed out")
     nxdomain_ratio: float | None
     timeouts: int | None
     error_lines: int
-    concurrency: float | None = Field(description="Queries in work at a time, mean")
-    connections: float | None = Field(description="TCP connections from clients, most at a time; so are the next ones")
+    concurrency: float | None = Field(description="Queries in flight, mean")
+    connections: float | None = Field(
+        description="Concurrent TCP connections from clients, maximum; likewise the next ones"
+    )
     idle: float | None
-    backlog: float | None = Field(description="Connections that the server has not accepted")
+    backlog: float | None = Field(description="Connections in the accept queue")
     dropped: float | None = Field(description="Connection attempts dropped in the window")
     children: float | None
     child_limit: int | None
@@ -87,22 +89,22 @@ class DnsLink(Schema):
     asked: str
     zones: list[str]
     protocol: Literal["tcp", "udp", "as_asked"] | None
-    known: Known | Literal["clients"] = Field(description="Where it is known from")
+    known: Known | Literal["clients"] = Field(description="Source of this figure")
     max_concurrent: int | None
     queries_per_s: float | None
     p50_us: float | None
     p99_us: float | None
-    mean_us: float | None = Field(description="By the asker's own counters, all its upstreams together")
+    mean_us: float | None = Field(description="From the downstream client's own counters, all its upstreams together")
 
 
 class DnsPath(Schema):
     from_us: int
     to_us: int
-    node: DnsNode | None = Field(description="None: no DNS server was seen in the window")
+    node: DnsNode | None = Field(description="null: no DNS servers in the window")
     nodes: list[DnsNode]
     hops: list[DnsHop]
     links: list[DnsLink]
-    notes: list[str] = Field(description="What is not known here and what it would need")
+    notes: list[str] = Field(description="What is not known here and what would provide it")
 
 
 class DnsName(Schema):
@@ -116,7 +118,7 @@ class DnsName(Schema):
     nxdomain_ratio: float
     servfail_ratio: float
     mean_us: float
-    total_us: float = Field(description="Time of all its answers together")
+    total_us: float = Field(description="Total time of its answers")
     clients: int
 
 
@@ -141,11 +143,11 @@ class DnsLookup(Schema):
 
     name: str
     type: str
-    answer: str = Field(description="The name that was answered in the end")
+    answer: str = Field(description="The name that was finally answered")
     lookups: int
-    wasted: int = Field(description="Queries denied before, because of search domains")
+    wasted: int = Field(description="Queries answered NXDOMAIN before it, because of search domains")
     queries_per_lookup: float
-    added_us: float = Field(description="Time that the denied queries add to a look-up")
+    added_us: float = Field(description="Time that these queries add to a lookup")
 
 
 class DnsAdvice(Schema):
@@ -154,7 +156,7 @@ class DnsAdvice(Schema):
 
 
 class DnsClient(Schema):
-    """A client and what its look-ups cost. A trailing dot makes each of these look-ups one query."""
+    """A client and what its lookups cost. A trailing dot makes each of these lookups one query."""
 
     address: str
     workloads: list[DnsWorkload]
@@ -164,7 +166,7 @@ class DnsClient(Schema):
     queries_per_lookup: float = Field(description="Of the names that took more than one query")
     search: list[str]
     ndots: int | None
-    source: Source = Field(description="Where the search list is known from")
+    source: Source = Field(description="Source of the search list")
     costliest: list[DnsLookup]
     best_ndots: DnsAdvice | None = Field(description="None: no safe value of ndots saves a tenth")
 
@@ -177,7 +179,7 @@ class DnsClients(Schema):
     queries: int
     nxdomain: int
     wasted: int
-    nonexistent: int = Field(description="Queries for names that nothing answered")
+    nonexistent: int = Field(description="Queries for names that do not exist")
     queries_per_lookup: float
     items: list[DnsClient]
 

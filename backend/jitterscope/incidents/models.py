@@ -1,4 +1,4 @@
-"""Tables of incidents: what people see, its history, risks, and which subjects to look at again.
+"""Tables of incidents: what people see, its history, and risks.
 
 Times are data times (when it happened on the node), except `created_at`, `opened_at` and `at` (when we wrote it).
 """
@@ -67,7 +67,7 @@ class IncidentRow(Subject, Base):
     baseline_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))
     # The cgroup that took the subject's place after a rollout; the evidence is still the old one's.
     successor_id: Mapped[int | None] = mapped_column(BigInteger)
-    # Other subjects that the trouble reached at the same time: SubjectRef, first_us, last_us, slow_queries, max_ms.
+    # Other subjects that the trouble reached at the same time: SubjectRef, first_us, last_us, impact.
     also_affected: Mapped[list[dict[str, Any]]] = mapped_column(JSONB, default=list)
     not_enough_data: Mapped[list[dict[str, Any]]] = mapped_column(JSONB, default=list)
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
@@ -111,15 +111,3 @@ class RiskRow(Subject, Base):
     first_seen_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))
     last_seen_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))
     finding: Mapped[dict[str, Any]] = mapped_column(JSONB)
-
-
-class WatchRow(Base):
-    """A subject that was triggered: what the scheduled re-diagnosis visits. Times are µs since the epoch."""
-
-    __tablename__ = "diagnosis_watches"
-
-    organization_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
-    subject_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
-    triggered_us: Mapped[int] = mapped_column(BigInteger)
-    # End of the newest window that was applied; an older diagnosis that arrives late is dropped.
-    diagnosed_us: Mapped[int] = mapped_column(BigInteger, default=0)

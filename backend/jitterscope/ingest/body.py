@@ -7,7 +7,7 @@ from fastapi import Request
 from google.protobuf.message import DecodeError
 
 from jitterscope.errors import Problem
-from jitterscope.ingest.pb.ingest_pb2 import Batch
+from jitterscope.pb.ingest_pb2 import Batch
 
 # A frame may ask for this much history; the collectors' compressors stay far below.
 _MAX_WINDOW_BYTES = 64 * 1024 * 1024
@@ -59,7 +59,7 @@ def malformed(why: str) -> Problem:
         400,
         "malformed-batch",
         "Malformed batch",
-        f"The batch was refused: {why}. Nothing of it was stored.",
+        f"The batch was rejected: {why}. Nothing of it was stored.",
         "Do not send it again. contracts/ingest/v1/ingest.proto describes the format; update the collector.",
     )
 
@@ -69,6 +69,6 @@ def _too_large(limit_bytes: int, what: str) -> Problem:
         413,
         "batch-too-large",
         "Batch too large",
-        f"A batch may have at most {limit_bytes} bytes {what}.",
+        f"A batch can have at most {limit_bytes} bytes {what}.",
         "Send smaller batches: fewer ticks or fewer series in one request.",
     )

@@ -76,6 +76,6 @@ def _clock(slug: str, why: str) -> Problem:
         400,
         slug,
         "Time out of range",
-        f"The batch was refused: {why}. Nothing of it was stored.",
-        "Check the clock of the collector's machine (NTP); a batch that is too old is to be dropped.",
+        f"The batch was rejected: {why}. Nothing of it was stored.",
+        "Check the clock of the collector's machine (NTP); drop a batch that is too old.",
     )

@@ -9,8 +9,8 @@ import cramjam
 from google.protobuf.message import DecodeError
 
 from jitterscope.errors import Problem
-from jitterscope.ingest.pb import prometheus_v1_pb2 as v1
-from jitterscope.ingest.pb import prometheus_v2_pb2 as v2
+from jitterscope.pb import prometheus_v1_pb2 as v1
+from jitterscope.pb import prometheus_v2_pb2 as v2
 
 V1, V2 = "prometheus.writerequest", "io.prometheus.write.v2.request"
 _MAX_SERIES = 50_000
@@ -63,7 +63,7 @@ def decompress(body: bytes, limit_bytes: int) -> bytes:
                 413,
                 "write-too-large",
                 "Request too large",
-                f"A request may have at most {limit_bytes} bytes unpacked.",
+                f"A request can have at most {limit_bytes} bytes unpacked.",
                 "Lower max_samples_per_send of the sender's queue_config.",
             )
         return bytes(cramjam.snappy.decompress_raw(body))
@@ -153,7 +153,7 @@ def _malformed(why: str) -> Problem:
         400,
         "malformed-write",
         "Malformed remote write request",
-        f"The request was refused: {why}.",
+        f"The request was rejected: {why}.",
         "Do not send it again.",
     )
 
@@ -163,7 +163,7 @@ def _unsupported(what: str) -> Problem:
         415,
         "unsupported-media-type",
         "Unsupported media type",
-        f"{what} is not understood here.",
+        f"{what} is not supported.",
         "Send Prometheus remote write 1.0 or 2.0: application/x-protobuf (for 2.0 with "
         "proto=io.prometheus.write.v2.Request), Content-Encoding: snappy.",
     )

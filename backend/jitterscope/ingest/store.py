@@ -14,7 +14,8 @@ from sqlalchemy.orm import Session
 from jitterscope import db
 from jitterscope.captures import service as captures
 from jitterscope.events.publish import publish
-from jitterscope.ingest import triggers
+from jitterscope.incidents.scheduling import dispatch
+from jitterscope.incidents.scheduling.dispatch import Trigger
 from jitterscope.ingest.batch import ValidBatch
 from jitterscope.ingest.body import malformed
 from jitterscope.inventory import collectors, facts, resolve
@@ -100,7 +101,7 @@ def _store(session: Session, organization_id: int, batch: ValidBatch) -> bool:
         db.after_commit(session, lambda: publish(organization_id, "collector", node_id, state="receiving"))
     wanted = _triggers(batch, ids.tolist())
     resolve.mark_throttled(session, {one.resource_id: one.at_us for one in wanted if one.reason == "throttled"})
-    triggers.enqueue(session, organization_id, wanted)
+    dispatch.triggered(session, wanted)
     return True
 
 
@@ -150,5 +151,5 @@ def _store_rest(session: Session, organization_id: int, batch: ValidBatch, ids: 
     )
 
 
-def _triggers(batch: ValidBatch, ids: list[int]) -> list[triggers.Trigger]:
-    return [triggers.Trigger(ids[one.resource], one.reason, one.at_us) for one in batch.triggers]
+def _triggers(batch: ValidBatch, ids: list[int]) -> list[Trigger]:
+    return [Trigger(ids[one.resource], one.reason, one.at_us) for one in batch.triggers]

@@ -19,8 +19,8 @@ from jitterscope.ingest.batch import (
 )
 from jitterscope.ingest.body import malformed
 from jitterscope.ingest.checks import Clock, at_most, check, column, index, text
-from jitterscope.ingest.pb import ingest_pb2 as pb
 from jitterscope.inventory.types import ResourceKind
+from jitterscope.pb import ingest_pb2 as pb
 from jitterscope.series.catalogue import METRICS
 from jitterscope.series.ids import MAX_METRIC
 

@@ -12,7 +12,7 @@ from jitterscope.captures.service import MAX_SPAN_US
 from jitterscope.ingest import limits
 from jitterscope.ingest.batch import CaptureSpec
 from jitterscope.ingest.checks import Clock, at_most, check, column, index, text
-from jitterscope.ingest.pb import ingest_pb2 as pb
+from jitterscope.pb import ingest_pb2 as pb
 
 
 def validate(capture: pb.Capture, resources: int, clock: Clock) -> CaptureSpec:

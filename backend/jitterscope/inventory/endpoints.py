@@ -46,8 +46,8 @@ def list_resources(
     kind: ResourceKind | None = None,
     search: Annotated[str | None, Query(max_length=200, description="Part of the name or key")] = None,
     node: Annotated[int | None, Query(description="Resource id of a node")] = None,
-    throttled: Annotated[bool, Query(description="Only those throttled in the last 15 minutes")] = False,
-    gone: Annotated[bool, Query(description="Also those not seen in the last 5 minutes")] = False,
+    throttled: Annotated[bool, Query(description="Only those throttled in the last 15 min")] = False,
+    gone: Annotated[bool, Query(description="Also those not seen in the last 5 min")] = False,
     cursor: str | None = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Page[ResourceItem]:

@@ -52,16 +52,3 @@ class Collector(Base):
     delay_us: Mapped[int] = mapped_column(BigInteger)
     batches: Mapped[int] = mapped_column(BigInteger)
     dropped_batches: Mapped[int] = mapped_column(BigInteger)
-
-
-class CollectorSource(Base):
-    """What one source of a collector last said about itself."""
-
-    __tablename__ = "collector_sources"
-    organization_id: Mapped[int] = mapped_column(BigInteger)
-    node_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
-    name: Mapped[str] = mapped_column(Text, primary_key=True)
-    state: Mapped[str] = mapped_column(Text)
-    detail: Mapped[str] = mapped_column(Text)
-    needs: Mapped[str] = mapped_column(Text)
-    updated_at: Mapped[datetime] = mapped_column(TIMESTAMP(timezone=True))

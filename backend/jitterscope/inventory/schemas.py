@@ -33,8 +33,8 @@ class ResourceItem(ResourceRef):
     parent_id: int | None
     first_seen_at: datetime
     last_seen_at: datetime
-    active: bool = Field(description="Seen in the last five minutes; if not, it is gone since last_seen_at")
-    throttled: bool = Field(description="Throttled in the last fifteen minutes")
+    active: bool = Field(description="Seen in the last 5 min; if not, gone since last_seen_at")
+    throttled: bool = Field(description="Throttled in the last 15 min")
     throttled_at: datetime | None
     cpu_limit: float | None = Field(description="CPUs; None: no limit, or unknown")
     memory_limit_bytes: float | None
@@ -72,7 +72,7 @@ class CollectorItem(Schema):
     last_seen_at: datetime
     delay_ms: float = Field(description="From sealing the newest batch to its arrival; includes clock differences")
     lateness_max_ms: float | None = Field(description="Latest tick of the last minute, after its deadline")
-    cpu_used: float | None = Field(description="CPUs that the collector itself used, mean of the last minute")
+    cpu_used: float | None = Field(description="CPUs used by the collector, mean of the last minute")
     memory_bytes: float | None
     batches: int
     dropped_batches: int = Field(description="What its bounded spool had to drop")

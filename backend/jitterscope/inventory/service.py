@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
-from jitterscope.inventory import collectors, dns_asked, dns_servers, neighbours, nodes, tree
+from jitterscope.inventory import collectors, dns_servers, neighbours, nodes, tree
+from jitterscope.inventory import dns_upstreams as dns_asked
 from jitterscope.inventory import facts as fact_store
 from jitterscope.inventory import successors as rollouts
 from jitterscope.inventory.types import FactRow, ResourceKind, ResourceRow, SourceRow, SubjectTree
@@ -48,6 +49,11 @@ def owning_subject(session: Session, resource_id: int) -> ResourceRow | None:
     """What a trigger is diagnosed on: the owning cgroup, or the node where the trigger is its own."""
     own = resource(session, resource_id)
     return own if own is not None and own.kind == "node" else owning_cgroup(session, resource_id)
+
+
+def owning_subjects(session: Session, resource_ids: Sequence[int]) -> dict[int, int]:
+    """The ids of the owning subjects of many resources; those without one are absent."""
+    return tree.owning_subjects(session, resource_ids)
 
 
 def subject_tree(

@@ -35,6 +35,18 @@ _ANCESTORS = text(
      ORDER BY depth
     """  # noqa: S608
 )
+# Each resource's nearest cgroup: itself, or the first one upwards; a node is its own subject.
+_SUBJECTS = text(
+    """
+    WITH RECURSIVE up AS (
+        SELECT id AS wanted, id, parent_id, kind, 0 AS depth FROM resources WHERE id = ANY(:ids)
+        UNION ALL
+        SELECT up.wanted, r.id, r.parent_id, r.kind, up.depth + 1 FROM up JOIN resources r ON r.id = up.parent_id
+         WHERE up.depth < 64 AND up.kind NOT IN ('cgroup', 'node')
+    )
+    SELECT wanted, id FROM up WHERE kind = 'cgroup' OR (kind = 'node' AND depth = 0)
+    """
+).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
 _DESCENDANTS = text(
     f"""
     WITH RECURSIVE down AS (
@@ -78,6 +90,12 @@ def children(session: Session, resource_id: int, kind: ResourceKind | None) -> l
 
 def ancestors(session: Session, resource_id: int) -> list[ResourceRow]:
     return [as_resource(row) for row in session.execute(_ANCESTORS, {"id": resource_id})]
+
+
+def owning_subjects(session: Session, resource_ids: Sequence[int]) -> dict[int, int]:
+    if not resource_ids:
+        return {}
+    return {row.wanted: row.id for row in session.execute(_SUBJECTS, {"ids": sorted(set(resource_ids))})}
 
 
 def subject_tree(session: Session, cgroup_id: int, from_us: int | None, to_us: int | None) -> SubjectTree | None:

@@ -8,14 +8,17 @@ from types import ModuleType
 
 
 def modules_named(package: str, leaf: str) -> list[str]:
-    """Dotted names below `package` whose last part is `leaf` or starts with `leaf_`, sorted. Imports none of them."""
+    """Dotted names below `package` whose last part is `leaf` or starts with `leaf_`, sorted. Imports none of them.
+
+    The package's own `leaf` is not among them: it is what asks.
+    """
     module = importlib.import_module(package)
     names: set[str] = set()
     for root in map(Path, module.__path__):
         for pattern in (f"{leaf}.py", f"{leaf}_*.py"):
-            for path in root.glob(f"*/**/{pattern}"):
+            for path in root.glob(f"**/{pattern}"):
                 names.add(".".join([package, *path.relative_to(root).with_suffix("").parts]))
-    return sorted(names)
+    return sorted(names - {f"{package}.{leaf}"})
 
 
 def import_named(package: str, leaf: str) -> list[ModuleType]:

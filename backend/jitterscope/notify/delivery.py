@@ -27,7 +27,7 @@ from jitterscope.notify.channels_service import ChannelUnusable, open_config
 from jitterscope.notify.kind import ChannelKind, HttpRequest, HttpResponse, Message, Verdict
 from jitterscope.notify.models import ChannelRow, DeliveryRow, ThreadRow
 from jitterscope.notify.payload import Payload
-from jitterscope.notify.settle import settle
+from jitterscope.notify.record_fate import settle
 from jitterscope.notify.wire import Post, PostFailed, perform
 from jitterscope.settings import settings
 

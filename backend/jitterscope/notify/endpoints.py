@@ -96,7 +96,9 @@ def test_channel(principal: Writer, channel_id: int) -> ChannelTestResult:
     try:
         ok, status, detail = send_sample(row, principal.actor)
     except service.ChannelUnusable as error:
-        raise Problem(409, "channel-unusable", "Channel cannot be used", str(error), "Set its config again.") from error
+        raise Problem(
+            409, "channel-unusable", "Channel cannot be used", str(error), "Set its configuration again."
+        ) from error
     return ChannelTestResult(
         ok=ok, status=status, detail=detail, took_ms=round((time.perf_counter() - began) * 1000, 1)
     )
@@ -141,7 +143,7 @@ def retry_delivery(principal: Writer, channel_id: int, delivery_id: int) -> Deli
         if row.state != "dead":
             raise Problem(
                 409, "not-dead", "Nothing to retry", f"The delivery is {row.state}.",
-                "Only dead deliveries are retried by hand; pending ones retry by themselves.",
+                "Only dead deliveries can be retried by hand. Pending ones retry automatically.",
             )  # fmt: skip
         service.revive(session, row)
         audit.record(session, principal, "delivery.retry", f"delivery {row.id}")

@@ -120,7 +120,7 @@ def _parse(content: bytes) -> Record:
     for line in content.split(b"\n")[:-1]:
         word, _, rest = line.partition(b" ")
         if word == b"writing":
-            record = Record("unknown", detail="the courier died while the request was on the wire")
+            record = Record("unknown", detail="the courier exited while the request was in flight")
         elif word == b"answer":
             answer = json.loads(rest)
             body = base64.b64decode(answer["body"])

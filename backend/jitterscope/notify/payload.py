@@ -10,6 +10,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from jitterscope.diagnosis.core.finding import Harm, Impact
+from jitterscope.diagnosis.core.quantity import Unit
+
 Action = Literal[
     "opened", "escalated", "acknowledged", "unacknowledged", "resolved", "reopened", "reclassified", "fix_applied",
     "verified", "did_not_help", "made_worse", "noted", "test",
@@ -55,26 +58,12 @@ class PayloadFix(Part):
     verdict: Literal["removes", "reduces", "cannot_help", "unknown"]
 
 
-class PayloadImpact(Part):
-    """Who was hurt in the strongest window. None where it is not known. Ratios are 0..1, CPU in CPUs."""
-
-    queries: int | None
-    slow_queries: int | None
-    slow_ratio: float | None
-    p99_ms: float | None
-    max_ms: float | None
-    throttled_ratio: float | None
-    throttled_ms: float | None
-    cpu_limit: float | None
-    cpu_peak_100ms: float | None
-
-
 class PayloadMeasure(Part):
     """One figure before and after a fix. `predicted_*` is the 90 % interval for what was applied, None without one."""
 
     metric: str
     title: str
-    unit: Literal["ms/min", "ratio", "ms", "1/min"]
+    unit: Unit
     before: float | None
     after: float | None
     predicted_low: float | None
@@ -118,9 +107,12 @@ class PayloadIncident(Part):
     subject: PayloadSubject
     onset_at: datetime
     last_seen_at: datetime
-    impact: PayloadImpact
+    # Figures of the strongest window by id, units in the names (ratios are 0..1); what is not known is left out.
+    impact: Impact
     evidence: list[PayloadEvidence]
     top_fix: PayloadFix | None
+    # Whether somebody was late or failed by measurement; what was queued without it is about measured harm.
+    harm: Harm = "measured"
     # With the transitions fix_applied, verified, did_not_help and made_worse.
     verification: PayloadVerification | None = None
 

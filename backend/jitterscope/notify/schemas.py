@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from jitterscope.diagnosis.finding import Severity
+from jitterscope.diagnosis.core.finding import Severity
 from jitterscope.kit.schema import Schema
 from jitterscope.notify.payload import DEFAULT_ACTIONS, Action
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from jitterscope.diagnosis.core import shown
+from jitterscope.diagnosis.core.shown import ImpactFigure
 from jitterscope.diagnosis.verification.wording import figure
-from jitterscope.notify.payload import Payload, PayloadImpact, PayloadMeasure, PayloadVerification
+from jitterscope.notify.payload import Payload, PayloadMeasure, PayloadVerification
 
 _VERB = {
     "opened": "New incident", "escalated": "Got worse", "acknowledged": "Acknowledged",
-    "unacknowledged": "No longer acknowledged", "resolved": "Resolved", "reopened": "It is back",
+    "unacknowledged": "Acknowledgment removed", "resolved": "Resolved", "reopened": "Fault returned",
     "reclassified": "Cause corrected", "fix_applied": "Fix applied, measuring", "verified": "Fix verified",
     "did_not_help": "The fix did not help", "made_worse": "The fix made it worse", "noted": "Note",
     "test": "Test message",
@@ -39,7 +41,7 @@ def blocks(payload: Payload) -> list[dict[str, Any]]:
     if incident.verification is not None:
         result += _verification(incident.verification)
     if transition.action in ("opened", "reopened", "reclassified", "escalated", "test"):
-        fields = [f"*{name}*\n{value}" for name, value in impact_lines(incident.impact)]
+        fields = [impact_text(one) for one in shown.figures(incident.cause, incident.impact)]
         if fields:
             result.append({"type": "section", "fields": [_markdown(field, _FIELD_CHARACTERS) for field in fields[:10]]})
         proof = "\n".join(
@@ -47,7 +49,7 @@ def blocks(payload: Payload) -> list[dict[str, Any]]:
             for item in incident.evidence
         )
         if proof:
-            result.append(_section(f"*Why we think so*\n{proof}"))
+            result.append(_section(f"*Evidence*\n{proof}"))
         if incident.top_fix is not None:
             fix = incident.top_fix
             result.append(_section(f"*{_FIX_VERDICT[fix.verdict]}*: {escape(fix.title)}\n{escape(fix.summary)}"))
@@ -60,20 +62,10 @@ def blocks(payload: Payload) -> list[dict[str, Any]]:
     return result
 
 
-def impact_lines(impact: PayloadImpact) -> list[tuple[str, str]]:
-    """What is known of the impact, ready to show."""
-    lines: list[tuple[str, str]] = []
-    if impact.slow_queries is not None and impact.queries:
-        share = f" ({impact.slow_ratio:.1%})" if impact.slow_ratio is not None else ""
-        lines.append(("Slow queries", f"{impact.slow_queries} of {impact.queries}{share}"))
-    if impact.p99_ms is not None:
-        lines.append(("p99 latency", f"{impact.p99_ms:.1f} ms"))
-    if impact.throttled_ms is not None:
-        share = f" ({impact.throttled_ratio:.1%} of periods)" if impact.throttled_ratio is not None else ""
-        lines.append(("Throttled", f"{impact.throttled_ms:.0f} ms{share}"))
-    if impact.cpu_peak_100ms is not None and impact.cpu_limit is not None:
-        lines.append(("Peak CPU in 100 ms", f"{impact.cpu_peak_100ms:.2f} of {impact.cpu_limit:.2f} CPUs"))
-    return lines
+def impact_text(one: ImpactFigure) -> str:
+    """ "*Slow answers* / 1.5 % (900 of 60,000 queries)"."""
+    detail = "" if one.detail is None else f" ({escape(one.detail)})"
+    return f"*{escape(one.title)}*\n{figure(one.value, one.unit)}{detail}"
 
 
 def _verification(verification: PayloadVerification) -> list[dict[str, Any]]:

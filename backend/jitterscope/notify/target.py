@@ -20,14 +20,14 @@ class ForbiddenTarget(ValueError):
 def check_url(url: str) -> None:
     """Refuse what can never be sent to: other schemes, no host, user info, control characters."""
     if any(ord(character) <= 32 or ord(character) == 127 for character in url):
-        raise ForbiddenTarget("the URL holds spaces or control characters")
+        raise ForbiddenTarget("the URL contains spaces or control characters")
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https"):
         raise ForbiddenTarget("the URL must start with https:// (or http://)")
     if not parts.hostname:
         raise ForbiddenTarget("the URL has no host")
     if parts.username or parts.password:
-        raise ForbiddenTarget("the URL holds user info; put credentials into the path or query")
+        raise ForbiddenTarget("the URL contains user info; put credentials into the path or query")
     _ = parts.port  # raises ValueError when out of range
 
 

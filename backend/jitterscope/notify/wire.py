@@ -110,7 +110,7 @@ def _request_bytes(post: Post) -> bytes:
     } | dict(post.headers)
     lines = [f"POST {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
     if any("\r" in line or "\n" in line for line in lines):
-        raise ValueError("a header holds a line break")
+        raise ValueError("a header contains a line break")
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + post.body
 
 
@@ -138,7 +138,7 @@ def _read(connection: socket.socket, deadline: float) -> tuple[int, dict[str, st
 def _left(deadline: float) -> float:
     left = deadline - time.monotonic()
     if left <= 0:
-        raise TimeoutError("it took too long")
+        raise TimeoutError("timed out")
     return left
 
 

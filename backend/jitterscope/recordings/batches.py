@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from jitterscope.captures.wire import message_of
-from jitterscope.ingest.pb import ingest_pb2 as pb
+from jitterscope.pb import ingest_pb2 as pb
 from jitterscope.recordings.model import RecordedResource, Recording
 from jitterscope.series.catalogue import METRICS
 from jitterscope.series.types import TICK_US, ZOOM_STEP_US, FloatArray, StoredDistribution, StoredQueries

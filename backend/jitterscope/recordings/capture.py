@@ -100,7 +100,7 @@ def _members(
                 422,
                 "no-cgroup",
                 "Cannot be recorded",
-                f"Resource {resource_id} is in no cgroup; a recording is of nodes, cgroups and what lives in them.",
+                f"Resource {resource_id} is in no cgroup. A recording covers nodes, cgroups and what runs in them.",
                 "Name nodes, cgroups, processes or DNS servers.",
             )
         subject_id = subject_id or subject.id
@@ -112,11 +112,11 @@ def _members(
             rows[row.id] = row
         workloads |= {row.id: row for row in tree.workloads}
     if subject_id is None:
-        raise Problem(422, "nothing-to-record", "Nothing to record", "No resource is named.", "Name at least one.")
+        raise Problem(422, "nothing-to-record", "Nothing to record", "No resource was given.", "Name at least one.")
     facts_only = workloads.keys() - rows.keys()
     rows = workloads | rows
     if len({row.node_id for row in rows.values()}) > 1:
-        raise Problem(422, "two-nodes", "Several nodes", "A recording is of one node.", "Record each node by itself.")
+        raise Problem(422, "two-nodes", "Several nodes", "A recording covers one node.", "Record each node separately.")
     if len(rows) > MAX_RESOURCES:
         raise Problem(422, "too-much", "Too much", f"{len(rows)} resources; at most {MAX_RESOURCES}.", "Name fewer.")
     return rows, facts_only, subject_id

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import time
+from itertools import cycle
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -13,7 +14,7 @@ import httpx
 import typer
 
 from jitterscope.db import organization_session
-from jitterscope.diagnosis.engine import diagnose
+from jitterscope.diagnosis.core.engine import diagnose
 from jitterscope.errors import Problem
 from jitterscope.kit.instant import BadInstant, parse_us
 from jitterscope.recordings import capture, file
@@ -25,7 +26,7 @@ app = typer.Typer()
 _RELATIVE = re.compile(r"-(\d+(?:\.\d+)?)(s|m|h)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
-TokenFile = Annotated[Path | None, typer.Option(help="File with the token; or set JITTERSCOPE_TOKEN")]
+TokenFile = Annotated[Path | None, typer.Option(help="File with the token (default: JITTERSCOPE_TOKEN)")]
 
 
 @app.command()
@@ -33,12 +34,12 @@ def record(
     resource: Annotated[list[int], typer.Option(help="Id of a node, cgroup, process or DNS server; repeatable")],
     output: Annotated[Path, typer.Option("-o", "--output", help="File to write")],
     from_: Annotated[str, typer.Option("--from", help="2026-11-21T09:30:00Z, µs since the epoch, or -10m")] = "-2m",
-    to: Annotated[str, typer.Option(help="Likewise, or now")] = "now",
+    to: Annotated[str, typer.Option(help="As --from, or now")] = "now",
     service: Annotated[str | None, typer.Option(help="URL of the service; without it, the database")] = None,
     token: Annotated[str | None, typer.Option(help="API token (better: --token-file)")] = None,
     token_file: TokenFile = None,
     organization: Annotated[int, typer.Option(help="Organization, when reading the database")] = 1,
-    label: Annotated[list[str] | None, typer.Option(help="NAME=VALUE to keep in the file; repeatable")] = None,
+    label: Annotated[list[str] | None, typer.Option(help="Label NAME=VALUE kept in the file; repeatable")] = None,
 ) -> None:
     """Write a window of resources and their neighbours (series, facts, events, queries) as one small file."""
     from_us, to_us = _instant(from_), _instant(to)
@@ -69,33 +70,45 @@ def record(
 
 @app.command()
 def replay(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="A recording")],
-    to_service: Annotated[str | None, typer.Option(help="URL of a running service to feed it to")] = None,
+    paths: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Recordings")],
+    to_service: Annotated[str | None, typer.Option(help="URL of a running service that receives the recording")] = None,
     token: Annotated[str | None, typer.Option(help="Ingest token (better: --token-file)")] = None,
     token_file: TokenFile = None,
-    speed: Annotated[float, typer.Option(min=0, help="1: as recorded; 0: all at once, ending now")] = 1.0,
-    node_suffix: Annotated[str, typer.Option(help="Added to the node's key, to tell it from the real one")] = "-replay",
-    loop: Annotated[bool, typer.Option(help="Again and again, until interrupted")] = False,
-    engine: Annotated[bool, typer.Option(help="Straight into the engine; prints what it finds as JSON")] = False,
+    speed: Annotated[
+        float, typer.Option(min=0, help="Speed; 1: as recorded, 0: everything immediately, ending now")
+    ] = 1.0,
+    node_suffix: Annotated[
+        str, typer.Option(help="Suffix of the node's key, which tells it from the real node")
+    ] = "-replay",
+    loop: Annotated[bool, typer.Option(help="Repeat until interrupted")] = False,
+    nodes: Annotated[int, typer.Option(min=1, help="Number of nodes to replay as; the files take turns")] = 1,
+    engine: Annotated[bool, typer.Option(help="Run the engine directly and print its findings as JSON")] = False,
 ) -> None:
-    """Feed a recording to a running service, moved to now, or straight to the engine."""
+    """Feed recordings to a running service, moved to now, or straight to the engine."""
     try:
-        recording = file.load(path)
+        recordings = [file.load(path) for path in paths]
     except (BadRecording, OSError) as error:
         _fail(str(error))
     if engine:
-        print(diagnose(snapshot_of(recording)).model_dump_json(indent=2))
+        for recording in recordings:
+            print(diagnose(snapshot_of(recording)).model_dump_json(indent=2))
         return
     if to_service is None:
-        _fail("say where to: --to-service URL, or --engine")
-    while True:
-        try:
-            done = replays.replay(recording, to_service, _token(token, token_file), speed=speed, key_suffix=node_suffix)
-        except replays.ReplayFailed as error:
-            _fail(str(error))
-        print(f"{done.batches} batches stored as node {done.node_key}, {done.from_us} to {done.to_us} µs", flush=True)
-        if not loop:
-            return
+        _fail("missing destination: give --to-service URL or --engine")
+    suffixes = [node_suffix] if nodes == 1 else [f"{node_suffix}-{number}" for number in range(1, nodes + 1)]
+    if nodes == 1 and len(paths) > 1:
+        suffixes = [f"{node_suffix}-{number}" for number in range(1, len(paths) + 1)]
+    try:
+        replays.replay_nodes(
+            dict(zip(suffixes, cycle(recordings), strict=False)), to_service, _token(token, token_file), speed=speed,
+            loop=loop, tell=_tell,
+        )  # fmt: skip
+    except replays.ReplayFailed as error:
+        _fail(str(error))
+
+
+def _tell(done: replays.Replayed) -> None:
+    print(f"{done.batches} batches stored as node {done.node_key}, {done.from_us} to {done.to_us} µs", flush=True)
 
 
 def _token(token: str | None, token_file: Path | None) -> str:
@@ -103,7 +116,7 @@ def _token(token: str | None, token_file: Path | None) -> str:
         return token_file.read_text().strip()
     found = token or os.environ.get("JITTERSCOPE_TOKEN", "")
     if not found:
-        _fail("a token is needed: --token-file, --token or JITTERSCOPE_TOKEN")
+        _fail("missing token: give --token-file, --token or JITTERSCOPE_TOKEN")
     return found
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from jitterscope import asked
+from jitterscope import requested_window as asked
 from jitterscope.db import organization_session
 from jitterscope.recordings import file
 from jitterscope.recordings.capture import capture

@@ -18,7 +18,7 @@ from typing import BinaryIO
 import zstandard
 from google.protobuf.message import DecodeError
 
-from jitterscope.ingest.pb import ingest_pb2 as pb
+from jitterscope.pb import ingest_pb2 as pb
 from jitterscope.recordings.batches import batch_of, slices
 from jitterscope.recordings.merge import BadRecording, merge
 from jitterscope.recordings.model import Recording
@@ -54,7 +54,7 @@ def read(source: BinaryIO) -> Recording:
     if magic[:7] == MAGIC[:7] and magic != MAGIC:
         raise BadRecording(f"its version is {magic[7:].decode('ascii', 'replace')}; this program reads version 1")
     if magic != MAGIC:
-        raise BadRecording("it does not start with JITTREC1: this is no recording")
+        raise BadRecording("it does not start with JITTREC1: not a recording")
     try:
         with zstandard.ZstdDecompressor().stream_reader(source, closefd=False) as stream:
             parts = _parts(stream)
@@ -111,7 +111,7 @@ def _parts(stream: zstandard.ZstdDecompressionReader) -> Iterator[bytes]:
         size = int.from_bytes(prefix, "little")
         total += size
         if size > _MAX_PART_BYTES or total > MAX_CONTENT_BYTES:
-            raise BadRecording("it unpacks to too much")
+            raise BadRecording("its unpacked size exceeds the limit")
         yield _exactly(stream, size)
 
 

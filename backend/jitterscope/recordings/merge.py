@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from jitterscope.captures.wire import capture_of
-from jitterscope.ingest.pb import ingest_pb2 as pb
 from jitterscope.inventory.types import FactRow, ResourceKind, SourceRow
+from jitterscope.pb import ingest_pb2 as pb
 from jitterscope.recordings.batches import KINDS, STATES
 from jitterscope.recordings.model import RecordedCapture, RecordedResource, Recording
 from jitterscope.series.catalogue import METRICS
@@ -93,7 +93,7 @@ def merge(
             state = _STATE_OF[source.state]
             sources[source.name] = SourceRow(source.name, state, source.detail, source.needs)  # type: ignore[arg-type]
     if not 0 <= subject < len(resources) or len(names) != len(resources):
-        raise BadRecording("its header does not fit its resources")
+        raise BadRecording("its header does not match its resources")
     return Recording(
         start_us=start_us,
         ticks=ticks,

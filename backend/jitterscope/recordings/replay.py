@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import secrets
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 
 import httpx
@@ -12,7 +14,7 @@ import numpy as np
 import zstandard
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
-from jitterscope.ingest.pb import ingest_pb2 as pb
+from jitterscope.pb import ingest_pb2 as pb
 from jitterscope.recordings.batches import batch_of, slices
 from jitterscope.recordings.model import Recording
 from jitterscope.series.types import TICK_US
@@ -63,7 +65,7 @@ def replay(
     *,
     speed: float = 1.0,
     key_suffix: str = "-replay",
-    sleep: Callable[[float], None] = time.sleep,
+    sleep: Callable[[float], object] = time.sleep,
     ca_file: str | None = None,
 ) -> Replayed:
     """Send it so that the last tick arrives when it happens, at `speed` times the recorded pace (0: all at once).
@@ -85,6 +87,38 @@ def replay(
             sent += 1
     start_us = recording.start_us + shift_us
     return Replayed(sent, start_us, start_us + length_us, recording.resources[0].key + key_suffix)
+
+
+def replay_nodes(
+    recordings: Mapping[str, Recording],
+    url: str,
+    token: str,
+    *,
+    speed: float = 1.0,
+    loop: bool = False,
+    tell: Callable[[Replayed], None] = lambda done: None,
+) -> None:
+    """Replay recordings at once, each as the node whose key has that suffix; with `loop` again and again, moved to now.
+
+    Nodes begin one after the other within the time of a batch, as collectors do. Raises the first ReplayFailed.
+    """
+
+    def one(number: int, suffix: str) -> None:
+        if speed > 0:
+            time.sleep(SLICE_US / 1e6 * number / len(recordings))
+        while not failed.is_set():
+            tell(replay(recordings[suffix], url, token, speed=speed, key_suffix=suffix, sleep=failed.wait))
+            if not loop:
+                return
+
+    failed = threading.Event()
+    with ThreadPoolExecutor(len(recordings)) as pool:
+        waiting = [pool.submit(one, number, suffix) for number, suffix in enumerate(recordings)]
+        try:
+            for done in as_completed(waiting):
+                done.result()
+        finally:
+            failed.set()
 
 
 def post(client: httpx.Client, url: str, token: str, batch: pb.Batch) -> None:

@@ -7,14 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from jitterscope.diagnosis.snapshot import (
-    Distribution,
-    Event,
-    FactValue,
-    Queries,
-    ResourceView,
-    Snapshot,
-)
+from jitterscope.diagnosis.core.snapshot import Distribution, Event, FactValue, Queries, ResourceView, Snapshot
 from jitterscope.inventory.types import FactRow, ResourceKind, SourceRow
 from jitterscope.recordings.batches import batch_of
 from jitterscope.recordings.file import load

@@ -23,8 +23,8 @@ def migrate() -> None:
 def bootstrap(
     superuser_url: str = typer.Option(..., envvar="JITTERSCOPE_SUPERUSER_DATABASE_URL", help="postgresql://postgres:…"),
     database: str = typer.Option("jitterscope"),
-    owner_password: str = typer.Option("", envvar="JITTERSCOPE_OWNER_PASSWORD", help="empty: a random one"),
-    app_password: str = typer.Option("", envvar="JITTERSCOPE_APP_PASSWORD", help="empty: a random one"),
+    owner_password: str = typer.Option("", envvar="JITTERSCOPE_OWNER_PASSWORD", help="Empty: a random one"),
+    app_password: str = typer.Option("", envvar="JITTERSCOPE_APP_PASSWORD", help="Empty: a random one"),
 ) -> None:
     """Create roles, database and extension on a PostgreSQL or TimescaleDB server, and print the two URLs."""
     owner_url, app_url = bootstrapping.bootstrap(

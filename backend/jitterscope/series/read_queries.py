@@ -21,6 +21,11 @@ _ROWS = (
     "WHERE server_id = ANY(%b) AND start_us > %b AND start_us < %b ORDER BY start_us"
 )
 
+_TIMES = (
+    "SELECT server_id, start_us, end_us, complete, offsets_us, latencies_us, results, queue_waits_us FROM query_blocks "
+    "WHERE server_id = ANY(%b) AND start_us > %b AND start_us < %b ORDER BY start_us"
+)
+
 
 @dataclass(slots=True)
 class _Gathered:
@@ -86,6 +91,69 @@ def _joined(gathered: _Gathered) -> StoredQueries:
         queue_wait_us=wait[chosen] if gathered.has_waits else None,
         complete=merge_spans(gathered.complete),
     )
+
+
+def read_times(session: Session, server_ids: Sequence[int], from_us: int, to_us: int) -> dict[int, StoredQueries]:
+    """Like `read`, without names and clients, of which there can be thousands a second: nobody asks for them."""
+    servers: dict[int, list[tuple[IntArray, IntArray, IntArray, IntArray, IntArray]]] = defaultdict(list)
+    complete: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    with_waits: set[int] = set()
+    with driver(session).cursor(binary=True) as cursor:
+        rows = cursor.execute(_TIMES, (list(server_ids), from_us - _MAX_SPAN_US, to_us))
+        for number, (server_id, start_us, end_us, whole, offsets, latencies, results, waits) in enumerate(rows):
+            if end_us < from_us:
+                continue
+            sent = np.frombuffer(offsets, "<u4").astype(np.int64) + start_us
+            inside = (sent >= from_us) & (sent < to_us)
+            wait = np.full(len(sent), -1) if waits is None else np.frombuffer(waits, "<u4").astype(np.int64)
+            latency, result = np.frombuffer(latencies, "<u4"), np.frombuffer(results, np.uint8)
+            columns = (sent, latency.astype(np.int64), result.astype(np.int64), wait, np.full(len(sent), number))
+            servers[server_id].append(tuple(column[inside] for column in columns))
+            if waits is not None:
+                with_waits.add(server_id)
+            if whole:
+                complete[server_id].append((max(start_us, from_us), min(end_us, to_us)))
+    return {
+        server_id: _distinct(parts, server_id in with_waits, merge_spans(complete[server_id]))
+        for server_id, parts in servers.items()
+    }
+
+
+def _distinct(
+    parts: Sequence[tuple[IntArray, ...]], has_waits: bool, complete: tuple[tuple[int, int], ...]
+) -> StoredQueries:
+    """Each query once: of several captures with equal ones the last; those that are equal within one are different."""
+    sent, latency, result, wait, block = (np.concatenate(column) for column in zip(*parts, strict=True))
+    if len(sent) > 1 and not (np.diff(sent) > 0).all():
+        order = _in_order(sent, latency, result, block, wait)
+        key = np.stack([column[order] for column in (sent, latency, result)])
+        same = np.zeros(len(order), np.bool_)
+        same[1:] = (key[:, 1:] == key[:, :-1]).all(axis=0)
+        if same.any():
+            # How many equal ones of the same capture are before each: only one of another capture is the same query.
+            again = same.copy()
+            again[1:] &= np.diff(block[order]) == 0
+            position = np.arange(len(order))
+            rank = position - np.maximum.accumulate(np.where(again, 0, position))
+            by_rank = np.lexsort((wait[order], rank, *key[::-1]))
+            full = np.stack((*key, rank))[:, by_rank]
+            last = np.ones(len(order), np.bool_)
+            last[:-1] = (full[:, 1:] != full[:, :-1]).any(axis=0)
+            order = order[by_rank[last]]
+        sent, latency, result, wait = sent[order], latency[order], result[order], wait[order]
+    nothing = np.empty(0, np.int64)
+    return StoredQueries(sent, latency, result, nothing, nothing, (), (), wait if has_waits else None, complete)
+
+
+def _in_order(sent: IntArray, *further: IntArray) -> IntArray:
+    """The order by time, then by the further columns: they are sorted where times are equal, which is rare."""
+    order = np.argsort(sent, kind="stable")
+    tied = np.zeros(len(order), np.bool_)
+    tied[1:] = sent[order[1:]] == sent[order[:-1]]
+    tied[:-1] |= tied[1:]
+    equal = order[tied]
+    order[tied] = equal[np.lexsort([column[equal] for column in (*further[::-1], sent)])]
+    return order
 
 
 def merge_spans(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

@@ -26,13 +26,15 @@ _LAYOUTS = (
     "AND step_us = %s"
 )
 _FIRST = "SELECT min(start_us) FROM series_blocks WHERE node_id = ANY(%s) AND start_us > %s AND start_us < %s"
-# `position` is the place of the series in its layout: only its bytes leave the server.
+# One row a block with the wanted series' values, one after the other: only their bytes leave the server. A run is a
+# first position in the layout, and how many follow it.
 _BLOCKS = (
-    "SELECT wanted.series_id, b.start_us, b.tick_count, b.encoding, substring(b.payload "
-    "FROM wanted.position * b.tick_count * wire_width(b.encoding) + 1 FOR b.tick_count * wire_width(b.encoding)) "
-    "FROM series_blocks b JOIN unnest(%b::bigint[], %b::integer[], %b::bigint[]) "
-    "AS wanted (layout_id, position, series_id) ON wanted.layout_id = b.layout_id "
-    "WHERE b.node_id = ANY(%b) AND b.start_us > %b AND b.start_us < %b AND b.step_us = %b"
+    "SELECT b.layout_id, b.start_us, b.tick_count, b.encoding, (SELECT string_agg(substring(b.payload "
+    "FROM run.first * b.tick_count * wire_width(b.encoding) + 1 FOR run.size * b.tick_count * wire_width(b.encoding)), "
+    "''::bytea ORDER BY run.first) FROM unnest(%b::bigint[], %b::integer[], %b::integer[]) "
+    "AS run (layout_id, first, size) WHERE run.layout_id = b.layout_id) "
+    "FROM series_blocks b WHERE b.layout_id = ANY(%b) "
+    "AND b.node_id = ANY(%b) AND b.start_us > %b AND b.start_us < %b AND b.step_us = %b"
 )
 _SEGMENTS = (
     "SELECT series_id, start_us, tick_count, payload FROM series_segments "
@@ -80,29 +82,40 @@ def _put_blocks(cursor: psycopg.Cursor[tuple[Any, ...]], scope: Scope, grid: Gri
     window, nodes = grid.window, list(scope.nodes)
     span = (window.earliest_row_us, window.end_us, window.step_us)
     used = [row[0] for row in cursor.execute(_LAYOUTS, (nodes, *span))]
-    layout_column: list[int] = []
-    position_column: list[int] = []
-    series_column: list[int] = []
+    ordered = np.sort(series)
+    wanted: dict[int, list[int]] = {}
+    runs: list[tuple[int, int, int]] = []
     for layout_id, content in layouts.contents(scope.session, scope.organization_id, used).items():
-        positions = np.flatnonzero(np.isin(content, series))
-        layout_column += [layout_id] * len(positions)
-        position_column += positions.tolist()
-        series_column += content[positions].tolist()
-    if not layout_column:
+        at = np.minimum(np.searchsorted(ordered, content), len(ordered) - 1)
+        positions = np.flatnonzero(ordered[at] == content)
+        if len(positions):
+            wanted[layout_id] = content[positions].tolist()
+            runs += [(layout_id, first, size) for first, size in _runs(positions)]
+    if not wanted:
         return
-    shapes: dict[tuple[int, int], list[tuple[int, int, bytes]]] = defaultdict(list)
-    for identity, start_us, ticks, encoding, payload in cursor.execute(
-        _BLOCKS, (layout_column, position_column, series_column, nodes, *span)
+    blocks: dict[int, list[tuple[int, FloatArray]]] = defaultdict(list)
+    columns = [list(column) for column in zip(*runs, strict=True)]
+    for layout_id, start_us, ticks, encoding, payload in cursor.execute(
+        _BLOCKS, (*columns, list(wanted), nodes, *span)
     ):
-        shapes[encoding, ticks].append((identity, start_us, payload))
-    for (encoding, ticks), rows in shapes.items():
-        values = codec.decode_wire(encoding, b"".join(row[2] for row in rows), ticks)
-        grid.put([row[0] for row in rows], np.array([row[1] for row in rows], np.int64), values)
+        blocks[layout_id].append((start_us, codec.decode_wire(encoding, payload, ticks)))
+    for layout_id, found in blocks.items():
+        grid.put(wanted[layout_id], found)
+
+
+def _runs(positions: IntArray) -> list[tuple[int, int]]:
+    """(first, how many) of each run of positions that follow each other."""
+    breaks = np.flatnonzero(np.diff(positions) != 1) + 1
+    firsts = positions[np.concatenate(([0], breaks))]
+    sizes = np.diff(np.concatenate(([0], breaks, [len(positions)])))
+    return list(zip(firsts.tolist(), sizes.tolist(), strict=True))
 
 
 def _put_segments(cursor: psycopg.Cursor[tuple[Any, ...]], grid: Grid, series: list[int]) -> None:
     window = grid.window
     rows = cursor.execute(_SEGMENTS, (series, window.earliest_row_us, window.end_us, window.step_us)).fetchall()
+    if not rows:
+        return
     decoded = codec.decode_segments([row[3] for row in rows], [row[2] for row in rows])
     for (identity, start_us, _, _), values in zip(rows, decoded, strict=True):
         grid.put_long(identity, start_us, values)

@@ -7,7 +7,7 @@ Windows are [from_us, to_us) in µs since the epoch, UTC, and aligned outwards t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy.orm import Session
 
@@ -54,6 +54,32 @@ def read_distributions(
     return {wanted[identity]: histograms for identity, histograms in found.items()}
 
 
+def read_all(
+    session: Session, wanted: Mapping[int, Sequence[str]], node_ids: Sequence[int], from_us: int, to_us: int
+) -> tuple[dict[int, dict[str, FloatArray]], dict[int, dict[str, StoredDistribution]]]:
+    """Values and histograms of many resources on the given nodes at once, each with metrics of its own, by resource and
+    metric. On the 100 ms grid; otherwise like `read_series` and `read_distributions`."""
+    window = Window.around(from_us, to_us, TICK_US)
+    plain: dict[int, tuple[int, str]] = {}
+    counted: dict[int, tuple[int, str]] = {}
+    for resource_id, metrics in wanted.items():
+        for name in metrics:
+            metric = METRICS[name]
+            kind = counted if metric.kind == "distribution" else plain
+            kind[series_id(resource_id, metric.id)] = (resource_id, name)
+    values: dict[int, dict[str, FloatArray]] = {}
+    scope = ticks.Scope(session, session.info["organization_id"], tuple(node_ids))
+    for identity, array in ticks.read(scope, list(plain), window).items():
+        resource_id, name = plain[identity]
+        values.setdefault(resource_id, {})[name] = array
+    histograms: dict[int, dict[str, StoredDistribution]] = {}
+    if counted:
+        for identity, stored in distributions.read(session, list(counted), window).items():
+            resource_id, name = counted[identity]
+            histograms.setdefault(resource_id, {})[name] = stored
+    return values, histograms
+
+
 def read_events(
     session: Session, resource_ids: Sequence[int], from_us: int, to_us: int, kinds: Sequence[str] | None = None
 ) -> dict[int, list[StoredEvent]]:
@@ -64,6 +90,11 @@ def read_events(
 def read_queries(session: Session, server_ids: Sequence[int], from_us: int, to_us: int) -> dict[int, StoredQueries]:
     """Single queries that reached a DNS server in the window, by server; each once, even where captures overlap."""
     return queries.read(session, server_ids, from_us, to_us)
+
+
+def read_query_times(session: Session, server_ids: Sequence[int], from_us: int, to_us: int) -> dict[int, StoredQueries]:
+    """The same without names and clients, which are most of what there is to read; their arrays are empty."""
+    return queries.read_times(session, server_ids, from_us, to_us)
 
 
 def _wanted(resource_ids: Sequence[int], metrics: Sequence[str]) -> dict[int, tuple[int, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,14 +51,21 @@ class Grid:
         self._values: FloatArray = np.full((len(series), window.ticks), np.nan)
         self._filled = np.zeros(len(series), np.bool_)
 
-    def put(self, series: list[int], start_us: IntArray, values: FloatArray) -> None:
-        """Rows of equal length: values (rows, ticks) of `series` from `start_us` on. Missing ticks change nothing."""
+    def put(self, series: list[int], blocks: Sequence[tuple[int, FloatArray]]) -> None:
+        """Blocks of the same series, in one order: (start_us, values (series, ticks)). Missing ticks change nothing."""
+        joined = np.full((len(series), self.window.ticks), np.nan)
+        for start_us, values in blocks:
+            first = (start_us - self.window.start_us) // self.window.step_us
+            source = values[:, max(0, -first) : max(0, self.window.ticks - first)]
+            target = joined[:, max(0, first) : max(0, first) + source.shape[1]]
+            np.copyto(target, source, where=~np.isnan(source))
         rows = np.fromiter((self._row_of[identity] for identity in series), np.int64, len(series))
-        first = (start_us - self.window.start_us) // self.window.step_us
-        at = first[:, None] + np.arange(values.shape[1])
-        keep = ~np.isnan(values) & (at >= 0) & (at < self.window.ticks)
-        self._values[np.broadcast_to(rows[:, None], at.shape)[keep], at[keep]] = values[keep]
-        self._filled[rows[keep.any(axis=1)]] = True
+        present = ~np.isnan(joined)
+        if self._filled[rows].any():
+            self._values[rows] = np.where(present, joined, self._values[rows])
+        else:
+            self._values[rows] = joined
+        self._filled[rows] |= present.any(axis=1)
 
     def put_long(self, series: int, start_us: int, values: FloatArray) -> None:
         """One long row; cheaper than `put` because it is a slice."""

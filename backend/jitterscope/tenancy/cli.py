@@ -19,14 +19,14 @@ def create_organization(
     password: str = typer.Option(
         ..., prompt=True, hide_input=True, confirmation_prompt=True, envvar="JITTERSCOPE_ADMIN_PASSWORD"
     ),
-    operator: bool = typer.Option(False, help="This administrator may make further organizations."),
+    operator: bool = typer.Option(False, help="Let this administrator create further organizations"),
 ) -> None:
     """Make an organization and its first administrator."""
     _check(password)
     owner_url = settings().owner_database_url.get_secret_value()
     founded = founding.found_organization(owner_url, name, email, password, operator=operator)
     typer.echo(
-        f"organization {founded.organization_id}" + ("" if founded.created else " exists already; nothing changed")
+        f"organization {founded.organization_id}" + ("" if founded.created else " already exists, nothing changed")
     )
 
 
@@ -46,4 +46,4 @@ def set_password(
 
 def _check(password: str) -> None:
     if len(password) < secrets.MIN_PASSWORD_LENGTH:
-        raise typer.BadParameter(f"a password has at least {secrets.MIN_PASSWORD_LENGTH} characters")
+        raise typer.BadParameter(f"a password needs at least {secrets.MIN_PASSWORD_LENGTH} characters")

@@ -132,7 +132,7 @@ def change_password(body: PasswordChange, principal: Caller) -> None:
         ).scalar_one()
         if not changed:
             raise Problem(
-                401, "wrong-credentials", "Wrong password", "The current password is another one.", "Type it again."
+                401, "wrong-credentials", "Wrong password", "The current password is incorrect.", "Enter it again."
             )
         sessions.end_others(session, principal)
         audit.record(session, principal, "user.change_password", f"user {user_id}")
@@ -144,7 +144,7 @@ def _session_user(principal: Principal) -> int:
             403,
             "session-needed",
             "Not for tokens",
-            "This is for people with a session, not for tokens.",
+            "Only signed-in users can do this, not tokens.",
             "Sign in with a browser.",
         )
     return principal.user_id

@@ -67,8 +67,8 @@ def create_organization(body: OrganizationChange, principal: WriteOrganizations,
             403,
             "operator-needed",
             "Not allowed",
-            "Only operators of this installation make organizations.",
-            "Ask whoever runs this installation.",
+            "Only operators of this installation can create organizations.",
+            "Ask an operator of this installation.",
         )
     with db.organization_session(created) as session:
         query = select(models.Organization).where(models.Organization.id == created)

@@ -40,7 +40,7 @@ def limit_attempts(kind: str, *keys: str) -> None:
                 429,
                 "too-many-attempts",
                 "Too many attempts",
-                "There were too many attempts to sign in.",
+                "Too many sign-in attempts.",
                 f"Wait {wait_s} s, then try again.",
                 headers={"Retry-After": str(wait_s)},
             )
@@ -57,9 +57,9 @@ def verify(email: str, password: str) -> tuple[int, str, list[int]]:
         raise Problem(
             401,
             "wrong-credentials",
-            "Wrong e-mail address or password",
-            "No user has this address and this password.",
-            "Check both; an administrator can reset a password with `jitterscope admin set-password`.",
+            "Sign-in failed",
+            "The email address or password is incorrect.",
+            "Check both, or ask an administrator to reset the password (`jitterscope admin set-password`).",
         )
     return rows[0].user_id, rows[0].name, [row.organization_id for row in rows if row.organization_id is not None]
 
@@ -81,7 +81,7 @@ def log_in(email: str, password: str, organization_id: int | None, user_agent: s
             403,
             "not-a-member",
             "Not a member",
-            "You are not a member of that organization, or of any.",
+            "You are not a member of this organization.",
             "Ask one of its administrators for an invitation.",
         )
     with db.organization_session(organization_id) as session:

@@ -80,7 +80,7 @@ def _keep_an_administrator(session: Session, organization_id: int, leaving: int)
             "last-administrator",
             "Last administrator",
             "An organization needs at least one administrator.",
-            "Make somebody else an administrator first.",
+            "Make another member an administrator first.",
         )
 
 
@@ -133,7 +133,7 @@ def accept(token: str, name: str, password: str, address: str) -> tuple[int, str
             404,
             "invitation-not-found",
             "Invitation not found",
-            "It is unknown, expired or was used already.",
+            "It is unknown, expired or already used.",
             "Ask for a new invitation.",
         )
     if found.known:
@@ -144,7 +144,5 @@ def accept(token: str, name: str, password: str, address: str) -> tuple[int, str
             {"hash": digest, "name": name, "password": secrets.hash_password(password)},
         ).scalar_one()
     if joined is None:
-        raise Problem(
-            409, "invitation-used", "Invitation used", "Somebody used this invitation a moment ago.", "Sign in."
-        )
+        raise Problem(409, "invitation-used", "Invitation used", "This invitation was just used.", "Sign in.")
     return found.organization_id, found.email

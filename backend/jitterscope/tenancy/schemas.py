@@ -15,7 +15,7 @@ from jitterscope.tenancy.secrets import MIN_PASSWORD_LENGTH
 def _email(value: str) -> str:
     local, at, domain = value.strip().lower().partition("@")
     if not (local and at and domain) or "@" in domain or any(ord(one) <= 32 for one in local + domain):
-        raise ValueError("is not an e-mail address")
+        raise ValueError("is not an email address")
     return f"{local}@{domain}"
 
 

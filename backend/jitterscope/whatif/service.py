@@ -1,97 +1,105 @@
-"""Answers what-if requests: reads and prepares the window once, then replays it under each setting."""
+"""Answers what-if requests: reads the window once, then lets the model try each set of settings on it."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from sqlalchemy.orm import Session
 
-from jitterscope import asked
+from jitterscope import requested_window as asked
 from jitterscope.db import organization_session
-from jitterscope.diagnosis.whatif.predict import Prepared, predict, prepare
-from jitterscope.diagnosis.whatif.trace import from_snapshot
-from jitterscope.diagnosis.whatif.types import Setting, Trace
+from jitterscope.diagnosis.core.area import WhatIf
+from jitterscope.diagnosis.core.severity import SLOW_US
+from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.core.whatif import Asked, Figure, Goal, InvalidSettingError, Timeline, Tried
 from jitterscope.errors import Problem, not_found
-from jitterscope.incidents import snapshots
-from jitterscope.incidents.schemas import SubjectRef
+from jitterscope.incidents.api.schemas import SubjectRef
+from jitterscope.incidents.scheduling import snapshots
+from jitterscope.incidents.timeline.downsample import fold_max, fold_sum
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.types import ResourceRow
-from jitterscope.whatif import columns, recorded, shown
-from jitterscope.whatif.schemas import Instant, RecordedFigures, SettingChange, WhatIfRequest
-from jitterscope.whatif.search import found
+from jitterscope.whatif import models
+from jitterscope.whatif.schemas import Instant, WhatIfRequest
 from jitterscope.whatif.windows import RecentWindows
 
 DEFAULT_WINDOW_US = 600_000_000
 MAX_WINDOW_US = 1_800_000_000
 # Long enough for moving sliders; the data of a window can still grow (late batches), so not for longer.
 _KEPT, _KEPT_S = 8, 90.0
-# min_cfs_quota_period of kernel/sched/core.c.
-_LEAST_QUOTA_US = 1_000
+
+# What models prepare of a snapshot once is kept by the snapshot itself.
+_recent: RecentWindows[Snapshot] = RecentWindows(_KEPT, _KEPT_S)
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A window that was read: its trace, ready to be replayed."""
-
-    subject: SubjectRef
-    trace: Trace
-    prepared: Prepared
-    figures: RecordedFigures
-    notes: tuple[str, ...]
-
-
-_recent: RecentWindows[Held] = RecentWindows(_KEPT, _KEPT_S)
-
-
-def answer(organization_id: int, request: WhatIfRequest) -> dict[str, Any]:
+def answer(organization_id: int, model_id: str, request: WhatIfRequest) -> dict[str, Any]:
     """The content of schemas.WhatIf; columns are numpy, NaN stands for a missing tick. Raises Problem 404, 422."""
+    model = models.named(model_id)
     with organization_session(organization_id) as session:
-        subject = subject_of(session, request.resource_id)
+        subject, node = _subject(session, model, request.resource_id)
         from_us, to_us = window_of(session, subject, request.from_, request.to)
         # Under the organization's id: nobody is answered from what another one's request left behind.
-        key = (organization_id, subject.id, from_us, to_us)
-        held = _recent.get(key, lambda: _load(session, subject, from_us, to_us))
-    trace = held.trace
-    settings = [_setting(trace.setting, number, change) for number, change in enumerate(request.settings)]
-    points = request.points if request.timeline else 0
+        key = (organization_id, subject.id, from_us, to_us, model.recorded_by)
+        snapshot = _recent.get(key, lambda: _load(session, model, subject, from_us, to_us))
+    goal = None if request.search is None else Goal(request.search.metric, request.search.at_most)
+    try:
+        settings = models.checked(model, request.settings)
+        said = model.answer(snapshot, Asked(settings, request.timeline, goal))
+    except InvalidSettingError as error:
+        raise _invalid(error) from error
+    points = request.points
+    searched = said.searched
     return {
+        "model": model.id,
         "resource_id": subject.id,
-        "subject": held.subject.model_dump(),
+        "subject": SubjectRef(
+            resource_id=subject.id, kind=subject.kind, key=subject.key, name=subject.name, node=node.name
+        ).model_dump(),
         "from_us": from_us,
         "to_us": to_us,
-        "slow_threshold_us": trace.slow_threshold_us,
-        "node_cpus": trace.node_cpus if math.isfinite(trace.node_cpus) else None,
-        "recorded": {
-            "setting": shown.setting(trace.setting),
-            "figures": held.figures.model_dump(),
-            "timeline": columns.recorded(trace, points) if points else None,
-        },
-        "predictions": [
-            shown.prediction(predict(held.prepared, setting, timeline=points > 0), points) for setting in settings
+        "slow_threshold_us": SLOW_US,
+        "settings": dict(said.settings),
+        "figures": [_plain(one) for one in said.figures],
+        "timeline": None if said.timeline is None else _timeline(said.timeline, points),
+        "tried": [_tried(one, points) for one in said.tried],
+        "suggestions": [{"title": one.title, "settings": dict(one.settings)} for one in said.suggestions],
+        "search": None
+        if searched is None
+        else [
+            {
+                "control": one.control,
+                "value": one.value,
+                "sentence": one.sentence,
+                "tried": None if one.tried is None else _tried(one.tried, points),
+            }
+            for one in searched
         ],
-        "search": None if request.search is None else found(held.prepared, request.search),
-        "notes": list(held.notes),
+        "ranges": {name: asdict(one) for name, one in said.ranges.items()},
+        "choices": {name: list(one) for name, one in said.choices.items()},
+        "notes": [*_notes(snapshot, model, to_us - from_us), *said.notes],
+        "cannot_tell": said.cannot_tell,
     }
 
 
-def subject_of(session: Session, resource_id: int) -> ResourceRow:
-    """The cgroup that a resource is or lives in. Raises Problem 404, 422."""
-    subject = inventory.owning_cgroup(session, resource_id)
-    if subject is not None:
-        return subject
-    if inventory.resource(session, resource_id) is None:
+def _subject(session: Session, model: WhatIf, resource_id: int) -> tuple[ResourceRow, ResourceRow]:
+    """What the model replays, and its node. Raises Problem 404, 422."""
+    own = inventory.resource(session, resource_id)
+    node = None if own is None else inventory.resource(session, own.node_id)
+    if own is None or node is None:
         raise not_found("resource", resource_id)
-    raise Problem(
-        422,
-        "no-cgroup",
-        "Nothing to replay",
-        "A what-if replays the CPU of a cgroup; this resource is in none.",
-        "Ask for one of the cgroups below it.",
-    )
+    if model.subject == "node":
+        return node, node
+    subject = inventory.owning_cgroup(session, resource_id)
+    if subject is None:
+        raise Problem(
+            422,
+            "no-cgroup",
+            "Nothing to replay",
+            "This what-if replays a cgroup; the resource is in none.",
+            "Ask for one of the cgroups below it.",
+        )
+    return subject, node
 
 
 def window_of(session: Session, subject: ResourceRow, from_: Instant | None, to: Instant | None) -> tuple[int, int]:
@@ -103,67 +111,85 @@ def window_of(session: Session, subject: ResourceRow, from_: Instant | None, to:
     return asked.on_grid(from_us, to_us)
 
 
-def _load(session: Session, subject: ResourceRow, from_us: int, to_us: int) -> Held:
+def _load(session: Session, model: WhatIf, subject: ResourceRow, from_us: int, to_us: int) -> Snapshot:
     tree = inventory.subject_tree(session, subject.id, from_us, to_us)
     if tree is None:
         raise not_found("resource", subject.id)
     snapshot = snapshots.read(session, tree, from_us, to_us)
-    trace = from_snapshot(snapshot)
-    if not isinstance(trace, str) and (part := _recorded_part(trace)) != (from_us, to_us):
-        # A minute before the first data is no minute without throttling: rates are of what was recorded.
-        snapshot = snapshots.read(session, tree, *part)
-        trace = from_snapshot(snapshot)
-    if isinstance(trace, str):
-        raise Problem(422, "not-enough-data", "Not enough data", trace, "Ask for a window in which the collector ran.")
-    ref = SubjectRef(resource_id=subject.id, kind=subject.kind, key=subject.key, name=subject.name, node=tree.node.name)
-    figures = recorded.figures(trace)
-    return Held(ref, trace, prepare(trace), figures, _notes(trace, snapshot.unavailable, to_us - from_us))
+    if model.recorded_by is None:
+        return snapshot
+    known = np.flatnonzero(np.isfinite(snapshot.subject.series.get(model.recorded_by, np.empty(0))))
+    if not len(known):
+        return snapshot
+    # A minute before the first data is no minute without trouble: rates are of what was recorded.
+    first, last = (snapshot.start_us + int(at) * snapshot.step_us for at in (known[0], known[-1] + 1))
+    return snapshot if (first, last) == (from_us, to_us) else snapshots.read(session, tree, first, last)
 
 
-def _recorded_part(trace: Trace) -> tuple[int, int]:
-    """From the first to the last tick with CPU use (µs)."""
-    known = np.flatnonzero(np.isfinite(trace.usage_us))
-    first, last = int(known[0]), int(known[-1]) + 1
-    return trace.start_us + first * trace.step_us, trace.start_us + last * trace.step_us
-
-
-def _notes(trace: Trace, unavailable: Mapping[str, str], window_us: int) -> tuple[str, ...]:
+def _notes(snapshot: Snapshot, model: WhatIf, window_us: int) -> list[str]:
     """What is not known of the window."""
-    known_us = float(np.isfinite(trace.usage_us).sum()) * trace.step_us
-    notes = [f"{name}: {why}" for name, why in unavailable.items()]
-    if known_us < 0.9 * window_us:
-        notes.append(f"CPU use was recorded for {known_us / 1e6:.0f} of {window_us / 1e6:.0f} s.")
-    return tuple(notes)
+    notes = [f"{name}: {why}" for name, why in snapshot.unavailable.items()]
+    values = None if model.recorded_by is None else snapshot.subject.series.get(model.recorded_by)
+    if values is not None:
+        known_us = float(np.isfinite(values).sum()) * snapshot.step_us
+        if known_us < 0.9 * window_us:
+            notes.append(f"CPU use was recorded for {known_us / 1e6:.0f} of {window_us / 1e6:.0f} s.")
+    return notes
 
 
-def _setting(base: Setting, number: int, change: SettingChange) -> Setting:
-    """The recorded setting with what was given. Raises Problem 422 where that is no setting."""
-    given = {name: getattr(change, name) for name in change.model_fields_set}
-    for name in ("period_us", "burst_us", "gomaxprocs"):
-        if given.get(name, ...) is None:
-            del given[name]
-    setting = replace(base, **given)
-    if "burst_us" not in given and setting.quota_us is not None:
-        # The kernel allows no more burst than quota; who lowers the limit means to keep what fits.
-        setting = replace(setting, burst_us=min(setting.burst_us, int(setting.quota_us)))
-    quota_us = setting.quota_us
-    if quota_us is not None and setting.burst_us > quota_us:
-        why = f"A burst of {setting.burst_us} µs is more than the quota of {quota_us:.0f} µs."
-        raise _invalid(number, "burst_us", why)
-    if quota_us is not None and quota_us < _LEAST_QUOTA_US:
-        why = f"The quota would be {quota_us:.0f} µs; the kernel takes no less than {_LEAST_QUOTA_US} µs."
-        raise _invalid(number, "cpu_limit", why)
-    return setting
+def _tried(one: Tried, points: int) -> dict[str, Any]:
+    return {
+        "settings": dict(one.settings),
+        "figures": [_plain(figure) for figure in one.figures],
+        "outcome": one.outcome,
+        "good": one.good,
+        "cannot_tell": one.cannot_tell,
+        "notes": list(one.notes),
+        "timeline": None if one.timeline is None else _timeline(one.timeline, points),
+    }
 
 
-def _invalid(number: int, name: str, why: str) -> Problem:
+def _plain(figure: Figure) -> dict[str, Any]:
+    interval = figure.interval
+    return {
+        "id": figure.id,
+        "title": figure.title,
+        "unit": figure.unit,
+        "value": figure.value,
+        "interval": None if interval is None else interval.model_dump(),
+    }
+
+
+def _timeline(one: Timeline, points: int) -> dict[str, Any]:
+    ticks = max((len(course.values) for course in one.courses), default=0)
+    fold = max(1, -(-ticks // points))
+    folds = {"most": fold_max, "sum": fold_sum}
+    return {
+        "t_us": one.start_us + np.arange(-(-ticks // fold), dtype=np.int64) * (one.step_us * fold),
+        "step_us": one.step_us * fold,
+        # Hundredths of a per cent and whole µs are finer than any screen; short numbers travel faster.
+        "lines": [
+            {"id": course.id, "values": np.round(folds[course.merged](course.values, fold), 4)}
+            for course in one.courses
+        ],
+        "spans": [{"from_us": since, "to_us": until} for since, until in one.spans],
+    }
+
+
+def _invalid(error: InvalidSettingError) -> Problem:
     return Problem(
         422,
         "invalid-setting",
         "Invalid setting",
-        why,
+        error.why,
         "Change it, or leave it out to keep what was recorded.",
-        errors=[{"location": f"body.settings.{number}.{name}", "message": why, "kind": "invalid_setting"}],
+        errors=[
+            {
+                "location": f"body.settings.{error.number}.{error.control}",
+                "message": error.why,
+                "kind": "invalid_setting",
+            }
+        ],
     )
 
 

@@ -6,34 +6,22 @@ import (
 	"io"
 	"log/slog"
 	"maps"
-	"os"
 	"slices"
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/agent"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
-	"github.com/jitterscope/jitterscope/collector/internal/settings"
 )
 
 // checkCommand samples for a moment and prints the state of every source.
 func checkCommand(ctx context.Context, arguments []string, stdout, stderr io.Writer) error {
-	s, err := settings.Parse("check", arguments, os.LookupEnv, stderr, nil)
+	trial, err := newTrial("check", arguments, stderr, nil)
 	if err != nil {
 		return err
 	}
-	log, err := newLogger(s, stderr)
-	if err != nil {
-		return err
-	}
-	enterNodeCgroupNamespace(s.ProcRoot, log)
-	directory, err := os.MkdirTemp("", "jitterscope-check-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(directory) }()
-	place := agent.Place{Directory: directory, SpoolID: [16]byte{1}, NextSequence: 1, Dropped: func() uint64 { return 0 }}
+	defer trial.remove()
 	discard := func(uint64, []byte) error { return nil }
-	collector, err := agent.New(s, version, place, discard, slog.New(slog.DiscardHandler))
+	collector, err := agent.New(trial.settings, version, trial.place, discard, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -14,28 +13,18 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/agent"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
-	"github.com/jitterscope/jitterscope/collector/internal/settings"
 )
 
 // dumpCommand prints batches instead of shipping them: for tests, and for a look at what a node would send.
 func dumpCommand(ctx context.Context, arguments []string, stdout, stderr io.Writer) error {
 	seconds := 5.0
-	s, err := settings.Parse("dump", arguments, os.LookupEnv, stderr, func(flags *flag.FlagSet) {
+	trial, err := newTrial("dump", arguments, stderr, func(flags *flag.FlagSet) {
 		flags.Float64Var(&seconds, "seconds", seconds, "how long to sample")
 	})
 	if err != nil {
 		return err
 	}
-	log, err := newLogger(s, stderr)
-	if err != nil {
-		return err
-	}
-	enterNodeCgroupNamespace(s.ProcRoot, log)
-	directory, err := os.MkdirTemp("", "jitterscope-dump-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(directory) }()
+	defer trial.remove()
 
 	output := bufio.NewWriter(stdout)
 	print := func(_ uint64, data []byte) error {
@@ -52,8 +41,7 @@ func dumpCommand(ctx context.Context, arguments []string, stdout, stderr io.Writ
 		}
 		return output.Flush()
 	}
-	place := agent.Place{Directory: directory, SpoolID: [16]byte{1}, NextSequence: 1, Dropped: func() uint64 { return 0 }}
-	collector, err := agent.New(s, version, place, print, log)
+	collector, err := agent.New(trial.settings, version, trial.place, print, trial.log)
 	if err != nil {
 		return err
 	}

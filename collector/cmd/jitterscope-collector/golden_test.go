@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/binary"
 	"flag"
 	"fmt"
 	"maps"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
+	"github.com/jitterscope/jitterscope/collector/internal/source/sourcetest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -223,28 +223,9 @@ func summarize(t *testing.T, output []byte) string {
 }
 
 func eachValue(block *ingestpb.SeriesBlock, visit func(series int, value float64)) {
-	raw := block.Values
-	for i := range block.Resource {
-		for range block.TickCount {
-			value := math.NaN()
-			switch block.Encoding {
-			case ingestpb.Encoding_ENCODING_F64:
-				value = math.Float64frombits(binary.LittleEndian.Uint64(raw))
-				raw = raw[8:]
-			case ingestpb.Encoding_ENCODING_I32:
-				if v := int32(binary.LittleEndian.Uint32(raw)); v != math.MinInt32 {
-					value = float64(v)
-				}
-				raw = raw[4:]
-			case ingestpb.Encoding_ENCODING_I16:
-				if v := int16(binary.LittleEndian.Uint16(raw)); v != math.MinInt16 {
-					value = float64(v)
-				}
-				raw = raw[2:]
-			}
-			if value == value {
-				visit(i, value)
-			}
+	for i := range len(block.Resource) * int(block.TickCount) {
+		if value := sourcetest.ValueAt(block, i); !math.IsNaN(value) {
+			visit(i/int(block.TickCount), value)
 		}
 	}
 }

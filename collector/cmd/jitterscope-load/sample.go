@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/jitterscope/jitterscope/collector/internal/hurry"
+	"github.com/jitterscope/jitterscope/collector/internal/priority"
 )
 
 // row is one reading of a cgroup's counters. Times and durations are µs; throttledUs sums over CPUs on v1 as the
@@ -54,7 +54,7 @@ func (s *counters) start(startNs int64) func() error {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with its priority
-		hurry.Hurry()
+		priority.Raise()
 		offset := monotonicNs() - time.Now().UnixNano()
 		for at := (startNs + s.everyNs - 1) / s.everyNs * s.everyNs; ; at += s.everyNs {
 			if err := sleepUntil(at + offset); err != nil {

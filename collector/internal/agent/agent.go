@@ -13,6 +13,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 	"github.com/jitterscope/jitterscope/collector/internal/settings"
 	"github.com/jitterscope/jitterscope/collector/internal/source"
+	_ "github.com/jitterscope/jitterscope/collector/internal/source/all"
 )
 
 // Agent is a collector that is ready to run.
@@ -47,6 +48,10 @@ func New(s *settings.Settings, version string, place Place, sink pipeline.Sink, 
 			return nil, err
 		}
 	}
+	sources, err := source.New(enabled)
+	if err != nil {
+		return nil, err
+	}
 	store, leftovers, err := batch.Open(place.Directory, place.SpoolID, place.NextSequence, key)
 	if err != nil {
 		return nil, err
@@ -54,7 +59,7 @@ func New(s *settings.Settings, version string, place Place, sink pipeline.Sink, 
 	sealer := pipeline.NewSealer(version, place.Dropped, sink, log)
 	engine := sampler.New(sampler.Config{
 		Roots: sampler.Roots{Cgroup: s.CgroupRoot, Proc: s.ProcRoot, Sys: s.SysRoot},
-		Store: store, Sources: source.New(enabled), Options: s.SourceOptions, MaxCgroups: affordableCgroups(s.MaxCgroups, log),
+		Store: store, Sources: sources, Options: s.SourceOptions, MaxCgroups: affordableCgroups(s.MaxCgroups, log),
 		Budget: sampler.Budget{CPUShare: s.CPUBudget}, OrdinaryPriority: !s.RealTime, Log: log, Sealed: sealer.Take,
 	})
 	return &Agent{Engine: engine, Sealer: sealer, Store: store, settings: s, leftovers: leftovers, version: version, log: log}, nil

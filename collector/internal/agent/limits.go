@@ -32,7 +32,7 @@ func limitSelf() {
 }
 
 // raiseThreads gives all threads a better nice value where that is allowed (CAP_SYS_NICE). The sampling threads, which are
-// above all ordinary work (hurry.Hurry), have to wait for the others: to begin and to end a garbage collection every
+// above all ordinary work (priority.Raise), have to wait for the others: to begin and to end a garbage collection every
 // thread must stop once, and one that a busy node does not let run stops late. Their work is small and has a budget.
 // Threads that start later inherit the value.
 func raiseThreads() {

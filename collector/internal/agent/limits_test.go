@@ -7,13 +7,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 func needsNice(t *testing.T) {
 	t.Helper()
 	if err := unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -1); err != nil {
-		noskip.Skip(t, "needs CAP_SYS_NICE: %v", err)
+		testenv.Skip(t, "needs CAP_SYS_NICE: %v", err)
 	}
 }
 

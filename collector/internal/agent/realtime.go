@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The sampling threads have real-time priority (hurry.Hurry), so they could keep everybody else off a CPU if they ran on
+// The sampling threads have real-time priority (priority.Raise), so they could keep everybody else off a CPU if they ran on
 // and on. The kernel counts how long they run without waiting for anything. The Go scheduler pauses a thread that
 // computes for 10 ms, so what is bounded is mostly time within a system call. A tick is a few milliseconds.
 const (

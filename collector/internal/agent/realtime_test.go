@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/jitterscope/jitterscope/collector/internal/hurry"
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/priority"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 const realTimeEnvironment = "JITTERSCOPE_TEST_REAL_TIME"
@@ -36,7 +36,7 @@ func runOnAndOn() {
 		}
 		return attributes.Policy
 	}
-	hurry.Hurry()
+	priority.Raise()
 	if policy() != unix.SCHED_RR {
 		os.Stdout.WriteString("not allowed\n")
 		os.Exit(0)
@@ -67,7 +67,7 @@ func TestRealTimePriorityIsBounded(t *testing.T) {
 	command.Env = append(os.Environ(), realTimeEnvironment+"=1", "GODEBUG=asyncpreemptoff=1")
 	output, err := command.CombinedOutput()
 	if bytes.Contains(output, []byte("not allowed")) {
-		noskip.Skip(t, "real-time priority is not allowed here (CAP_SYS_NICE)")
+		testenv.Skip(t, "real-time priority is not allowed here (CAP_SYS_NICE)")
 	}
 	if err != nil || !strings.Contains(string(output), "ordinary again") || !strings.Contains(string(output), "threads=1") {
 		t.Errorf("%v\n%s", err, output)

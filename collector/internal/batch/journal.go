@@ -75,7 +75,7 @@ func (s *Store) AppendFact(resource ResourceID, fact *ingestpb.Fact) bool {
 func (s *Store) AppendEvent(resource ResourceID, event *ingestpb.Event) bool {
 	event.Resource = 0
 	for name, value := range event.Attributes {
-		event.Attributes[name] = clean(value, maxAttributeBytes)
+		event.Attributes[name] = clean(value, MaxAttributeBytes)
 	}
 	return s.appendMessage(recordEvent, resource, event)
 }

@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/jitterscope/jitterscope/collector/internal/hurry"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
+	"github.com/jitterscope/jitterscope/collector/internal/priority"
 )
 
 // Store is the open batch and its directory. Grid values are written by one goroutine, the sampling thread (Begin, Set,
 // Delta, Commit, Rotate); everything else may be called by any goroutine.
 type Store struct {
-	mu      hurry.Mutex // directory, journal, rotation
+	mu      priority.Mutex // directory, journal, rotation
 	dir     *directory
 	buffers [2]*buffer
 	written [2]uint64 // directory version that each buffer holds

@@ -2,11 +2,11 @@ package batch
 
 import "strings"
 
-// Longest texts that the backend takes, in bytes.
+// MaxAttributeBytes is the longest attribute of an event that the backend takes; the others are so for other texts.
 const (
+	MaxAttributeBytes = 4096
 	maxFactBytes      = 64 << 10
 	maxDetailBytes    = 2000
-	maxAttributeBytes = 4096
 	maxNameBytes      = 300
 )
 

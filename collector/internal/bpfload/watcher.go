@@ -15,6 +15,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/jitterscope/jitterscope/collector/internal/pollstop"
 )
 
 // Needs names what it takes, for SourceStatus.
@@ -34,13 +36,13 @@ type Load struct {
 // Watcher waits for loads.
 type Watcher struct {
 	rings []*ring
-	stop  int // an eventfd
+	stop  *pollstop.Stop
 	lost  atomic.Uint64
 }
 
 // Open asks the kernel to report loads.
 func Open(cpus int) (*Watcher, error) {
-	stop, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	stop, err := pollstop.New()
 	if err != nil {
 		return nil, err
 	}
@@ -65,23 +67,14 @@ func Open(cpus int) (*Watcher, error) {
 
 // Run calls take with every load until ctx ends. A program may be unloaded again soon: have the thread run at once.
 func (w *Watcher) Run(ctx context.Context, take func(Load)) {
-	stopped := make(chan struct{})
-	end := context.AfterFunc(ctx, func() {
-		_, _ = unix.Write(w.stop, []byte{1, 0, 0, 0, 0, 0, 0, 0})
-		close(stopped)
-	})
-	defer func() {
-		if !end() {
-			<-stopped
-		}
-	}()
-	waiting := make([]unix.PollFd, 0, len(w.rings)+1)
+	defer w.stop.When(ctx)()
+	descriptors := make([]unix.PollFd, 0, len(w.rings)+1)
 	for _, r := range w.rings {
-		waiting = append(waiting, unix.PollFd{Fd: int32(r.fd), Events: unix.POLLIN})
+		descriptors = append(descriptors, unix.PollFd{Fd: int32(r.fd), Events: unix.POLLIN})
 	}
-	waiting = append(waiting, unix.PollFd{Fd: int32(w.stop), Events: unix.POLLIN})
+	descriptors = append(descriptors, w.stop.Poll())
 	for ctx.Err() == nil {
-		if _, err := unix.Poll(waiting, -1); err != nil && !errors.Is(err, unix.EINTR) {
+		if _, err := unix.Poll(descriptors, -1); err != nil && !errors.Is(err, unix.EINTR) {
 			return
 		}
 		for _, r := range w.rings {
@@ -135,7 +128,7 @@ func (w *Watcher) Close() {
 	for _, r := range w.rings {
 		r.close()
 	}
-	_ = unix.Close(w.stop)
+	w.stop.Close()
 }
 
 // ring is the event of one CPU and what the kernel writes to.

@@ -14,7 +14,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/rlimit"
 
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 // branchy is a program whose branches the verifier has to tell apart: it walks through about 2^depth paths of each block.
@@ -42,7 +42,7 @@ func branchy(blocks, depth int) asm.Instructions {
 func TestDurationsMatchTheLoadersClock(t *testing.T) {
 	watcher, err := Open(runtime.NumCPU())
 	if errors.Is(err, os.ErrPermission) {
-		noskip.Skip(t, "%v; needs %s", err, Needs)
+		testenv.Skip(t, "%v; needs %s", err, Needs)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -81,6 +81,7 @@ const (
 	DNSServfail                 uint32 = 83  // Answers SERVFAIL
 	DNSRefused                  uint32 = 84  // Answers REFUSED
 	DNSTimeouts                 uint32 = 85  // Queries given up after 5 s without an answer
+	DNSLateServfail             uint32 = 98  // SERVFAIL answers to queries that were given up: counted in dns_timeouts 5 s after the query, and here when the answer came
 	DNSSlow                     uint32 = 86  // Answers later than 20 ms
 	DNSLatencyUS                uint32 = 87  // Query seen to answer seen
 	DNSLatencyMaxUS             uint32 = 88  // Slowest answer of the tick; missing where there was none
@@ -195,6 +196,7 @@ const (
 	FactDNSVersion          = "dns.version"           // From build info or version.bind
 	FactDNSUDPSockets       = "dns.udp_sockets"       // UDP sockets bound to the address (more than one: SO_REUSEPORT)
 	FactDNSCorefile         = "dns.corefile"          // Corefile of a CoreDNS, secrets removed
+	FactDNSCorefileParsed   = "dns.corefile_parsed"   // The same as CoreDNS's own parser reads it, imports and snippets put in: JSON list of {zones, plugins: [{name, args, options}]}, options a list of lists of words; {$NAME} stays as written; absent where it cannot be parsed
 	FactDNSPathSplit        = "dns.path_split"        // available, or why it is not
 	FactDNSArguments        = "dns.arguments"         // Command line of a dnsmasq, secrets removed; arguments separated by spaces
 	FactDNSUpstreams        = "dns.upstreams"         // JSON list of {zone, address, port, force_tcp, prefer_udp, max_concurrent, expire_s, policy}: where the server forwards, from the Corefile or the arguments; absent keys: not set
@@ -275,6 +277,7 @@ var All = map[uint32]Metric{
 	DNSServfail:                 {DNSServfail, "dns_servfail", "1", Delta, I32, "dns_capture", "Answers SERVFAIL"},
 	DNSRefused:                  {DNSRefused, "dns_refused", "1", Delta, I32, "dns_capture", "Answers REFUSED"},
 	DNSTimeouts:                 {DNSTimeouts, "dns_timeouts", "1", Delta, I32, "dns_capture", "Queries given up after 5 s without an answer"},
+	DNSLateServfail:             {DNSLateServfail, "dns_late_servfail", "1", Delta, I32, "dns_capture", "SERVFAIL answers to queries that were given up: counted in dns_timeouts 5 s after the query, and here when the answer came"},
 	DNSSlow:                     {DNSSlow, "dns_slow", "1", Delta, I32, "dns_capture", "Answers later than 20 ms"},
 	DNSLatencyUS:                {DNSLatencyUS, "dns_latency_us", "us", Distribution, Unspecified, "dns_capture", "Query seen to answer seen"},
 	DNSLatencyMaxUS:             {DNSLatencyMaxUS, "dns_latency_max_us", "us", Gauge, I32, "dns_capture", "Slowest answer of the tick; missing where there was none"},

@@ -16,13 +16,16 @@ type Layout struct {
 	CPUAcct string
 	Memory  string
 	Pids    string
+	// Pressure is the v2 hierarchy, which alone has pressure files: that of the controllers, or on a hybrid machine the
+	// one beside them.
+	Pressure string
 }
 
 // Detect finds the controllers below root, usually /sys/fs/cgroup. A hybrid machine (v1 controllers and an empty v2
 // hierarchy beside them) counts as version 1, because there the controllers are.
 func Detect(root string) (Layout, error) {
 	if _, err := os.Stat(filepath.Join(root, "cgroup.controllers")); err == nil {
-		return Layout{Version: 2, CPU: root, CPUAcct: root, Memory: root, Pids: root}, nil
+		return Layout{Version: 2, CPU: root, CPUAcct: root, Memory: root, Pids: root, Pressure: root}, nil
 	}
 	layout := Layout{Version: 1}
 	entries, err := os.ReadDir(root)
@@ -31,6 +34,10 @@ func Detect(root string) (Layout, error) {
 	}
 	for _, entry := range entries {
 		directory := filepath.Join(root, entry.Name())
+		if _, err := os.Stat(filepath.Join(directory, "cgroup.controllers")); err == nil {
+			layout.Pressure = directory
+			continue
+		}
 		// "cpu,cpuacct" is the mount, "cpu" and "cpuacct" are links to it on most v1 machines.
 		for _, controller := range strings.Split(entry.Name(), ",") {
 			layout.set(controller, directory)

@@ -1,5 +1,7 @@
 package cgroup
 
+import "github.com/jitterscope/jitterscope/collector/internal/decimal"
+
 // CPUStat is cpu.stat. Times are microseconds. V1 has no usage here (cpuacct.usage) and writes nanoseconds, which are
 // cut to microseconds so that differences add up.
 //
@@ -69,7 +71,7 @@ func ParseThrottledLocal(text []byte) (us uint64, ok bool) {
 
 // ParseUint reads a file that holds one number: cpuacct.usage, memory.current, pids.current. "max" is not a number.
 func ParseUint(text []byte) (value uint64, ok bool) {
-	value, rest, ok := number(text)
+	value, rest, ok := decimal.Parse(text)
 	return value, ok && (len(rest) == 0 || rest[0] == '\n' || rest[0] == ' ')
 }
 
@@ -81,7 +83,7 @@ func nextField(text []byte) (key []byte, value uint64, ok bool, rest []byte) {
 	}
 	key = text[:at]
 	if at < len(text) && text[at] == ' ' {
-		value, rest, ok = number(text[at+1:])
+		value, rest, ok = decimal.Parse(text[at+1:])
 		ok = ok && (len(rest) == 0 || rest[0] == '\n')
 	} else {
 		rest = text[at:]
@@ -93,20 +95,6 @@ func nextField(text []byte) (key []byte, value uint64, ok bool, rest []byte) {
 		rest = rest[1:]
 	}
 	return key, value, ok, rest
-}
-
-// number reads decimal digits; a value past 64 bits is not a number.
-func number(text []byte) (value uint64, rest []byte, ok bool) {
-	at := 0
-	for at < len(text) && text[at] >= '0' && text[at] <= '9' {
-		digit := uint64(text[at] - '0')
-		if value > (^uint64(0)-digit)/10 {
-			return 0, text[at:], false
-		}
-		value = value*10 + digit
-		at++
-	}
-	return value, text[at:], at > 0
 }
 
 // ParseCPUAcctStat reads v1 cpuacct.stat: user and system time, which the kernel writes in 10 ms, in microseconds.

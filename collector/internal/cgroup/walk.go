@@ -22,7 +22,10 @@ type Location struct {
 	CPUAcct string
 	Memory  string
 	Pids    string
-	marks   [4]mark // by controller
+	// Pressure is its directory in the v2 hierarchy; it need not exist on a hybrid machine, where systemd and container
+	// runtimes make the same path there.
+	Pressure string
+	marks    [4]mark // by controller
 }
 
 // mark tells one cgroup from a later one of the same path, and from itself before a controller was turned on in it.
@@ -73,6 +76,9 @@ func (w *Walker) Walk(ctx context.Context) ([]Location, error) {
 			location := found[relative]
 			if location == nil {
 				location = &Location{Path: relative, Version: w.Layout.Version}
+				if w.Layout.Pressure != "" {
+					location.Pressure = w.Layout.Pressure + relative
+				}
 				found[relative] = location
 			}
 			*location.directory(index) = resolved + relative

@@ -76,12 +76,14 @@ func (t *Tracker) Remove(server *Server) {
 	if !ok || number == foreign || t.servers[number] != server {
 		return
 	}
-	for entry := t.inflight.first(); entry != nil; {
-		following := t.inflight.after(entry)
-		if entry.server == number {
-			t.inflight.remove(entry)
+	for _, table := range []*inflight{t.inflight, t.given} {
+		for entry := table.first(); entry != nil; {
+			following := table.after(entry)
+			if entry.server == number {
+				table.remove(entry)
+			}
+			entry = following
 		}
-		entry = following
 	}
 	for i := range t.history.records {
 		if t.history.records[i].Server == number {
@@ -140,8 +142,8 @@ func (t *Tracker) Decay(server *Server) {
 	server.decay()
 }
 
-// Asked is how many queries a server was asked since it is watched.
-func (t *Tracker) Asked(server *Server) uint64 {
+// Queries is how many queries a server got since it is watched.
+func (t *Tracker) Queries(server *Server) uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return server.asked

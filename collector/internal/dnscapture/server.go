@@ -98,6 +98,8 @@ type Server struct {
 	unanswered            int
 	wait, work            batch.Histogram
 	maxSlot, inflightSlot batch.Slot
+	lateServfail          uint32 // SERVFAIL answers to queries that were given up
+	lateSlot              batch.Slot
 	fromUS                int64 // ticks before are not complete
 
 	paths   [MaxPaths + 1]*path // 0: all clients without a path of their own
@@ -128,7 +130,8 @@ func NewServer(key ServerKey, resource, other, subject batch.ResourceID, nowNS i
 	s := &Server{
 		Key: key, Subject: subject, total: NewCounted(resource, series), emittedNS: nowNS,
 		maxSlot: series(resource, catalogue.DNSLatencyMaxUS), inflightSlot: series(resource, catalogue.DNSInflight),
-		fromUS: (nowNS/1000/batch.StepUS + 1) * batch.StepUS, windows: make([]window, 0, maxWindows),
+		lateSlot: series(resource, catalogue.DNSLateServfail),
+		fromUS:   (nowNS/1000/batch.StepUS + 1) * batch.StepUS, windows: make([]window, 0, maxWindows),
 	}
 	s.paths[0] = &path{Counted: NewCounted(other, series)}
 	return s
@@ -164,12 +167,13 @@ func (s *Server) record(back int, endUS int64, recorder Recorder) {
 			recorder.SetAt(back, s.maxSlot, float64(s.maxUS))
 		}
 		recorder.SetAt(back, s.inflightSlot, float64(s.unanswered))
+		recorder.SetAt(back, s.lateSlot, float64(s.lateServfail))
 		if s.wait.Total() > 0 {
 			recorder.Distribution(back, s.total.Resource, catalogue.DNSQueueWaitUS, &s.wait)
 			recorder.Distribution(back, s.total.Resource, catalogue.DNSWorkUS, &s.work)
 		}
 	}
-	s.maxUS = 0
+	s.maxUS, s.lateServfail = 0, 0
 	s.wait.Reset()
 	s.work.Reset()
 	s.total.record(back, recorder, write)

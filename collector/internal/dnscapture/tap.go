@@ -30,15 +30,12 @@ type portSet [65536 / 64]uint64
 
 // newTap loads the program and makes it the filter of a packet socket.
 func newTap(fd int, shape Shape) (*tap, error) {
-	spec, err := bpf.LoadDNSPackets()
-	if err != nil {
-		return nil, err
-	}
-	bpf.Shrink(spec, "to_servers", uint32(shape.Frames*queryBytes))
-	bpf.Shrink(spec, "from_servers", uint32(shape.Frames*answerBytes))
 	t := &tap{}
-	err = spec.LoadAndAssign(&t.objects, nil)
-	bpf.Forget()
+	err := bpf.Load(bpf.LoadDNSPackets, func(spec *ebpf.CollectionSpec) error {
+		bpf.Shrink(spec, "to_servers", uint32(shape.Frames*queryBytes))
+		bpf.Shrink(spec, "from_servers", uint32(shape.Frames*answerBytes))
+		return nil
+	}, &t.objects)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 // taken is a packet as a test keeps it.
@@ -130,7 +130,7 @@ func openWith(t *testing.T, port uint16, newRing func(fd int) (packetRing, error
 	t.Helper()
 	socket, err := open([]uint16{53, port}, newRing)
 	if err != nil {
-		noskip.Skip(t, "taking packets: %v", err)
+		testenv.Skip(t, "taking packets: %v", err)
 	}
 	t.Cleanup(func() { _ = socket.Close() })
 	return socket

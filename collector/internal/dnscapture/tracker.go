@@ -2,26 +2,30 @@ package dnscapture
 
 import (
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
-	"github.com/jitterscope/jitterscope/collector/internal/hurry"
 	"github.com/jitterscope/jitterscope/collector/internal/offheap"
+	"github.com/jitterscope/jitterscope/collector/internal/priority"
 )
 
 const (
 	inflightCapacity = 32768
 	historyCapacity  = 49152 // 8 s at 6,100 queries/s: a timeout is told after 5 s, and wants the 2 s before it
 	timeoutNS        = 5_000_000_000
-	maxCandidates    = 64
-	foreign          = ^uint16(0)
-	maxForeign       = 1024
+	// A forwarder that gives its upstream 5 s answers SERVFAIL just after; a query that was given up is known so much longer.
+	lateNS        = 3_000_000_000
+	lateCapacity  = 16384
+	maxCandidates = 64
+	foreign       = ^uint16(0)
+	maxForeign    = 1024
 )
 
 // Tracker matches answers to queries. Sample-time methods (Read, Packet, Tick) neither allocate nor block; the others are
 // for the slow path. All of them lock.
 type Tracker struct {
-	mu       hurry.Mutex
+	mu       priority.Mutex
 	index    map[ServerKey]uint16 // into servers, or foreign
 	servers  [MaxServers]*Server
 	inflight *inflight
+	given    *inflight // given up, and still known
 	history  history
 	names    *nameLog
 	reads    *reads
@@ -53,7 +57,7 @@ type Stats struct {
 // NewTracker makes a Tracker.
 func NewTracker() *Tracker {
 	t := &Tracker{
-		index: make(map[ServerKey]uint16), inflight: newInflight(inflightCapacity), reads: newReads(),
+		index: make(map[ServerKey]uint16), inflight: newInflight(inflightCapacity), given: newInflight(lateCapacity), reads: newReads(),
 		names: newNameLog(nameBytes), addresses: newNameLog(addressBytes), tcp: newConnections(),
 		text: make([]byte, 0, 1200), tokens: newTokens(),
 	}
@@ -154,7 +158,7 @@ func (t *Tracker) query(f *flow, timeNS int64, interface_ int32, message []byte)
 func (t *Tracker) answer(f *flow, timeNS int64) {
 	entry := t.inflight.find(f)
 	if entry == nil {
-		t.stats.Unmatched++
+		t.lateAnswer(f)
 		return
 	}
 	record := Record{
@@ -179,6 +183,19 @@ func (t *Tracker) answer(f *flow, timeNS int64) {
 		server.troubleNS = timeNS
 	}
 	t.finish(server, entry, record)
+}
+
+// lateAnswer counts a SERVFAIL whose query was given up: that one failed, rather than got lost.
+func (t *Tracker) lateAnswer(f *flow) {
+	entry := t.given.find(f)
+	if entry == nil {
+		t.stats.Unmatched++
+		return
+	}
+	if t.header.Rcode == dnswire.RcodeServFail {
+		t.servers[f.server].lateServfail++
+	}
+	t.given.remove(entry)
 }
 
 func (t *Tracker) finish(server *Server, entry *pending, record Record) {
@@ -207,6 +224,7 @@ func resultOf(rcode uint8) uint8 {
 func (t *Tracker) Tick(back int, endUS int64, recorder Recorder, throttled func(*Server) bool) {
 	t.nowNS = endUS * 1000
 	t.expire(t.nowNS)
+	t.forget(t.nowNS)
 	for _, server := range t.servers {
 		if server == nil {
 			continue
@@ -224,6 +242,7 @@ func (t *Tracker) expire(nowNS int64) {
 			return
 		}
 		server := t.servers[entry.server]
+		t.remember(&entry.flow, entry.seenNS)
 		server.total.timeouts++
 		server.pathOf(entry.path, &entry.client.Address).timeouts++
 		server.slowAtNS, server.troubleNS = entry.seenNS, nowNS
@@ -231,6 +250,24 @@ func (t *Tracker) expire(nowNS int64) {
 			SeenNS: entry.seenNS, Name: entry.name, LatencyUS: timeoutNS / 1000, Server: entry.server,
 			Client: t.addresses.put(entry.client.Address[:]), Result: resultTimeout,
 		})
+	}
+}
+
+// remember keeps a given-up query for its late answer; where the client has sent the same one again, the newer counts.
+func (t *Tracker) remember(f *flow, seenNS int64) {
+	entry := t.given.find(f)
+	if entry != nil {
+		t.given.remove(entry)
+	}
+	if entry = t.given.add(f); entry != nil {
+		entry.seenNS = seenNS
+	}
+}
+
+// forget drops given-up queries whose answer no longer matters.
+func (t *Tracker) forget(nowNS int64) {
+	for entry := t.given.first(); entry != nil && entry.seenNS <= nowNS-timeoutNS-lateNS; entry = t.given.first() {
+		t.given.remove(entry)
 	}
 }
 

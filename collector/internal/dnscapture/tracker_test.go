@@ -60,6 +60,37 @@ func TestTimeoutAfterFiveSeconds(t *testing.T) {
 	w.expect(catalogue.DNSAnswers, 0)
 }
 
+func TestServfailOfAQueryThatWasGivenUp(t *testing.T) {
+	w := newWorld(t)
+	client := endpoint("10.0.0.7", 40000)
+	for id := uint16(1); id <= 4; id++ {
+		w.send(50_000, client, server53, message(id, "a.example.", false, 0))
+	}
+	for range 51 {
+		w.tick()
+	}
+	w.expect(catalogue.DNSTimeouts, 4)
+	w.expect(catalogue.DNSLateServfail, 0)
+	w.send(5_150_000, server53, client, message(1, "a.example.", true, dns.RcodeServerFailure))
+	w.send(5_150_000, server53, client, message(2, "a.example.", true, 0)) // late, but no failure
+	w.tick()
+	w.expect(catalogue.DNSLateServfail, 1)
+	w.expect(catalogue.DNSServfail, 0) // it was counted as a timeout
+	w.expect(catalogue.DNSAnswers, 0)
+	w.send(5_250_000, server53, client, message(1, "a.example.", true, dns.RcodeServerFailure)) // counted already
+	w.send(5_250_000, client, server53, message(3, "a.example.", false, 0))                     // asked again
+	w.send(5_260_000, server53, client, message(3, "a.example.", true, dns.RcodeServerFailure))
+	w.tick()
+	w.expect(catalogue.DNSLateServfail, 0)
+	w.expect(catalogue.DNSServfail, 1)
+	for range 30 {
+		w.tick()
+	}
+	w.send(8_400_000, server53, client, message(4, "a.example.", true, dns.RcodeServerFailure)) // forgotten
+	w.tick()
+	w.expect(catalogue.DNSLateServfail, 0)
+}
+
 func TestSameIDFromManyClients(t *testing.T) {
 	w := newWorld(t)
 	for i := range 200 {

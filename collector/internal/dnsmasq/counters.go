@@ -42,7 +42,8 @@ func Connect(proc string, process *procwatch.Process, address netip.AddrPort, ow
 		return err
 	}
 	if process.NetworkNS == own || process.NetworkNS == 0 {
-		return client, dial()
+		err := dial() // apart from the return, which may read client before
+		return client, err
 	}
 	err := netns.Do(proc, process.PID, dial)
 	return client, err

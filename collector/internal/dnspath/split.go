@@ -9,7 +9,6 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
-	"github.com/cilium/ebpf/rlimit"
 	"golang.org/x/sys/unix"
 
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
@@ -34,15 +33,8 @@ type Split struct {
 
 // Open loads and attaches the programs.
 func Open() (*Split, error) {
-	_ = rlimit.RemoveMemlock() // only needed before Linux 5.11, where failing shows below
 	s := &Split{ports: make(map[uint16]struct{})}
-	spec, err := bpf.LoadDNSPath()
-	if err != nil {
-		return nil, err
-	}
-	err = spec.LoadAndAssign(&s.objects, nil)
-	bpf.Forget()
-	if err != nil {
+	if err := bpf.Load(bpf.LoadDNSPath, nil, &s.objects); err != nil {
 		return nil, err
 	}
 	if err := s.mapQueues(1); err != nil {

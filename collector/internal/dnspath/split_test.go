@@ -9,7 +9,7 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 	"github.com/jitterscope/jitterscope/collector/internal/dnscapture"
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 // socket is a server that reads when it is told to.
@@ -25,7 +25,7 @@ func open(t *testing.T, address string) *socket {
 	t.Helper()
 	split, err := Open()
 	if err != nil {
-		noskip.Skip(t, "following sockets: %v", err)
+		testenv.Skip(t, "following sockets: %v", err)
 	}
 	server, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.MustParseAddrPort(address)))
 	if err != nil {

@@ -8,50 +8,74 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jitterscope/jitterscope/collector/internal/procroot"
+	"github.com/jitterscope/jitterscope/collector/internal/corefile"
 )
 
 // readCoreDNS reads the Corefile of a running CoreDNS or node-local-dns for one of its ports.
-func readCoreDNS(proc string, pid int, port uint16) (s Settings) {
-	arguments, corefile, err := readCorefile(proc, pid)
+func readCoreDNS(proc string, pid int, port uint16) Settings {
+	arguments, file, err := openCorefile(proc, pid)
 	if err != nil {
-		return s
+		return Settings{}
 	}
-	environment := func(name string) string { return environmentOf(proc, pid, name) }
+	blocks, err := corefile.Parse(file, importsOf(proc, pid))
+	if err != nil {
+		return Settings{} // the server goes by another one, or does not run for long
+	}
+	expandAll(blocks, func(name string) string { return environmentOf(proc, pid, name) })
 	resolver := func(path string) []string {
 		conf, _ := ReadResolvConf(proc, pid, path)
 		return conf.Nameservers
 	}
-	return coreDNSSettings(corefile, defaultPort(arguments), port, environment, resolver)
+	return coreDNSSettings(blocks, defaultPort(arguments), port, resolver)
+}
+
+// expandAll replaces references to the environment of the server.
+func expandAll(blocks []corefile.Block, environment func(string) string) {
+	expand := func(words []string) {
+		for i, word := range words {
+			words[i] = expandReferences(word, environment)
+		}
+	}
+	for i := range blocks {
+		expand(blocks[i].Zones)
+		for k := range blocks[i].Plugins {
+			plugin := &blocks[i].Plugins[k]
+			plugin.Name = expandReferences(plugin.Name, environment)
+			expand(plugin.Args)
+			for _, option := range plugin.Options {
+				expand(option)
+			}
+		}
+	}
 }
 
 // coreDNSSettings looks at the server blocks of one port. resolver returns the name servers of a resolv.conf.
-func coreDNSSettings(corefile string, usual, port uint16, environment func(string) string, resolver func(string) []string) (s Settings) {
-	blocks, complete := parseBlocks(tokens(corefile, environment))
+func coreDNSSettings(blocks []corefile.Block, usual, port uint16, resolver func(string) []string) (s Settings) {
 	s.Known = true
 	cached, uncached, unknown := 0, 0, 0
 	for i := range blocks {
-		zones := zonesOn(blocks[i].keys, usual, port)
+		zones := zonesOn(blocks[i].Zones, usual, port)
 		if len(zones) == 0 {
 			continue
 		}
 		answers, caches := false, negativeNo
-		for _, d := range blocks[i].directives {
-			switch d.name {
+		for k := range blocks[i].Plugins {
+			plugin := &blocks[i].Plugins[k]
+			switch plugin.Name {
 			case "forward":
 				answers = true
-				s.Upstreams = append(s.Upstreams, d.forwards(zones, resolver)...)
+				s.Upstreams = append(s.Upstreams, forwards(plugin, zones, resolver)...)
 			case "kubernetes", "k8s_external", "grpc", "route53", "azure", "clouddns", "etcd":
 				answers = true
 			case "cache":
-				caches = d.cachesNegative()
+				caches = cachesNegative(plugin)
 			}
 		}
 		switch {
 		case !answers:
 		case caches == negativeYes:
 			cached++
-		case caches == negativeNo && complete:
+		case caches == negativeNo:
 			uncached++
 		default:
 			unknown++
@@ -72,8 +96,8 @@ const (
 )
 
 // cachesNegative reads the plugin "cache [TTL] [ZONES]". It keeps denials unless told otherwise.
-func (d *directive) cachesNegative() int {
-	zones := d.arguments
+func cachesNegative(d *corefile.Plugin) int {
+	zones := d.Args
 	if len(zones) > 0 {
 		if _, err := strconv.Atoi(zones[0]); err == nil {
 			zones = zones[1:]
@@ -83,7 +107,7 @@ func (d *directive) cachesNegative() int {
 	if len(zones) > 0 {
 		result = negativePartly // of the block's names
 	}
-	for _, option := range d.options {
+	for _, option := range d.Options {
 		if option[0] == "disable" && len(option) > 1 && option[1] == "denial" {
 			if len(option) > 2 {
 				result = negativePartly
@@ -128,12 +152,12 @@ func zonesOn(keys []string, usual, port uint16) (zones []string) {
 }
 
 // forwards reads the plugin "forward FROM TO... { … }" in a block of zones.
-func (d *directive) forwards(zones []string, resolver func(string) []string) (list []Upstream) {
-	if len(d.arguments) < 2 {
+func forwards(d *corefile.Plugin, zones []string, resolver func(string) []string) (list []Upstream) {
+	if len(d.Args) < 2 {
 		return nil
 	}
 	with := Upstream{}
-	for _, option := range d.options {
+	for _, option := range d.Options {
 		value := ""
 		if len(option) > 1 {
 			value = option[1]
@@ -153,14 +177,14 @@ func (d *directive) forwards(zones []string, resolver func(string) []string) (li
 			with.Policy = value
 		}
 	}
-	if from := normalZone(d.arguments[0]); from != "." {
+	if from := normalZone(d.Args[0]); from != "." {
 		zones = []string{from}
 		if strings.Contains(from, "/") {
 			zones = []string{reverseZone(from)}
 		}
 	}
 	for _, zone := range zones {
-		for _, to := range d.arguments[1:] {
+		for _, to := range d.Args[1:] {
 			for _, upstream := range forwardTargets(to, resolver) {
 				with.Zone, with.Address, with.Port = zone, upstream.Address, upstream.Port
 				list = append(list, with)
@@ -213,12 +237,4 @@ func environmentOf(proc string, pid int, name string) string {
 		}
 	}
 	return ""
-}
-
-func readCorefile(proc string, pid int) (arguments []byte, corefile string, err error) {
-	if arguments, err = os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "cmdline")); err != nil {
-		return nil, "", err
-	}
-	text, err := procroot.ReadFile(proc, pid, configurationPath(arguments), maxCorefileBytes)
-	return arguments, string(text), err
 }

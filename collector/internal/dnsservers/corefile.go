@@ -2,20 +2,55 @@ package dnsservers
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
+
+	"github.com/jitterscope/jitterscope/collector/internal/corefile"
+	"github.com/jitterscope/jitterscope/collector/internal/procroot"
 )
 
 const maxCorefileBytes = 64 << 10
 
-// Corefile returns the configuration of a running CoreDNS with secrets removed, "" where it cannot be read. It is read as
-// the process sees it: inside its root and relative to its working directory.
-func Corefile(proc string, pid int) string {
-	_, text, err := readCorefile(proc, pid)
+// maxFactBytes is the longest fact that the backend takes.
+const maxFactBytes = 64 << 10
+
+// ReadCorefile returns the configuration of a running CoreDNS with secrets removed: its text, "" where it cannot be read, and
+// the fact dns.corefile_parsed, "" with an error where CoreDNS's parser refuses it. It is read as the process sees it:
+// inside its root and relative to its working directory.
+func ReadCorefile(proc string, pid int) (text, parsed string, err error) {
+	_, file, err := openCorefile(proc, pid)
 	if err != nil {
-		return ""
+		return "", "", err
 	}
-	return StripSecrets(text)
+	text = StripSecrets(file.Text)
+	blocks, err := corefile.Parse(file, importsOf(proc, pid))
+	if err != nil {
+		return text, "", err
+	}
+	encoded, err := json.Marshal(withoutSecrets(blocks))
+	if err == nil && len(encoded) > maxFactBytes {
+		err = fmt.Errorf("parsed it has %d bytes, more than %d", len(encoded), maxFactBytes)
+	}
+	if err != nil {
+		return text, "", err
+	}
+	return text, string(encoded), nil
+}
+
+// openCorefile reads the command line and the Corefile of a process.
+func openCorefile(proc string, pid int) (arguments []byte, file corefile.File, err error) {
+	if arguments, err = os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "cmdline")); err != nil {
+		return nil, file, err
+	}
+	file.Path = configurationPath(arguments)
+	text, err := procroot.ReadFile(proc, pid, file.Path, maxCorefileBytes)
+	file.Text = string(text)
+	return arguments, file, err
 }
 
 // configurationPath finds -conf in a command line; CoreDNS's default is "Corefile".
@@ -46,14 +81,18 @@ func flagValue(arguments []byte, wanted string) string {
 // secretDirective matches directives whose arguments are secrets: route53's and azure's keys, etcd's and grpc's
 // credentials, tsig's secrets. Their first word stays, so that the reader sees that they are there.
 var secretDirective = regexp.MustCompile(
-	`(?i)^(\s*\S*(?:secret|passw|token|credential|access_?key|api_?key|private|client_id|tenant|subscription)\S*)\s+\S.*$`)
+	`(?i)^(\s*\S*` + secretNames + `\S*)\s+\S.*$`)
+
+var secretName = regexp.MustCompile(`(?i)` + secretNames)
+
+const secretNames = `(?:secret|passw|token|credential|access_?key|api_?key|private|client_id|tenant|subscription)`
 
 // secretArgument matches credentials in URLs anywhere.
 var secretArgument = regexp.MustCompile(`(://)[^/\s@]+@`)
 
 // StripSecrets replaces what may be a secret by the word REDACTED.
-func StripSecrets(corefile string) string {
-	lines := strings.Split(corefile, "\n")
+func StripSecrets(text string) string {
+	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		if m := secretDirective.FindStringSubmatch(line); m != nil {
 			opens := strings.HasSuffix(strings.TrimSpace(line), "{")
@@ -66,4 +105,33 @@ func StripSecrets(corefile string) string {
 		lines[i] = secretArgument.ReplaceAllString(line, "${1}REDACTED@")
 	}
 	return strings.Join(lines, "\n")
+}
+
+const redacted = "REDACTED"
+
+// withoutSecrets is StripSecrets for what was parsed.
+func withoutSecrets(blocks []corefile.Block) []corefile.Block {
+	for i := range blocks {
+		for k, zone := range blocks[i].Zones {
+			blocks[i].Zones[k] = secretArgument.ReplaceAllString(zone, "${1}"+redacted+"@")
+		}
+		for k := range blocks[i].Plugins {
+			plugin := &blocks[i].Plugins[k]
+			plugin.Args = argumentsWithoutSecrets(plugin.Name, plugin.Args)
+			for n, option := range plugin.Options {
+				plugin.Options[n] = append(option[:1:1], argumentsWithoutSecrets(option[0], option[1:])...)
+			}
+		}
+	}
+	return blocks
+}
+
+func argumentsWithoutSecrets(name string, arguments []string) []string {
+	if len(arguments) > 0 && secretName.MatchString(name) {
+		return []string{redacted}
+	}
+	for i, argument := range arguments {
+		arguments[i] = secretArgument.ReplaceAllString(argument, "${1}"+redacted+"@")
+	}
+	return arguments
 }

@@ -1,12 +1,15 @@
 package dnsservers
 
 import (
+	"encoding/json"
 	"net"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/jitterscope/jitterscope/collector/internal/corefile"
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
 	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
 )
@@ -75,7 +78,7 @@ func TestConfigurationPath(t *testing.T) {
 }
 
 func TestSecretsAreStripped(t *testing.T) {
-	const corefile = `.:53 {
+	const text = `.:53 {
     forward . 10.0.0.2 { max_concurrent 1000 }
     route53 example.org.:Z1 {
         aws_access_key AKIA0 topsecret1
@@ -92,7 +95,7 @@ func TestSecretsAreStripped(t *testing.T) {
     }
     cache 30
 }`
-	got := StripSecrets(corefile)
+	got := StripSecrets(text)
 	for _, secret := range []string{"topsecret", "dG9w", "AKIA0"} {
 		if strings.Contains(got, secret) {
 			t.Errorf("%s is still there:\n%s", secret, got)
@@ -103,7 +106,68 @@ func TestSecretsAreStripped(t *testing.T) {
 			t.Errorf("%s is lost:\n%s", kept, got)
 		}
 	}
-	if strings.Count(got, "\n") != strings.Count(corefile, "\n") {
+	if strings.Count(got, "\n") != strings.Count(text, "\n") {
 		t.Error("lines are lost")
+	}
+	blocks, err := corefile.Parse(corefile.File{Text: text}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := json.Marshal(withoutSecrets(blocks))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"topsecret", "dG9w", "AKIA0"} {
+		if strings.Contains(string(parsed), secret) {
+			t.Errorf("%s is still there: %s", secret, parsed)
+		}
+	}
+	for _, kept := range []string{`["max_concurrent","1000"]`, `"http://REDACTED@10.0.0.1:2379"`, `["credentials","REDACTED"]`} {
+		if !strings.Contains(string(parsed), kept) {
+			t.Errorf("%s is lost: %s", kept, parsed)
+		}
+	}
+}
+
+// TestCorefileOfAProcess reads this process's: its command line and working directory are made up, its root is not.
+func TestCorefileOfAProcess(t *testing.T) {
+	folder, proc := t.TempDir(), t.TempDir()
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(proc, "7"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for link, target := range map[string]string{"7/root": "/", "7/cwd": folder} {
+		if err := os.Symlink(target, filepath.Join(proc, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(filepath.Join(proc, "7/cmdline"), "/coredns\x00")
+	write(filepath.Join(proc, "7/environ"), "UPSTREAM=10.1.0.9\x00EXTENSION=override\x00")
+	write(filepath.Join(folder, "a.override"), "cache 30\n")
+	write(filepath.Join(folder, "b.override"), "etcd {\n credentials x topsecret\n}\n")
+	write(filepath.Join(folder, "c.server"), "no Corefile {")
+	write(filepath.Join(folder, "Corefile"), ". {\n forward . {$UPSTREAM}\n import *.{$EXTENSION}\n import *.none\n}\n")
+	text, parsed, err := ReadCorefile(proc, 7)
+	want := `[{"zones":["."],"plugins":[{"name":"forward","args":[".","{$UPSTREAM}"],"options":[]},{"name":"cache","args":["30"],"options":[]},` +
+		`{"name":"etcd","args":[],"options":[["credentials","REDACTED"]]}]}]`
+	if err != nil || parsed != want || !strings.HasPrefix(text, ". {\n forward") {
+		t.Errorf("%s\n%s, %v", text, parsed, err)
+	}
+	if s := readCoreDNS(proc, 7, 53); len(s.Upstreams) != 1 || s.Upstreams[0].Address != "10.1.0.9" || s.NegativeCache != "yes" {
+		t.Errorf("%+v", s)
+	}
+	for _, wrong := range []string{". {\n import gone\n}\n", ". {\n import /*/passwd\n}\n", ". {\n import [a-z]*\n}\n", ". {\n"} {
+		write(filepath.Join(folder, "Corefile"), wrong)
+		if text, parsed, err := ReadCorefile(proc, 7); err == nil || parsed != "" || text != wrong {
+			t.Errorf("%q: %q, %q", wrong, text, parsed)
+		}
+		if s := readCoreDNS(proc, 7, 53); s.Known {
+			t.Errorf("%q: %+v", wrong, s)
+		}
 	}
 }

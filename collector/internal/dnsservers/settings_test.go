@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/jitterscope/jitterscope/collector/internal/corefile"
 )
 
 // The Corefile that NodeLocal DNSCache has on GKE, as of github.com/kubernetes/kubernetes cluster/addons/dns/nodelocaldns, and
@@ -76,8 +78,19 @@ func resolvers(path string) []string {
 
 func environment(name string) string { return map[string]string{"UPSTREAM": "10.1.0.9"}[name] }
 
+// settingsOf is what a Corefile without imports says, nothing where it cannot be parsed.
+func settingsOf(t testing.TB, text string, usual, port uint16) Settings {
+	t.Helper()
+	blocks, err := corefile.Parse(corefile.File{Path: "Corefile", Text: text}, func(string, string) ([]corefile.File, error) { return nil, errors.New("there is none") })
+	if err != nil {
+		return Settings{}
+	}
+	expandAll(blocks, environment)
+	return coreDNSSettings(blocks, usual, port, resolvers)
+}
+
 func TestNodeLocalCorefile(t *testing.T) {
-	s := coreDNSSettings(nodeLocal, 53, 53, environment, resolvers)
+	s := settingsOf(t, nodeLocal, 53, 53)
 	want := []Upstream{
 		{Zone: "cluster.local", Address: "10.0.12.34", Port: 53, ForceTCP: true, ExpireS: 1},
 		{Zone: "in-addr.arpa", Address: "10.0.12.34", Port: 53, ForceTCP: true},
@@ -97,7 +110,7 @@ func TestNodeLocalCorefile(t *testing.T) {
 }
 
 func TestUnusualCorefile(t *testing.T) {
-	s := coreDNSSettings(unusual, 1053, 1053, environment, resolvers)
+	s := settingsOf(t, unusual, 1053, 1053)
 	var got []string
 	for _, u := range s.Upstreams {
 		if u.MaxConcurrent != 1000 && u.Address != "10.1.0.2" || u.Policy != "sequential" && u.Address != "10.1.0.2" {
@@ -113,7 +126,7 @@ func TestUnusualCorefile(t *testing.T) {
 	if !reflect.DeepEqual(got, want) || s.NegativeCache != "no" {
 		t.Errorf("%q, negative cache %q", got, s.NegativeCache)
 	}
-	if other := coreDNSSettings(unusual, 1053, 5353, environment, resolvers); len(other.Upstreams) != 0 || other.NegativeCache != "" {
+	if other := settingsOf(t, unusual, 1053, 5353); len(other.Upstreams) != 0 || other.NegativeCache != "" {
 		t.Errorf("a port of no block: %+v", other)
 	}
 }
@@ -130,10 +143,10 @@ func TestNegativeCacheOfCorefiles(t *testing.T) {
 		". {\n forward . 1.1.1.1\n cache\n}\nx {\n whoami\n}":                     "yes",
 		".:53\nforward . 1.1.1.1\ncache 5":                                        "yes",
 		". {\n kubernetes cluster.local\n cache 30\n}":                            "yes",
-		". {\n forward . 1.1.1.1 {\n":                                             "no",
+		". {\n forward . 1.1.1.1 {\n":                                             "", // CoreDNS does not start with it
 		"":                                                                        "",
 	} {
-		if s := coreDNSSettings(corefile, 53, 53, environment, resolvers); s.NegativeCache != want {
+		if s := settingsOf(t, corefile, 53, 53); s.NegativeCache != want {
 			t.Errorf("%q: %q instead of %q", corefile, s.NegativeCache, want)
 		}
 	}
@@ -219,7 +232,7 @@ func FuzzCorefile(f *testing.F) {
 	f.Add("a { b {\n c \"d\n {$X} {%Y%} {$")
 	f.Add("0\nforward . 0 { {")
 	f.Add("a{%}") // a bracket that opens and closes with the same sign
-	f.Fuzz(func(_ *testing.T, corefile string) { coreDNSSettings(corefile, 53, 53, environment, resolvers) })
+	f.Fuzz(func(t *testing.T, corefile string) { settingsOf(t, corefile, 53, 53) })
 }
 
 func FuzzDnsmasqArguments(f *testing.F) {

@@ -10,21 +10,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 // captured starts a capturing program, makes traffic, and gives the file.
 func captured(t *testing.T, name string, traffic func(), command ...string) string {
 	t.Helper()
 	if os.Getuid() != 0 {
-		noskip.Skip(t, "capturing needs root")
+		testenv.Skip(t, "capturing needs root")
 	}
 	path := filepath.Join(t.TempDir(), name)
 	program := exec.Command(command[0], append(command[1:], "-w", path)...)
 	var said bytes.Buffer
 	program.Stderr = &said
 	if err := program.Start(); err != nil {
-		noskip.Skip(t, "%v", err)
+		testenv.Skip(t, "%v", err)
 	}
 	stopped := false
 	stop := func() {

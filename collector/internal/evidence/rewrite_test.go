@@ -12,7 +12,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 // rewritten gives a copy of a capture of Ethernet packets with another link type, whose packets come from the old ones.
@@ -80,7 +80,7 @@ func TestLinkTypesAgreeWithTshark(t *testing.T) {
 	}
 	pcapng := filepath.Join(t.TempDir(), "file.pcapng")
 	if out, err := exec.Command("editcap", "-F", "pcapng", plain, pcapng).CombinedOutput(); err != nil {
-		noskip.Skip(t, "editcap: %v %s", err, out)
+		testenv.Skip(t, "editcap: %v %s", err, out)
 	}
 	if r := check("pcapng", pcapng); r.File.Format != "pcapng" {
 		t.Errorf("%+v", r.File)
@@ -117,7 +117,7 @@ func cutPackets(t *testing.T, plain string, want *Report) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "cut.pcap")
 	if out, err := exec.Command("editcap", "-F", "pcap", "-s", "58", plain, path).CombinedOutput(); err != nil {
-		noskip.Skip(t, "editcap: %v %s", err, out)
+		testenv.Skip(t, "editcap: %v %s", err, out)
 	}
 	// Content cannot be recognised in cut packets, a port can.
 	path = rewritten(t, path, "cut53.pcap", linkEthernet, func(f []byte) []byte {

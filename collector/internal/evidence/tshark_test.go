@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 // tshark prints fields of the packets that a filter lets through; a field with several values has them with commas.
@@ -31,7 +31,7 @@ func tshark(t *testing.T, path string, port int, filter string, fields ...string
 	}
 	out, err := exec.Command("tshark", arguments...).Output()
 	if err != nil {
-		noskip.Skip(t, "tshark: %v", err)
+		testenv.Skip(t, "tshark: %v", err)
 	}
 	var rows [][]string
 	for line := range strings.Lines(string(out)) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
-	"github.com/cilium/ebpf/rlimit"
 
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 )
@@ -41,19 +40,8 @@ const slots, slotBytes = 64, 64 // see exits.bpf.c
 
 // Open loads and attaches the program. unified: cgroup v2.
 func Open(unified bool) (*Tracer, error) {
-	_ = rlimit.RemoveMemlock() // only needed before Linux 5.11, where failing shows below
-	spec, err := bpf.LoadExits()
-	if err != nil {
-		return nil, err
-	}
-	if unified {
-		if err := spec.Variables["unified"].Set(uint32(1)); err != nil {
-			return nil, err
-		}
-	}
 	t := &Tracer{open: make(map[uint32]*Mass)}
-	err = spec.LoadAndAssign(&t.objects, nil)
-	bpf.Forget()
+	err := bpf.Load(bpf.LoadExits, bpf.Unified(unified), &t.objects)
 	if err != nil {
 		return nil, err
 	}

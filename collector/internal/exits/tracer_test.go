@@ -4,14 +4,13 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/cilium/ebpf"
 
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 const threadsVariable = "JITTERSCOPE_TEST_THREADS"
@@ -22,24 +21,13 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		os.Exit(m.Run())
 	}
-	started := make(chan struct{})
-	for range threads {
-		go func() {
-			runtime.LockOSThread()
-			started <- struct{}{}
-			select {}
-		}()
-	}
-	for range threads {
-		<-started
-	}
-	os.Exit(0)
+	testenv.EndWithThreads(threads)
 }
 
 func TestMassExitIsTold(t *testing.T) {
 	tracer, err := Open(false)
 	if errors.Is(err, os.ErrPermission) || errors.Is(err, ebpf.ErrNotSupported) {
-		noskip.Skip(t, "%v; needs %s", err, Needs)
+		testenv.Skip(t, "%v; needs %s", err, Needs)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 // burnEnvironment makes the test binary a program that burns CPU time in the kernel.
@@ -43,7 +43,7 @@ func open(t *testing.T, change ...func(*Recorder)) *Recorder {
 		each(r)
 	}
 	if err := r.Open(); errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
-		noskip.Skip(t, "%v", err)
+		testenv.Skip(t, "%v", err)
 	} else if err != nil {
 		t.Fatal(err)
 	}

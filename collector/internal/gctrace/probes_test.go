@@ -17,14 +17,14 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 	"github.com/jitterscope/jitterscope/collector/internal/goruntime"
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 func open(t *testing.T) *Probes {
 	t.Helper()
 	probes, err := Open()
 	if errors.Is(err, os.ErrPermission) || errors.Is(err, ebpf.ErrNotSupported) {
-		noskip.Skip(t, "needs %s: %v", Needs, err)
+		testenv.Skip(t, "needs %s: %v", Needs, err)
 	}
 	if err != nil {
 		t.Fatal(err)

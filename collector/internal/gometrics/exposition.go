@@ -60,8 +60,9 @@ func labelsEnd(text []byte) int {
 // Label returns the value of a label as it is written, nil where it is not there.
 func Label(labels []byte, name string) []byte {
 	for len(labels) > 0 {
-		key, rest, ok := bytes.Cut(labels, []byte(`="`))
-		if !ok {
+		key, rest, _ := bytes.Cut(labels, []byte{'='})
+		rest, quoted := bytes.CutPrefix(bytes.TrimLeft(rest, " \t"), []byte{'"'})
+		if !quoted {
 			return nil
 		}
 		end := 0
@@ -74,7 +75,7 @@ func Label(labels []byte, name string) []byte {
 		if end >= len(rest) {
 			return nil
 		}
-		if string(bytes.Trim(key, ", ")) == name {
+		if string(bytes.Trim(key, ", \t")) == name {
 			return rest[:end]
 		}
 		labels = rest[end+1:]

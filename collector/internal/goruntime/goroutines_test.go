@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 func thisRelease(t *testing.T) *Info {
@@ -34,7 +34,7 @@ func TestGoroutinesOfARunningProgram(t *testing.T) {
 			p := start(t, "goroutines", flags...)
 			goroutines, err := FindGoroutines("/proc", p.Process.Pid, info)
 			if errors.Is(err, os.ErrPermission) {
-				noskip.Skip(t, "reading its memory: %v", err)
+				testenv.Skip(t, "reading its memory: %v", err)
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 // program is a running Go program of a test.
@@ -64,14 +64,14 @@ var variants = map[string][]string{
 
 func TestGOMAXPROCSOfARunningProgram(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
-		noskip.Skip(t, "read on amd64 only")
+		testenv.Skip(t, "read on amd64 only")
 	}
 	for name, flags := range variants {
 		t.Run(name, func(t *testing.T) {
 			p := run(t, flags...)
 			variable, err := FindGOMAXPROCS("/proc", p.Process.Pid)
 			if errors.Is(err, os.ErrPermission) {
-				noskip.Skip(t, "reading its memory: %v", err)
+				testenv.Skip(t, "reading its memory: %v", err)
 			}
 			if err != nil {
 				t.Fatal(err)

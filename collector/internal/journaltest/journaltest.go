@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/deathsig"
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 // Start runs a systemd-journald in a mount namespace of its own, so that it has a /run of its own, and returns that.
@@ -17,7 +17,7 @@ func Start(t testing.TB) (run string) {
 	t.Helper()
 	for _, program := range []string{"/lib/systemd/systemd-journald", "/usr/bin/journalctl"} {
 		if _, err := os.Stat(program); err != nil {
-			noskip.Skip(t, "no systemd here: %v", err)
+			testenv.Skip(t, "no systemd here: %v", err)
 		}
 	}
 	// Without audit, kernel messages and terminals: it must do nothing to this machine.
@@ -26,7 +26,7 @@ func Start(t testing.TB) (run string) {
 		printf '[Journal]\nStorage=volatile\nAudit=no\nReadKMsg=no\nForwardToWall=no\n' > /run/systemd/journald.conf.d/test.conf &&
 		exec /lib/systemd/systemd-journald`)
 	if err := deathsig.Start(command); err != nil {
-		noskip.Skip(t, "no mount namespace: %v", err)
+		testenv.Skip(t, "no mount namespace: %v", err)
 	}
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = command.Wait() }()
@@ -41,7 +41,7 @@ func Start(t testing.TB) (run string) {
 		}
 		select {
 		case <-ended:
-			noskip.Skip(t, "systemd-journald does not run here; it needs root")
+			testenv.Skip(t, "systemd-journald does not run here; it needs root")
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

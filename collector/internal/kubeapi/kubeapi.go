@@ -4,8 +4,6 @@ package kubeapi
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +16,9 @@ import (
 	"strings"
 	"time"
 )
+
+// ServiceAccount is where a pod finds its token and the cluster's certificate.
+const ServiceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 const (
 	timeout        = 10 * time.Second
@@ -64,20 +65,13 @@ func (s Server) read(ctx context.Context, path string, decode func(io.Reader) er
 	if err != nil {
 		return err
 	}
-	token, err := os.ReadFile(s.TokenFile)
-	if err != nil {
+	if err := Authorize(request, s.TokenFile); err != nil {
 		return fmt.Errorf("API server: %w", err)
 	}
-	request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	request.Header.Set("Accept", "application/json")
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	pem, err := os.ReadFile(s.CAFile)
+	config, err := Trust(s.CAFile)
 	if err != nil {
 		return fmt.Errorf("API server: %w", err)
-	}
-	config.RootCAs = x509.NewCertPool()
-	if !config.RootCAs.AppendCertsFromPEM(pem) {
-		return fmt.Errorf("%s has no certificate", s.CAFile)
 	}
 	// Asked a few times an hour: a connection that is kept would cost more than it saves.
 	client := &http.Client{

@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
-	"github.com/jitterscope/jitterscope/collector/internal/hurry"
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/priority"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 	"github.com/jitterscope/jitterscope/collector/internal/source"
+	_ "github.com/jitterscope/jitterscope/collector/internal/source/all"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 // TestTickUnderLoadDoesNotAllocate samples a server under load from packets, probes and socket programs, and counts every
@@ -43,9 +44,13 @@ func TestTickUnderLoadDoesNotAllocate(t *testing.T) {
 		"dns_tcp": true, "dnsmasq_counters": true, "go_runtime": true, "process": true, "process_children": true, "resolv_conf": true,
 		"process_memory": true, "udp_socket": true,
 	}
+	sources, err := source.New(func(name string) bool { return wanted[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
 	engine := sampler.New(sampler.Config{
 		Roots: sampler.Roots{Cgroup: "/sys/fs/cgroup", Proc: "/proc", Sys: "/sys"}, Store: store,
-		Sources: source.New(func(name string) bool { return wanted[name] }), Log: slog.New(slog.DiscardHandler),
+		Sources: sources, Log: slog.New(slog.DiscardHandler),
 		Sealed: func(sealed *batch.Sealed) { sealed.Release() },
 	})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -55,7 +60,7 @@ func TestTickUnderLoadDoesNotAllocate(t *testing.T) {
 	}
 	for _, status := range engine.Status() {
 		if status.Needs != "" {
-			noskip.Skip(t, "%s: %s; needs %s", status.Name, status.Detail, status.Needs)
+			testenv.Skip(t, "%s: %s; needs %s", status.Name, status.Detail, status.Needs)
 		}
 	}
 	connect(t, full, 35)
@@ -68,7 +73,7 @@ func TestTickUnderLoadDoesNotAllocate(t *testing.T) {
 	defer func() { _ = command.Process.Kill(); _ = command.Wait() }()
 
 	runtime.LockOSThread() // as the sampling thread: it ends with its priority
-	hurry.Hurry()
+	priority.Raise()
 	tick := engine.Ticker()
 	pace := time.NewTicker(100 * time.Millisecond)
 	defer pace.Stop()

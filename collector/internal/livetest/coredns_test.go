@@ -12,7 +12,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/deathsig"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 // coredns returns the CoreDNS that the labs use, building it into their cache at first use.
@@ -33,7 +33,7 @@ func coredns(t testing.TB) string {
 	install := exec.Command("go", "install", "github.com/coredns/coredns@v1.12.0")
 	install.Env = append(os.Environ(), "GOBIN="+building, "CGO_ENABLED=0", "GOFLAGS=-trimpath")
 	if out, err := install.CombinedOutput(); err != nil {
-		noskip.Skip(t, "CoreDNS cannot be built: %v: %s", err, out)
+		testenv.Skip(t, "CoreDNS cannot be built: %v: %s", err, out)
 	}
 	if err := os.MkdirAll(filepath.Dir(installed), 0o755); err != nil {
 		t.Fatal(err)

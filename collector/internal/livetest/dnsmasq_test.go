@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/jitterscope/jitterscope/collector/internal/deathsig"
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 // dnsmasq returns a dnsmasq and the environment that it needs: JITTERSCOPE_DNSMASQ, the installed one, or Debian's, unpacked into the
@@ -57,11 +57,11 @@ func unpackPackage(t testing.TB, name, folder string) {
 		out, err = exec.Command("apt-get", arguments...).CombinedOutput()
 	}
 	if err != nil {
-		noskip.Skip(t, "%s cannot be downloaded: %v: %s", name, err, out)
+		testenv.Skip(t, "%s cannot be downloaded: %v: %s", name, err, out)
 	}
 	files, err := filepath.Glob(filepath.Join(archives, "*.deb"))
 	if err != nil || len(files) == 0 {
-		noskip.Skip(t, "apt-get downloaded nothing: %s", out)
+		testenv.Skip(t, "apt-get downloaded nothing: %s", out)
 	}
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func unpackPackage(t testing.TB, name, folder string) {
 	defer func() { _ = os.RemoveAll(partial) }()
 	for _, file := range files {
 		if out, err := exec.Command("dpkg-deb", "-x", file, partial).CombinedOutput(); err != nil {
-			noskip.Skip(t, "%s: %v: %s", file, err, out)
+			testenv.Skip(t, "%s: %v: %s", file, err, out)
 		}
 	}
 	if err := os.Chmod(partial, 0o755); err != nil {
@@ -102,7 +102,7 @@ func startDnsmasq(t testing.TB, wrap []string, address, upstream string, more ..
 	command.Env = append(os.Environ(), environment...)
 	command.SysProcAttr = &unix.SysProcAttr{Setpgid: true} // its children end with it
 	if err := deathsig.Start(command); err != nil {
-		noskip.Skip(t, "dnsmasq: %v", err)
+		testenv.Skip(t, "dnsmasq: %v", err)
 	}
 	t.Cleanup(func() {
 		_ = unix.Kill(-command.Process.Pid, unix.SIGKILL)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 func TestMain(m *testing.M) {
 	folder := os.Getenv(stormVariable)
 	if threads, err := strconv.Atoi(os.Getenv(threadsVariable)); err == nil {
-		endWithThreads(threads)
+		testenv.EndWithThreads(threads)
 	}
 	if folder == "" {
 		os.Exit(m.Run())
@@ -43,22 +43,6 @@ func TestMain(m *testing.M) {
 		}
 		time.Sleep(100*time.Millisecond - time.Since(began))
 	}
-}
-
-// endWithThreads ends this process when it has so many threads.
-func endWithThreads(threads int) {
-	started := make(chan struct{})
-	for range threads {
-		go func() {
-			runtime.LockOSThread()
-			started <- struct{}{}
-			select {}
-		}()
-	}
-	for range threads {
-		<-started
-	}
-	os.Exit(0)
 }
 
 // startStorm makes a process in a cgroup ask for names in a folder.

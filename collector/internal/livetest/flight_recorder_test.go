@@ -19,7 +19,7 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 // backend takes what a collector process sends.
@@ -110,7 +110,7 @@ func startCollector(t *testing.T, user uint32, arguments ...string) (*exec.Cmd, 
 	command.Stderr = os.Stderr
 	if user != 0 {
 		if os.Getuid() != 0 {
-			noskip.Skip(t, "running as another user needs root")
+			testenv.Skip(t, "running as another user needs root")
 		}
 		for path, mode := range map[string]os.FileMode{directory: 0o755, spool: 0o700} {
 			if err := os.Chmod(path, mode); err != nil {
@@ -152,7 +152,7 @@ func burn(t *testing.T) *exec.Cmd {
 func TestStallIsRecorded(t *testing.T) {
 	collector, taken := startCollector(t, 0, "--sources", "flight_recorder,host_cpu,self")
 	if status := taken.status("flight_recorder"); strings.Contains(status.Detail, "no stacks") {
-		noskip.Skip(t, "%s; needs %s", status.Detail, status.Needs)
+		testenv.Skip(t, "%s; needs %s", status.Detail, status.Needs)
 	}
 	time.Sleep(3 * time.Second) // the kernel's share is known to be low
 	culprit := burn(t)
@@ -221,7 +221,7 @@ func TestStallIsRecorded(t *testing.T) {
 // TestRecorderWithoutPrivileges: no stacks, said so with what is missing, and the process table is there.
 func TestRecorderWithoutPrivileges(t *testing.T) {
 	if text, err := os.ReadFile("/proc/sys/kernel/perf_event_paranoid"); err != nil || len(text) == 0 || text[0] == '-' || text[0] == '0' {
-		noskip.Skip(t, "everybody may sample here: kernel.perf_event_paranoid is %q", text)
+		testenv.Skip(t, "everybody may sample here: kernel.perf_event_paranoid is %q", text)
 	}
 	const nobody = 65534
 	collector, taken := startCollector(t, nobody, "--sources", "flight_recorder,host_cpu,self")

@@ -11,7 +11,7 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 // cycles returns the collections of a process that were sent, by source.
@@ -69,7 +69,7 @@ func TestCollectionsByProbe(t *testing.T) {
 	o, process := busyCoreDNS(t, "")
 	o.needs("go_runtime")
 	if source := o.fact(process, "go.gc_source"); source != "uprobe" {
-		noskip.Skip(t, "collections are taken from %s", source)
+		testenv.Skip(t, "collections are taken from %s", source)
 	}
 	grid := o.series(process, catalogue.GoGCCycles)
 	// The tick in which the probes were put in is incomplete and not on the grid.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 func anywhere(*ingestpb.Resource) bool { return true }
@@ -43,7 +43,7 @@ func TestLoadsOfProgramsAreTold(t *testing.T) {
 		Name: "told_by_perf", Type: ebpf.XDP, License: "Apache-2.0", Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 2), asm.Return()},
 	}, ebpf.ProgramOptions{LogDisabled: true})
 	if err != nil {
-		noskip.Skip(t, "needs the right to load programs: %v", err)
+		testenv.Skip(t, "needs the right to load programs: %v", err)
 	}
 	defer func() { _ = program.Close() }()
 	told := func() *ingestpb.Event {
@@ -77,7 +77,7 @@ func TestUnmountsAndMassExitsAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := unix.Mount("jitterscope-test", target, "tmpfs", 0, "size=1m"); err != nil {
-		noskip.Skip(t, "needs the right to mount: %v", err)
+		testenv.Skip(t, "needs the right to mount: %v", err)
 	}
 	time.Sleep(time.Second)
 	began := time.Now()

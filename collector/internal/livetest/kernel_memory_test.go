@@ -16,7 +16,7 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/deathsig"
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 // memoryCgroup makes a cgroup of the memory controller with a limit.
@@ -28,20 +28,9 @@ func memoryCgroup(t *testing.T, limitBytes int64) (directory, path string) {
 	}
 	path = fmt.Sprintf("/jitterscope-livetest-memory-%d-%d", os.Getpid(), time.Now().UnixNano()%1_000_000)
 	directory = root + path
-	if err := os.Mkdir(directory, 0o755); err != nil {
-		noskip.Skip(t, "needs the right to make cgroups: %v", err)
-	}
-	t.Cleanup(func() {
-		for range 50 { // the processes in it end first
-			if os.Remove(directory) == nil {
-				return
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
-		t.Errorf("%s is left behind", directory)
-	})
+	makeCgroup(t, directory)
 	if err := os.WriteFile(filepath.Join(directory, file), []byte(strconv.FormatInt(limitBytes, 10)), 0o644); err != nil {
-		noskip.Skip(t, "the memory controller is not available: %v", err)
+		testenv.Skip(t, "the memory controller is not available: %v", err)
 	}
 	return directory, path
 }

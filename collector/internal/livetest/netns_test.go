@@ -10,7 +10,7 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/netns"
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 // inNamespace is a wrap for startServer: a network namespace of its own, with loopback up.
@@ -18,7 +18,7 @@ func inNamespace(t testing.TB) []string {
 	t.Helper()
 	wrap := []string{"unshare", "--net", "sh", "-c", `ip link set lo up && exec "$@"`, "sh"}
 	if out, err := exec.Command(wrap[0], append(wrap[1:], "true")...).CombinedOutput(); err != nil {
-		noskip.Skip(t, "needs the right to make network namespaces: %v: %s", err, out)
+		testenv.Skip(t, "needs the right to make network namespaces: %v: %s", err, out)
 	}
 	return wrap
 }

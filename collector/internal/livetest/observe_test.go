@@ -2,7 +2,6 @@ package livetest
 
 import (
 	"context"
-	"encoding/binary"
 	"log/slog"
 	"math"
 	"os"
@@ -16,8 +15,9 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/agent"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
 	"github.com/jitterscope/jitterscope/collector/internal/settings"
+	"github.com/jitterscope/jitterscope/collector/internal/source/sourcetest"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 // observer runs a collector inside the test and keeps what it would ship.
@@ -90,7 +90,7 @@ func (o *observer) needs(source string) {
 				continue
 			}
 			if status.State == ingestpb.SourceState_SOURCE_STATE_UNAVAILABLE {
-				noskip.Skip(o.t, "%s: %s; needs %s", source, status.Detail, status.Needs)
+				testenv.Skip(o.t, "%s: %s; needs %s", source, status.Detail, status.Needs)
 			}
 			return
 		}
@@ -124,7 +124,7 @@ func (o *observer) series(key string, metric uint32) []point {
 					continue
 				}
 				for tick := range int(block.TickCount) {
-					if value := valueAt(block, i*int(block.TickCount)+tick); !math.IsNaN(value) {
+					if value := sourcetest.ValueAt(block, i*int(block.TickCount)+tick); !math.IsNaN(value) {
 						points = append(points, point{block.StartUs + int64(tick)*int64(block.StepUs), value})
 					}
 				}
@@ -133,22 +133,6 @@ func (o *observer) series(key string, metric uint32) []point {
 	})
 	slices.SortFunc(points, func(a, b point) int { return int(a.startUS - b.startUS) })
 	return points
-}
-
-func valueAt(block *ingestpb.SeriesBlock, i int) float64 {
-	switch block.Encoding {
-	case ingestpb.Encoding_ENCODING_I32:
-		if value := int32(binary.LittleEndian.Uint32(block.Values[4*i:])); value != math.MinInt32 {
-			return float64(value)
-		}
-	case ingestpb.Encoding_ENCODING_I16:
-		if value := int16(binary.LittleEndian.Uint16(block.Values[2*i:])); value != math.MinInt16 {
-			return float64(value)
-		}
-	case ingestpb.Encoding_ENCODING_F64:
-		return math.Float64frombits(binary.LittleEndian.Uint64(block.Values[8*i:]))
-	}
-	return math.NaN()
 }
 
 // sum adds the values of a series from a time on.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/miekg/dns"
 
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 // freeAddress finds a port that is free for UDP and TCP on an address.
@@ -22,7 +22,7 @@ func freeAddress(t testing.TB, host string) string {
 	for range 20 {
 		udp, err := net.ListenPacket("udp", net.JoinHostPort(host, "0"))
 		if err != nil {
-			noskip.Skip(t, "no address %s here: %v", host, err)
+			testenv.Skip(t, "no address %s here: %v", host, err)
 		}
 		address := udp.LocalAddr().String()
 		tcp, err := net.Listen("tcp", address)
@@ -89,17 +89,11 @@ func ask(t testing.TB, network, server, name string) time.Duration {
 	return took
 }
 
-// cgroupFor makes a cgroup of the cpu controller with a quota, -1 for none. It skips the test where that is not allowed.
-func cgroupFor(t testing.TB, quotaUS int) (directory, path string) {
+// makeCgroup makes a cgroup that is gone after the test. It skips the test where that is not allowed.
+func makeCgroup(t testing.TB, directory string) {
 	t.Helper()
-	path = fmt.Sprintf("/jitterscope-livetest-%d-%d", os.Getpid(), time.Now().UnixNano()%1_000_000)
-	if _, err := os.Stat("/sys/fs/cgroup/cpu/cgroup.procs"); err == nil {
-		directory = "/sys/fs/cgroup/cpu" + path
-	} else {
-		directory = "/sys/fs/cgroup" + path
-	}
 	if err := os.Mkdir(directory, 0o755); err != nil {
-		noskip.Skip(t, "needs the right to make cgroups: %v", err)
+		testenv.Skip(t, "needs the right to make cgroups: %v", err)
 	}
 	t.Cleanup(func() {
 		for range 50 { // the processes in it end first
@@ -110,12 +104,24 @@ func cgroupFor(t testing.TB, quotaUS int) (directory, path string) {
 		}
 		t.Errorf("%s is left behind", directory)
 	})
+}
+
+// cgroupFor makes a cgroup of the cpu controller with a quota, -1 for none. It skips the test where that is not allowed.
+func cgroupFor(t testing.TB, quotaUS int) (directory, path string) {
+	t.Helper()
+	path = fmt.Sprintf("/jitterscope-livetest-%d-%d", os.Getpid(), time.Now().UnixNano()%1_000_000)
+	if _, err := os.Stat("/sys/fs/cgroup/cpu/cgroup.procs"); err == nil {
+		directory = "/sys/fs/cgroup/cpu" + path
+	} else {
+		directory = "/sys/fs/cgroup" + path
+	}
+	makeCgroup(t, directory)
 	file, value := "cpu.cfs_quota_us", fmt.Sprint(quotaUS)
 	if _, err := os.Stat(filepath.Join(directory, file)); err != nil {
 		file, value = "cpu.max", strings.Replace(fmt.Sprintf("%d 100000", quotaUS), "-1", "max", 1)
 	}
 	if err := os.WriteFile(filepath.Join(directory, file), []byte(value), 0o644); err != nil {
-		noskip.Skip(t, "the cpu controller is not available: %v", err)
+		testenv.Skip(t, "the cpu controller is not available: %v", err)
 	}
 	return directory, path
 }

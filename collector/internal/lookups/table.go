@@ -9,10 +9,10 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/offheap"
 )
 
-// Table counts failing lookups by process and pattern. It is set-associative and bounded. A row is defended by its own
-// lookups: each newcomer that finds no room takes one off the guard of the weakest row of its set, and takes its place when
-// nothing is left (Misra and Gries, Finding repeated elements, 1982). What a row counted that is pushed out counts for its
-// folder. It is used by one goroutine at a time and does not allocate.
+// Table counts failing lookups by process and pattern. It is set-associative and bounded. A newcomer that finds no room takes
+// the place of the weakest row of its set and is as strong as that was, and its own weight stronger: who has more than an
+// eighth of the lookups of a set stays in it, whenever it comes (Space-Saving, as in dnscapture's table of names). What a row
+// counted that is pushed out counts for its folder. It is used by one goroutine at a time and does not allocate.
 type Table struct {
 	seed    maphash.Seed
 	sets    [][ways]row
@@ -24,14 +24,14 @@ type Table struct {
 
 const (
 	setBits    = 6
-	sets, ways = 1 << setBits, 4
+	sets, ways = 1 << setBits, 8
 	pids       = 4
 )
 
 type row struct {
 	key     uint64 // 0: free
 	cgroup  uint64
-	guard   float64
+	strong  float64 // the lookups that it can have had, with those of the rows before it
 	fresh   float64 // of this tick, as told
 	count   float64
 	pids    [pids]uint32
@@ -60,17 +60,6 @@ func (t *Table) Add(lookup *Lookup) {
 
 func (t *Table) add(lookup *Lookup, pattern []byte, weight float64) {
 	r := t.row(lookup, pattern, weight)
-	if r == nil {
-		var space [PatternBytes + 1]byte
-		folder := appendFolder(space[:0], pattern)
-		if len(folder) <= PatternBytes {
-			r = t.row(lookup, folder, weight)
-		}
-	}
-	if r == nil {
-		t.other += weight
-		return
-	}
 	if t.evicted.key != 0 {
 		t.fold(r)
 	}
@@ -104,22 +93,22 @@ func (t *Table) fold(spare *row) {
 	for i := range set {
 		r := &set[i]
 		if r.key == key {
-			r.guard += whole
+			r.strong += whole
 			r.merge(evicted)
 			return
 		}
-		if r != spare && (weakest == nil || r.guard < weakest.guard) {
+		if r != spare && (weakest == nil || r.strong < weakest.strong) {
 			weakest = r
 		}
 	}
-	if weakest.guard > whole {
+	if weakest.strong > evicted.strong {
 		t.other += whole
 		return
 	}
 	t.other += weakest.fresh + weakest.count
+	evicted.key, evicted.strong = key, weakest.strong+whole
+	evicted.length = uint8(copy(evicted.pattern[:], folder))
 	*weakest = *evicted
-	weakest.key, weakest.guard = key, whole
-	weakest.length = uint8(copy(weakest.pattern[:], folder))
 }
 
 func (t *Table) key(cgroup uint64, command, pattern []byte) uint64 {
@@ -127,7 +116,7 @@ func (t *Table) key(cgroup uint64, command, pattern []byte) uint64 {
 		bits.RotateLeft64(maphash.Comparable(t.seed, cgroup), 31)) | 1
 }
 
-// row returns the row of a process and a pattern, nil where there is no room.
+// row returns the row of a process and a pattern. The one that had its place before is evicted then.
 func (t *Table) row(lookup *Lookup, pattern []byte, weight float64) *row {
 	var command [16]byte
 	copy(command[:], lookup.Command)
@@ -137,20 +126,17 @@ func (t *Table) row(lookup *Lookup, pattern []byte, weight float64) *row {
 	for i := range set {
 		r := &set[i]
 		if r.key == key {
-			r.guard += weight
+			r.strong += weight
 			return r
 		}
-		if r.guard < weakest.guard {
+		if r.strong < weakest.strong {
 			weakest = r
 		}
 	}
 	if weakest.key != 0 {
-		if weakest.guard -= weight; weakest.guard > 0 {
-			return nil
-		}
 		t.evicted = *weakest
 	}
-	*weakest = row{key: key, cgroup: lookup.Cgroup, guard: weight, length: uint8(len(pattern))}
+	*weakest = row{key: key, cgroup: lookup.Cgroup, strong: weakest.strong + weight, length: uint8(len(pattern))}
 	weakest.command = command
 	copy(weakest.pattern[:], pattern)
 	return weakest

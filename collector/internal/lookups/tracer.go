@@ -9,7 +9,6 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
-	"github.com/cilium/ebpf/rlimit"
 
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 )
@@ -60,19 +59,8 @@ type Lookup struct {
 
 // Open loads the program. unified: cgroup v2.
 func Open(unified bool) (*Tracer, error) {
-	_ = rlimit.RemoveMemlock() // only needed before Linux 5.11, where failing shows below
-	spec, err := bpf.LoadLookups()
-	if err != nil {
-		return nil, err
-	}
-	if unified {
-		if err := spec.Variables["unified"].Set(uint32(1)); err != nil {
-			return nil, err
-		}
-	}
 	t := &Tracer{}
-	err = spec.LoadAndAssign(&t.objects, nil)
-	bpf.Forget()
+	err := bpf.Load(bpf.LoadLookups, bpf.Unified(unified), &t.objects)
 	if err != nil {
 		return nil, err
 	}

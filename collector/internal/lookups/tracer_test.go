@@ -11,14 +11,14 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 // TestTracerCountsEveryFailure makes failing lookups and others, and compares what the kernel program tells with them.
 func TestTracerCountsEveryFailure(t *testing.T) {
 	tracer, err := Open(false)
 	if errors.Is(err, os.ErrPermission) || errors.Is(err, ebpf.ErrNotSupported) {
-		noskip.Skip(t, "%v; needs %s", err, Needs)
+		testenv.Skip(t, "%v; needs %s", err, Needs)
 	}
 	if err != nil {
 		t.Fatal(err)

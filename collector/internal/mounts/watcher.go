@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/jitterscope/jitterscope/collector/internal/pollstop"
 	"github.com/jitterscope/jitterscope/collector/internal/procfs"
 )
 
@@ -27,7 +28,7 @@ type Watcher struct {
 	path   string
 	table  int // an open mountinfo, to wait on alone: each open one tells of a change once
 	state  procfs.Held
-	stop   int // an eventfd
+	stop   *pollstop.Stop
 	mounts map[int]Mount
 }
 
@@ -44,7 +45,7 @@ const (
 
 // Open begins to watch the mounts that the node's first process sees, or, where those are not to be had, this one.
 func Open(proc string) (*Watcher, error) {
-	w := &Watcher{proc: proc, path: proc + "/1/mountinfo", stop: -1}
+	w := &Watcher{proc: proc, path: proc + "/1/mountinfo"}
 	var err error
 	if w.table, err = unix.Open(w.path, unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
 		w.path = proc + "/self/mountinfo"
@@ -52,7 +53,7 @@ func Open(proc string) (*Watcher, error) {
 			return nil, &os.PathError{Op: "open", Path: w.path, Err: err}
 		}
 	}
-	if w.stop, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+	if w.stop, err = pollstop.New(); err != nil {
 		w.Close()
 		return nil, err
 	}
@@ -71,17 +72,8 @@ func (w *Watcher) read() (map[int]Mount, error) {
 
 // Run calls take with every unmount until ctx ends: at once, or when the dentries are gone where that takes long.
 func (w *Watcher) Run(ctx context.Context, take func(Unmount)) {
-	stopped := make(chan struct{})
-	end := context.AfterFunc(ctx, func() {
-		_, _ = unix.Write(w.stop, []byte{1, 0, 0, 0, 0, 0, 0, 0})
-		close(stopped)
-	})
-	defer func() {
-		if !end() {
-			<-stopped
-		}
-	}()
-	waiting := []unix.PollFd{{Fd: int32(w.table), Events: unix.POLLPRI}, {Fd: int32(w.stop), Events: unix.POLLIN}}
+	defer w.stop.When(ctx)()
+	descriptors := []unix.PollFd{{Fd: int32(w.table), Events: unix.POLLPRI}, w.stop.Poll()}
 	var fall *fall
 	var looked time.Time
 	changed := false
@@ -90,11 +82,11 @@ func (w *Watcher) Run(ctx context.Context, take func(Unmount)) {
 		if changed || fall != nil {
 			timeout = int(lookEvery.Milliseconds())
 		}
-		if _, err := unix.Poll(waiting, timeout); err != nil && !errors.Is(err, unix.EINTR) {
+		if _, err := unix.Poll(descriptors, timeout); err != nil && !errors.Is(err, unix.EINTR) {
 			return
 		}
 		now := time.Now()
-		changed = changed || waiting[0].Revents&(unix.POLLPRI|unix.POLLERR) != 0
+		changed = changed || descriptors[0].Revents&(unix.POLLPRI|unix.POLLERR) != 0
 		if changed && now.Sub(looked) >= restFor {
 			changed, looked = false, now
 			fall = w.compare(now, fall, take)
@@ -131,7 +123,7 @@ func (w *Watcher) compare(now time.Time, fall *fall, take func(Unmount)) *fall {
 func (w *Watcher) Close() {
 	_ = unix.Close(w.table)
 	w.state.Close()
-	if w.stop >= 0 {
-		_ = unix.Close(w.stop)
+	if w.stop != nil {
+		w.stop.Close()
 	}
 }

@@ -3,7 +3,6 @@ package names
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/jitterscope/jitterscope/collector/internal/kubeapi"
 )
 
 // Kubelet asks the kubelet of this node for its pods. It is the only one that knows who owns a pod.
@@ -48,11 +49,9 @@ func (k Kubelet) Read(ctx context.Context, path string, parse func(io.Reader) er
 		if transport.TLSClientConfig, err = k.tls(); err != nil {
 			return err
 		}
-		token, err := os.ReadFile(k.TokenFile)
-		if err != nil {
+		if err := kubeapi.Authorize(request, k.TokenFile); err != nil {
 			return fmt.Errorf("%s: %w", k.Name(), err)
 		}
-		request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	}
 	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.Do(request)
@@ -67,16 +66,12 @@ func (k Kubelet) Read(ctx context.Context, path string, parse func(io.Reader) er
 }
 
 func (k Kubelet) tls() (*tls.Config, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: k.Insecure}
-	if k.CAFile != "" && !k.Insecure {
-		pem, err := os.ReadFile(k.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", k.Name(), err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s has no certificate", k.CAFile)
-		}
+	if k.CAFile == "" || k.Insecure {
+		return &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: k.Insecure}, nil
+	}
+	config, err := kubeapi.Trust(k.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", k.Name(), err)
 	}
 	return config, nil
 }

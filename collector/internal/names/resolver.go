@@ -15,12 +15,12 @@ import (
 type Resolver struct {
 	directories []Directory
 
-	mu         sync.Mutex
-	containers map[string]Container
-	pods       map[string]Container
-	asked      time.Time
-	using      []string // directories that answered last
-	problems   []string
+	mu          sync.Mutex
+	containers  map[string]Container
+	pods        map[string]Container
+	lastAskedAt time.Time
+	using       []string // directories that answered last
+	problems    []string
 }
 
 const (
@@ -38,7 +38,7 @@ func NewResolver(directories ...Directory) *Resolver {
 func (r *Resolver) Due(now time.Time, unknown bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	since := now.Sub(r.asked)
+	since := now.Sub(r.lastAskedAt)
 	return len(r.directories) > 0 && (since >= askAlways || unknown && since >= askAgain)
 }
 
@@ -67,7 +67,7 @@ func (r *Resolver) Ask(ctx context.Context) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.containers, r.pods, r.using, r.problems, r.asked = containers, pods, using, problems, time.Now()
+	r.containers, r.pods, r.using, r.problems, r.lastAskedAt = containers, pods, using, problems, time.Now()
 }
 
 // Status says who answered and who did not.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 // TestTheProcessStaysWhereItIs enters a namespace often enough to meet every thread, the main one too.
@@ -22,11 +22,11 @@ func TestTheProcessStaysWhereItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := inside.Start(); err != nil {
-		noskip.Skip(t, "unshare: %v", err)
+		testenv.Skip(t, "unshare: %v", err)
 	}
 	defer func() { _ = stdin.Close(); _ = inside.Wait() }()
 	if line, _ := bufio.NewReader(stdout).ReadString('\n'); line != "ready\n" {
-		noskip.Skip(t, "needs the right to make network namespaces")
+		testenv.Skip(t, "needs the right to make network namespaces")
 	}
 	own, err := ID("/proc", "self")
 	if err != nil {

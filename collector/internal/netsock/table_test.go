@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 // Rows of /proc/net on Linux 6.18.
@@ -47,7 +47,7 @@ func TestListFindsOwnSocket(t *testing.T) {
 		}
 		connection, err := net.ListenPacket(network, address)
 		if err != nil {
-			noskip.Skip(t, "%s sockets: %v", network, err)
+			testenv.Skip(t, "%s sockets: %v", network, err)
 		}
 		defer func() { _ = connection.Close() }()
 		port := connection.LocalAddr().(*net.UDPAddr).Port

@@ -11,12 +11,12 @@ import (
 // Watcher inspects processes that ask for made-up names, while they live: such a program is often gone within a tenth of a
 // second. See is for the sampling thread and neither waits nor allocates.
 type Watcher struct {
-	proc  string
-	asked chan request
-	known atomic.Bool // a process of this phase told all
-	last  uint32      // the process that was seen last; of See alone
-	mutex sync.Mutex
-	found map[string]Info // by command
+	proc     string
+	requests chan request
+	known    atomic.Bool // a process of this phase told all
+	last     uint32      // the process that was seen last; of See alone
+	mutex    sync.Mutex
+	found    map[string]Info // by command
 }
 
 type request struct {
@@ -30,7 +30,7 @@ const mostCommands = 8
 
 // NewWatcher inspects processes under proc; Run has to run.
 func NewWatcher(proc string) *Watcher {
-	return &Watcher{proc: proc, asked: make(chan request, 4), found: make(map[string]Info)}
+	return &Watcher{proc: proc, requests: make(chan request, 4), found: make(map[string]Info)}
 }
 
 // See takes a failing lookup.
@@ -38,12 +38,12 @@ func (w *Watcher) See(pid uint32, command, path []byte) {
 	if w.known.Load() || pid == w.last || !bytes.Contains(path, MadeUp) {
 		return
 	}
-	var asked request
-	asked.pid = pid
-	copy(asked.command[:], command)
-	asked.length = copy(asked.path[:], path)
+	var next request
+	next.pid = pid
+	copy(next.command[:], command)
+	next.length = copy(next.path[:], path)
 	select {
-	case w.asked <- asked:
+	case w.requests <- next:
 		w.last = pid
 	default: // it is busy with others
 	}
@@ -58,18 +58,18 @@ func (w *Watcher) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case asked := <-w.asked:
-			w.inspect(&asked)
+		case next := <-w.requests:
+			w.inspect(&next)
 		}
 	}
 }
 
-func (w *Watcher) inspect(asked *request) {
-	info, ok := Inspect(w.proc, asked.pid, string(asked.path[:asked.length]))
+func (w *Watcher) inspect(next *request) {
+	info, ok := Inspect(w.proc, next.pid, string(next.path[:next.length]))
 	if !ok {
 		return
 	}
-	command, _, _ := bytes.Cut(asked.command[:], []byte{0})
+	command, _, _ := bytes.Cut(next.command[:], []byte{0})
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if _, again := w.found[string(command)]; again || len(w.found) < mostCommands {

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 const syslogText = `<4>[39121.810988] coredns invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0
@@ -35,7 +35,7 @@ func TestBufferIsReadOnce(t *testing.T) {
 func TestThisKernelsBuffer(t *testing.T) {
 	b, err := OpenBuffer()
 	if errors.Is(err, unix.EPERM) || errors.Is(err, errNoTimes) {
-		noskip.Skip(t, "the kernel's log: %v", err)
+		testenv.Skip(t, "the kernel's log: %v", err)
 	}
 	if err != nil {
 		t.Fatal(err)

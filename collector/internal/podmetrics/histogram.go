@@ -86,10 +86,10 @@ func fell(h, earlier *Histogram) bool {
 // pieces is how finely the values of a bucket are told apart at most.
 const pieces = 64
 
-// Spread calls observe with values (µs) that fit the buckets. Inside the buckets they are placed so that their sum is the one
+// EachValue calls observe with values (µs) that fit the buckets. Inside the buckets they are placed so that their sum is the one
 // that the page tells: a single value is exact then. Where that sum fits no placement (kubelets were seen to
 // tell -1.8e10 s for 110 pods), values lie evenly in their buckets.
-func (i *Increment) Spread(observe func(us int64, count uint32)) {
+func (i *Increment) EachValue(observe func(us int64, count uint32)) {
 	lowest, widths, open := 0.0, 0.0, 0.0
 	last := len(i.Bounds) - 1
 	for b, count := range i.Counts {

@@ -27,10 +27,10 @@ func read(t *testing.T, parse parser, file string) *Reading {
 	return reading
 }
 
-// spread lists the values of an increment in seconds, sorted.
-func spread(i Increment) []float64 {
+// valuesOf lists the values of an increment in seconds, sorted.
+func valuesOf(i Increment) []float64 {
 	var values []float64
-	i.Spread(func(us int64, count uint32) {
+	i.EachValue(func(us int64, count uint32) {
 		for range count {
 			values = append(values, float64(us)/1e6)
 		}
@@ -79,7 +79,7 @@ func TestReleases(t *testing.T) {
 					t.Fatalf("phase %d is not there", phase)
 				}
 				grown := after.Histograms[phase].Since(before.Histograms[phase])
-				got := spread(grown)
+				got := valuesOf(grown)
 				if len(got) != len(want) {
 					t.Fatalf("phase %d: %v instead of %v", phase, got, want)
 				}
@@ -132,7 +132,7 @@ kubelet_pod_start_sli_duration_seconds_count 4
 func TestOneValueIsExact(t *testing.T) {
 	after := strings.NewReplacer("\"3\"} 4", "\"3\"} 5", "Inf\"} 4", "Inf\"} 5", "sum 9", "sum 11.123").Replace(pods)
 	grown := kubelet(t, after).Histograms[StartSLI].Since(kubelet(t, pods).Histograms[StartSLI])
-	if got := spread(grown); len(got) != 1 || math.Abs(got[0]-2.123) > 1e-5 {
+	if got := valuesOf(grown); len(got) != 1 || math.Abs(got[0]-2.123) > 1e-5 {
 		t.Errorf("%v", got)
 	}
 }
@@ -142,7 +142,7 @@ func TestRestart(t *testing.T) {
 	again := "kubelet_pod_start_sli_duration_seconds_bucket{le=\"2\"} 0\nkubelet_pod_start_sli_duration_seconds_bucket{le=\"3\"} 2\n" +
 		"kubelet_pod_start_sli_duration_seconds_bucket{le=\"+Inf\"} 2\nkubelet_pod_start_sli_duration_seconds_sum 5.2\n"
 	grown := kubelet(t, again).Histograms[StartSLI].Since(kubelet(t, pods).Histograms[StartSLI])
-	if got := spread(grown); len(got) != 2 || math.Abs(sum(got)-5.2) > 1e-5 {
+	if got := valuesOf(grown); len(got) != 2 || math.Abs(sum(got)-5.2) > 1e-5 {
 		t.Errorf("%v", got)
 	}
 	if got := kubelet(t, pods).Histograms[StartSLI].Since(kubelet(t, pods).Histograms[StartSLI]); got.Total() != 0 {
@@ -153,7 +153,7 @@ func TestRestart(t *testing.T) {
 // TestUselessSum: negative durations made the sum of a kubelet -1.8e10 s for 110 pods; the buckets are right.
 func TestUselessSum(t *testing.T) {
 	text := strings.Replace(pods, "sum 9", "sum -1.8446742887692856e+10", 1)
-	got := spread(kubelet(t, text).Histograms[StartSLI].Since(nil))
+	got := valuesOf(kubelet(t, text).Histograms[StartSLI].Since(nil))
 	if len(got) != 4 || got[0] != 1 || got[1] <= 2 || got[3] > 3 {
 		t.Errorf("%v", got)
 	}
@@ -164,7 +164,7 @@ func TestBeyondTheLastBound(t *testing.T) {
 kubelet_pod_start_duration_seconds_bucket{le="+Inf"} 3
 kubelet_pod_start_duration_seconds_sum 50
 `
-	got := spread(kubelet(t, text).Histograms[StartTotal].Since(nil))
+	got := valuesOf(kubelet(t, text).Histograms[StartTotal].Since(nil))
 	if len(got) != 3 || got[2] != 40 || got[1] > 10 {
 		t.Errorf("%v", got)
 	}
@@ -192,7 +192,7 @@ func FuzzKubelet(f *testing.F) {
 		for _, histogram := range reading.Histograms {
 			if histogram != nil {
 				grown := histogram.Since(nil)
-				grown.Spread(func(us int64, count uint32) {
+				grown.EachValue(func(us int64, count uint32) {
 					if count == 0 {
 						t.Error("a value that nobody observed")
 					}

@@ -1,5 +1,7 @@
 package procfs
 
+import "github.com/jitterscope/jitterscope/collector/internal/decimal"
+
 // DentryState is /proc/sys/fs/dentry-state. Negative is 0 before Linux 5.0, where the field was unused.
 // Format: Documentation/admin-guide/sysctl/fs.rst.
 type DentryState struct{ Dentries, Unused, Negative uint64 }
@@ -16,7 +18,7 @@ func ParseDentryState(text []byte) (state DentryState, ok bool) {
 		if negative {
 			text = text[1:]
 		}
-		if fields[i], text, ok = number(text); !ok {
+		if fields[i], text, ok = decimal.Parse(text); !ok {
 			return DentryState{}, false
 		}
 		if negative {
@@ -70,7 +72,7 @@ func nextPair(text []byte, separator byte) (key []byte, value uint64, ok bool, r
 	key = text[:at]
 	rest = text[at:]
 	if len(rest) > 0 && rest[0] == separator {
-		value, rest, ok = number(skipSpaces(rest[1:]))
+		value, rest, ok = decimal.Parse(skipSpaces(rest[1:]))
 		ok = ok && (len(rest) == 0 || rest[0] == '\n' || rest[0] == ' ')
 	}
 	for len(rest) > 0 && rest[0] != '\n' {

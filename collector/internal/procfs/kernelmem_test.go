@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/jitterscope/jitterscope/collector/internal/decimal"
 )
 
 func TestDentryState(t *testing.T) {
@@ -174,7 +176,7 @@ func TestThisKernel(t *testing.T) {
 	}
 	// Not meminfo's: a virtual machine's balloon may be free there and in no zone.
 	_, rest, _ := bytes.Cut(vmstat, []byte("nr_free_pages "))
-	all, _, _ := number(rest)
+	all, _, _ := decimal.Parse(rest)
 	if all *= uint64(os.Getpagesize()); len(zones) == 0 || free < all/2 || free > all*2+1<<28 {
 		t.Errorf("zones have %d bytes free, vmstat %d", free, all)
 	}

@@ -1,7 +1,11 @@
 // Package procfs reads /proc files that the collector samples. Parsers take bytes and do not allocate.
 package procfs
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/jitterscope/jitterscope/collector/internal/decimal"
+)
 
 // HostCPU is the "cpu" line of /proc/stat, all CPUs together, in microseconds (the kernel counts in 10 ms).
 // Format: Documentation/filesystems/proc.rst, 1.7.
@@ -20,7 +24,7 @@ func ParseHostCPU(text []byte) (cpu HostCPU, ok bool) {
 	rest := text[4:]
 	for i := range fields {
 		var good bool
-		if fields[i], rest, good = number(skipSpaces(rest)); !good {
+		if fields[i], rest, good = decimal.Parse(skipSpaces(rest)); !good {
 			if i < 4 {
 				return cpu, false
 			}
@@ -43,7 +47,7 @@ func ParseRunnable(text []byte) (running uint64, ok bool) {
 		}
 		text = text[space+1:]
 	}
-	running, rest, ok := number(text)
+	running, rest, ok := decimal.Parse(text)
 	return running, ok && len(rest) > 0 && rest[0] == '/'
 }
 
@@ -67,7 +71,7 @@ func ParsePressure(text []byte) (p Pressure, ok bool) {
 		if at < 0 {
 			continue
 		}
-		value, _, good := number(line[at+len("total="):])
+		value, _, good := decimal.Parse(line[at+len("total="):])
 		switch {
 		case !good:
 		case bytes.HasPrefix(line, []byte("some ")):
@@ -81,11 +85,11 @@ func ParsePressure(text []byte) (p Pressure, ok bool) {
 
 // ParseResidentPages reads the second field of /proc/PID/statm.
 func ParseResidentPages(text []byte) (pages uint64, ok bool) {
-	_, rest, ok := number(text)
+	_, rest, ok := decimal.Parse(text)
 	if !ok || len(rest) == 0 {
 		return 0, false
 	}
-	pages, _, ok = number(skipSpaces(rest))
+	pages, _, ok = decimal.Parse(skipSpaces(rest))
 	return pages, ok
 }
 
@@ -94,18 +98,4 @@ func skipSpaces(text []byte) []byte {
 		text = text[1:]
 	}
 	return text
-}
-
-// number reads decimal digits; a value past 64 bits is not a number.
-func number(text []byte) (value uint64, rest []byte, ok bool) {
-	at := 0
-	for at < len(text) && text[at] >= '0' && text[at] <= '9' {
-		digit := uint64(text[at] - '0')
-		if value > (^uint64(0)-digit)/10 {
-			return 0, text[at:], false
-		}
-		value = value*10 + digit
-		at++
-	}
-	return value, text[at:], at > 0
 }

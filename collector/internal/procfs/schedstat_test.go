@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 func TestParseSchedstat(t *testing.T) {
@@ -18,7 +18,7 @@ func TestParseSchedstat(t *testing.T) {
 	}
 	text, err := os.ReadFile("/proc/self/schedstat")
 	if err != nil {
-		noskip.Skip(t, "the kernel has no schedstat: %v", err)
+		testenv.Skip(t, "the kernel has no schedstat: %v", err)
 	}
 	if cpu, _, ok := ParseSchedstat(text); !ok || cpu == 0 {
 		t.Errorf("own: %d, %v", cpu, ok)

@@ -1,6 +1,10 @@
 package procfs
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/jitterscope/jitterscope/collector/internal/decimal"
+)
 
 // SlabBytes is what the dentry cache and all caches of inodes hold, in bytes, with objects that are free again.
 type SlabBytes struct{ Dentry, Inode uint64 }
@@ -42,7 +46,7 @@ func slabLine(rest []byte, pageBytes uint64) (size uint64, ok bool) {
 			rest = rest[1:]
 		}
 		var value uint64
-		if value, rest, ok = number(rest); !ok {
+		if value, rest, ok = decimal.Parse(rest); !ok {
 			return 0, false
 		}
 		switch field {
@@ -69,6 +73,6 @@ func IsInodeCache(name []byte) bool {
 
 // ParseSlabs reads the number that a file below /sys/kernel/slab begins with: "418 N0=418".
 func ParseSlabs(text []byte) (value uint64, ok bool) {
-	value, _, ok = number(text)
+	value, _, ok = decimal.Parse(text)
 	return value, ok
 }

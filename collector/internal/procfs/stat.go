@@ -1,6 +1,10 @@
 package procfs
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/jitterscope/jitterscope/collector/internal/decimal"
+)
 
 // ProcessStat is what the flight recorder reads of /proc/PID/stat. Times are in microseconds; the kernel counts in 10 ms.
 // Format: Documentation/filesystems/proc.rst, 1.2.
@@ -25,7 +29,7 @@ func ParseProcessStat(text []byte) (stat ProcessStat, ok bool) {
 		if len(rest) > 0 && rest[0] == '-' { // the terminal's process group and nice values
 			rest = rest[1:]
 		}
-		if value, rest, ok = number(rest); !ok || len(rest) == 0 || rest[0] != ' ' {
+		if value, rest, ok = decimal.Parse(rest); !ok || len(rest) == 0 || rest[0] != ' ' {
 			return stat, false
 		}
 		rest = rest[1:]

@@ -1,6 +1,10 @@
 package procfs
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/jitterscope/jitterscope/collector/internal/decimal"
+)
 
 // ParseThreads reads the number of threads, field 20 of /proc/PID/stat. The command in field 2 may hold anything, so
 // counting begins behind its last parenthesis.
@@ -17,6 +21,6 @@ func ParseThreads(text []byte) (threads uint64, ok bool) {
 		}
 		rest = rest[space+1:]
 	}
-	threads, rest, ok = number(rest)
+	threads, rest, ok = decimal.Parse(rest)
 	return threads, ok && len(rest) > 0 && rest[0] == ' '
 }

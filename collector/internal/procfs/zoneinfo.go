@@ -1,6 +1,10 @@
 package procfs
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/jitterscope/jitterscope/collector/internal/decimal"
+)
 
 // Zone is a zone of memory with its watermarks, in pages. Format: /proc/zoneinfo, mm/vmstat.c.
 type Zone struct {
@@ -51,7 +55,7 @@ func dropEmpty(zones []Zone) []Zone {
 // begin reads "Node 0, zone   Normal".
 func (z *Zone) begin(line []byte) {
 	*z = Zone{}
-	node, rest, _ := number(line[len("Node "):])
+	node, rest, _ := decimal.Parse(line[len("Node "):])
 	z.Node = int(node)
 	if at := bytes.Index(rest, []byte("zone")); at >= 0 {
 		copy(z.Name[:], skipSpaces(rest[at+len("zone"):]))
@@ -61,7 +65,7 @@ func (z *Zone) begin(line []byte) {
 func (z *Zone) read(line []byte) {
 	line = skipSpaces(line)
 	if bytes.HasPrefix(line, []byte("pages free")) {
-		z.Free, _, _ = number(skipSpaces(line[len("pages free"):]))
+		z.Free, _, _ = decimal.Parse(skipSpaces(line[len("pages free"):]))
 		return
 	}
 	at := 0
@@ -77,7 +81,7 @@ func (z *Zone) read(line []byte) {
 	default:
 		return
 	}
-	value, rest, ok := number(skipSpaces(line[at:]))
+	value, rest, ok := decimal.Parse(skipSpaces(line[at:]))
 	if !ok || len(rest) > 0 {
 		return // "high:  42" of a CPU's own list
 	}
@@ -97,7 +101,7 @@ func (z *Zone) read(line []byte) {
 func lastNumber(text []byte) (value uint64) {
 	for at := 0; at < len(text); at++ {
 		if text[at] >= '0' && text[at] <= '9' {
-			value, text, _ = number(text[at:])
+			value, text, _ = decimal.Parse(text[at:])
 			at = -1
 		}
 	}

@@ -105,6 +105,9 @@ func Age(proc string, startTicks uint64) (time.Duration, bool) {
 	return time.Duration((uptime - float64(startTicks)/100) * float64(time.Second)), true
 }
 
+// Young is how old a process is of which all that it has counted is taken for new: of an old one that is history.
+const Young = 30 * time.Second
+
 // CgroupOf returns the path in the hierarchy of the CPU controller: v1 "4:cpu,cpuacct:/path", v2 "0::/path".
 func CgroupOf(text []byte) string {
 	unified := "/"

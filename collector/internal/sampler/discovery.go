@@ -15,7 +15,7 @@ const (
 	discoverEvery = time.Second
 	walkEvery     = 15 * time.Second // where inotify tells of changes; a safety net
 	restateEvery  = 60 * time.Second
-	settle        = 50 * time.Millisecond // a new cgroup gets its limits and first process right after mkdir
+	afterMkdir    = 50 * time.Millisecond // a new cgroup gets its limits and first process right after mkdir
 )
 
 func (e *Engine) openGroups() {
@@ -81,7 +81,7 @@ func (e *Engine) discoverLoop(ctx context.Context) {
 			return
 		case <-changed:
 			walk = true
-			time.Sleep(settle)
+			time.Sleep(afterMkdir)
 		case <-ticker.C:
 			walk = e.watcher == nil || !e.watcher.Complete() || time.Since(walked) >= walkEvery
 		}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/cgroup"
-	"github.com/jitterscope/jitterscope/collector/internal/hurry"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
+	"github.com/jitterscope/jitterscope/collector/internal/priority"
 )
 
 // Config is what an Engine needs.
@@ -42,7 +42,7 @@ type Engine struct {
 	watcher *cgroup.Watcher // nil where inotify does not work or there is no cgroup file system
 	budget  *budget
 
-	sampling hurry.Mutex // held while a tick is sampled
+	sampling priority.Mutex // held while a tick is sampled
 	running  []*running
 
 	sharing sync.Mutex

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
-	"github.com/jitterscope/jitterscope/collector/internal/hurry"
+	"github.com/jitterscope/jitterscope/collector/internal/priority"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 // pile up: after a stall it goes on with the latest tick that has ended, and the ones between stay missing.
 func (e *Engine) loop(ctx context.Context) {
 	runtime.LockOSThread() // never unlocked: the thread ends with its priority
-	e.hurry()
+	e.raisePriority()
 
 	var state loopState
 	recorder := newRecorder(e.store)
@@ -49,11 +49,11 @@ func (e *Engine) loop(ctx context.Context) {
 	}
 }
 
-func (e *Engine) hurry() {
+func (e *Engine) raisePriority() {
 	if e.config.OrdinaryPriority {
-		hurry.Nice()
+		priority.Nice()
 	} else {
-		hurry.Hurry()
+		priority.Raise()
 	}
 }
 

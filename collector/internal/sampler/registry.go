@@ -145,8 +145,8 @@ func (r *Registry) CgroupMoves() uint64 {
 	return r.engine.watcher.Moves()
 }
 
-// Hurry is hurry.Hurry as far as the configuration allows it.
-func (r *Registry) Hurry() { r.engine.hurry() }
+// RaisePriority is priority.Raise as far as the configuration allows it.
+func (r *Registry) RaisePriority() { r.engine.raisePriority() }
 
 // IsOrdinary tells that no thread may have real-time priority.
 func (r *Registry) IsOrdinary() bool { return r.engine.config.OrdinaryPriority }

@@ -9,7 +9,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 )
 
-// Source samples one thing: one file in internal/source, named like the metric catalogue's "source".
+// Source samples one thing: one file in a folder of internal/source, named like the metric catalogue's "source".
 type Source interface {
 	// Name is the source name of the metric catalogue, "cgroup_cpu".
 	Name() string
@@ -46,6 +46,15 @@ type Tick struct {
 
 // EndUS is the first microsecond after the tick.
 func (t Tick) EndUS() int64 { return t.StartUS + batch.StepUS }
+
+// SlowEvery is how many ticks lie between slow reads: 1 s.
+const SlowEvery = 10
+
+// Due spreads slow reads evenly over ticks: member index is read at every tenth tick.
+func (t Tick) Due(index int) bool { return (t.Sequence+uint64(index))%SlowEvery == 0 }
+
+// TriggerEveryUS limits the triggers of one cgroup or server; the first one is immediate.
+const TriggerEveryUS = 1_000_000
 
 // Unavailable says why a source cannot work here.
 type Unavailable struct {

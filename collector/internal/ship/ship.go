@@ -75,7 +75,7 @@ func (s *Shipper) Run(ctx context.Context) {
 			continue
 		}
 		err := s.send(ctx, data)
-		pause, retry := s.settle(sequence, int64(len(data)), err, wait)
+		pause, retry := s.handleResult(sequence, int64(len(data)), err, wait)
 		if !retry || s.suspects(sequence, err) && s.getsPast(ctx, sequence) {
 			wait = s.first
 			continue
@@ -97,14 +97,14 @@ func (s *Shipper) Flush(ctx context.Context) {
 			return
 		}
 		err := s.send(ctx, data)
-		if _, retry := s.settle(sequence, int64(len(data)), err, firstWait); retry {
+		if _, retry := s.handleResult(sequence, int64(len(data)), err, firstWait); retry {
 			return
 		}
 	}
 }
 
-// settle decides what becomes of a batch after an attempt, and how long to wait where it is to be tried again.
-func (s *Shipper) settle(sequence uint64, size int64, err error, wait time.Duration) (pause time.Duration, retry bool) {
+// handleResult decides what becomes of a batch after an attempt, and how long to wait where it is to be tried again.
+func (s *Shipper) handleResult(sequence uint64, size int64, err error, wait time.Duration) (pause time.Duration, retry bool) {
 	if err == nil {
 		s.spool.Remove(sequence)
 		s.stats.Sent.Add(1)

@@ -154,7 +154,7 @@ func TestWhatBecomesOfABatch(t *testing.T) {
 		shipper, s, _, output := setup(t, test.status)
 		put(t, s, 1)
 		sequence, data, _ := s.Oldest(nil)
-		pause, retry := shipper.settle(sequence, 3, shipper.send(context.Background(), data), firstWait)
+		pause, retry := shipper.handleResult(sequence, 3, shipper.send(context.Background(), data), firstWait)
 		counts := s.Counts()
 		if counts.Batches != test.spooled || int(counts.Quarantined) != test.quarantined || retry != test.retry || pause < test.pauseAtLeast {
 			t.Errorf("%d: %+v, retry %v after %v", test.status, counts, retry, pause)
@@ -179,7 +179,7 @@ func TestLogsAFailureOnce(t *testing.T) {
 	put(t, s, 1)
 	for range 4 {
 		sequence, data, _ := s.Oldest(nil)
-		shipper.settle(sequence, 3, shipper.send(context.Background(), data), firstWait)
+		shipper.handleResult(sequence, 3, shipper.send(context.Background(), data), firstWait)
 	}
 	if n := bytes.Count(output.Bytes(), []byte("sending failed")); n != 1 {
 		t.Errorf("told %d times", n)

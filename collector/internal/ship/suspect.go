@@ -39,7 +39,7 @@ func (s *Shipper) getsPast(ctx context.Context, sequence uint64) bool {
 		return false
 	}
 	err := s.send(ctx, data)
-	s.settle(next, int64(len(data)), err, s.first)
+	s.handleResult(next, int64(len(data)), err, s.first)
 	if err != nil {
 		return false
 	}

@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
-	"github.com/jitterscope/jitterscope/collector/internal/noskip"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
 func open(t testing.TB) *Socket {
 	t.Helper()
 	s, err := Open()
 	if err != nil {
-		noskip.Skip(t, "%v; needs %s", err, Needs)
+		testenv.Skip(t, "%v; needs %s", err, Needs)
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	return s
@@ -33,7 +33,7 @@ func listenQuietly(t testing.TB, family int) (address netip.AddrPort) {
 	t.Helper()
 	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		noskip.Skip(t, "family %d: %v", family, err)
+		testenv.Skip(t, "family %d: %v", family, err)
 	}
 	t.Cleanup(func() { _ = unix.Close(fd) })
 	var local unix.Sockaddr = &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}
@@ -41,7 +41,7 @@ func listenQuietly(t testing.TB, family int) (address netip.AddrPort) {
 		local = &unix.SockaddrInet6{Addr: [16]byte{15: 1}}
 	}
 	if err := unix.Bind(fd, local); err != nil {
-		noskip.Skip(t, "family %d: %v", family, err)
+		testenv.Skip(t, "family %d: %v", family, err)
 	}
 	if err := unix.Listen(fd, 1); err != nil {
 		t.Fatal(err)

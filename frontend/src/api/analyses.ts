@@ -56,8 +56,8 @@ export function uploadEvidence(file: File, onProgress: (ratio: number) => void, 
       if (request.status === 202) resolve(content as AnalysisSummary);
       else reject(new ApiError(request.status, content));
     });
-    request.addEventListener("error", () => reject(new TypeError("the upload did not arrive")));
-    request.addEventListener("abort", () => reject(new DOMException("The upload was cancelled", "AbortError")));
+    request.addEventListener("error", () => reject(new TypeError("the upload failed")));
+    request.addEventListener("abort", () => reject(new DOMException("The upload was canceled", "AbortError")));
     signal.addEventListener("abort", () => request.abort());
     request.send(file);
   });

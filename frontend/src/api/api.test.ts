@@ -38,8 +38,8 @@ describe("problems", () => {
   });
 
   it("are told even where the answer is no problem document", () => {
-    expect(explain(new ApiError(502, "<html>Bad gateway</html>")).title).toBe("The server answered 502");
-    expect(explain(new TypeError("Failed to fetch")).title).toBe("The service cannot be reached");
+    expect(explain(new ApiError(502, "<html>Bad gateway</html>")).title).toBe("The server returned 502");
+    expect(explain(new TypeError("Failed to fetch")).title).toBe("Cannot reach Jitterscope");
     expect(explain("odd")).toEqual({ title: "Something went wrong", detail: "odd" });
   });
 });

@@ -7,7 +7,6 @@ import { api, unwrap, type Schemas } from "./client";
 export type DnsPath = Schemas["DnsPath"];
 export type DnsHop = Schemas["DnsHop"];
 export type DnsLink = Schemas["DnsLink"];
-export type DnsName = Schemas["DnsName"];
 export type DnsNames = Schemas["DnsNames"];
 export type DnsClient = Schemas["DnsClient"];
 export type DnsClients = Schemas["DnsClients"];

@@ -15,7 +15,7 @@ export const meQuery = () =>
     queryFn: async ({ signal }) => {
       // Not `/me`: its 401 would stand in the console of everybody who is about to sign in.
       const me = await unwrap(api.GET("/api/v1/auth/session", { signal }));
-      if (me === null) throw new ApiError(401, { title: "Nobody is signed in", detail: "The session has ended, or never began." });
+      if (me === null) throw new ApiError(401, { title: "Not signed in", detail: "Sign in to continue." });
       return me;
     },
     staleTime: 60_000,

@@ -12,8 +12,8 @@ export class ApiError extends Error {
   constructor(status: number, document: unknown) {
     const problem = isRecord(document) ? document : {};
     const text = (name: string): string | null => (typeof problem[name] === "string" ? problem[name] : null);
-    const title = text("title") ?? `The server answered ${status}`;
-    const detail = text("detail") ?? "It gave no reason.";
+    const title = text("title") ?? `The server returned ${status}`;
+    const detail = text("detail") ?? "It gave no details.";
     super(`${title}: ${detail}`);
     this.name = "ApiError";
     this.status = status;
@@ -47,8 +47,8 @@ export function explain(error: unknown): { title: string; detail: string } {
   }
   if (error instanceof TypeError) {
     return {
-      title: "The service cannot be reached",
-      detail: "The request did not arrive. Check that Jitterscope is running and the network is up; this page tries again by itself.",
+      title: "Cannot reach Jitterscope",
+      detail: "Check that it is running and that your network is up. This page retries on its own.",
     };
   }
   return { title: "Something went wrong", detail: error instanceof Error ? error.message : String(error) };

@@ -1026,6 +1026,46 @@ export interface paths {
         patch: operations["rename_organization"];
         trace?: never;
     };
+    "/api/v1/pod-starts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Pod Start
+         * @description How long pods took to start and what of it; by default in the newest hour, at most in 24.
+         */
+        get: operations["get_pod_start"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pod-starts/what-if": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Pod Start What If
+         * @description P50, P90 and P99 of the same starts, had these programs not been loaded for each pod.
+         */
+        get: operations["get_pod_start_what_if"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/recordings": {
         parameters: {
             query?: never;
@@ -1230,46 +1270,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/startup": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get Pod Start
-         * @description How long pods took to start and what of it; by default in the newest hour, at most in 24.
-         */
-        get: operations["get_pod_start"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/startup/what-if": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get Pod Start What If
-         * @description P50, P90 and P99 of the same starts, had these programs not been loaded for each pod.
-         */
-        get: operations["get_pod_start_what_if"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/tokens": {
         parameters: {
             query?: never;
@@ -1314,7 +1314,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/whatif": {
+    "/api/v1/whatif/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Models
+         * @description The what-if models, with their controls.
+         */
+        get: operations["list_models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/whatif/{model}": {
         parameters: {
             query?: never;
             header?: never;
@@ -1325,55 +1345,11 @@ export interface paths {
         put?: never;
         /**
          * Try Settings
-         * @description Replay a cgroup's recorded demand under other settings: throttled time, slow queries and p99, with intervals.
+         * @description Try settings on a recorded window: what each would have made of it, with 90 % intervals.
          *
          *     Nothing is changed and nothing is stored: asking again about the same window is fast.
          */
         post: operations["try_settings"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/whatif/dentries": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Drop Dentries
-         * @description How long the kernel of a node would be busy dropping dentries: all that it holds, or so many.
-         *
-         *     By what dropping and making them took on this node before. Nothing is dropped.
-         */
-        post: operations["drop_dentries"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/whatif/memory": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Bound Queries
-         * @description When a burst of queries would have filled a cgroup's memory: with a cap of concurrent queries, or another limit.
-         *
-         *     By the memory that each waiting query held in the recorded burst. Nothing is changed and nothing is stored.
-         */
-        post: operations["bound_queries"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1427,11 +1403,17 @@ export interface components {
          * @description Another subject with the same trouble at the same time: a part of the incident, not one of its own.
          */
         AffectedSubject: {
+            /** Figures */
+            figures: components["schemas"]["ImpactFigure"][];
             /**
              * First At
              * Format: date-time
              */
             first_at: string;
+            /** Impact */
+            impact: {
+                [key: string]: number;
+            };
             /** Key */
             key: string;
             /** Kind */
@@ -1441,16 +1423,12 @@ export interface components {
              * Format: date-time
              */
             last_at: string;
-            /** Max Ms */
-            max_ms: number | null;
             /** Name */
             name: string;
             /** Node */
             node: string;
             /** Resource Id */
             resource_id: number;
-            /** Slow Queries */
-            slow_queries: number | null;
         };
         /** Analysis */
         Analysis: {
@@ -1461,6 +1439,8 @@ export interface components {
             created_at: string;
             /** Created By */
             created_by: string;
+            /** Figures */
+            figures: components["schemas"]["ImpactFigure"][][];
             /** File Expires At */
             file_expires_at: string | null;
             /** File Kept */
@@ -1662,26 +1642,30 @@ export interface components {
             port: number;
         };
         /**
+         * BlockLane
+         * @description One figure over blocks; null where a block has no data of that kind.
+         */
+        BlockLane: {
+            /** Id */
+            id: string;
+            /** Title */
+            title: string;
+            /** Unit */
+            unit: string;
+            /** Values */
+            values: (number | null)[];
+        };
+        /**
          * BlockSeries
-         * @description Parallel arrays, one entry a block of `step_us`; null where a block has no data of that kind.
+         * @description Lanes with one entry a block of `step_us`, what decides first; the load that is compared comes last.
          */
         BlockSeries: {
-            /** Cpu Mean */
-            cpu_mean: (number | null)[];
-            /** Gc Cycles */
-            gc_cycles: (number | null)[];
-            /** Queries Per S */
-            queries_per_s: (number | null)[];
-            /** Slow Ratio */
-            slow_ratio: (number | null)[];
+            /** Lanes */
+            lanes: components["schemas"]["BlockLane"][];
             /** Step Us */
             step_us: number;
             /** T Us */
             t_us: number[];
-            /** Throttled Ms */
-            throttled_ms: (number | null)[];
-            /** Throttled Ratio */
-            throttled_ratio: (number | null)[];
         };
         /**
          * Calibration
@@ -1963,7 +1947,7 @@ export interface components {
             batches: number;
             /**
              * Cpu Used
-             * @description CPUs that the collector itself used, mean of the last minute
+             * @description CPUs used by the collector, mean of the last minute
              */
             cpu_used: number | null;
             /**
@@ -2041,65 +2025,6 @@ export interface components {
             type: string;
         };
         /**
-         * DentryDrop
-         * @description `pause_s`: kernel time of one CPU and the wait for it, a 90 % interval; null where it cannot be told.
-         */
-        DentryDrop: {
-            /** Basis */
-            basis: string | null;
-            /** Cannot Tell */
-            cannot_tell: string | null;
-            /** Each Us */
-            each_us: number | null;
-            /** Inodes */
-            inodes: number | null;
-            /** Negative Dentries */
-            negative_dentries: number | null;
-            /** Node */
-            node: string;
-            pause_s: components["schemas"]["Interval"] | null;
-            /** Positive Dentries */
-            positive_dentries: number | null;
-            /** Resource Id */
-            resource_id: number;
-            /** Source */
-            source: ("drops" | "reclaim" | "creation" | "reference") | null;
-            /** To Us */
-            to_us: number;
-            /** Waiting */
-            waiting: number | null;
-        };
-        /**
-         * DentryDropRequest
-         * @description What is left out is what the node has: `echo 2 > /proc/sys/vm/drop_caches`.
-         *
-         *     With `negative_dentries` alone nothing else goes: a directory or a file system full of such names.
-         */
-        DentryDropRequest: {
-            /**
-             * Inodes
-             * @description Of these files, at most as many
-             */
-            inodes?: number | null;
-            /** Negative Dentries */
-            negative_dentries?: number | null;
-            /**
-             * Positive Dentries
-             * @description Names of real files
-             */
-            positive_dentries?: number | null;
-            /**
-             * Resource Id
-             * @description A node, or anything on it
-             */
-            resource_id: number;
-            /**
-             * To
-             * @description Default: the newest data of the node
-             */
-            to?: (number | string) | null;
-        };
-        /**
          * DiagnosisState
          * @description Of the cgroup or node that is diagnosed, `subject_id`; None where the resource belongs to none.
          *
@@ -2143,7 +2068,7 @@ export interface components {
         };
         /**
          * DnsClient
-         * @description A client and what its look-ups cost. A trailing dot makes each of these look-ups one query.
+         * @description A client and what its lookups cost. A trailing dot makes each of these lookups one query.
          */
         DnsClient: {
             /** Address */
@@ -2167,7 +2092,7 @@ export interface components {
             search: string[];
             /**
              * Source
-             * @description Where the search list is known from
+             * @description Source of the search list
              * @enum {string}
              */
             source: "resolv_conf" | "matching_resolv_conf" | "inferred" | "none";
@@ -2185,7 +2110,7 @@ export interface components {
             node: components["schemas"]["DnsNode"] | null;
             /**
              * Nonexistent
-             * @description Queries for names that nothing answered
+             * @description Queries for names that do not exist
              */
             nonexistent: number;
             /** Nxdomain */
@@ -2210,7 +2135,7 @@ export interface components {
             addresses: string[];
             /**
              * Backlog
-             * @description Connections that the server has not accepted
+             * @description Connections in the accept queue
              */
             backlog: number | null;
             /** Cache Hit Ratio */
@@ -2225,12 +2150,12 @@ export interface components {
             clients: components["schemas"]["DnsHopClient"][];
             /**
              * Concurrency
-             * @description Queries in work at a time, mean
+             * @description Queries in flight, mean
              */
             concurrency: number | null;
             /**
              * Connections
-             * @description TCP connections from clients, most at a time; so are the next ones
+             * @description Concurrent TCP connections from clients, maximum; likewise the next ones
              */
             connections: number | null;
             /**
@@ -2242,7 +2167,7 @@ export interface components {
             error_lines: number;
             /**
              * Error Ratio
-             * @description SERVFAIL, REFUSED and no answer
+             * @description SERVFAIL, REFUSED and timed out
              */
             error_ratio: number | null;
             /** Forward Mean Us */
@@ -2260,12 +2185,12 @@ export interface components {
             kind: "clients" | "server" | "upstream";
             /**
              * Level
-             * @description 0: clients; a server stands right of everybody who asks it
+             * @description 0: clients; a server is right of all its downstream clients
              */
             level: number;
             /**
              * Matched Queries
-             * @description Single queries that the own time was found from
+             * @description Single queries that the own time is based on
              */
             matched_queries: number;
             /** Max Us */
@@ -2283,7 +2208,7 @@ export interface components {
             own_max_us: number | null;
             /**
              * Own P50 Us
-             * @description Time here besides waiting for the next hop, of single queries
+             * @description Time here without waiting for the upstream, of single queries
              */
             own_p50_us: number | null;
             /** Own P99 Us */
@@ -2361,14 +2286,14 @@ export interface components {
             asker: string;
             /**
              * Known
-             * @description Where it is known from
+             * @description Source of this figure
              */
             known: ("settings" | "address" | "time") | "clients";
             /** Max Concurrent */
             max_concurrent: number | null;
             /**
              * Mean Us
-             * @description By the asker's own counters, all its upstreams together
+             * @description From the downstream client's own counters, all its upstreams together
              */
             mean_us: number | null;
             /** P50 Us */
@@ -2389,12 +2314,12 @@ export interface components {
         DnsLookup: {
             /**
              * Added Us
-             * @description Time that the denied queries add to a look-up
+             * @description Time that these queries add to a lookup
              */
             added_us: number;
             /**
              * Answer
-             * @description The name that was answered in the end
+             * @description The name that was finally answered
              */
             answer: string;
             /** Lookups */
@@ -2407,7 +2332,7 @@ export interface components {
             type: string;
             /**
              * Wasted
-             * @description Queries denied before, because of search domains
+             * @description Queries answered NXDOMAIN before it, because of search domains
              */
             wasted: number;
         };
@@ -2437,7 +2362,7 @@ export interface components {
             share_ratio: number;
             /**
              * Total Us
-             * @description Time of all its answers together
+             * @description Total time of its answers
              */
             total_us: number;
             /** Type */
@@ -2485,13 +2410,13 @@ export interface components {
             hops: components["schemas"]["DnsHop"][];
             /** Links */
             links: components["schemas"]["DnsLink"][];
-            /** @description None: no DNS server was seen in the window */
+            /** @description null: no DNS servers in the window */
             node: components["schemas"]["DnsNode"] | null;
             /** Nodes */
             nodes: components["schemas"]["DnsNode"][];
             /**
              * Notes
-             * @description What is not known here and what it would need
+             * @description What is not known here and what would provide it
              */
             notes: string[];
             /** To Us */
@@ -2609,8 +2534,10 @@ export interface components {
             patches: components["schemas"]["Patch"][];
             /** Precondition */
             precondition: string | null;
-            predicted_slow_ratio: components["schemas"]["Interval"] | null;
-            predicted_throttled_ratio: components["schemas"]["Interval"] | null;
+            /** Predicted */
+            predicted: {
+                [key: string]: components["schemas"]["Interval"];
+            };
             /** References */
             references: string[];
             setting: components["schemas"]["FixSetting"] | null;
@@ -2652,6 +2579,22 @@ export interface components {
             /** Verified */
             verified: number;
         };
+        /**
+         * FixLanding
+         * @description How one sees that a fix was applied, and what it is judged by.
+         */
+        FixLanding: {
+            /** Fix Id */
+            fix_id: string;
+            /** Lab */
+            lab: string | null;
+            /** Measures */
+            measures: string[];
+            /** Seen */
+            seen: boolean;
+            /** Text */
+            text: string;
+        };
         /** FixPrediction */
         FixPrediction: {
             /**
@@ -2659,7 +2602,10 @@ export interface components {
              * Format: date-time
              */
             at: string;
-            figures: components["schemas"]["PredictedFigures"];
+            /** Figures */
+            figures: {
+                [key: string]: components["schemas"]["Interval"];
+            };
             /** Fix Id */
             fix_id: string;
         };
@@ -2721,7 +2667,16 @@ export interface components {
             evidence: components["schemas"]["Evidence"][];
             /** Fixes */
             fixes: components["schemas"]["Fix"][];
-            impact: components["schemas"]["Impact"];
+            /**
+             * Harm
+             * @default not_measured
+             * @enum {string}
+             */
+            harm: "measured" | "predicted" | "none" | "not_measured";
+            /** Impact */
+            impact: {
+                [key: string]: number;
+            };
             /**
              * Kind
              * @default found
@@ -2746,34 +2701,39 @@ export interface components {
             upstream: string | null;
         };
         /**
-         * Impact
-         * @description Who was hurt, over the window. All None where no latency is known: then it is a risk, not an incident.
+         * ImpactFigure
+         * @description One figure of an impact, as the area of the cause declares it.
+         *
+         *     Beyond `threshold` it is the trouble itself: `hot`. `phrase` is what it counts within a sentence ("answers over
+         *     20 ms"), `short` the word beside the value in a list; both empty where there is none.
          */
-        Impact: {
-            /** Cpu Limit */
-            cpu_limit: number | null;
-            /** Cpu Mean */
-            cpu_mean: number | null;
-            /** Cpu Peak 100Ms */
-            cpu_peak_100ms: number | null;
-            /** Gc Cycles */
-            gc_cycles: number | null;
-            /** Max Ms */
-            max_ms: number | null;
-            /** P50 Ms */
-            p50_ms: number | null;
-            /** P99 Ms */
-            p99_ms: number | null;
-            /** Queries */
-            queries: number | null;
-            /** Slow Queries */
-            slow_queries: number | null;
-            /** Slow Ratio */
-            slow_ratio: number | null;
-            /** Throttled Ms */
-            throttled_ms: number | null;
-            /** Throttled Ratio */
-            throttled_ratio: number | null;
+        ImpactFigure: {
+            /**
+             * Better
+             * @enum {string}
+             */
+            better: "lower" | "higher" | "none";
+            /** Detail */
+            detail: string | null;
+            /** Hot */
+            hot: boolean;
+            /** Id */
+            id: string;
+            /** Phrase */
+            phrase: string;
+            /** Short */
+            short: string;
+            /** Threshold */
+            threshold: number | null;
+            /** Title */
+            title: string;
+            /**
+             * Unit
+             * @enum {string}
+             */
+            unit: "bytes" | "1" | "us" | "ms" | "cpu" | "ratio" | "1/min" | "1/s" | "1/h" | "ms/min";
+            /** Value */
+            value: number;
         };
         /** Incident */
         Incident: {
@@ -2790,13 +2750,25 @@ export interface components {
             confidence: "high" | "medium" | "low";
             /** Evidence */
             evidence: components["schemas"]["Evidence"][];
+            /** Figures */
+            figures: components["schemas"]["ImpactFigure"][];
             /** Fixes */
             fixes: components["schemas"]["Fix"][];
+            /**
+             * Harm
+             * @enum {string}
+             */
+            harm: "measured" | "predicted" | "none" | "not_measured";
             /** History */
             history: components["schemas"]["Transition"][];
             /** Id */
             id: number;
-            impact: components["schemas"]["Impact"];
+            /** Impact */
+            impact: {
+                [key: string]: number;
+            };
+            /** Landings */
+            landings: components["schemas"]["FixLanding"][];
             /**
              * Last Seen At
              * Format: date-time
@@ -2875,9 +2847,19 @@ export interface components {
              * @enum {string}
              */
             confidence: "high" | "medium" | "low";
+            /** Figures */
+            figures: components["schemas"]["ImpactFigure"][];
+            /**
+             * Harm
+             * @enum {string}
+             */
+            harm: "measured" | "predicted" | "none" | "not_measured";
             /** Id */
             id: number;
-            impact: components["schemas"]["Impact"];
+            /** Impact */
+            impact: {
+                [key: string]: number;
+            };
             /**
              * Last Seen At
              * Format: date-time
@@ -3038,36 +3020,6 @@ export interface components {
             /** User Id */
             user_id: number | null;
         };
-        /**
-         * MeasuredBurst
-         * @description A burst as it was: memory is `base_bytes` plus `per_query_bytes` for each query that waits, plus garbage.
-         *
-         *     `joining_per_s` more wait each second, until `ceiling` do (null: nothing bounds it); `bound` says what bounds it.
-         */
-        MeasuredBurst: {
-            /** Arrivals Per S */
-            arrivals_per_s: number;
-            /** Base Bytes */
-            base_bytes: number;
-            /**
-             * Bound
-             * @enum {string}
-             */
-            bound: "max_concurrent" | "latency" | "deadline" | "none";
-            /** Ceiling */
-            ceiling: number | null;
-            /** Joining Per S */
-            joining_per_s: number;
-            /** Limit Bytes */
-            limit_bytes: number | null;
-            /** Most Waiting */
-            most_waiting: number;
-            /** Onset Us */
-            onset_us: number;
-            per_query_bytes: components["schemas"]["Interval"];
-            /** Usually Waiting */
-            usually_waiting: number;
-        };
         /** Member */
         Member: {
             /** Email */
@@ -3087,110 +3039,18 @@ export interface components {
             /** User Id */
             user_id: number;
         };
-        /**
-         * MemoryChange
-         * @description What to try. null: as it was.
-         */
-        MemoryChange: {
-            /**
-             * Limit Bytes
-             * @description Memory limit
-             */
-            limit_bytes?: number | null;
-            /**
-             * Max Concurrent
-             * @description Queries that may wait at once
-             */
-            max_concurrent?: number | null;
-            /**
-             * Replicas
-             * @description Over how many servers the burst is spread
-             * @default 1
-             */
-            replicas: number;
-        };
-        /**
-         * MemoryPrediction
-         * @description `seconds_to_oom` from the beginning of the burst, null where the limit is not reached.
-         *
-         *     `peak_bytes` without page cache and without regard to the limit; null where nothing bounds it.
-         */
-        MemoryPrediction: {
-            /** Limit Bytes */
-            limit_bytes: number | null;
-            /** Max Concurrent */
-            max_concurrent: number | null;
-            /**
-             * Outcome
-             * @enum {string}
-             */
-            outcome: "killed" | "may_be_killed" | "survives";
-            peak_bytes: components["schemas"]["Interval"] | null;
-            /** Replicas */
-            replicas: number;
-            seconds_to_oom: components["schemas"]["Interval"] | null;
-            /** Waiting */
-            waiting: number | null;
-        };
-        /**
-         * MemoryWhatIf
-         * @description `recommended_…` keep a fifth of the limit free; null where there is none, or nothing of that kind is enough.
-         */
-        MemoryWhatIf: {
-            burst: components["schemas"]["MeasuredBurst"] | null;
-            /** Cannot Tell */
-            cannot_tell: string | null;
-            /** From Us */
-            from_us: number;
-            /** Predictions */
-            predictions: components["schemas"]["MemoryPrediction"][];
-            /** Recommended Limit Bytes */
-            recommended_limit_bytes: number | null;
-            /** Recommended Max Concurrent */
-            recommended_max_concurrent: number | null;
-            /** Recommended Replicas */
-            recommended_replicas: number | null;
-            /** Resource Id */
-            resource_id: number;
-            /** To Us */
-            to_us: number;
-        };
-        /**
-         * MemoryWhatIfRequest
-         * @description The newest burst of queries in the window, under other settings.
-         */
-        MemoryWhatIfRequest: {
-            /**
-             * From
-             * @description Default: ten minutes before `to`
-             */
-            from?: (number | string) | null;
-            /**
-             * Resource Id
-             * @description A cgroup, or a process or DNS server in one
-             */
-            resource_id: number;
-            /** Settings */
-            settings?: components["schemas"]["MemoryChange"][];
-            /**
-             * To
-             * @description Default: the newest data of the node
-             */
-            to?: (number | string) | null;
-        };
         /** MetricCalibration */
         MetricCalibration: {
             /** Inside Ratio */
             inside_ratio: number | null;
             /** Median Error Ratio */
             median_error_ratio: number | null;
-            /**
-             * Metric
-             * @enum {string}
-             */
-            metric: "throttled_ms_per_min" | "throttled_ratio" | "slow_ratio" | "p99_ms" | "gc_cycles_per_min";
+            /** Metric */
+            metric: string;
             /** Outcomes */
             outcomes: number;
+            /** Title */
+            title: string;
         };
         /** MuteRequest */
         MuteRequest: {
@@ -3411,7 +3271,7 @@ export interface components {
             basis: ("sli" | "total") | null;
             /**
              * Chance Ratio
-             * @description Chance of so many late starts where the objective is just met
+             * @description Probability of this many late starts if the objective were just met
              */
             chance_ratio: number | null;
             /** Changes */
@@ -3431,13 +3291,13 @@ export interface components {
              * @description More late starts than the objective allows, beyond chance
              */
             missed: boolean;
-            /** @description None: no node tells of pods that start */
+            /** @description null: no node reports pod starts */
             node: components["schemas"]["StartupNode"] | null;
             /** Nodes */
             nodes: components["schemas"]["StartupNode"][];
             /**
              * Notes
-             * @description What is not known here and what it would need
+             * @description What is not known here and what would provide it
              */
             notes: string[];
             /** Objective Us */
@@ -3458,17 +3318,6 @@ export interface components {
             to_us: number;
             verifier: components["schemas"]["StartupVerifier"] | null;
             with_images: components["schemas"]["StartupPercentiles"] | null;
-        };
-        /**
-         * PredictedFigures
-         * @description What a fix was predicted to do while the incident was open. 90 % intervals; null: could not be told.
-         */
-        PredictedFigures: {
-            gc_cycles_per_min: components["schemas"]["Interval"] | null;
-            p99_ms: components["schemas"]["Interval"] | null;
-            slow_ratio: components["schemas"]["Interval"] | null;
-            throttled_ms_per_min: components["schemas"]["Interval"] | null;
-            throttled_ratio: components["schemas"]["Interval"] | null;
         };
         /**
          * PredictionOutcome
@@ -3494,14 +3343,18 @@ export interface components {
             inside: boolean;
             /** Measured */
             measured: number;
-            /**
-             * Metric
-             * @enum {string}
-             */
-            metric: "throttled_ms_per_min" | "throttled_ratio" | "slow_ratio" | "p99_ms" | "gc_cycles_per_min";
+            /** Metric */
+            metric: string;
             predicted: components["schemas"]["Interval"];
             /** Subject Name */
             subject_name: string;
+            /** Title */
+            title: string;
+            /**
+             * Unit
+             * @enum {string}
+             */
+            unit: "bytes" | "1" | "us" | "ms" | "cpu" | "ratio" | "1/min" | "1/s" | "1/h" | "ms/min";
             /** Verification Id */
             verification_id: number;
         };
@@ -3532,38 +3385,6 @@ export interface components {
             type: string;
             /** What To Do */
             what_to_do?: string | null;
-        };
-        /** Recorded */
-        Recorded: {
-            figures: components["schemas"]["RecordedFigures"];
-            setting: components["schemas"]["WhatIfSetting"];
-            timeline: components["schemas"]["WhatIfTimeline"] | null;
-        };
-        /**
-         * RecordedFigures
-         * @description What was measured over the window, to hold predictions against. null: not measured there.
-         */
-        RecordedFigures: {
-            /** Cpu Mean */
-            cpu_mean: number | null;
-            /** Gc Cycles Per Min */
-            gc_cycles_per_min: number | null;
-            /** Max Ms */
-            max_ms: number | null;
-            /** P50 Ms */
-            p50_ms: number | null;
-            /** P99 Ms */
-            p99_ms: number | null;
-            /** Queries */
-            queries: number | null;
-            /** Seconds */
-            seconds: number;
-            /** Slow Ratio */
-            slow_ratio: number | null;
-            /** Throttled Ms Per Min */
-            throttled_ms_per_min: number | null;
-            /** Throttled Ratio */
-            throttled_ratio: number | null;
         };
         /**
          * Report
@@ -3599,7 +3420,7 @@ export interface components {
         ResourceDetail: {
             /**
              * Active
-             * @description Seen in the last five minutes; if not, it is gone since last_seen_at
+             * @description Seen in the last 5 min; if not, gone since last_seen_at
              */
             active: boolean;
             /**
@@ -3662,7 +3483,7 @@ export interface components {
             sources: components["schemas"]["SourceItem"][];
             /**
              * Throttled
-             * @description Throttled in the last fifteen minutes
+             * @description Throttled in the last 15 min
              */
             throttled: boolean;
             /** Throttled At */
@@ -3673,7 +3494,7 @@ export interface components {
         ResourceItem: {
             /**
              * Active
-             * @description Seen in the last five minutes; if not, it is gone since last_seen_at
+             * @description Seen in the last 5 min; if not, gone since last_seen_at
              */
             active: boolean;
             /**
@@ -3709,7 +3530,7 @@ export interface components {
             parent_id: number | null;
             /**
              * Throttled
-             * @description Throttled in the last fifteen minutes
+             * @description Throttled in the last 15 min
              */
             throttled: boolean;
             /** Throttled At */
@@ -3781,7 +3602,7 @@ export interface components {
         };
         /**
          * Risk
-         * @description A finding that hurts nobody yet: listed, not sent.
+         * @description A finding without measured harm: listed, not sent. `harm` says whether harm was measured and is none.
          */
         Risk: {
             /** Cause */
@@ -3795,6 +3616,8 @@ export interface components {
             confidence: "high" | "medium" | "low";
             /** Evidence */
             evidence: components["schemas"]["Evidence"][];
+            /** Figures */
+            figures: components["schemas"]["ImpactFigure"][];
             /**
              * First Seen At
              * Format: date-time
@@ -3802,9 +3625,19 @@ export interface components {
             first_seen_at: string;
             /** Fixes */
             fixes: components["schemas"]["Fix"][];
+            /**
+             * Harm
+             * @enum {string}
+             */
+            harm: "measured" | "predicted" | "none" | "not_measured";
+            /** Harm Reason */
+            harm_reason: string;
             /** Id */
             id: number;
-            impact: components["schemas"]["Impact"];
+            /** Impact */
+            impact: {
+                [key: string]: number;
+            };
             /**
              * Last Seen At
              * Format: date-time
@@ -3854,30 +3687,24 @@ export interface components {
         };
         /**
          * SearchGoal
-         * @description The least of each parameter that brings `metric` to `at_most`, all else as recorded.
+         * @description The least of each control that brings `metric`, a figure of the model, to `at_most`, all else as recorded.
          */
         SearchGoal: {
             /** At Most */
             at_most: number;
-            /**
-             * Metric
-             * @enum {string}
-             */
-            metric: "throttled_ms_per_min" | "throttled_ratio" | "slow_ratio" | "p50_ms" | "p99_ms" | "gc_cycles_per_min";
+            /** Metric */
+            metric: string;
         };
         /**
          * SearchResult
-         * @description The least `value` of one parameter that meets the goal; null where none does, and `sentence` says why.
+         * @description The least `value` of one control that meets the goal; null where none does, and `sentence` says why.
          */
         SearchResult: {
-            /**
-             * Parameter
-             * @enum {string}
-             */
-            parameter: "cpu_limit" | "burst_us" | "gomaxprocs";
-            prediction: components["schemas"]["WhatIfPrediction"] | null;
+            /** Control */
+            control: string;
             /** Sentence */
             sentence: string;
+            tried: components["schemas"]["WhatIfTried"] | null;
             /** Value */
             value: number | null;
         };
@@ -3900,7 +3727,7 @@ export interface components {
             kind: "delta" | "gauge" | "distribution" | "counter";
             /**
              * Labels
-             * @description Of series that came by Prometheus remote write
+             * @description Of series from Prometheus remote write
              * @default {}
              */
             labels: {
@@ -3922,7 +3749,7 @@ export interface components {
             metric: string;
             /**
              * Resolution
-             * @description What the points were made of
+             * @description Source of the points
              * @enum {string}
              */
             resolution: "tick" | "second" | "five_seconds" | "minute" | "sample";
@@ -3930,7 +3757,7 @@ export interface components {
             resource_id: number;
             /**
              * Step Us
-             * @description Time that one point covers
+             * @description Time covered by one point
              */
             step_us: number;
             /**
@@ -3963,38 +3790,6 @@ export interface components {
             resource_id: number;
             /** To Us */
             to_us: number;
-        };
-        /**
-         * SettingChange
-         * @description What to try. A field that is left out stays as recorded.
-         *
-         *     null means no CPU limit, GOGC off, no GOMEMLIMIT; for the other fields the same as leaving it out.
-         */
-        SettingChange: {
-            /**
-             * Burst Us
-             * @description At most the quota
-             */
-            burst_us?: number | null;
-            /**
-             * Cpu Limit
-             * @description CPUs; null: no limit
-             */
-            cpu_limit?: number | null;
-            /**
-             * Gogc
-             * @description Percent; null: off
-             */
-            gogc?: number | null;
-            /** Gomaxprocs */
-            gomaxprocs?: number | null;
-            /**
-             * Gomemlimit Bytes
-             * @description null: none
-             */
-            gomemlimit_bytes?: number | null;
-            /** Period Us */
-            period_us?: number | null;
         };
         /**
          * SettingStep
@@ -4083,7 +3878,7 @@ export interface components {
             inside: string | null;
             /**
              * Mean Us
-             * @description Of one start, all its operations together
+             * @description Of one start, all its operations in total
              */
             mean_us: number;
             /** Operations */
@@ -4127,7 +3922,7 @@ export interface components {
             created_us: number;
             /**
              * Image Pull Us
-             * @description First pull begun to the last one ended; None: nothing was pulled
+             * @description From the start of the first pull to the end of the last; null: nothing was pulled
              */
             image_pull_us: number | null;
             /** Namespace */
@@ -4174,7 +3969,7 @@ export interface components {
             share_ratio: number;
             /**
              * Unused
-             * @description Why it is known that pods do not need it
+             * @description Why pods do not need it
              */
             unused: string | null;
             /** Verified Instructions */
@@ -4405,7 +4200,7 @@ export interface components {
              * Unit
              * @enum {string}
              */
-            unit: "bytes" | "1" | "us" | "cpu" | "ratio";
+            unit: "bytes" | "1" | "us" | "ms" | "cpu" | "ratio" | "1/min" | "1/s" | "1/h" | "ms/min";
         };
         /** TimelineLaneLimit */
         TimelineLaneLimit: {
@@ -4647,15 +4442,17 @@ export interface components {
             after: number | null;
             /** Before */
             before: number | null;
+            /**
+             * Better
+             * @enum {string}
+             */
+            better: "lower" | "higher" | "none";
             /** Decides */
             decides: boolean;
             /** Inside */
             inside: boolean | null;
-            /**
-             * Metric
-             * @enum {string}
-             */
-            metric: "throttled_ms_per_min" | "throttled_ratio" | "slow_ratio" | "p99_ms" | "gc_cycles_per_min";
+            /** Metric */
+            metric: string;
             /** P Value */
             p_value: number | null;
             predicted: components["schemas"]["Interval"] | null;
@@ -4669,7 +4466,7 @@ export interface components {
              * Unit
              * @enum {string}
              */
-            unit: "ms/min" | "ratio" | "ms" | "1/min";
+            unit: "bytes" | "1" | "us" | "ms" | "cpu" | "ratio" | "1/min" | "1/s" | "1/h" | "ms/min";
         };
         /** VerifyRequest */
         VerifyRequest: {
@@ -4688,47 +4485,122 @@ export interface components {
         };
         /**
          * WhatIf
-         * @description `predictions` are parallel to the request's `settings`.
+         * @description `settings`, `figures` and `timeline` are what was recorded; `tried` is parallel to the request's `settings`.
+         *
+         *     `cannot_tell`: why the window carries no answer at all; everything else is empty then.
          */
         WhatIf: {
+            /** Cannot Tell */
+            cannot_tell: string | null;
+            /** Choices */
+            choices: {
+                [key: string]: string[];
+            };
+            /** Figures */
+            figures: components["schemas"]["WhatIfFigure"][];
             /** From Us */
             from_us: number;
-            /** Node Cpus */
-            node_cpus: number | null;
+            /** Model */
+            model: string;
             /** Notes */
             notes: string[];
-            /** Predictions */
-            predictions: components["schemas"]["WhatIfPrediction"][];
-            recorded: components["schemas"]["Recorded"];
+            /** Ranges */
+            ranges: {
+                [key: string]: components["schemas"]["WhatIfRange"];
+            };
             /** Resource Id */
             resource_id: number;
             /** Search */
             search: components["schemas"]["SearchResult"][] | null;
+            /** Settings */
+            settings: {
+                [key: string]: number | string | string[] | null;
+            };
             /** Slow Threshold Us */
             slow_threshold_us: number;
             subject: components["schemas"]["SubjectRef"];
+            /** Suggestions */
+            suggestions: components["schemas"]["WhatIfSuggestion"][];
+            timeline: components["schemas"]["WhatIfTimeline"] | null;
             /** To Us */
             to_us: number;
+            /** Tried */
+            tried: components["schemas"]["WhatIfTried"][];
         };
         /**
-         * WhatIfPrediction
-         * @description 90 % intervals. An entry is null where the recording does not carry it; `cannot_tell` then says why.
+         * WhatIfControl
+         * @description One knob; bounds in its unit. `off` is what null reads as; empty: null is as it was recorded.
          */
-        WhatIfPrediction: {
-            /** Cannot Tell */
-            cannot_tell: string | null;
-            cpu_mean: components["schemas"]["Interval"] | null;
-            gc_cycles_per_min: components["schemas"]["Interval"] | null;
-            max_ms: components["schemas"]["Interval"] | null;
-            /** Notes */
-            notes: string[];
-            p50_ms: components["schemas"]["Interval"] | null;
-            p99_ms: components["schemas"]["Interval"] | null;
-            setting: components["schemas"]["WhatIfSetting"];
-            slow_ratio: components["schemas"]["Interval"] | null;
-            throttled_ms_per_min: components["schemas"]["Interval"] | null;
-            throttled_ratio: components["schemas"]["Interval"] | null;
-            timeline: components["schemas"]["WhatIfTimeline"] | null;
+        WhatIfControl: {
+            /** Choices */
+            choices: string[];
+            /** Hint */
+            hint: string;
+            /** Id */
+            id: string;
+            /** Least */
+            least: number | null;
+            /** Most */
+            most: number | null;
+            /** Off */
+            off: string;
+            /** Title */
+            title: string;
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * WhatIfFigure
+         * @description A recorded value, or a predicted 90 % interval; both null: not measured, or cannot be told.
+         */
+        WhatIfFigure: {
+            /** Id */
+            id: string;
+            interval: components["schemas"]["Interval"] | null;
+            /** Title */
+            title: string;
+            /** Unit */
+            unit: string;
+            /** Value */
+            value: number | null;
+        };
+        /** WhatIfLine */
+        WhatIfLine: {
+            /** Id */
+            id: string;
+            /** Values */
+            values: (number | null)[];
+        };
+        /**
+         * WhatIfModel
+         * @description A model, and what it can be asked.
+         */
+        WhatIfModel: {
+            /** Area */
+            area: string;
+            /** Controls */
+            controls: components["schemas"]["WhatIfControl"][];
+            /** Id */
+            id: string;
+            /**
+             * Subject
+             * @enum {string}
+             */
+            subject: "cgroup" | "node";
+            /** Summary */
+            summary: string;
+            /** Title */
+            title: string;
+        };
+        /**
+         * WhatIfRange
+         * @description Where a control's slider makes sense in this window.
+         */
+        WhatIfRange: {
+            /** Least */
+            least: number;
+            /** Most */
+            most: number;
         };
         /** WhatIfRequest */
         WhatIfRequest: {
@@ -4739,18 +4611,23 @@ export interface components {
             from?: (number | string) | null;
             /**
              * Points
-             * @description Points of each simulated line at most
+             * @description Points of each line of a timeline at most
              * @default 1200
              */
             points: number;
             /**
              * Resource Id
-             * @description A cgroup, or a process or DNS server in one
+             * @description A cgroup, a node, or anything in one
              */
             resource_id: number;
             search?: components["schemas"]["SearchGoal"] | null;
-            /** Settings */
-            settings?: components["schemas"]["SettingChange"][];
+            /**
+             * Settings
+             * @description By the control's id; what is left out stays as recorded
+             */
+            settings?: {
+                [key: string]: number | string | string[] | null;
+            }[];
             /**
              * Timeline
              * @default false
@@ -4762,44 +4639,56 @@ export interface components {
              */
             to?: (number | string) | null;
         };
-        /**
-         * WhatIfSetting
-         * @description A whole setting. null: no CPU limit; no Go program (gomaxprocs); GOGC off; no GOMEMLIMIT.
-         */
-        WhatIfSetting: {
-            /** Burst Us */
-            burst_us: number;
-            /** Cpu Limit */
-            cpu_limit: number | null;
-            /** Gogc */
-            gogc: number | null;
-            /** Gomaxprocs */
-            gomaxprocs: number | null;
-            /** Gomemlimit Bytes */
-            gomemlimit_bytes: number | null;
-            /** Period Us */
-            period_us: number;
+        /** WhatIfSpan */
+        WhatIfSpan: {
+            /** From Us */
+            from_us: number;
+            /** To Us */
+            to_us: number;
+        };
+        /** WhatIfSuggestion */
+        WhatIfSuggestion: {
+            /** Settings */
+            settings: {
+                [key: string]: number | string | string[] | null;
+            };
+            /** Title */
+            title: string;
         };
         /**
          * WhatIfTimeline
-         * @description Parallel columns over the window; where points were merged the largest CPU and latency, the sum of the rest.
+         * @description Lines over the window, parallel to `t_us`; spans are what happened in it, such as GC cycles.
          */
         WhatIfTimeline: {
-            /** Cpu Ratio */
-            cpu_ratio: (number | null)[];
-            /** Gc */
-            gc: [
-                number,
-                number
-            ][];
-            /** Latency Max Us */
-            latency_max_us: (number | null)[];
+            /** Lines */
+            lines: components["schemas"]["WhatIfLine"][];
+            /** Spans */
+            spans: components["schemas"]["WhatIfSpan"][];
             /** Step Us */
             step_us: number;
             /** T Us */
             t_us: number[];
-            /** Throttled Us */
-            throttled_us: (number | null)[];
+        };
+        /**
+         * WhatIfTried
+         * @description One set of settings. `settings` has all controls; `outcome` is the answer in words where there is one.
+         */
+        WhatIfTried: {
+            /** Cannot Tell */
+            cannot_tell: string | null;
+            /** Figures */
+            figures: components["schemas"]["WhatIfFigure"][];
+            /** Good */
+            good: boolean | null;
+            /** Notes */
+            notes: string[];
+            /** Outcome */
+            outcome: string | null;
+            /** Settings */
+            settings: {
+                [key: string]: number | string | string[] | null;
+            };
+            timeline: components["schemas"]["WhatIfTimeline"] | null;
         };
     };
     responses: never;
@@ -4845,14 +4734,14 @@ export interface operations {
     create_analysis: {
         parameters: {
             query?: {
-                /** @description What the file is called */
+                /** @description Name of the file */
                 name?: string | null;
             };
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** @description The file itself, or a form with the part `file`. gzip is unpacked while it is read. */
+        /** @description The file, or a form with the part `file`; gzip is unpacked */
         requestBody: {
             content: {
                 "application/octet-stream": string;
@@ -5663,7 +5552,7 @@ export interface operations {
     get_dns_affected: {
         parameters: {
             query?: {
-                /** @description Resource id of a node or of anything on it; by default the node with most servers */
+                /** @description Resource id of a node or of anything on it; default: the node with the most servers */
                 node?: number | null;
                 /** @description RFC 3339 with a time zone, or µs since the epoch */
                 from?: string | null;
@@ -5699,9 +5588,9 @@ export interface operations {
     get_dns_clients: {
         parameters: {
             query?: {
-                /** @description Resource id of a node or of anything on it; by default the node with most servers */
+                /** @description Resource id of a node or of anything on it; default: the node with the most servers */
                 node?: number | null;
-                /** @description Only these DNS servers; by default those that clients ask */
+                /** @description Only these DNS servers; default: those that clients query */
                 server?: number[] | null;
                 /** @description RFC 3339 with a time zone, or µs since the epoch */
                 from?: string | null;
@@ -5738,9 +5627,9 @@ export interface operations {
     get_dns_names: {
         parameters: {
             query?: {
-                /** @description Resource id of a node or of anything on it; by default the node with most servers */
+                /** @description Resource id of a node or of anything on it; default: the node with the most servers */
                 node?: number | null;
-                /** @description Only these DNS servers; by default those that clients ask */
+                /** @description Only these DNS servers; default: those that clients query */
                 server?: number[] | null;
                 /** @description RFC 3339 with a time zone, or µs since the epoch */
                 from?: string | null;
@@ -5778,7 +5667,7 @@ export interface operations {
     get_dns_path: {
         parameters: {
             query?: {
-                /** @description Resource id of a node or of anything on it; by default the node with most servers */
+                /** @description Resource id of a node or of anything on it; default: the node with the most servers */
                 node?: number | null;
                 /** @description RFC 3339 with a time zone, or µs since the epoch */
                 from?: string | null;
@@ -6165,9 +6054,9 @@ export interface operations {
                 from?: string | null;
                 /** @description RFC 3339 with a time zone, or µs since the epoch */
                 to?: string | null;
-                /** @description Points of each line at most */
+                /** @description Most points per line */
                 points?: number;
-                /** @description Single queries at most; slow ones are kept first */
+                /** @description Most single queries; slow ones first */
                 queries?: number;
             };
             header?: never;
@@ -6696,6 +6585,82 @@ export interface operations {
             };
         };
     };
+    get_pod_start: {
+        parameters: {
+            query?: {
+                /** @description Resource id of a node or of anything on it; default: the one with the most starts */
+                node?: number | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                from?: string | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                to?: string | null;
+                /** @description Also compare the starts before and after this time */
+                split?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PodStart"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    get_pod_start_what_if: {
+        parameters: {
+            query?: {
+                /** @description Resource id of a node or of anything on it; default: the one with the most starts */
+                node?: number | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                from?: string | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                to?: string | null;
+                /** @description Names of programs; default: all */
+                without?: string[] | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StartupWhatIf"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     get_recording: {
         parameters: {
             query: {
@@ -6739,9 +6704,9 @@ export interface operations {
                 search?: string | null;
                 /** @description Resource id of a node */
                 node?: number | null;
-                /** @description Only those throttled in the last 15 minutes */
+                /** @description Only those throttled in the last 15 min */
                 throttled?: boolean;
-                /** @description Also those not seen in the last 5 minutes */
+                /** @description Also those not seen in the last 5 min */
                 gone?: boolean;
                 cursor?: string | null;
                 limit?: number;
@@ -6910,9 +6875,9 @@ export interface operations {
                 from?: string | null;
                 /** @description RFC 3339 with a time zone, or µs since the epoch */
                 to?: string | null;
-                /** @description Points of each line at most */
+                /** @description Most points per line */
                 points?: number;
-                /** @description Single queries at most; slow ones are kept first */
+                /** @description Most single queries; slow ones first */
                 queries?: number;
             };
             header?: never;
@@ -7044,7 +7009,7 @@ export interface operations {
             query: {
                 /** @description Resource id */
                 resource: number;
-                /** @description Names of docs/metrics.md, or remote-written ones */
+                /** @description Names from docs/metrics.md, or of remote-written series */
                 metric: string[];
                 /** @description RFC 3339; default: 15 minutes before `to` */
                 from?: string | null;
@@ -7069,82 +7034,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SeriesCharts"];
-                };
-            };
-            /** @description Any error: a problem document */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-        };
-    };
-    get_pod_start: {
-        parameters: {
-            query?: {
-                /** @description Resource id of a node or of anything on it; by default the one with most starts */
-                node?: number | null;
-                /** @description RFC 3339 with a time zone, or µs since the epoch */
-                from?: string | null;
-                /** @description RFC 3339 with a time zone, or µs since the epoch */
-                to?: string | null;
-                /** @description Compare the starts before and after this moment, too */
-                split?: string | null;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PodStart"];
-                };
-            };
-            /** @description Any error: a problem document */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-        };
-    };
-    get_pod_start_what_if: {
-        parameters: {
-            query?: {
-                /** @description Resource id of a node or of anything on it; by default the one with most starts */
-                node?: number | null;
-                /** @description RFC 3339 with a time zone, or µs since the epoch */
-                from?: string | null;
-                /** @description RFC 3339 with a time zone, or µs since the epoch */
-                to?: string | null;
-                /** @description Names of programs; by default all */
-                without?: string[] | null;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["StartupWhatIf"];
                 };
             };
             /** @description Any error: a problem document */
@@ -7251,11 +7140,45 @@ export interface operations {
             };
         };
     };
+    list_models: {
+        parameters: {
+            query?: {
+                /** @description Those of its incidents only */
+                cause?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhatIfModel"][];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     try_settings: {
         parameters: {
             query?: never;
             header?: never;
-            path?: never;
+            path: {
+                model: string;
+            };
             cookie?: never;
         };
         requestBody: {
@@ -7271,72 +7194,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WhatIf"];
-                };
-            };
-            /** @description Any error: a problem document */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-        };
-    };
-    drop_dentries: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["DentryDropRequest"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["DentryDrop"];
-                };
-            };
-            /** @description Any error: a problem document */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-        };
-    };
-    bound_queries: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["MemoryWhatIfRequest"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MemoryWhatIf"];
                 };
             };
             /** @description Any error: a problem document */

@@ -39,7 +39,7 @@ export const podStartQuery = (scope: StartupScope) =>
     queryKey: ["startup", scope] as const,
     queryFn: ({ signal }) =>
       unwrap(
-        api.GET("/api/v1/startup", {
+        api.GET("/api/v1/pod-starts", {
           params: { query: { node: scope.node, split: scope.split === undefined ? undefined : String(Math.round(scope.split)), ...windowOf(scope) } },
           signal,
         }),
@@ -53,7 +53,7 @@ export const podStartWhatIfQuery = (node: number, fromUs: number, toUs: number, 
   queryOptions({
     queryKey: ["startup", "what-if", node, fromUs, toUs, without] as const,
     queryFn: ({ signal }) =>
-      unwrap(api.GET("/api/v1/startup/what-if", { params: { query: { node, from: String(fromUs), to: String(toUs), without: [...without] } }, signal })),
+      unwrap(api.GET("/api/v1/pod-starts/what-if", { params: { query: { node, from: String(fromUs), to: String(toUs), without: [...without] } }, signal })),
     placeholderData: keepPreviousData,
     staleTime: 60_000,
   });

@@ -6,18 +6,98 @@ import type { TimeView } from "@/lib/timeView";
 
 import { api, unwrap, type Schemas } from "./client";
 
-/** The client reads tuples as arrays. */
-export type WhatIfTimeline = Omit<Schemas["WhatIfTimeline"], "gc"> & { gc: readonly (readonly number[])[] };
-export type Prediction = Omit<Schemas["WhatIfPrediction"], "timeline"> & { timeline: WhatIfTimeline | null };
-export type SearchResult = Omit<Schemas["SearchResult"], "prediction"> & { prediction: Prediction | null };
-export type WhatIf = Omit<Schemas["WhatIf"], "predictions" | "recorded" | "search"> & {
-  predictions: Prediction[];
-  recorded: Omit<Schemas["Recorded"], "timeline"> & { timeline: WhatIfTimeline | null };
-  search: SearchResult[] | null;
-};
-export type Setting = Schemas["WhatIfSetting"];
-export type SettingChange = Schemas["SettingChange"];
+type Answer = Schemas["WhatIf"];
+type Tried = Schemas["WhatIfTried"];
+export type WhatIfModel = Schemas["WhatIfModel"];
+export type ModelAnswer = Answer;
+export type ModelSettings = Answer["settings"];
+
+/** A whole setting of the CPU model. null: no CPU limit; no Go program (gomaxprocs); GOGC off; no GOMEMLIMIT. */
+export interface Setting {
+  readonly cpu_limit: number | null;
+  readonly period_us: number;
+  readonly burst_us: number;
+  readonly gomaxprocs: number | null;
+  readonly gogc: number | null;
+  readonly gomemlimit_bytes: number | null;
+}
+export type SettingChange = { readonly [name in keyof Setting]?: number | null };
 export type SearchGoal = Schemas["SearchGoal"];
+
+const FIGURE_IDS = ["throttled_ms_per_min", "throttled_ratio", "slow_ratio", "p50_ms", "p99_ms", "max_ms", "gc_cycles_per_min", "cpu_mean"] as const;
+type FigureId = (typeof FIGURE_IDS)[number];
+
+export interface WhatIfTimeline {
+  readonly t_us: readonly number[];
+  readonly step_us: number;
+  readonly cpu_ratio: readonly (number | null)[];
+  readonly throttled_us: readonly (number | null)[];
+  readonly latency_max_us: readonly (number | null)[];
+  readonly gc: readonly (readonly number[])[];
+}
+
+export type Prediction = { readonly [name in FigureId]: Schemas["Interval"] | null } & {
+  readonly setting: Setting;
+  readonly cannot_tell: string | null;
+  readonly notes: readonly string[];
+  readonly timeline: WhatIfTimeline | null;
+};
+
+/** An answer of the CPU model, its figures by name. */
+export interface WhatIf {
+  readonly recorded: { readonly setting: Setting; readonly figures: { readonly [name in FigureId]: number | null }; readonly timeline: WhatIfTimeline | null };
+  readonly predictions: readonly Prediction[];
+  readonly search: readonly { readonly parameter: keyof Setting; readonly value: number | null; readonly sentence: string }[] | null;
+  readonly node_cpus: number | null;
+  readonly slow_threshold_us: number;
+  readonly notes: readonly string[];
+  readonly cannot_tell: string | null;
+}
+
+function settingOf(values: ModelSettings): Setting {
+  const number = (name: keyof Setting): number | null => {
+    const value = values[name];
+    return typeof value === "number" ? value : null;
+  };
+  return {
+    cpu_limit: number("cpu_limit"), period_us: number("period_us") ?? 100_000, burst_us: number("burst_us") ?? 0, gomaxprocs: number("gomaxprocs"),
+    gogc: number("gogc"), gomemlimit_bytes: number("gomemlimit_bytes"),
+  };
+}
+
+function byName<Value>(pick: (figure: Answer["figures"][number]) => Value | null, figures: Answer["figures"]): { [name in FigureId]: Value | null } {
+  const found = (name: FigureId): Value | null => {
+    const figure = figures.find(({ id }) => id === name);
+    return figure === undefined ? null : pick(figure);
+  };
+  return Object.fromEntries(FIGURE_IDS.map((name) => [name, found(name)])) as { [name in FigureId]: Value | null };
+}
+
+function timelineOf(timeline: Tried["timeline"] | null): WhatIfTimeline | null {
+  if (timeline === null) return null;
+  const line = (name: string): readonly (number | null)[] => timeline.lines.find(({ id }) => id === name)?.values ?? [];
+  return {
+    t_us: timeline.t_us, step_us: timeline.step_us, cpu_ratio: line("cpu_ratio"), throttled_us: line("throttled_us"), latency_max_us: line("latency_max_us"),
+    gc: timeline.spans.map(({ from_us, to_us }) => [from_us, to_us]),
+  };
+}
+
+const predictionOf = (tried: Tried): Prediction => ({
+  ...byName(({ interval }) => interval, tried.figures),
+  setting: settingOf(tried.settings), cannot_tell: tried.cannot_tell, notes: tried.notes, timeline: timelineOf(tried.timeline),
+});
+
+function cpuAnswer(answer: Answer): WhatIf {
+  return {
+    recorded: { setting: settingOf(answer.settings), figures: byName(({ value }) => value, answer.figures), timeline: timelineOf(answer.timeline) },
+    predictions: answer.tried.map(predictionOf),
+    search: answer.search?.map(({ control, value, sentence }) => ({ parameter: control as keyof Setting, value, sentence })) ?? null,
+    node_cpus: answer.ranges["cpu_limit"]?.most ?? null,
+    slow_threshold_us: answer.slow_threshold_us,
+    notes: answer.notes,
+    cannot_tell: answer.cannot_tell,
+  };
+}
 
 /** Enough for ten minutes at 100 ms: zooming in shows every tick and needs no new request. */
 const POINTS = 6000;
@@ -33,12 +113,15 @@ export const whatIfQuery = ({ resourceId, window }: WhatIfWindow, change: Settin
   queryOptions({
     queryKey: ["whatif", resourceId, window.fromUs, window.toUs, change] as const,
     // A request that a newer one has overtaken is aborted by the signal.
-    queryFn: ({ signal }) =>
-      unwrap(
-        api.POST("/api/v1/whatif", {
-          body: { resource_id: resourceId, from: window.fromUs, to: window.toUs, settings: [change], timeline: true, points: POINTS },
-          signal,
-        }),
+    queryFn: async ({ signal }) =>
+      cpuAnswer(
+        await unwrap(
+          api.POST("/api/v1/whatif/{model}", {
+            params: { path: { model: "cpu" } },
+            body: { resource_id: resourceId, from: window.fromUs, to: window.toUs, settings: [{ ...change }], timeline: true, points: POINTS },
+            signal,
+          }),
+        ),
       ),
     // The last result stays on the screen until the next one is there.
     placeholderData: keepPreviousData,
@@ -49,11 +132,41 @@ export const whatIfQuery = ({ resourceId, window }: WhatIfWindow, change: Settin
 /** The least of each parameter that meets a goal. Takes seconds, so it is asked for, not kept up to date. */
 export function useWhatIfSearch({ resourceId, window }: WhatIfWindow): UseMutationResult<WhatIf, Error, SearchGoal> {
   return useMutation({
-    mutationFn: (search) =>
-      unwrap(
-        api.POST("/api/v1/whatif", {
-          body: { resource_id: resourceId, from: window.fromUs, to: window.toUs, settings: [], timeline: false, points: POINTS, search },
-        }),
+    mutationFn: async (search) =>
+      cpuAnswer(
+        await unwrap(
+          api.POST("/api/v1/whatif/{model}", {
+            params: { path: { model: "cpu" } },
+            body: { resource_id: resourceId, from: window.fromUs, to: window.toUs, settings: [], timeline: false, points: POINTS, search },
+          }),
+        ),
       ),
   });
 }
+
+/** Models that incidents of a cause can be asked about, with their controls. */
+// eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types
+export const whatIfModelsQuery = (cause: string) =>
+  queryOptions({
+    queryKey: ["whatif-models", cause] as const,
+    queryFn: ({ signal }) => unwrap(api.GET("/api/v1/whatif/models", { params: { query: { cause } }, signal })),
+    staleTime: Infinity,
+  });
+
+/** Any model: the first that it tried is as recorded, the second the change. */
+// eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types
+export const modelQuery = (model: string, { resourceId, window }: WhatIfWindow, change: ModelSettings) =>
+  queryOptions({
+    queryKey: ["whatif", model, resourceId, window.fromUs, window.toUs, change] as const,
+    queryFn: ({ signal }) =>
+      unwrap(
+        api.POST("/api/v1/whatif/{model}", {
+          params: { path: { model } },
+          body: { resource_id: resourceId, from: window.fromUs, to: window.toUs, settings: [{}, change], timeline: false, points: POINTS },
+          signal,
+        }),
+      ),
+    placeholderData: keepPreviousData,
+    staleTime: Infinity,
+    gcTime: 60_000,
+  });

@@ -7,9 +7,9 @@ import { EmptyState, ErrorState } from "@/ui/states";
 
 export function NotFound(): ReactElement {
   return (
-    <Page title="Nothing here" ownHeading>
-      <EmptyState title="There is no such page" action={<Link to="/incidents">To the incidents</Link>}>
-        <p>The address may be mistyped, or from another version.</p>
+    <Page title="Page not found" ownHeading>
+      <EmptyState title="Page not found" action={<Link to="/incidents">Go to incidents</Link>}>
+        <p>The address is mistyped or belongs to another version.</p>
       </EmptyState>
     </Page>
   );

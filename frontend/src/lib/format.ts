@@ -1,5 +1,6 @@
 /** Figures as the UI shows them: always with a unit, in a precision that a decision needs. */
 
+
 const counts = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 
 export const MISSING = "–";
@@ -65,7 +66,7 @@ export function plural(n: number, one: string, many = `${one}s`): string {
   return `${counts.format(n)} ${n === 1 ? one : many}`;
 }
 
-export type MeasureUnit = "ms/min" | "ratio" | "ms" | "1/min";
+export type MeasureUnit = "bytes" | "1" | "us" | "ms" | "cpu" | "ratio" | "1/min" | "1/s" | "1/h" | "ms/min";
 
 /** A figure in the unit that verifications and predictions name. */
 export function measure(value: number | null | undefined, unit: MeasureUnit): string {
@@ -79,7 +80,17 @@ export function measure(value: number | null | undefined, unit: MeasureUnit): st
       // Never in seconds: 10 s/min beside 5,000 ms/min is hard to compare.
       return `${significant(value, value < 10 ? 2 : 3)} ms/min`;
     case "1/min":
-      return `${significant(value, 2)}/min`;
+    case "1/s":
+    case "1/h":
+      return `${significant(value, 2)}${unit.slice(1)}`;
+    case "us":
+      return microseconds(value);
+    case "bytes":
+      return bytes(value);
+    case "cpu":
+      return cpus(value);
+    case "1":
+      return value >= 1000 ? count(Math.round(value)) : significant(value, 2);
   }
 }
 

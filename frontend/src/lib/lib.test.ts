@@ -1,6 +1,5 @@
 import { bytes, count, cpus, inUnit, measure, measureRange, microseconds, milliseconds, percent, significant } from "./format";
 import { formatView, parseView } from "./search";
-import { shortPath } from "./text";
 import { ago, clock, dateTime, duration, parseUs, toRfc3339 } from "./time";
 import { tickLabel, tickPositions, tickStep } from "./timeTicks";
 import { clampView, covers, detailTile, panBy, span, zoomAround } from "./timeView";
@@ -97,13 +96,6 @@ describe("time axis", () => {
     const at = parseUs("2026-11-21T10:49:04.200000Z");
     expect(tickLabel(at, 100_000)).toMatch(/:04\.2$/);
     expect(tickPositions({ fromUs: at, toUs: at + 1_000_000 }, 500_000)).toHaveLength(2);
-  });
-});
-
-describe("text", () => {
-  it("keeps the end of a path", () => {
-    expect(shortPath("/kubepods/burstable/pod1/abc")).toBe("…/pod1/abc");
-    expect(shortPath("/a/b")).toBe("/a/b");
   });
 });
 

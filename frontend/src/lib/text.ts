@@ -1,11 +1,4 @@
-/** Short names for long things. */
-
-/** The last meaningful parts of a cgroup path, readable in one line. */
-export function shortPath(path: string, parts = 2): string {
-  const pieces = path.split("/").filter((piece) => piece !== "");
-  if (pieces.length <= parts) return path;
-  return `…/${pieces.slice(-parts).join("/")}`;
-}
+/** Names as they read in a text. */
 
 /** "coredns_proxy" → "Coredns proxy"; metric names as titles. */
 export function sentence(name: string): string {

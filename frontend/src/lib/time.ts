@@ -1,6 +1,6 @@
 /** Time in the UI is µs since the epoch, UTC, as a number (exact up to the year 2255). */
 
-export const US_PER_MS = 1000;
+const US_PER_MS = 1000;
 export const US_PER_S = 1_000_000;
 
 /** RFC 3339 to µs since the epoch. `Date` would drop the digits after the millisecond. */

@@ -6,7 +6,7 @@ export interface TimeView {
 }
 
 /** Two ticks of the finest grid (10 ms): closer in there is nothing to see. */
-export const MIN_SPAN_US = 20_000;
+const MIN_SPAN_US = 20_000;
 
 export function span(view: TimeView): number {
   return view.toUs - view.fromUs;

@@ -30,7 +30,7 @@ export function CopyButton({ text, label = "Copy", onCopied, ...rest }: CopyButt
 
   return (
     <Button {...rest} onClick={() => void copy()}>
-      <span aria-live="polite">{state === "copied" ? "Copied ✓" : state === "refused" ? "Select and press ⌘C" : label}</span>
+      <span aria-live="polite">{state === "copied" ? "Copied ✓" : state === "refused" ? "Select and copy" : label}</span>
     </Button>
   );
 }

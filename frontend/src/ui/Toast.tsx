@@ -4,7 +4,7 @@ import { createContext, useCallback, useContext, useMemo, useState, type ReactEl
 import { Button } from "./Button";
 import styles from "./Toast.module.css";
 
-export interface ToastMessage {
+interface ToastMessage {
   text: string;
   tone?: "neutral" | "error";
   /** Offers to take the action back. */

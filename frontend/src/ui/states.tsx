@@ -5,7 +5,7 @@ import { useEffect, useState, type ReactElement, type ReactNode } from "react";
 import { Button } from "./Button";
 import styles from "./states.module.css";
 
-/** Grey lines where text will be, in the final height, so that nothing jumps. Invisible for the first 200 ms. */
+/** Gray lines where text will be, in the final height, so that nothing jumps. Invisible for the first 200 ms. */
 export function Skeleton({ lines = 3, height = 20, label = "Loading" }: { lines?: number; height?: number; label?: string }): ReactElement {
   const visible = useDelayed(200);
   return (

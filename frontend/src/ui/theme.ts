@@ -1,4 +1,4 @@
-/** The chosen theme (system, light, dark), kept across visits, and the colours for canvases. */
+/** The chosen theme (system, light, dark), kept across visits, and the colors for canvases. */
 
 import { useSyncExternalStore } from "react";
 
@@ -48,7 +48,7 @@ export function useResolvedTheme(): "light" | "dark" {
   });
 }
 
-/** A token as a colour that a canvas understands. */
+/** A token as a color that a canvas understands. */
 export function resolveColor(token: string): string {
   const probe = document.createElement("span");
   probe.style.color = `var(${token})`;

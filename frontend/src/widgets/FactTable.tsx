@@ -59,7 +59,7 @@ function readable({ name, value }: Fact): string {
   const number = Number(value);
   if (value === "" || Number.isNaN(number)) return value;
   if (number === -1 && /quota|limit/.test(name)) return "no limit";
-  if (name === "cpu.quota_us") return `${microseconds(number)} a period`;
+  if (name === "cpu.quota_us") return `${microseconds(number)} per period`;
   if (name.endsWith("_us")) return microseconds(number);
   if (name.endsWith("_bytes")) return bytes(number);
   return value;

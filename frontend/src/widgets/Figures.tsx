@@ -1,20 +1,19 @@
 import type { ReactElement } from "react";
 
 import type { Schemas } from "@/api/client";
+import { measure } from "@/lib/format";
 
-import { figuresOf } from "./figures";
 import styles from "./Figures.module.css";
 
-/** The impact as a strip of figures. */
-export function Figures({ impact }: { impact: Schemas["Impact"] }): ReactElement | null {
-  const figures = figuresOf(impact);
+/** The impact as a strip of figures, as the cause's area declares them. */
+export function Figures({ figures }: { figures: readonly Schemas["ImpactFigure"][] }): ReactElement | null {
   if (figures.length === 0) return null;
   return (
     <dl className={styles["figures"]}>
       {figures.map((figure) => (
-        <div key={figure.label}>
-          <dt>{figure.label}</dt>
-          <dd data-hot={figure.hot || undefined}>{figure.value}</dd>
+        <div key={figure.id}>
+          <dt>{figure.title}</dt>
+          <dd data-hot={figure.hot || undefined}>{measure(figure.value, figure.unit)}</dd>
           {figure.detail !== null && <dd className={styles["detail"]}>{figure.detail}</dd>}
         </div>
       ))}

@@ -8,7 +8,7 @@ import { References } from "./References";
 import styles from "./FixDetail.module.css";
 
 /** The patch, what to mind, how to check that it helped, and the way back. */
-export function FixDetail({ fix }: { fix: Schemas["Fix"] }): ReactElement {
+export function FixDetail({ fix, landing }: { fix: Schemas["Fix"]; landing?: Schemas["FixLanding"] | undefined }): ReactElement {
   return (
     <div className={styles["detail"]}>
       {fix.patches.length > 0 && (
@@ -21,7 +21,7 @@ export function FixDetail({ fix }: { fix: Schemas["Fix"] }): ReactElement {
       <dl className={styles["notes"]}>
         {fix.precondition !== null && (
           <div>
-            <dt>Only if</dt>
+            <dt>Precondition</dt>
             <dd>
               <Prose text={fix.precondition} />
             </dd>
@@ -29,7 +29,7 @@ export function FixDetail({ fix }: { fix: Schemas["Fix"] }): ReactElement {
         )}
         {fix.caveats.length > 0 && (
           <div>
-            <dt>Mind</dt>
+            <dt>Caveats</dt>
             <dd>
               <ul>
                 {fix.caveats.map((caveat) => (
@@ -42,18 +42,26 @@ export function FixDetail({ fix }: { fix: Schemas["Fix"] }): ReactElement {
           </div>
         )}
         <div>
-          <dt>Check</dt>
+          <dt>Verify</dt>
           <dd>
             <Prose text={fix.verify} />
           </dd>
         </div>
+        {landing !== undefined && (
+          <div>
+            <dt>{landing.seen ? "How it is detected" : "Not detected by itself"}</dt>
+            <dd>
+              <Prose text={landing.text} />{!landing.seen && " Mark it as applied, and it is measured all the same."} Measured by: {landing.measures.join(", ")}.
+            </dd>
+          </div>
+        )}
         <div>
           <dt>Undo</dt>
-          <dd>{isCommand(fix.undo) ? <CodeBlock text={fix.undo} label="Back to how it was" language="shell" /> : <Prose text={fix.undo} />}</dd>
+          <dd>{isCommand(fix.undo) ? <CodeBlock text={fix.undo} label="Command" language="shell" /> : <Prose text={fix.undo} />}</dd>
         </div>
         {fix.references.length > 0 && (
           <div>
-            <dt>Read</dt>
+            <dt>References</dt>
             <dd>
               <References references={fix.references} />
             </dd>

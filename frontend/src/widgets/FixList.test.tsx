@@ -2,6 +2,7 @@ import { render, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 
 import type { Schemas } from "@/api/client";
+import { impactFigure } from "@/test/impact";
 
 import { FixList } from "./FixList";
 import { scaleOf } from "./fixScale";
@@ -11,8 +12,7 @@ const fix = (id: string, verdict: Schemas["Fix"]["verdict"], slow: [number, numb
   title: `Fix ${id}`,
   summary: `What ${id} does.`,
   verdict,
-  predicted_slow_ratio: slow === null ? null : { low: slow[0], expected: slow[1], high: slow[2], level: 0.9 },
-  predicted_throttled_ratio: null,
+  predicted: slow === null ? {} : { slow_ratio: { low: slow[0], expected: slow[1], high: slow[2], level: 0.9 } },
   setting: null,
   precondition: null,
   patches: [{ label: "patch", language: "shell", text: `apply ${id}` }],
@@ -22,16 +22,17 @@ const fix = (id: string, verdict: Schemas["Fix"]["verdict"], slow: [number, numb
   references: [],
 });
 
-const impact: Schemas["Impact"] = {
-  queries: 1000, slow_queries: 25, slow_ratio: 0.025, p50_ms: 0.2, p99_ms: 60, max_ms: 245, throttled_ratio: 0.4, throttled_ms: 900,
-  cpu_mean: 0.2, cpu_limit: 0.5, cpu_peak_100ms: 0.9, gc_cycles: 4,
-};
+const figures = [
+  impactFigure("slow_ratio", 0.025, { phrase: "answers over 20 ms" }),
+  impactFigure("p99_ms", 60, { unit: "ms" }),
+  impactFigure("throttled_ratio", 0.4, { phrase: "throttled periods" }),
+];
 
 const fixes = [fix("limit", "removes", [0, 0, 0.0005]), fix("burst", "cannot_help", [0.02, 0.026, 0.03]), fix("gogc", "unknown", null)];
 
 describe("FixList", () => {
   it("tells verdict, prediction and interval in words", () => {
-    render(<FixList fixes={fixes} impact={impact} />);
+    render(<FixList fixes={fixes} figures={figures} />);
     const [first, second, third] = screen.getAllByRole("listitem").filter((item) => item.hasAttribute("data-verdict"));
     expect(within(first!).getByText(/Removes it/)).toBeVisible();
     expect(within(first!).getByRole("img")).toHaveAccessibleName(/Predicted 0 %, between 0 % and 0.05 % \(90 % interval\); now 2.5 %/);
@@ -40,17 +41,17 @@ describe("FixList", () => {
   });
 
   it("draws all fixes on one scale that holds the present and the worst interval", () => {
-    const scale = scaleOf(fixes, impact)!;
-    expect(scale).toMatchObject({ of: "slow", now: 0.025 });
+    const scale = scaleOf(fixes, figures)!;
+    expect(scale).toMatchObject({ of: "slow_ratio", now: 0.025, phrase: "answers over 20 ms" });
     expect(scale.max).toBeGreaterThan(0.03);
-    expect(scaleOf([fix("x", "unknown", null)], impact)).toBeNull();
-    expect(scaleOf(fixes, { ...impact, slow_ratio: null })).toBeNull();
+    expect(scaleOf([fix("x", "unknown", null)], figures)).toBeNull();
+    expect(scaleOf(fixes, figures.slice(1))).toBeNull();
   });
 
   it("copies the patch whole and shows undo and caveats of the open fix", async () => {
     const user = userEvent.setup();
     const copied = vi.fn();
-    render(<FixList fixes={fixes} impact={impact} onCopied={copied} />);
+    render(<FixList fixes={fixes} figures={figures} onCopied={copied} />);
     await user.click(screen.getByRole("button", { name: "Copy patch: Fix burst" }));
     expect(await navigator.clipboard.readText()).toBe("apply burst");
     expect(copied).toHaveBeenCalledWith(fixes[1]);

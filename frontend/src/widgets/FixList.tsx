@@ -21,16 +21,19 @@ export interface FixApplying {
 
 export interface FixListProps {
   fixes: readonly Schemas["Fix"][];
-  impact: Schemas["Impact"];
+  /** The impact as it is shown. */
+  figures: readonly Schemas["ImpactFigure"][];
+  /** How each is seen to land. */
+  landings?: readonly Schemas["FixLanding"][];
   onCopied?: (fix: Schemas["Fix"]) => void;
   /** "I applied this fix"; without it there is no such button. */
   applying?: FixApplying;
 }
 
 /** Fixes that compare themselves: one scale, the interval drawn, the verdict in words, the patch one key away. */
-export function FixList({ fixes, impact, onCopied, applying }: FixListProps): ReactElement {
+export function FixList({ fixes, figures, landings = [], onCopied, applying }: FixListProps): ReactElement {
   const [open, setOpen] = useState<string | null>(fixes[0]?.id ?? null);
-  const scale = scaleOf(fixes, impact);
+  const scale = scaleOf(fixes, figures);
   return (
     <div className={styles["list"]}>
       {scale !== null && (
@@ -86,7 +89,7 @@ export function FixList({ fixes, impact, onCopied, applying }: FixListProps): Re
                   {applying !== undefined && <Applied fix={fix} applying={applying} />}
                 </div>
               </div>
-              {expanded && <FixDetail fix={fix} />}
+              {expanded && <FixDetail fix={fix} landing={landings.find((one) => one.fix_id === fix.id)} />}
             </li>
           );
         })}

@@ -9,7 +9,7 @@ export function SecretOnce({ label, text, children }: { label: string; text: str
   return (
     <div className={styles["secret"]} role="status">
       <p>
-        <strong>Copy it now: it is shown once.</strong> {children}
+        <strong>Copy it now. It is shown only once.</strong> {children}
       </p>
       <CodeBlock label={label} text={text} />
     </div>

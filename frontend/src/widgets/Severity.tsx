@@ -6,7 +6,7 @@ import { Chip } from "@/ui/Chip";
 type Severity = Schemas["IncidentSummary"]["severity"];
 type State = Schemas["IncidentSummary"]["state"];
 
-/** Severity by shape and word; colour only repeats it. */
+/** Severity by shape and word; color only repeats it. */
 export function SeverityChip({ severity }: { severity: Severity }): ReactElement {
   switch (severity) {
     case "critical":

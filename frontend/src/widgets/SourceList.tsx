@@ -7,12 +7,12 @@ import styles from "./SourceList.module.css";
 const STATES = {
   active: { mark: "✓", text: "active" },
   degraded: { mark: "◐", text: "degraded" },
-  unavailable: { mark: "✕", text: "not available" },
+  unavailable: { mark: "✕", text: "unavailable" },
 } as const;
 
 /** What each source can measure, and what it would need. */
 export function SourceList({ sources }: { sources: readonly Schemas["SourceItem"][] }): ReactElement {
-  if (sources.length === 0) return <p className={styles["detail"]}>Its collector has said nothing about its sources yet.</p>;
+  if (sources.length === 0) return <p className={styles["detail"]}>The collector has not reported its sources yet.</p>;
   const worst = [...sources].sort((a, b) => Object.keys(STATES).indexOf(b.state) - Object.keys(STATES).indexOf(a.state));
   return (
     <ul className={styles["sources"]}>

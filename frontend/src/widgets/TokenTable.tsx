@@ -6,7 +6,7 @@ import { Table, tableStyles } from "@/ui/Table";
 import { Time } from "@/ui/Time";
 
 export function TokenTable({ tokens, onRevoke }: { tokens: readonly TokenInfo[]; onRevoke: (id: number) => void }): ReactElement {
-  if (tokens.length === 0) return <p className={tableStyles["dim"]}>There is none yet.</p>;
+  if (tokens.length === 0) return <p className={tableStyles["dim"]}>No tokens yet.</p>;
   return (
     <Table label="Tokens">
       <thead>
@@ -14,7 +14,7 @@ export function TokenTable({ tokens, onRevoke }: { tokens: readonly TokenInfo[];
           <th scope="col">Name</th>
           <th scope="col">Ends in</th>
           <th scope="col">Scopes</th>
-          <th scope="col">Made</th>
+          <th scope="col">Created</th>
           <th scope="col">Last used</th>
           <th scope="col">State</th>
         </tr>

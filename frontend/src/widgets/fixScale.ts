@@ -8,27 +8,25 @@ export const VERDICTS: Record<Fix["verdict"], { mark: string; text: string }> = 
   removes: { mark: "✓", text: "Removes it." },
   reduces: { mark: "◐", text: "Reduces it." },
   cannot_help: { mark: "✕", text: "Cannot help." },
-  unknown: { mark: "?", text: "Effect not known." },
+  unknown: { mark: "?", text: "Effect unknown." },
 };
 
 export interface FixScale {
-  /** Which share is predicted: of answers, or of periods where no latency is known. */
-  readonly of: "slow" | "throttled";
+  /** Id of the measure that is predicted. */
+  readonly of: string;
+  /** What it counts: "answers over 20 ms". */
+  readonly phrase: string;
   readonly now: number;
   readonly max: number;
 }
 
-export function predictionOf(fix: Fix, of: FixScale["of"]): Schemas["Interval"] | null {
-  return of === "slow" ? fix.predicted_slow_ratio : fix.predicted_throttled_ratio;
-}
+export const predictionOf = (fix: Fix, of: string): Schemas["Interval"] | null => fix.predicted[of] ?? null;
 
-/** null where nothing is predicted. */
-export function scaleOf(fixes: readonly Fix[], impact: Schemas["Impact"]): FixScale | null {
-  for (const of of ["slow", "throttled"] as const) {
-    const now = of === "slow" ? impact.slow_ratio : impact.throttled_ratio;
+/** The first share of the impact that fixes predict, beside what it is now; null where none is predicted. */
+export function scaleOf(fixes: readonly Fix[], figures: readonly Schemas["ImpactFigure"][]): FixScale | null {
+  for (const { id: of, value: now, phrase } of figures.filter(({ unit }) => unit === "ratio")) {
     const highs = fixes.map((fix) => predictionOf(fix, of)?.high).filter((high) => high !== undefined);
-    if (now === null || highs.length === 0) continue;
-    return { of, now, max: Math.max(now, ...highs, 1e-6) * 1.04 };
+    if (highs.length > 0) return { of, phrase, now, max: Math.max(now, ...highs, 1e-6) * 1.04 };
   }
   return null;
 }

@@ -9,7 +9,7 @@ export function useTellError(): (error: unknown) => void {
   return useCallback(
     (error) => {
       const { title, detail } = explain(error);
-      toast({ text: `${title}: ${detail}`, tone: "error" });
+      toast({ text: `${title}. ${detail}`, tone: "error" });
     },
     [toast],
   );

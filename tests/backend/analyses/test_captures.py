@@ -68,7 +68,7 @@ def test_new_connections_that_wait_are_told_from_slow_answers(tmp_path: Path) ->
     dots = [value for line in chart(report, "queries").lines for value in line.values if value is not None]
     assert sorted(dots) == pytest.approx([50_000] * 80 + [952_000] * 40)
     idle = next(table for table in report.tables if table.id == "idle_sessions")
-    assert idle.rows[0][idle.columns.index("longest silence (s)")] == pytest.approx(6.0, abs=0.001)
+    assert idle.rows[0][idle.columns.index("longest idle time (s)")] == pytest.approx(6.0, abs=0.001)
     # Children and backlog are not in packets: the cause says so instead of guessing.
     missing = {one.cause: one.missing for one in report.not_enough_data}
     assert missing["dns/dnsmasq_connection_exhaustion"] == ["process_children", "dns_accept_backlog"]

@@ -8,7 +8,7 @@ import pytest
 
 from jitterscope.analyses.engine import read_text
 from jitterscope.analyses.report import Fact, Report
-from jitterscope.diagnosis.registry import all_causes
+from jitterscope.diagnosis.core.registry import all_causes
 
 EVIDENCE = Path(__file__).resolve().parents[2] / "fixtures" / "evidence"
 
@@ -77,7 +77,7 @@ def test_metric_dumps(
     heaps = {"next_gc_bytes": next_gc, "heap_alloc_bytes": heap, "heap_live_bytes": next_gc / 2}
     assert fact(report, "heap").numbers == pytest.approx(heaps)
     assert report.tables[0].rows[0][1] == pid
-    assert any("cannot be told" in note for note in report.notes)
+    assert any("needs process_start_time_seconds" in note for note in report.notes)
     assert report.not_enough_data
     assert report.findings == []
 
@@ -89,7 +89,7 @@ def test_both_dumps_in_one_file_are_two_processes() -> None:
     assert fact(report, "gc_cycles_2").numbers["gc_cycles"] == 860
     assert [row[1] for row in report.tables[0].rows] == ["139471", "165650"]
     assert not any(one.id == "gc_growth" for one in report.facts)
-    assert "The pages are of different processes." in report.notes
+    assert "The pages belong to different processes." in report.notes
 
 
 def test_two_dumps_of_one_process_tell_how_far_cycles_are_apart() -> None:

@@ -32,7 +32,7 @@ def test_dnsmasq_tells_its_children_from_its_main_process() -> None:
     assert fact(report, "version").value == "2.90"
     assert fact(report, "upstreams").numbers == {"127.0.0.1#5454": len(re.findall(r" forwarded ", DNSMASQ))}
     assert not any(one.id == "durations" for one in report.facts), "the lines have no time"
-    assert any("durations cannot be told" in note for note in report.notes)
+    assert any("durations are not known" in note for note in report.notes)
 
 
 def with_nanny(text: str, step_us: int) -> str:
@@ -84,6 +84,7 @@ def test_coredns_counts_errors_and_answers() -> None:
     assert durations["max_us"] == pytest.approx(took_us[-1])
 
 
+@pytest.mark.slow
 def test_growing_memory_has_a_bound(tmp_path: Path) -> None:
     """Names, requests and sessions that never end: the reader of a log stays under its limit."""
     from jitterscope.analyses.isolate import Limits, analyse

@@ -8,7 +8,7 @@ import pytest
 from jitterscope.captures import flame, tables, wire
 from jitterscope.captures.flame import Flame, Selection
 from jitterscope.captures.model import Capture
-from jitterscope.ingest.pb import ingest_pb2 as pb
+from jitterscope.pb import ingest_pb2 as pb
 from tests.support.captures import capture
 
 START_US = 1_790_000_000_000_000

@@ -13,9 +13,9 @@ import zstandard
 from fastapi.testclient import TestClient
 
 from jitterscope.db import organization_session
-from jitterscope.diagnosis.simulate import Workload, simulate
-from jitterscope.incidents import diagnoses
+from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
 from jitterscope.incidents.models import IncidentRow
+from jitterscope.incidents.scheduling import diagnoses
 from jitterscope.recordings.model import Recording
 from jitterscope.recordings.replay import prepare
 from jitterscope.recordings.snapshots import recording_of

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from jitterscope.diagnosis.simulate import Workload, simulate
-from jitterscope.incidents import verify_run
+from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+from jitterscope.incidents.verification import visit as verification
 from jitterscope.inventory.types import FactRow
 from jitterscope.recordings.model import RecordedResource, Recording
 from jitterscope.recordings.snapshots import cut, recording_of
@@ -62,7 +62,7 @@ def story(service: Any, *parts: Recording) -> int:
 
 
 def visit(service: Any, incident_id: int) -> Any:
-    verify_run.visit(service.organization.id, incident_id)
+    verification.visit(service.organization.id, incident_id)
     return service.get(f"/incidents/{incident_id}")
 
 

@@ -14,8 +14,9 @@ from sqlalchemy import text
 
 from jitterscope.captures import wire
 from jitterscope.db import organization_session
-from jitterscope.incidents import pins, tasks
-from jitterscope.ingest.pb import ingest_pb2 as pb
+from jitterscope.incidents import retention as pins
+from jitterscope.incidents.scheduling import tasks
+from jitterscope.pb import ingest_pb2 as pb
 from jitterscope.recordings import file
 from jitterscope.recordings.model import RecordedCapture, Recording
 from jitterscope.recordings.replay import prepare

@@ -10,13 +10,14 @@ from sqlalchemy import text
 from sqlalchemy.exc import ProgrammingError
 
 from jitterscope.db import organization_session
-from jitterscope.diagnosis.engine import Diagnosis, diagnose
-from jitterscope.diagnosis.finding import Found
-from jitterscope.incidents import diagnoses
+from jitterscope.diagnosis.core.engine import Diagnosis, diagnose
+from jitterscope.diagnosis.core.finding import Found
+from jitterscope.incidents.lifecycle.apply import apply_diagnosis
 from jitterscope.incidents.models import TransitionRow
-from jitterscope.incidents.pins import windows
-from jitterscope.incidents.service import apply_diagnosis
-from jitterscope.incidents.snapshots import load
+from jitterscope.incidents.retention import windows
+from jitterscope.incidents.scheduling import diagnoses
+from jitterscope.incidents.scheduling import store as schedule
+from jitterscope.incidents.scheduling.snapshots import load
 from jitterscope.recordings.model import Recording
 
 
@@ -83,7 +84,9 @@ def test_a_risk_is_listed_and_becomes_an_incident(service: Any, gc_fault: Record
     assert loaded is not None
     hurting = diagnose(loaded.snapshot)
     harmless = Diagnosis(
-        findings=[hurting.findings[0].model_copy(update={"severity": None})], not_found=[], not_enough_data=[]
+        findings=[hurting.findings[0].model_copy(update={"severity": None, "harm": "none"})],
+        not_found=[],
+        not_enough_data=[],
     )
     window = (loaded.snapshot.start_us, loaded.snapshot.end_us)
     for _ in range(2):
@@ -91,6 +94,9 @@ def test_a_risk_is_listed_and_becomes_an_incident(service: Any, gc_fault: Record
             apply_diagnosis(session, loaded.subject, harmless, window, loaded.clock_us)
     [risk] = service.get("/risks")["items"]
     assert (risk["cause"], risk["subject"]["resource_id"]) == ("cpu/gc_throttling", subject_id)
+    assert risk["harm"] == "none"
+    slow, queries = risk["impact"]["slow_queries"], risk["impact"]["queries"]
+    assert risk["harm_reason"] == f"No harm attributed to it: {slow:,} of {queries:,} answers were slow."
     assert service.get("/incidents")["items"] == []
     with organization_session(organization.id) as session:
         apply_diagnosis(session, loaded.subject, hurting, window, loaded.clock_us)
@@ -123,10 +129,13 @@ def test_incidents_of_a_resource_that_is_gone_are_closed(service: Any, gc_fault:
     service.diagnose(subject_id)
     with organization_session(organization.id) as session:
         session.execute(text("DELETE FROM resources WHERE id = :id"), {"id": subject_id})
-    assert diagnoses.due_subjects(organization.id) == [subject_id]
+    with organization_session(organization.id) as session:
+        assert diagnoses.active_subjects(session) == {subject_id}
     assert service.diagnose(subject_id) is None
     assert service.get("/incidents")["items"][0]["state"] == "resolved"
-    assert diagnoses.due_subjects(organization.id) == []
+    with organization_session(organization.id) as session:
+        assert diagnoses.active_subjects(session) == set()
+        assert schedule.state(session, subject_id) is None
 
 
 def test_history_cannot_be_rewritten_by_the_application(service: Any, gc_fault: Recording, organization: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import time
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,9 @@ import pytest
 from sqlalchemy import text
 
 from jitterscope.db import organization_session
-from jitterscope.incidents import diagnoses, snapshots
+from jitterscope.diagnosis.areas.dns.settings import SIGHTINGS
+from jitterscope.incidents.scheduling import diagnoses, snapshots
+from jitterscope.incidents.verification import window
 from jitterscope.inventory.neighbours import MAX_NEIGHBOURS, Endpoint, endpoint_of, hops_from, upstreams_of
 from jitterscope.inventory.types import ResourceRow
 from jitterscope.recordings import file
@@ -47,6 +50,22 @@ def test_a_dns_server_brings_its_neighbours(service: Any, chain: Recording) -> N
     assert any(event.kind == "dns.names" for event in cache.events)
 
 
+def test_a_comparison_sees_who_is_around(service: Any, chain: Recording) -> None:
+    """What shows that a fix landed in front of the server, or at its clients, is not among its own facts."""
+    service.feed(chain)
+    now_us = time.time_ns() // 1000
+    seen = set()
+    with organization_session(service.organization.id) as session:
+        rows = session.execute(text("SELECT id FROM resources WHERE key LIKE '/kubepods/dns/%'"))
+        for subject_id, one in itertools.product(list(rows.scalars()), SIGHTINGS):
+            compared = window.read(session, subject_id, now_us - 30_000_000, now_us, one.needs)
+            assert compared is not None
+            told, diagnosed = one.read(compared), one.read(loaded(service, subject_id))
+            assert (told and told.value) == (diagnosed and diagnosed.value)
+            seen |= set() if told is None else {told.name}
+    assert seen == {one.id for one in SIGHTINGS}
+
+
 def test_a_cgroup_without_dns_reads_nothing_of_it(service: Any, chain: Recording) -> None:
     service.feed(chain)
     with organization_session(service.organization.id) as session:
@@ -69,11 +88,11 @@ def test_every_cgroup_with_a_dns_server_is_due_once_a_minute(service: Any, chain
         rows = session.execute(text("SELECT id FROM resources WHERE key LIKE '/kubepods/dns/%' ORDER BY id"))
         expected = list(rows.scalars())
         assert len(expected) == 3
-        assert diagnoses.dns_subjects(service.organization.id) == expected
+        assert set(expected) < set(diagnoses.visited_subjects(session))
         # One that was not seen for minutes is gone.
         gone = text("UPDATE resources SET last_seen_at = now() - interval '10 min' WHERE key = :key")
         session.execute(gone, {"key": RECORDS})
-    assert diagnoses.dns_subjects(service.organization.id) == expected[:2]
+        assert set(expected) & set(diagnoses.visited_subjects(session)) == set(expected[:2])
 
 
 def test_a_recording_carries_them(service: Any, chain: Recording) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jitterscope.incidents.schemas import Timeline
-from jitterscope.incidents.timeline_dns import MAX_ERRORS, limit_steps
+from jitterscope.incidents.api.schemas import Timeline
+from jitterscope.incidents.timeline.dns import MAX_ERRORS, limit_steps
 from jitterscope.inventory.types import FactRow
 from jitterscope.recordings.model import Recording
 from tests.support.dns_node import CACHE, DNSMASQ, LIMIT, load, recorded

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import text
 
 from jitterscope import db
-from jitterscope.incidents import tasks
+from jitterscope.incidents.scheduling import tasks
 from jitterscope.inventory import expiry
 from jitterscope.recordings.model import Recording
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jitterscope.diagnosis.simulate import EPOCH_US, TICK_US, Workload, simulate, view
-from jitterscope.diagnosis.sketch import bucket_of
-from jitterscope.diagnosis.snapshot import Distribution, Event, FloatArray, Snapshot
-from jitterscope.incidents.timeline_lanes import _held
+from jitterscope.diagnosis.core.sketch import bucket_of
+from jitterscope.diagnosis.core.snapshot import Distribution, Event, FloatArray, Snapshot
+from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US, TICK_US, Workload, simulate, view
+from jitterscope.incidents.timeline.lanes import _held
 from jitterscope.recordings.model import Recording
 from jitterscope.recordings.snapshots import recording_of
 
@@ -91,32 +91,32 @@ def test_memory(service: Any, made: Recording) -> None:
     assert max(in_use) == pytest.approx(1.6e8, rel=0.01)
     assert set(known(lines(timeline, "concurrency")["goroutines"])) == {400.0}
     [mark] = timeline["marks"]
-    assert (mark["kind"], mark["label"]) == ("memory.oom_kill", "coredns: killed for lack of memory")
+    assert (mark["kind"], mark["label"]) == ("memory.oom_kill", "coredns: OOM kill")
     assert mark["attributes"]["of"] == timeline["subject"]["name"]
 
 
 def test_kernel(service: Any, made: Recording) -> None:
     timeline = told(service, made, "kernel/negative_dentry_growth")
     assert [lane["id"] for lane in timeline["lanes"]] == ["dentries", "kernel_cpu", "lateness", "reclaim", "margin"]
-    negative = lines(timeline, "dentries")["of files that do not exist"]
+    negative = lines(timeline, "dentries")["negative"]
     # Read once a second, shown until the next reading: no gap inside.
     present = [at for at, value in enumerate(negative) if value is not None]
     assert present == list(range(present[0], present[-1] + 1))
     assert set(known(lines(timeline, "kernel_cpu")["kernel"])) == {0.5}
     assert [mark["label"] for mark in timeline["marks"]] == [
-        "/var/lib/x: unmounted", "coredns: killed for lack of memory",
+        "/var/lib/x: unmounted", "coredns: OOM kill",
     ]  # fmt: skip
 
 
 def test_pod_start(service: Any, made: Recording) -> None:
-    timeline = told(service, made, "startup/bpf_verification")
+    timeline = told(service, made, "pods/bpf_verification")
     assert [lane["id"] for lane in timeline["lanes"]] == ["pod_start", "bpf", "kernel_cpu", "lateness"]
     start = timeline["lanes"][0]
     assert start["limits"][0]["value"] == 5_000_000
     assert len(start["t_us"]) == 1
     found = {name: values[0] for name, values in lines(timeline, "pod_start").items()}
     assert found == {
-        "P50": pytest.approx(2e6, rel=0.02), "P90": pytest.approx(3e6, rel=0.02), "P99": pytest.approx(3e6, rel=0.02),
+        "p50": pytest.approx(2e6, rel=0.02), "p90": pytest.approx(3e6, rel=0.02), "p99": pytest.approx(3e6, rel=0.02),
     }  # fmt: skip
     assert set(known(lines(timeline, "bpf")["loading and verifying"])) == {0.25}
     [mark] = timeline["marks"]
@@ -147,7 +147,7 @@ def test_fewer_points_keep_what_they_mean(service: Any, made: Recording) -> None
     timeline = service.get(f"/resources/{node}/timeline", points=60)
     kernel = known(lines(timeline, "kernel_cpu")["kernel"])
     assert kernel == pytest.approx([0.5] * len(kernel))
-    counted = known(lines(timeline, "reclaim")["pages, by who allocates"])
+    counted = known(lines(timeline, "reclaim")["pages, by direct reclaim"])
     step = timeline["lanes"][0]["step_us"] // TICK_US
     assert max(counted) == 3.0 * step
 

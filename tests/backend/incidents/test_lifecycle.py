@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jitterscope.diagnosis.finding import Found, Impact, NotFound, Rival, Severity
-from jitterscope.incidents import lifecycle
-from jitterscope.incidents.lifecycle import (
+from jitterscope.diagnosis.core.finding import Found, Impact, NotFound, Rival, Severity
+from jitterscope.incidents.lifecycle import decide as lifecycle
+from jitterscope.incidents.lifecycle.decide import (
     Continue,
     Known,
     NoteRisk,
@@ -33,7 +33,7 @@ def found(
 ) -> Found:
     return Found(
         cause=cause, score=0.9, confidence="high", severity=severity, title=f"{cause} title", summary="summary",
-        onset_us=onset * S, last_us=last * S, impact=Impact(slow_queries=slow), evidence=[], rivals=list(rivals),
+        onset_us=onset * S, last_us=last * S, impact={"slow_queries": slow}, evidence=[], rivals=list(rivals),
     )  # fmt: skip
 
 
@@ -50,7 +50,7 @@ def known(
     return Known(
         id=id, cause=cause, state="open" if resolved is None else "resolved", severity=severity, onset_us=onset * S,
         last_us=last * S, resolved_us=None if resolved is None else resolved * S,
-        strength=lifecycle.Strength(lifecycle.severity_rank(severity), slow, 0.0, 0.9),
+        strength=lifecycle.Strength.of(found(cause, severity=severity, slow=slow)),
     )  # fmt: skip
 
 
@@ -75,6 +75,22 @@ def test_newer_symptoms_update_and_stronger_windows_are_shown() -> None:
     weaker, stronger = found(last=170, slow=5), found(last=170, slow=50)
     assert lifecycle.decide([known()], [weaker], [], 0) == [Update(known(), weaker, False, None)]
     assert lifecycle.decide([known()], [stronger], [], 0) == [Update(known(), stronger, True, None)]
+
+
+def test_a_longer_look_replaces_a_glimpse() -> None:
+    def seeing(queries: int, score: float, slow: int = 10) -> Found:
+        impact: Impact = {"slow_queries": slow, "queries": queries}
+        return found(last=170).model_copy(update={"impact": impact, "score": score})
+
+    def shown(new: Found) -> bool:
+        glimpse = replace(known(), strength=lifecycle.Strength.of(seeing(300, 0.793)))
+        (update,) = lifecycle.decide([glimpse], [new], [], 0)
+        assert isinstance(update, Update)
+        return update.strongest
+
+    assert shown(seeing(900, 0.7875)), "as slow, and seen for longer: the score is no reason to keep the glimpse"
+    assert not shown(seeing(310, 0.7875)), "about as much was seen"
+    assert not shown(seeing(900, 0.9, slow=5)), "less harm"
 
 
 def test_severity_only_grows() -> None:
@@ -108,15 +124,22 @@ def test_reopens_within_a_day_on_a_new_symptom_only() -> None:
 
 
 def test_what_a_verified_fix_left_is_no_reason_to_reopen() -> None:
-    accepted = lifecycle.Residue(slow_ratio=0.002, throttled_ratio=0.01)
+    accepted = lifecycle.Residue({"slow_ratio": 0.002, "throttled_ratio": 0.01})
     fixed = replace(known(resolved=200), state="verified", accepted=accepted)
     again = found(onset=300, last=310)
-    as_measured = again.model_copy(update={"impact": Impact(slow_ratio=0.0015, throttled_ratio=0.008)})
-    slower = again.model_copy(update={"impact": Impact(slow_ratio=0.0025, throttled_ratio=0.008)})
-    throttled = again.model_copy(update={"impact": Impact(slow_ratio=0.001, throttled_ratio=0.02)})
+    as_measured = again.model_copy(update={"impact": {"slow_ratio": 0.0015, "throttled_ratio": 0.008}})
+    slower = again.model_copy(update={"impact": {"slow_ratio": 0.0025, "throttled_ratio": 0.008}})
+    throttled = again.model_copy(update={"impact": {"slow_ratio": 0.001, "throttled_ratio": 0.02}})
     assert lifecycle.decide([fixed], [as_measured], [], 0) == []
     assert lifecycle.decide([fixed], [slower], [], 0) == [Reopen(fixed, slower)]
     assert lifecycle.decide([fixed], [throttled], [], 0) == [Reopen(fixed, throttled)]
+
+
+def test_a_window_that_reaches_back_before_a_verified_fix_shows_the_old_fault() -> None:
+    fixed = replace(known(resolved=200), state="verified")
+    assert lifecycle.decide([fixed], [found(onset=150, last=210)], [], 0) == []
+    returned = found(onset=201, last=210)
+    assert lifecycle.decide([fixed], [returned], [], 0) == [Reopen(fixed, returned)]
 
 
 def test_quiet_does_not_close_what_is_being_measured() -> None:
@@ -137,6 +160,12 @@ def test_more_data_corrects_the_cause_in_place() -> None:
     assert lifecycle.decide([wrong], [right], [refuted(LIMIT)], 50 * S) == [
         Reclassify(wrong, right, "no cycle in the throttled ticks")
     ]
+
+
+def test_what_is_being_measured_keeps_its_cause() -> None:
+    measured = replace(known(LIMIT, onset=100, last=103), state="fix_applied")
+    other = found(GC, onset=100, last=130)
+    assert lifecycle.decide([measured], [other], [refuted(LIMIT)], 50 * S) == [Open(other)]
 
 
 def test_a_cause_outdone_by_its_rival_is_corrected_too() -> None:

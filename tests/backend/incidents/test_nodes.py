@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,13 @@ import pytest
 from sqlalchemy import text
 
 from jitterscope.db import organization_session
-from jitterscope.diagnosis.simulate import EPOCH_US, view
-from jitterscope.diagnosis.snapshot import Event, Snapshot
-from jitterscope.incidents import diagnoses, snapshots
-from jitterscope.incidents.watches import note_triggers
+from jitterscope.diagnosis.areas.kernel.readings.past_drops import PAST_DROP
+from jitterscope.diagnosis.core.snapshot import Event, Snapshot
+from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US, view
+from jitterscope.incidents.models import IncidentRow
+from jitterscope.incidents.scheduling import diagnoses, snapshots
+from jitterscope.incidents.scheduling import store as schedule
+from jitterscope.incidents.scheduling.dispatch import Trigger, triggered
 from jitterscope.inventory.nodes import MAX_PROCESSES
 from jitterscope.recordings import file
 from jitterscope.recordings.model import Recording
@@ -86,22 +90,23 @@ def test_a_trigger_of_the_node_and_the_schedule_diagnose_it(service: Any, record
     node_id = service.feed(recording)
     organization_id = service.organization.id
     with organization_session(organization_id) as session:
-        assert note_triggers(session, {node_id: time.time_ns() // 1000}) == [node_id]
-    assert node_id in diagnoses.due_subjects(organization_id)
-    assert diagnoses.nodes(organization_id) == [node_id]
-    outcome = diagnoses.on_trigger(organization_id, node_id, time.time_ns() // 1000, "dentry_growth")
+        assert triggered(session, [Trigger(node_id, "dentry_growth", time.time_ns() // 1000)]) == [node_id]
+    with organization_session(organization_id) as session:
+        assert node_id in schedule.due(session)
+        assert diagnoses.visited_subjects(session) == [node_id]
+    outcome = service.diagnose(node_id)
     assert outcome is not None
-    assert outcome.subject_id == node_id
+    assert outcome.visited
     with organization_session(organization_id) as session:
         session.execute(text("UPDATE resources SET last_seen_at = now() - interval '10 min' WHERE kind = 'node'"))
-    assert diagnoses.nodes(organization_id) == []
+        assert diagnoses.visited_subjects(session) == []
 
 
 def test_a_trigger_of_a_cgroup_stays_with_the_cgroup(service: Any, recording: Recording) -> None:
     service.feed(recording)
     with organization_session(service.organization.id) as session:
         cgroup = session.execute(text("SELECT id FROM resources WHERE key = '/kubepods/storm'")).scalar_one()
-        assert note_triggers(session, {cgroup: time.time_ns() // 1000}) == [cgroup]
+        assert triggered(session, [Trigger(cgroup, "throttled", time.time_ns() // 1000)]) == [cgroup]
 
 
 def test_a_recording_of_a_node_carries_what_its_diagnosis_reads(service: Any, recording: Recording) -> None:
@@ -124,3 +129,26 @@ def test_the_same_scenario_comes_back_from_a_recording(recording: Recording) -> 
     assert again.subject.kind == "node"
     assert [one.key for one in again.cgroups] == ["/kubepods/storm", "/kubepods/idle"]
     assert [fact.name for fact in again.subject.facts] == ["node.kernel", "node.watermarks"]
+
+
+def test_earlier_incidents_of_a_node_tell_its_next_diagnosis(service: Any, recording: Recording) -> None:
+    """A drop that made an incident before the window is an event of the node, as its area declares it."""
+    node_id = service.feed(recording)
+    evidence = [
+        {"id": "freed", "numbers": {"weight": 2e6, "duration_us": 1.2e6, "negative": 1.9e6}},
+        {"id": "trigger", "numbers": {"drops": 1.0}},
+    ]
+    before_s, past = int(time.time()) - 3_600, {"evidence": evidence}
+    at = datetime.fromtimestamp(before_s, UTC)
+    with organization_session(service.organization.id) as session:
+        for cause, finding in (("kernel/dentry_reclaim_contention", past), ("kernel/nss_stat_storm", past)):
+            session.add(
+                IncidentRow(
+                    organization_id=service.organization.id, subject_id=node_id, subject_kind="node", subject_key="m",
+                    subject_name="m", subject_node="m", cause=cause, title="t", severity="info", confidence="high",
+                    state="resolved", onset_at=at, opened_at=at, last_seen_at=at, resolved_at=at,
+                    trigger_at=at, window_from=at, window_to=at, finding=finding, baseline_at=at,
+                )
+            )  # fmt: skip
+    [event] = [one for one in loaded(service, node_id).node.events if one.kind == PAST_DROP]
+    assert (event.start_us, event.duration_us) == (before_s * 1_000_000, 1_200_000)

@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from jitterscope.db import organization_session
-from jitterscope.incidents import diagnoses
-from jitterscope.incidents.snapshots import load
+from jitterscope.incidents.scheduling import diagnoses
+from jitterscope.incidents.scheduling import store as schedule
+from jitterscope.incidents.scheduling.snapshots import load
 from jitterscope.recordings.model import Recording
 
 
@@ -61,7 +62,8 @@ def test_the_snapshot_from_the_database_is_what_was_sent(service: Any, gc_fault:
 def test_triggers_are_noted_with_the_data(service: Any, gc_fault: Recording, organization: Any) -> None:
     """A lost queue message delays a diagnosis until the schedule, no more."""
     subject_id = service.feed(gc_fault)
-    assert diagnoses.due_subjects(organization.id) == [subject_id]
+    with organization_session(organization.id) as session:
+        assert schedule.due(session, within=timedelta(minutes=1)) == [subject_id]
 
 
 def test_it_resolves_after_quiet_data_and_comes_back(

@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 
 from jitterscope.db import organization_session
-from jitterscope.diagnosis.engine import Diagnosis
-from jitterscope.diagnosis.finding import Found, Impact, NotFound, Severity
-from jitterscope.diagnosis.registry import all_causes
-from jitterscope.incidents import diagnoses, pins, spread
-from jitterscope.incidents.schemas import SubjectRef
-from jitterscope.incidents.service import apply_diagnosis
-from jitterscope.ingest.pb import ingest_pb2 as pb
+from jitterscope.diagnosis.core.engine import Diagnosis
+from jitterscope.diagnosis.core.finding import Found, NotFound, Severity
+from jitterscope.diagnosis.core.registry import all_causes
+from jitterscope.incidents import retention as pins
+from jitterscope.incidents.api.schemas import SubjectRef
+from jitterscope.incidents.lifecycle import shared_trouble as spread
+from jitterscope.incidents.lifecycle.apply import apply_diagnosis
+from jitterscope.incidents.scheduling import diagnoses
+from jitterscope.pb import ingest_pb2 as pb
 from jitterscope.settings import Settings
 from tests.support.batches import CGROUP, DNS_SERVER, BatchBuilder
 
@@ -39,7 +41,7 @@ def found(
     """Times in seconds before now."""
     return Found(
         cause=cause, score=0.9, confidence="high", severity=severity, title=f"{cause} title", summary="summary",
-        onset_us=NOW_US - onset * S, last_us=NOW_US - last * S, impact=Impact(slow_queries=slow, max_ms=900.0),
+        onset_us=NOW_US - onset * S, last_us=NOW_US - last * S, impact={"slow_queries": slow, "max_ms": 900.0},
         evidence=[], upstream=upstream,
     )  # fmt: skip
 
@@ -84,9 +86,13 @@ def test_the_second_server_joins_the_first_ones_incident(trio: Servers) -> None:
     trio.diagnose("c", found(onset=15, last=11))
     [incident] = trio.incidents()
     assert incident["subject"]["name"] == "dns a"
-    assert [(one["name"], one["node"], one["slow_queries"]) for one in incident["also_affected"]] == [
+    assert [(one["name"], one["node"], one["impact"]["slow_queries"]) for one in incident["also_affected"]] == [
         ("dns b", "node-b", 40), ("dns c", "node-c", 10),
     ]  # fmt: skip
+    for one in incident["also_affected"]:
+        assert [(figure["id"], figure["title"]) for figure in one["figures"]] == [
+            ("slow_queries", "Slow queries"), ("max_ms", "Slowest answer"),
+        ]  # fmt: skip
     # It is as bad as the worst of them, and was last seen where it was last seen.
     assert incident["severity"] == "critical"
     full = trio.service.get(f"/incidents/{incident['id']}")
@@ -95,8 +101,8 @@ def test_the_second_server_joins_the_first_ones_incident(trio: Servers) -> None:
     # Each of them finds it, in lists and on the schedule; retention keeps their data.
     for name in ("a", "b", "c"):
         assert trio.service.get("/incidents", subject=trio.ids[name])["items"] == [incident]
-    assert set(trio.ids.values()) <= set(diagnoses.due_subjects(trio.service.organization.id))
     with organization_session(trio.service.organization.id) as session:
+        assert set(trio.ids.values()) <= diagnoses.active_subjects(session)
         assert set(trio.ids.values()) <= set(pins.subjects(session))
 
 

@@ -19,7 +19,7 @@ def test_a_fix_that_works(service: Any, fault: Recording, more_cpu: Recording) -
     assert incident["state"] == "verified"
     verification = incident["verification"]
     assert verification["fix_id"] == "raise_cpu_limit"
-    assert [(one["name"], one["old"], one["new"]) for one in verification["changes"]] == [("cpu_limit", "0.5", "4")]
+    assert [(one["name"], one["old"], one["new"]) for one in verification["changes"]] == [("cpu.quota_us", "0.5", "4")]
     found = measures(incident)
     assert found["throttled_ms_per_min"]["before"] > 1000
     assert found["throttled_ms_per_min"]["after"] == 0
@@ -39,7 +39,7 @@ def test_a_fix_that_does_not_help(service: Any, fault: Recording, fault_again: R
     verification = incident["verification"]
     assert verification["fix_id"] == "gomaxprocs"
     names = [one["name"] for one in verification["changes"]]
-    assert names == ["gomaxprocs", "restart"]
+    assert names == ["go.env.GOMAXPROCS", "restart"]
     assert measures(incident)["slow_ratio"]["p_value"] > 0.05 or measures(incident)["slow_ratio"]["ratio"]["low"] > 0.5
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from jitterscope.diagnosis.simulate import Workload
+from jitterscope.diagnosis.scenarios.cpu.simulate import Workload
 from jitterscope.recordings.model import Recording
 from tests.backend.incidents.stories import S_US, moved, recorded, shortened, story, visit, without_facts
 
@@ -53,7 +53,7 @@ def test_a_rollout_gives_new_cgroups(service: Any, fault: Recording, more_cpu: R
     verification = incident["verification"]
     assert verification["subject_id"] != incident["subject"]["resource_id"]
     assert "coredns-6f5c9bd47f-k8s2p" in verification["subject_name"]
-    assert {one["name"] for one in verification["changes"]} == {"cpu_limit", "restart"}
+    assert {one["name"] for one in verification["changes"]} == {"cpu.quota_us", "restart"}
     assert verification["fix_id"] == "raise_cpu_limit"
 
 
@@ -89,7 +89,7 @@ def test_the_second_fix_is_held_against_the_time_after_the_first(
     assert incident["state"] == "verified"
     second, first = service.get(f"/incidents/{incident_id}/verifications")
     assert (first["fix_id"], second["fix_id"]) == ("gomaxprocs", "raise_cpu_limit")
-    assert [one["name"] for one in second["changes"]] == ["cpu_limit"]
+    assert [one["name"] for one in second["changes"]] == ["cpu.quota_us"]
     assert {one["metric"] for one in second["measures"] if one["predicted"] is not None} >= {"throttled_ms_per_min"}
     assert second["before"]["t_us"][0] >= first["after"]["t_us"][0]
     kinds = {one["fix_id"]: one for one in service.get("/calibration")["fixes"]}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jitterscope.incidents import verify_run
+from jitterscope.incidents.verification import visit as visits
 from jitterscope.inventory.types import FactRow
 from jitterscope.recordings import file
 from jitterscope.recordings.model import RecordedResource, Recording
@@ -24,7 +24,7 @@ def run_of(name: str, number: int) -> Recording:
     recording = file.load(RUNS / f"coredns-gc-{name}.jitterscope")
 
     def same(index: int, one: RecordedResource) -> RecordedResource:
-        newest = {fact.name: fact.value for fact in one.facts if fact.name != "dns.corefile"}
+        newest = {fact.name: fact.value for fact in one.facts if not fact.name.startswith("dns.corefile")}
         facts = tuple(FactRow(name, value, recording.start_us) for name, value in newest.items())
         keys = {"node": "lab-node", "process": f"{one.key.partition(':')[0]}:{number}", "dns_server": "127.0.0.1:1053"}
         key = "/lab/coredns" if index == recording.subject else keys.get(one.kind, one.key)
@@ -55,7 +55,7 @@ def test_fixes_of_case_1(
             service.diagnose(subject)
         ends_us += before.ticks * 100_000
     incident_id = service.get("/incidents")["items"][0]["id"]
-    verify_run.visit(service.organization.id, incident_id)
+    visits.visit(service.organization.id, incident_id)
     incident = service.get(f"/incidents/{incident_id}")
     verification = incident["verification"]
     assert verification["fix_id"] == fix_id
@@ -68,3 +68,29 @@ def test_fixes_of_case_1(
     # Made from the fault alone, by models: most real outcomes lie inside.
     inside = [one["inside"] for one in measures.values() if one["inside"] is not None]
     assert sum(inside) >= 0.6 * len(inside)
+
+
+def oom_run(number: int) -> Recording:
+    """The recorded OOM kill, each time of another process in the same cgroup."""
+    recording = file.load(RUNS / "coredns-oom-fault.jitterscope")
+
+    def same(one: RecordedResource) -> RecordedResource:
+        return replace(one, key=f"{one.key}{number}") if one.kind == "process" else one
+
+    return replace(recording, resources=tuple(map(same, recording.resources)))
+
+
+def test_a_start_after_an_oom_kill_is_no_change(service: Any) -> None:
+    """What starts the program again is the fault's own doing: taken for a change, it would end what came before."""
+    runs = [oom_run(number) for number in range(2)]
+    ends_us = time.time_ns() // 1000 - runs[0].ticks * 100_000
+    for number, recording in enumerate(runs):
+        subject = service.feed(recording, ends_us=ends_us + number * recording.ticks * 100_000)
+        if number == 0:
+            service.diagnose(subject)
+    by_cause = {one["cause"]: one["id"] for one in service.get("/incidents")["items"]}
+    incident_id = by_cause["memory/query_burst_oom"]
+    visits.visit(service.organization.id, incident_id)
+    incident = service.get(f"/incidents/{incident_id}")
+    assert incident["verification"] is None, incident["verification"]["changes"]
+    assert incident["state"] == "open"

@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from jitterscope import db
-from jitterscope.ingest.pb import ingest_pb2 as pb
+from jitterscope.pb import ingest_pb2 as pb
 from jitterscope.series import service as series
 from tests.support.batches import CGROUP, DNS_SERVER, PROCESS, TICK_US, BatchBuilder, now_us
 from tests.support.captures import capture
@@ -209,6 +209,7 @@ BOMBS = (
 MAKERS = (_mutated, _mutated, _mutated, _truncated, _truncated_inside, _flipped, _noise, _noise_in_a_frame, _two_frames)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_ten_thousand_hostile_batches(client: TestClient, organization: Any, other_organization: Any) -> None:
     random = np.random.default_rng(3)

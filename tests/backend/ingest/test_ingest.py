@@ -12,9 +12,9 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from jitterscope import db
-from jitterscope.ingest.pb import ingest_pb2 as pb
 from jitterscope.inventory import collectors
 from jitterscope.inventory import service as inventory
+from jitterscope.pb import ingest_pb2 as pb
 from jitterscope.series import service as series
 from tests.support.batches import CGROUP, DNS_SERVER, PROCESS, TICK_US, BatchBuilder, now_us
 

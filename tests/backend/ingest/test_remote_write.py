@@ -11,8 +11,8 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from jitterscope import db
-from jitterscope.ingest.pb import prometheus_v1_pb2 as v1
-from jitterscope.ingest.pb import prometheus_v2_pb2 as v2
+from jitterscope.pb import prometheus_v1_pb2 as v1
+from jitterscope.pb import prometheus_v2_pb2 as v2
 from jitterscope.series import external
 from tests.support.batches import CGROUP, BatchBuilder
 

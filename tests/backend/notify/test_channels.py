@@ -170,6 +170,20 @@ def test_slack_text_cannot_mention_or_link() -> None:
     assert "&lt;!channel&gt; &amp; " in rendered
 
 
+def test_slack_tells_the_figures_of_whatever_area_it_is() -> None:
+    content = sample_payload(1, "jitterscope").model_dump()
+    told = json.dumps(blocks(Payload.model_validate(content)), ensure_ascii=False)
+    for field in (
+        r"*Slow answers*\n1.5 % (900 of 60,000 queries)", r"*p99 latency*\n61 ms",
+        r"*Throttled periods*\n6 % (4,200 ms total)", r"*Peak CPU in 100 ms*\n0.95 CPU",
+    ):  # fmt: skip
+        assert field in told
+    content["incident"] |= {"cause": "pods/pod_slo", "impact": {"late_start_ratio": 0.25, "start_p99_ms": 7000.0}}
+    told = json.dumps(blocks(Payload.model_validate(content)), ensure_ascii=False)
+    assert r"*Pods that took over 5 s to start*\n25 %" in told
+    assert r"*p99 pod start time*\n7,000 ms" in told
+
+
 def test_slack_messages_keep_to_slacks_limits() -> None:
     content = sample_payload(1, "jitterscope").model_dump()
     content["incident"]["title"] = "x" * 5000

@@ -18,6 +18,8 @@ from jitterscope.notify import courier, journal
 from jitterscope.notify.delivery import claim, journal_folder
 from jitterscope.notify.wire import Post
 
+pytestmark = pytest.mark.slow
+
 SECRET = "0123456789abcdef"
 
 

@@ -48,7 +48,7 @@ def test_bootstrap_and_migrate_make_a_usable_database(
         made = run("admin", "create-organization", "Acme", "Boss@acme.example", JITTERSCOPE_ADMIN_PASSWORD=PASSWORD)
         assert made == (0, "organization 1\n")
         again = run("admin", "create-organization", "Acme", "boss@acme.example", JITTERSCOPE_ADMIN_PASSWORD=PASSWORD)
-        assert "exists already" in again[1]
+        assert "already exists" in again[1]
         with psycopg.connect(urls["JITTERSCOPE_DATABASE_URL"]) as connection:
             assert connection.execute("SELECT system_organization_ids()").fetchall() == [(1,)]
     finally:

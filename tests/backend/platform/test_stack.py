@@ -18,6 +18,8 @@ import pytest
 from jitterscope.devstack.ports import free_port
 from jitterscope.devstack.stack import COLLECTOR, Stack
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
@@ -134,10 +136,7 @@ def test_stopping_leaves_no_process_and_starting_again_keeps_the_data(stack: Sta
     stack.stop()
     assert processes_of(folder) == []
     assert not stack.state.supervisor_socket.exists()
-    started = time.monotonic()
     stack.start()
-    # Measured alone it is 5 s; on a machine that is busy with something else it may take its share longer.
-    assert time.monotonic() - started < 20 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
     answer = httpx.get(f"{stack.url}/api/v1/me", headers={"Authorization": f"Bearer {token}"})
     assert answer.status_code == 200
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import zstandard
 
-from jitterscope.diagnosis.causes.cpu import gc_throttling_scenario
-from jitterscope.diagnosis.engine import diagnose
-from jitterscope.diagnosis.snapshot import Snapshot
+from jitterscope.diagnosis.core.engine import diagnose
+from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.scenarios.cpu import gc_throttling_scenario
 from jitterscope.inventory.types import FactRow, SourceRow
 from jitterscope.recordings import file
 from jitterscope.recordings.merge import BadRecording
@@ -126,12 +126,12 @@ def test_a_part_of_a_window() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda content: b"", "no recording"),
-        (lambda content: b"PK" + content, "no recording"),
+        (lambda content: b"", "not a recording"),
+        (lambda content: b"PK" + content, "not a recording"),
         (lambda content: b"JITTREC9" + content[8:], "version is 9"),
         (lambda content: content[:-30], "cut off|damaged"),
         (lambda content: content[:200] + bytes([content[200] ^ 0xFF]) + content[201:], "damaged"),
-        (lambda content: content[:8] + zstandard.compress(b"\xff\xff\xff\xff"), "too much"),
+        (lambda content: content[:8] + zstandard.compress(b"\xff\xff\xff\xff"), "exceeds the limit"),
         (lambda content: content[:8] + zstandard.compress(b"\x02\x00\x00\x00{}"), "damaged"),
         (lambda content: content[:8] + zstandard.compress(b"\x05\x00\x00\x00[1,2]"), "damaged"),
     ],

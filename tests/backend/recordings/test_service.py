@@ -17,12 +17,12 @@ from typer.testing import CliRunner
 
 from jitterscope.cli import app
 from jitterscope.db import organization_session
-from jitterscope.diagnosis.simulate import Workload, simulate
-from jitterscope.incidents.diagnoses import diagnose_subject
+from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+from jitterscope.incidents.scheduling.diagnoses import diagnose_subject
 from jitterscope.main import create_app
 from jitterscope.recordings import file
 from jitterscope.recordings.model import Recording
-from jitterscope.recordings.replay import ReplayFailed, replay
+from jitterscope.recordings.replay import Replayed, ReplayFailed, replay, replay_nodes
 from jitterscope.recordings.snapshots import recording_of
 
 
@@ -127,10 +127,28 @@ def test_the_commands_explain_what_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("hello")
     runner = CliRunner()
     for arguments, message in (
-        (["replay", str(tmp_path / "text"), "--engine"], "this is no recording"),
+        (["replay", str(tmp_path / "text"), "--engine"], "not a recording"),
         (["replay", str(tmp_path / "none"), "--engine"], "No such file"),
         (["record", "--resource", "1", "-o", str(tmp_path / "o"), "--from", "soon"], "RFC 3339"),
     ):
         result = runner.invoke(app, arguments)
         assert result.exit_code == 1
         assert message in result.output
+
+
+def test_recordings_as_several_nodes_again_and_again(url: str, organization: Any, fault: Recording) -> None:
+    done: list[Replayed] = []
+
+    def tell(one: Replayed) -> None:
+        done.append(one)
+        if len(done) == 5:
+            raise ReplayFailed("enough")
+
+    nodes = {"-a": fault, "-b": fault}
+    with pytest.raises(ReplayFailed, match="enough"):
+        replay_nodes(nodes, url, organization.ingest_token, speed=0, loop=True, tell=tell)
+    assert {one.node_key for one in done} == {fault.resources[0].key + suffix for suffix in nodes}
+    assert len(done) > len(nodes), "again and again"
+    done.clear()
+    replay_nodes(nodes, url, organization.ingest_token, speed=0, tell=tell)
+    assert len(done) == 2

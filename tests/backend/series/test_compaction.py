@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from sqlalchemy import text
 
 from jitterscope import db
-from jitterscope.ingest.pb import ingest_pb2 as pb
+from jitterscope.pb import ingest_pb2 as pb
 from jitterscope.series import compaction, rollups
 from jitterscope.series import service as series
 from jitterscope.series.codec import decode_segments, encode_segments

@@ -18,7 +18,7 @@ REVIEWED_DEFINER_FUNCTIONS = {
     "auth_accept_invitation", "auth_create_organization", "auth_expire", "auth_invitation", "auth_login",
     "auth_password_salt", "auth_session",
     "auth_session_organizations", "auth_set_password", "auth_token", "drop_empty_time_partitions",
-    "ensure_time_partitions", "system_organization_ids",
+    "ensure_time_partitions", "system_diagnosis_turns", "system_organization_ids",
 }  # fmt: skip
 
 

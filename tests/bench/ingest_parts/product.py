@@ -23,8 +23,8 @@ from jitterscope import db
 from jitterscope.devstack.ports import free_port
 from jitterscope.devstack.postgres import PostgresServer
 from jitterscope.devstack.valkey import ValkeyServer
-from jitterscope.ingest.pb import ingest_pb2 as pb
 from jitterscope.kit.secretbox import new_key
+from jitterscope.pb import ingest_pb2 as pb
 from jitterscope.schema import bootstrap, runner
 from jitterscope.series.catalogue import METRICS as CATALOGUE
 from jitterscope.settings import Settings, override_settings

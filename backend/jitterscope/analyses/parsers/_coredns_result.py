@@ -12,10 +12,11 @@ from jitterscope.analyses.parser import Parsed
 from jitterscope.analyses.report import Chart, Fact, Table
 from jitterscope.analyses.timeline import Timeline
 from jitterscope.analyses.wording import clock, duration, plural, share
-from jitterscope.diagnosis.snapshot import Event, Snapshot
+from jitterscope.diagnosis.core.severity import SLOW_US
+from jitterscope.diagnosis.core.snapshot import Event, Snapshot
 
 _TITLES = {
-    "io_timeout": "upstream did not answer in time (i/o timeout)",
+    "io_timeout": "upstream timed out (i/o timeout)",
     "connection_refused": "connection refused",
     "unreachable": "upstream unreachable",
     "too_many_connections": "too many connections",
@@ -26,7 +27,6 @@ _MOST_EVENTS = 5000
 _MOST_ROWS = 5000
 _MOST_LATENCIES = 500_000
 _SHOWN = 30
-_SLOW_US = 20_000
 
 
 @dataclass(slots=True)
@@ -81,7 +81,7 @@ class State:
         self.line.add("answers", at_us)
         self.line.spread("latency", at_us, took_us)
         self.line.highest("latency", at_us, took_us)
-        if took_us > _SLOW_US:
+        if took_us > SLOW_US:
             self.line.add("slow", at_us)
         if rcode in ("NXDOMAIN", "SERVFAIL", "REFUSED"):
             self.line.add(rcode.lower(), at_us)
@@ -122,7 +122,7 @@ def conclude(state: State) -> Parsed:
         tables=tables,
         notes=[]
         if timed
-        else ["The lines have no time (kubectl logs --timestamps adds it): when they came is unknown."],
+        else ["The lines have no time (kubectl logs --timestamps adds it), so when they were logged is unknown."],
         snapshots=(_snapshot(state),) if timed else (),
         areas=("dns",),
         from_us=state.first_us,
@@ -148,8 +148,8 @@ def _latency(state: State) -> Fact:
     total = state.names.queries
     return Fact(
         id="durations",
-        label="Answer times",
-        value=f"half within {duration(p50)}, 99 % within {duration(p99)}, slowest {duration(most)}",
+        label="Latency",
+        value=f"median {duration(p50)}, p99 {duration(p99)}, slowest {duration(most)}",
         detail=f"{plural(total, 'query', 'queries')}; NXDOMAIN {share(state.names.nxdomain, total)}, "
         f"SERVFAIL {share(state.names.servfail, total)}.",
         numbers={

@@ -10,7 +10,7 @@ from jitterscope.analyses.parsers._dnsmasq_sessions import Sessions, sessions_of
 from jitterscope.analyses.parsers._dnsmasq_state import State
 from jitterscope.analyses.report import Chart, Fact, Table
 from jitterscope.analyses.wording import duration, plural
-from jitterscope.diagnosis.snapshot import FloatArray, Snapshot
+from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 
 _SHOWN = 30
 
@@ -31,20 +31,20 @@ def conclude(state: State) -> Parsed:
     ]
     whole = _column(state, 0)
     if len(whole):
-        facts.append(_spread("durations", "Request, from query to answer", whole))
+        facts.append(_spread("durations", "Requests, from query to answer", whole))
     upstream = _column(state, 2)
     if len(upstream):
-        facts.append(_spread("upstream", "Of it at the server that dnsmasq asked", upstream))
+        facts.append(_spread("upstream", "Of it at the upstream of dnsmasq", upstream))
     facts += sessions.facts()
     facts += _settings(state)
     if state.full_queries or state.full_tcp:
         facts.append(
             Fact(
                 id="limits",
-                label="dnsmasq said that a limit was reached",
+                label="dnsmasq reached a limit",
                 value=plural(state.full_queries + state.full_tcp, "time"),
                 level="attention",
-                detail="Queries at once (--dns-forward-max)" if state.full_queries else "TCP connections",
+                detail="Concurrent queries (--dns-forward-max)" if state.full_queries else "TCP connections",
                 numbers={"queries": state.full_queries, "tcp": state.full_tcp},
             )
         )
@@ -74,7 +74,7 @@ def _spread(id: str, label: str, took_us: FloatArray) -> Fact:
     return Fact(
         id=id,
         label=label,
-        value=f"half within {duration(p50)}, 99 % within {duration(p99)}, slowest {duration(most)}",
+        value=f"median {duration(p50)}, p99 {duration(p99)}, slowest {duration(most)}",
         detail=f"{plural(len(took_us), 'request')}.",
         numbers={"count": len(took_us), "p50_us": p50, "p99_us": p99, "max_us": most},
     )
@@ -99,7 +99,7 @@ def _settings(state: State) -> list[Fact]:
         facts.append(
             Fact(
                 id="negative_cache",
-                label="Caches names that do not exist",
+                label="Caches negative answers",
                 value="no (--no-negcache)" if no_cache else "yes",
                 level="attention" if no_cache else "info",
                 detail=state.arguments,
@@ -155,19 +155,19 @@ def _notes(state: State, sessions: Sessions) -> list[str]:
     notes = []
     if not state.exact:
         notes.append(
-            "Times are whole seconds or missing: durations cannot be told. dnsmasq writes none to standard error; the "
+            "Times are whole seconds or missing, so durations are not known. dnsmasq writes none to stderr; the "
             "kubelet, Docker and kube-dns's nanny add exact ones (kubectl logs --timestamps)."
         )
     if state.still_open:
-        notes.append(f"{plural(state.still_open, 'request')} without an answer in the file.")
+        notes.append(f"{plural(state.still_open, 'request')} unanswered in the file.")
     if not sessions.known:
-        notes.append("Without --log-queries=extra a line does not say to which request and connection it belongs.")
+        notes.append("Without --log-queries=extra a line does not name its request and connection.")
     notes.append(
-        "dnsmasq logs a request when a process has read it: how long it waited for a process before is not in the log. "
-        "A capture, or the collector's accept backlog, tells that."
+        "dnsmasq logs a request when a process has read it: the wait for a process is not in the log. "
+        "A capture, or the collector's accept queue, shows it."
     )
     if state.line.left_out:
-        notes.append("Charts and findings are about the first hour; the facts about all.")
+        notes.append("Charts and findings cover the first hour, facts the whole file.")
     if state.requests_left_out:
         notes.append(f"Durations are those of the first {plural(len(state.requests), 'request')}.")
     return notes

@@ -10,7 +10,7 @@ from jitterscope.analyses import timeline
 from jitterscope.analyses.parsers._dnsmasq_state import State
 from jitterscope.analyses.report import Chart, Fact, Table
 from jitterscope.analyses.wording import duration, plural
-from jitterscope.diagnosis.snapshot import FloatArray
+from jitterscope.diagnosis.core.snapshot import FloatArray
 
 CHILD_LIMIT = 20
 _SHOWN = 30
@@ -36,8 +36,8 @@ class Sessions:
         facts = [
             Fact(
                 id="children",
-                label="Child processes at work at once",
-                value=f"at most {self.most_at_once} of {CHILD_LIMIT}" if not full else f"{self.most_at_once}",
+                label="Concurrent child processes",
+                value=f"up to {self.most_at_once} of {CHILD_LIMIT}" if not full else f"{self.most_at_once}",
                 level="attention" if full else "info",
                 detail="A child counts from its first to its last line; it lives somewhat longer. dnsmasq has at most "
                 f"{CHILD_LIMIT}, unless 2.90 or newer has --max-tcp-connections.",
@@ -51,7 +51,7 @@ class Sessions:
                 Fact(
                     id="sessions",
                     label="TCP sessions, from first to last line",
-                    value=f"half within {duration(median)}, longest {duration(longest)}",
+                    value=f"median {duration(median)}, longest {duration(longest)}",
                     detail=f"{plural(len(lengths), 'session')}, {(lengths >= 500_000).sum():,} of them of 0.5 s "
                     "or more. Each occupies a child while its connection is open, at work or idle.",
                     numbers={"sessions": len(lengths), "p50_us": median, "longest_us": longest},
@@ -76,7 +76,7 @@ class Sessions:
             return []
         limits = {"limit of dnsmasq": float(CHILD_LIMIT)}
         lines = {"children": self._at_work(start_us, ticks)}
-        title = "Child processes at work"
+        title = "Child processes"
         return [timeline.chart("children", title, "1", start_us, timeline.TICK_US, lines, limits)]
 
     def children(self, start_us: int, ticks: int) -> dict[str, FloatArray]:

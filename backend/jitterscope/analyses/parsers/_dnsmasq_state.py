@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 from jitterscope.analyses.names import Names
 from jitterscope.analyses.timeline import Timeline
+from jitterscope.diagnosis.core.severity import SLOW_US
 
 _MOST_OPEN = 20_000
 _MOST_SESSIONS = 200_000
 MOST_REQUESTS = 500_000
-SLOW_US = 20_000
 
 
 @dataclass(slots=True)

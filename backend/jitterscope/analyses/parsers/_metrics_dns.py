@@ -27,7 +27,7 @@ _COUNTERS = (
         "Failed health checks of upstreams",
         ("coredns_proxy_healthcheck_failures_total", "coredns_forward_healthcheck_failures_total"),
     ),
-    ("broken", "Times that all upstreams counted as broken", ("coredns_forward_healthcheck_broken_total",)),
+    ("broken", "Times when all upstreams counted as broken", ("coredns_forward_healthcheck_broken_total",)),
 )
 
 
@@ -50,7 +50,7 @@ def _queries(page: Page) -> Fact | None:
     rcodes = page.by("rcode", *_RCODES)
     return Fact(
         id="queries",
-        label="Queries so far",
+        label="Queries since the start",
         value=f"{queries:,.0f}",
         detail=", ".join(
             f"{count:,.0f} {code}" for code, count in sorted(rcodes.items(), key=lambda item: -item[1])[:6]
@@ -71,7 +71,7 @@ def _cache(page: Page) -> Fact | None:
         id="cache",
         label="Answers from the cache",
         value=share(hits or 0, (hits or 0) + (misses or 0)),
-        detail=None if negative is None else f"{negative:,.0f} of them say that a name does not exist.",
+        detail=None if negative is None else f"{negative:,.0f} of them are negative answers.",
         numbers={"hits": hits or 0, "misses": misses or 0},
     )
 
@@ -92,7 +92,7 @@ def _connections(page: Page, earlier: Page | None) -> Fact | None:
         detail += "."
     return Fact(
         id="connections",
-        label="Forwarded queries that had to open a connection",
+        label="Forwarded queries that opened a connection",
         value=share(misses, misses + hits),
         level="attention" if misses > hits and misses > 100 else "info",
         detail=detail,
@@ -154,7 +154,7 @@ def _children(page: Page) -> Fact | None:
     )
     return Fact(
         id="processes",
-        label="Processes in a dnsmasq container, at most",
+        label="Processes in a dnsmasq container, maximum",
         value=f"{most:,.0f}",
         level="attention" if most >= 21 else "info",
         detail="21 are the main process and 20 children: a dnsmasq takes no more, unless it has --max-tcp-connections.",

@@ -29,13 +29,11 @@ def conclude(pages: Sequence[Page], left_out: int) -> Parsed:
     facts += dns_facts(last, earlier)
     if earlier is not None:
         facts += _growth(earlier, last)
-    notes = ["Counters since the start of the process have no time axis: they tell how often, not when or beside what."]
+    notes = ["Counters since the start of the process have no time axis: they show how often, not when."]
     if last.gc_cycles is not None and last.total("process_start_time_seconds") is None and earlier is None:
-        notes.append(
-            "How far GC cycles are apart cannot be told: it takes process_start_time_seconds, or a second page."
-        )
+        notes.append("The interval between GC cycles needs process_start_time_seconds or a second page.")
     if several:
-        notes.append("The pages are of different processes.")
+        notes.append("The pages belong to different processes.")
     if left_out:
         notes.append(f"{plural(left_out, 'page')} were not read.")
     return Parsed(
@@ -68,7 +66,7 @@ def _go_facts(page: Page, suffix: str, id_suffix: str) -> list[Fact]:
         parts = []
         if median is not None:
             numbers["pause_p50_us"] = median * 1e6
-            parts.append(f"half of the last pauses within {duration(median * 1e6)}")
+            parts.append(f"median of the last pauses {duration(median * 1e6)}")
         if longest is not None:
             numbers["pause_max_us"] = longest * 1e6
             parts.append(f"the longest {duration(longest * 1e6)}")
@@ -78,7 +76,7 @@ def _go_facts(page: Page, suffix: str, id_suffix: str) -> list[Fact]:
         facts.append(
             Fact(
                 id=f"gc_cycles{id_suffix}", label=f"GC cycles{suffix}", value=f"{cycles:,.0f}",
-                detail=("Stop-the-world: " + ", ".join(parts) + ". Marking goes on beside the program and uses "
+                detail=("Stop-the-world: " + ", ".join(parts) + ". Marking runs beside the program and uses "
                         "a quarter of GOMAXPROCS or more.") if parts else None,
                 numbers=numbers,
             )
@@ -119,7 +117,7 @@ def _interval(page: Page, suffix: str, id_suffix: str) -> list[Fact]:
     apart_us = (last - started) / cycles * 1e6
     return [
         Fact(
-            id=f"gc_interval{id_suffix}", label=f"From one GC to the next{suffix}",
+            id=f"gc_interval{id_suffix}", label=f"Interval between GC cycles{suffix}",
             value=f"{duration(apart_us)} on average", numbers={"interval_us": apart_us},
         )
     ]  # fmt: skip

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jitterscope.diagnosis.snapshot import FloatArray
+from jitterscope.diagnosis.core.snapshot import FloatArray
 
 HEAD = re.compile(r"\s*top - (\d{1,2}):(\d\d):(\d\d) up ")
 CPU_LINE = re.compile(r"\s*%?Cpu\(s\):.*?([\d.]+)[ %]id")

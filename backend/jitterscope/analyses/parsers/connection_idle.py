@@ -68,7 +68,7 @@ class _Reading:
             Fact(
                 id="connections",
                 label="Active connections",
-                value=f"at most {self._most}, at {clock(self._most_at_us)}" if self._packets else "none",
+                value=f"up to {self._most}, at {clock(self._most_at_us)}" if self._packets else "none",
                 level="attention" if self._above else "info",
                 detail=f"Above the {CHILD_LIMIT} that a dnsmasq serves at once in {share(self._above, self._packets)} "
                 "packets." if self._above else f"Never above the {CHILD_LIMIT} that a dnsmasq serves at once.",
@@ -76,7 +76,7 @@ class _Reading:
             ),
             Fact(
                 id="idle",
-                label="Packets after more than 1 s of silence on their connection",
+                label="Packets after more than 1 s of idle time on their connection",
                 value=share(self._slow, self._packets),
                 level="attention" if self._slow else "info",
                 detail=f"The longest silence was {duration(longest[0][0])}; {self._closing} of them close the "
@@ -96,12 +96,12 @@ class _Reading:
             facts=facts,
             charts=[chart] if self._packets and np.isfinite(self._line.gauges("active")).any() else [],
             tables=[
-                Table(id="idle", title="Longest silences", columns=columns, rows=rows,
+                Table(id="idle", title="Longest idle times", columns=columns, rows=rows,
                       left_out=max(0, self._slow - len(rows)))
             ],
-            notes=["The file has times of day without a date, and connections without queries: give the capture."],
+            notes=["The file has times of day without a date, and connections without queries. Upload the capture."],
             areas=("dns",),
         )  # fmt: skip
 
 
-PARSER = Parser(KIND, "Connections and their idle time", recognise, _Reading)
+PARSER = Parser(KIND, "Connections and idle time", recognise, _Reading)

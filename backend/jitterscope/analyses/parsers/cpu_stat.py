@@ -64,7 +64,7 @@ class _Reading:
         facts = [
             Fact(
                 id="throttled_periods",
-                label="Throttled periods since the cgroup was made",
+                label="Throttled periods since the cgroup was created",
                 value="none" if not throttled else share(throttled, periods),
                 level="attention" if throttled else "info",
                 detail=f"{plural(periods, 'period')} in which something ran: at the usual 100 ms a period, "
@@ -97,8 +97,8 @@ class _Reading:
             charts=[_chart(complete)] if len(complete) > 2 else [],
             tables=[_table(last)],
             notes=[
-                "Counters have no time axis: they tell that throttling happened, not when or because of what. "
-                "The collector reads them ten times a second beside GC and DNS."
+                "Counters have no time axis: they show that throttling happened, not when or why. "
+                "The collector reads them every 100 ms beside GC and DNS."
             ],
             areas=("cpu",),
         )
@@ -122,7 +122,7 @@ def _between(first: dict[str, int], last: dict[str, int], readings: int) -> Fact
     grown_us = max(0.0, _throttled_us(last) - _throttled_us(first))
     return Fact(
         id="throttled_between",
-        label="Throttled periods between the first and the last reading",
+        label="Throttled periods between the first and the last sample",
         value="none" if not throttled else share(throttled, periods),
         level="attention" if throttled else "info",
         numbers={"readings": readings, "nr_periods": periods, "nr_throttled": throttled, "throttled_us": grown_us},
@@ -134,7 +134,7 @@ def _chart(readings: Sequence[dict[str, int]]) -> Chart:
     growth = [None, *(_grown(a, b) for a, b in pairwise(shown))]
     return Chart(
         id="throttled",
-        title="Throttled periods from one reading to the next",
+        title="Throttled periods from one sample to the next",
         x_unit="reading",
         unit="1",
         x=[float(number) for number in range(len(shown))],
@@ -149,7 +149,7 @@ def _grown(before: dict[str, int], after: dict[str, int]) -> float | None:
 
 def _table(last: dict[str, int]) -> Table:
     rows: list[list[str | float | None]] = [[key, float(value)] for key, value in last.items()]
-    return Table(id="counters", title="The last reading", columns=["counter", "value"], rows=rows)
+    return Table(id="counters", title="Last sample", columns=["counter", "value"], rows=rows)
 
 
 PARSER = Parser(KIND, "cpu.stat of a cgroup", recognise, _Reading)

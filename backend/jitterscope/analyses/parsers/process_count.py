@@ -16,7 +16,7 @@ from jitterscope.analyses.dates import parse_date
 from jitterscope.analyses.parser import Parsed, Parser
 from jitterscope.analyses.report import Chart, Fact, Limit, Line
 from jitterscope.analyses.wording import clock, plural, share
-from jitterscope.diagnosis.snapshot import Snapshot
+from jitterscope.diagnosis.core.snapshot import Snapshot
 
 KIND = "process_count"
 CHILD_LIMIT = 20
@@ -65,7 +65,7 @@ class _Reading:
         times = [at for at, _ in self._samples if at is not None]
         name = "dnsmasq" if dnsmasq else self._what
         return Parsed(
-            summary=f"{plural(len(counts), 'count')} of {name} processes, at most {most}"
+            summary=f"{plural(len(counts), 'count')} of {name} processes, up to {most}"
             + (f"; {at_limit} of {len(counts)} at the limit of dnsmasq" if dnsmasq and most == full else ""),
             facts=facts,
             charts=[self._chart(dnsmasq)],
@@ -83,9 +83,9 @@ class _Reading:
         elif at_limit:
             value = f"{CHILD_LIMIT} children and the main process in {share(at_limit, total)} samples"
         else:
-            value = f"never reached: at most {most - 1} of {CHILD_LIMIT} children"
+            value = f"never reached: up to {most - 1} of {CHILD_LIMIT} children"
         first = next((at for at, count in self._samples if count >= CHILD_LIMIT + 1 and at is not None), None)
-        detail = "A child serves one TCP connection; at the limit new connections wait until one closes."
+        detail = "A child serves one TCP connection. At the limit, new connections wait until one closes."
         if first is not None:
             detail += f" First at {clock(first)} UTC."
         return Fact(
@@ -113,7 +113,7 @@ class _Reading:
         )
 
     def _notes(self, times: Sequence[int]) -> list[str]:
-        notes = ["Counted about once a second: shorter peaks do not show. The collector counts ten times a second."]
+        notes = ["Counted about once per second, so shorter peaks do not show. The collector counts every 100 ms."]
         if len(times) < len(self._samples):
             notes.append(f"{plural(len(self._samples) - len(times), 'line')} had a date that could not be read.")
         if self._left_out:

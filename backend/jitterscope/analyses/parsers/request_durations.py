@@ -60,12 +60,12 @@ class _Reading:
             facts.append(
                 Fact(
                     id="idle_sessions",
-                    label="Requests beside sessions",
+                    label="Requests and sessions",
                     value=f"the slowest request took {duration(requests[0][0])}, a session lasts "
                     f"{duration(float(np.median([took for took, _ in sessions])))}",
                     level="attention",
-                    detail="Single requests are answered fast; what lasts is the connection, and each occupies a child "
-                    "process of dnsmasq for as long as it is open.",
+                    detail="Single requests are answered fast. Connections last, and each occupies a child "
+                    "process of dnsmasq while it is open.",
                 )
             )
         return Parsed(

@@ -11,7 +11,7 @@ from jitterscope.analyses.parser import Parsed, Parser
 from jitterscope.analyses.parsers._top_screen import CPU_LINE, HEAD, Screen, interval_s, read_row, spaced
 from jitterscope.analyses.report import Chart, Fact, Line, Table
 from jitterscope.analyses.wording import clock, plural, size
-from jitterscope.diagnosis.snapshot import FloatArray, Snapshot
+from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 
 KIND = "top_batch"
 _MOST_SCREENS = 200_000
@@ -72,9 +72,9 @@ class _Reading:
         percent = np.array([used.get(number, np.nan) for number in range(len(self._screens))])
         interval = interval_s(self._screens, percent)
         times_us, known = spaced(self._screens, interval)
-        notes = ["Times of day are those of the machine's time zone; the file has no date."]
+        notes = ["Times are in the machine's time zone. The file has no date."]
         if interval is None:
-            notes.append("How far the screens are apart cannot be told: a burst may be shorter than it looks.")
+            notes.append("The interval between screens is not known, so a burst might be shorter than it looks.")
         if self._left_out:
             notes.append(f"{plural(self._left_out, 'screen')} beyond {_MOST_SCREENS:,} were not read.")
         facts = _facts(pid, command, percent, times_us, interval, self._memory_bytes[pid, command])
@@ -123,7 +123,11 @@ class _Reading:
         columns = ["process", "PID", "screens", "most CPUs", "mean CPUs", "resident (MB)"]
         left_out = max(0, len(ranked) - _SHOWN)
         return Table(
-            id="processes", title="Processes by their highest screen", columns=columns, rows=rows, left_out=left_out
+            id="processes",
+            title="Processes by CPU in their busiest screen",
+            columns=columns,
+            rows=rows,
+            left_out=left_out,
         )
 
 
@@ -170,9 +174,9 @@ def _facts(
         facts.append(
             Fact(
                 id="cpu_second",
-                label="The same burst as an average over 1 s",
+                label="The same burst averaged over 1 s",
                 value=f"{(most + usual * (group - 1)) / group / 100:.2g} CPUs",
-                detail="Metrics read every second or more seldom show no more than that.",
+                detail="Metrics read every 1 s or less often show only that.",
                 numbers={"second_percent": (most + usual * (group - 1)) / group, "screens": len(window)},
             )
         )

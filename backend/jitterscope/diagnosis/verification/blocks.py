@@ -5,133 +5,133 @@ Neighbouring ticks belong to the same stall and are no independent observations;
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 
-from jitterscope.diagnosis.snapshot import FloatArray, IntArray
-from jitterscope.diagnosis.stats import BoolArray
+from jitterscope.diagnosis.core.area import Amounts, Load, Measure
+from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray, Snapshot
+from jitterscope.diagnosis.core.stats import BoolArray
 
 BLOCK_US = 10_000_000
-# Quiet ticks inside one stall: its throttled time is credited when it ends.
-_GAP_TICKS = 3
-# A stall that goes on is counted again for each such stretch, so that an overload is more than one event.
-_LONG_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ticks:
-    """One side of a comparison: per-tick arrays of length n from `start_us`; NaN is missing, None never measured.
+class Column:
+    """Sums of one measure over blocks, length n; NaN: measured for less than half of the block.
 
-    CPU and throttled time in µs, the others are counts.
+    `seconds` is how much of each block was measured. `events` is None where single events are not counted.
     """
 
-    start_us: int
-    step_us: int
-    usage_us: FloatArray
-    throttled_us: FloatArray | None = None
-    periods: FloatArray | None = None
-    throttled_periods: FloatArray | None = None
-    queries: FloatArray | None = None
-    slow: FloatArray | None = None
-    gc_cycles: FloatArray | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Blocks:
-    """Sums over blocks of `step_us`; length n. `seconds` is what of each was recorded; NaN: not measured in it."""
-
-    t_us: IntArray
-    step_us: int
+    part: FloatArray
+    whole: FloatArray
     seconds: FloatArray
-    usage_us: FloatArray
-    throttled_us: FloatArray
-    periods: FloatArray
-    throttled_periods: FloatArray
-    queries: FloatArray
-    slow: FloatArray
-    gc_cycles: FloatArray
-    stalls: FloatArray
+    events: FloatArray | None = None
 
-    def __len__(self) -> int:
-        return len(self.t_us)
-
-    def only(self, keep: BoolArray) -> Blocks:
+    def only(self, keep: BoolArray) -> Column:
         """Some of the blocks."""
-        return Blocks(
-            **{f.name: value if f.name == "step_us" else value[keep] for f in fields(self)
-               for value in [getattr(self, f.name)]}
-        )  # fmt: skip
+        events = None if self.events is None else self.events[keep]
+        return Column(self.part[keep], self.whole[keep], self.seconds[keep], events)
+
+    @property
+    def known(self) -> bool:
+        """Whether it was measured in at least half of the blocks."""
+        return len(self.part) > 0 and bool(np.isfinite(self.part).mean() >= 0.5)
 
     @property
     def exposure_s(self) -> float:
         return float(self.seconds.sum())
 
     @property
-    def load(self) -> FloatArray:
-        """Queries per second, or CPUs used where no queries are counted."""
-        return self.queries / self.seconds if self.has("queries") else self.usage_us / self.seconds / 1e6
-
-    def has(self, name: str) -> bool:
-        """Whether it was measured in at least half of the blocks."""
-        known = np.isfinite(getattr(self, name))
-        return len(known) > 0 and bool(known.mean() >= 0.5)
-
-    def share(self, part: str, whole: str) -> float | None:
-        """Sum of one over the sum of another, blocks in which both are known; None without any."""
-        a, b = getattr(self, part), getattr(self, whole)
-        both = np.isfinite(a) & np.isfinite(b)
-        total = float(b[both].sum())
-        return float(a[both].sum()) / total if total > 0 else None
+    def figure(self) -> float | None:
+        """Sum of the parts over the sum of the wholes; None without any."""
+        total = float(np.nansum(self.whole))
+        return float(np.nansum(self.part)) / total if total > 0 else None
 
 
-def blocks(ticks: Ticks, block_us: int = BLOCK_US) -> Blocks:
-    """Whole blocks from the first tick on; those that were recorded for less than half are left out."""
-    size = max(1, block_us // ticks.step_us)
-    count = len(ticks.usage_us) // size
-    tick_s = ticks.step_us / 1e6
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """One side of a comparison, n blocks of `step_us` from `t_us` on. `loads` are means, NaN where not known.
 
-    def known(values: FloatArray | None) -> FloatArray:
-        return np.full(count * size, np.nan) if values is None else values[: count * size]
+    `columns` by the measure's id; `window` has those that are figures of the whole window, such as quantiles.
+    """
 
-    def total(values: FloatArray | None) -> FloatArray:
-        """Scaled to the block's recorded time; NaN where less than half of it has this value."""
-        folded = known(values).reshape(count, size)
-        present = np.isfinite(folded).sum(axis=1)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            scaled = np.nansum(folded, axis=1) * (recorded / np.maximum(present, 1))
-        return np.where(present * 2 >= recorded, scaled, np.nan)
+    t_us: IntArray
+    step_us: int
+    columns: Mapping[str, Column]
+    loads: Mapping[str, FloatArray]
+    window: Mapping[str, float]
 
-    recorded = np.isfinite(known(ticks.usage_us).reshape(count, size)).sum(axis=1).astype(np.float64)
+    def __len__(self) -> int:
+        return len(self.t_us)
+
+    def only(self, keep: BoolArray) -> Blocks:
+        """Some of the blocks; figures of the whole window stay."""
+        return replace(
+            self,
+            t_us=self.t_us[keep],
+            columns={name: column.only(keep) for name, column in self.columns.items()},
+            loads={name: values[keep] for name, values in self.loads.items()},
+        )
+
+
+def blocks(
+    snapshot: Snapshot, measures: Sequence[Measure], loads: Sequence[Load] = (), block_us: int = BLOCK_US
+) -> Blocks:
+    """Whole blocks from the first tick on; those in which nothing was measured for half of the time are left out."""
+    size = max(1, block_us // snapshot.step_us)
+    count = snapshot.ticks // size
+    columns: dict[str, Column] = {}
+    wholes: dict[str, float] = {}
+    for measure in measures:
+        read = measure.read(snapshot)
+        if isinstance(read, Amounts):
+            columns[measure.id] = _column(read, count, size, snapshot.step_us / 1e6)
+        elif read is not None:
+            wholes[measure.id] = read
     made = Blocks(
-        t_us=ticks.start_us + np.arange(count, dtype=np.int64) * (size * ticks.step_us),
-        step_us=size * ticks.step_us,
-        seconds=recorded * tick_s,
-        usage_us=total(ticks.usage_us),
-        throttled_us=total(ticks.throttled_us),
-        periods=total(ticks.periods),
-        throttled_periods=total(ticks.throttled_periods),
-        queries=total(ticks.queries),
-        slow=total(ticks.slow),
-        gc_cycles=total(ticks.gc_cycles),
-        stalls=total(stalls(ticks)),
+        t_us=snapshot.start_us + np.arange(count, dtype=np.int64) * (size * snapshot.step_us),
+        step_us=size * snapshot.step_us,
+        columns=MappingProxyType(columns),
+        loads={load.id: _means(values, count, size) for load in loads if (values := load.read(snapshot)) is not None},
+        window=MappingProxyType(wholes),
     )
-    return made.only(recorded * 2 >= size)
+    measured = np.zeros(count, dtype=np.bool_)
+    for column in columns.values():
+        measured |= np.isfinite(column.part)
+    return made.only(measured)
 
 
-def stalls(ticks: Ticks) -> FloatArray | None:
-    """Events per tick: 1 where a run of throttled ticks begins, and again for each 10 s that it lasts; NaN unknown."""
-    source = ticks.throttled_periods if ticks.throttled_periods is not None else ticks.throttled_us
-    if source is None:
-        return None
-    events = np.where(np.isfinite(source), 0.0, np.nan)
-    hot = np.flatnonzero(np.nan_to_num(source) > 0)
-    if not len(hot):
-        return events
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(hot) > _GAP_TICKS) + 1])
-    ends = np.append(starts[1:], len(hot)) - 1
-    long_ticks = max(1, math.ceil(_LONG_S * 1e6 / ticks.step_us))
-    for first, last in zip(hot[starts].tolist(), hot[ends].tolist(), strict=True):
-        events[np.arange(first, last + 1, long_ticks)] = 1.0
-    return events
+def _column(amounts: Amounts, count: int, size: int, tick_s: float) -> Column:
+    part, whole = (values[: count * size].reshape(count, size) for values in (amounts.part, amounts.whole))
+    known = np.isfinite(part) & np.isfinite(whole)
+    covered = _covered(known)
+    enough = covered * 2 >= size
+    events = None
+    if amounts.events is not None:
+        counted = amounts.events[: count * size].reshape(count, size)
+        events = np.where(enough, np.where(known, np.nan_to_num(counted), 0.0).sum(axis=1), np.nan)
+    return Column(
+        part=np.where(enough, np.where(known, part, 0.0).sum(axis=1), np.nan),
+        whole=np.where(enough, np.where(known, whole, 0.0).sum(axis=1), np.nan),
+        seconds=np.where(enough, covered * tick_s, 0.0),
+        events=events,
+    )
+
+
+def _covered(known: BoolArray) -> FloatArray:
+    """Ticks of each block that readings speak for: one that is taken every so often stands until the next."""
+    at = np.flatnonzero(known)
+    spacing = float(np.median(np.diff(at))) if len(at) > 1 else 1.0
+    covered: FloatArray = np.minimum(known.sum(axis=1) * spacing, known.shape[1])
+    return covered
+
+
+def _means(values: FloatArray, count: int, size: int) -> FloatArray:
+    folded = values[: count * size].reshape(count, size)
+    known = np.isfinite(folded)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means: FloatArray = np.where(known, folded, 0.0).sum(axis=1) / known.sum(axis=1)
+    return means

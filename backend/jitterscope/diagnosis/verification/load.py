@@ -1,49 +1,61 @@
-"""Comparable load: a fix is judged only on blocks that had to serve about as much before as after."""
+"""Comparable load: a fix is judged only on blocks that had to do about as much before as after."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from jitterscope.diagnosis.snapshot import FloatArray
+from jitterscope.diagnosis.core.area import Load
+from jitterscope.diagnosis.core.snapshot import FloatArray
 from jitterscope.diagnosis.verification.blocks import Blocks
-
-# How far a block's load may lie outside what the other side saw. CPU use is what a fix changes: it says less.
-_QUERIES_FACTOR, _CPU_FACTOR = 1.25, 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Comparable:
-    """The blocks of both sides that match. `why_not` says what keeps them from it, where too few do."""
+    """The blocks of both sides that match. `why_not` says what keeps them from it, where too few do.
+
+    `by` is the load that they match in; None where nothing tells how much there was to do. `heavier` says that there
+    was more to do after the change, as where a fix lets through what waited before: that shows help, and nothing else.
+    """
 
     before: Blocks
     after: Blocks
-    by: str  # "queries" or "cpu"
+    by: Load | None
     why_not: str | None
+    heavier: str | None = None
 
 
-def comparable(before: Blocks, after: Blocks) -> Comparable:
-    """Keeps blocks whose load lies in the range that the other side had, give or take."""
-    by = "queries" if before.has("queries") and after.has("queries") else "cpu"
-    factor = _QUERIES_FACTOR if by == "queries" else _CPU_FACTOR
-    old, new = _load(before, by), _load(after, by)
-    if not np.isfinite(old).any() or not np.isfinite(new).any():
-        return Comparable(before.only(old != old), after.only(new != new), by, "No data from both sides yet.")
-    keep_new = _within(new, old, factor)
-    keep_old = _within(old, new[keep_new], factor) if keep_new.any() else np.zeros(len(old), dtype=np.bool_)
+def comparable(before: Blocks, after: Blocks, loads: Sequence[Load]) -> Comparable:
+    """Keeps blocks whose load lies in the range that the other side had, give or take.
+
+    The first load that is known of both sides counts.
+    """
+    if not len(before) or not len(after):
+        return Comparable(before, after, None, "There is no data from both sides yet.")
+    by = next((one for one in loads if _known(before, one) and _known(after, one)), None)
+    if by is None:
+        return Comparable(before, after, None, None)
+    old, new = before.loads[by.id], after.loads[by.id]
+    keep_new = _within(new, old, by.factor)
+    keep_old = _within(old, new[keep_new], by.factor) if keep_new.any() else np.zeros(len(old), dtype=np.bool_)
+    differs = (
+        f"The load differs: {_number(np.nanmedian(new))} {by.unit} after the change, "
+        f"{_number(np.nanmedian(old))} before it."
+    )
+    no_less = np.isfinite(new) & (new >= float(np.nanquantile(old, 0.05)) / by.factor)
+    if keep_new.sum() < max(1, 0.5 * len(new)) and no_less.sum() >= max(1, 0.5 * len(new)):
+        return Comparable(before, after.only(no_less), by, None, differs)
     why_not = None
     if keep_new.sum() < max(1, 0.5 * len(new)) or not keep_old.any():
-        unit = "queries/s" if by == "queries" else "CPUs in use"
-        why_not = (
-            f"The load differs: {_number(np.nanmedian(new))} {unit} after the change, "
-            f"{_number(np.nanmedian(old))} before it."
-        )
+        why_not = differs
     return Comparable(before.only(keep_old), after.only(keep_new), by, why_not)
 
 
-def _load(side: Blocks, by: str) -> FloatArray:
-    return (side.queries if by == "queries" else side.usage_us / 1e6) / side.seconds
+def _known(side: Blocks, load: Load) -> bool:
+    values = side.loads.get(load.id)
+    return values is not None and bool(np.isfinite(values).mean() >= 0.5)
 
 
 def _within(values: FloatArray, other: FloatArray, factor: float) -> np.typing.NDArray[np.bool_]:

@@ -13,9 +13,9 @@ import numpy as np
 # Not scipy.stats, which costs a second to import.
 from scipy.special import bdtr, betaincinv
 
-from jitterscope.diagnosis.finding import Interval
-from jitterscope.diagnosis.snapshot import FloatArray
-from jitterscope.diagnosis.stats import BoolArray
+from jitterscope.diagnosis.core.finding import Interval
+from jitterscope.diagnosis.core.snapshot import FloatArray
+from jitterscope.diagnosis.core.stats import BoolArray
 
 _ALL_UP_TO = 20_000
 _DRAWS = 9_999

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from jitterscope.diagnosis.finding import Interval
+from jitterscope.diagnosis.core.finding import Interval
 from jitterscope.diagnosis.verification import significance
-from jitterscope.diagnosis.verification.blocks import Blocks
+from jitterscope.diagnosis.verification.blocks import Column
+from jitterscope.diagnosis.verification.figures import Figure, figures
 from jitterscope.diagnosis.verification.load import Comparable
-from jitterscope.diagnosis.verification.measure import Measure, measures
-from jitterscope.diagnosis.verification.wording import amount, duration, sentence
+from jitterscope.diagnosis.verification.plan import Plan
+from jitterscope.diagnosis.verification.wording import amount, duration, lowered, sentence
 
 Verdict = Literal["waiting", "verified", "did_not_help", "made_worse"]
 ALPHA = 0.05
@@ -21,6 +23,7 @@ ALPHA = 0.05
 HELPS, AT_LEAST, WORSE = 0.5, 0.9, 1.1
 # After so long (and three times what absence would need) a difference that chance explains is none.
 LONG_S, LONG_TIMES = 600.0, 3.0
+_SAME_LOAD = "The comparison starts once the load is the same."
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,38 +34,41 @@ class Judgement:
     """
 
     verdict: Verdict
-    measures: tuple[Measure, ...]
+    figures: tuple[Figure, ...]
     waiting_for: str | None
     sentence: str | None
     needed_s: float | None = None
     collected_s: float | None = None
 
 
-def judge(
-    match: Comparable,
-    predicted: Mapping[str, Interval],
-    p99_ms: tuple[float | None, float | None],
-    least_s: float,
-) -> Judgement:
-    """Compare the matching blocks. `predicted`: what each metric was predicted to be after the change.
+def judge(match: Comparable, plan: Plan, predicted: Mapping[str, Interval], least_s: float) -> Judgement:
+    """Compare the matching blocks. `predicted`: what each measure was predicted to be after the change, by id.
 
-    `p99_ms` (before, after) is shown beside the others; `least_s` of comparable data are needed in any case.
+    `least_s` of comparable data are needed in any case.
     """
-    before, after = match.before, match.after
-    found = measures(before, after, predicted, p99_ms)
+    said = _judged(match, plan, predicted, least_s)
+    if match.heavier is not None and said.verdict in ("did_not_help", "made_worse"):
+        return Judgement("waiting", said.figures, f"{match.heavier} {_SAME_LOAD}", None)
+    return said
+
+
+def _judged(match: Comparable, plan: Plan, predicted: Mapping[str, Interval], least_s: float) -> Judgement:
+    found = figures(match.before, match.after, plan.measures, plan.deciding, predicted)
     if match.why_not is not None:
-        return Judgement("waiting", found, match.why_not + " A comparison waits for the same load.", None)
-    needed_s = max(least_s, _needed_s(before))
-    if not np.isfinite(needed_s):
-        return Judgement("waiting", found, _NOTHING, None)
+        return Judgement("waiting", found, f"{match.why_not} {_SAME_LOAD}", None)
+    deciding = [one for one in found if one.decides]
+    # What was not there before cannot go: only something that was shows help.
+    first = next((one for one in deciding if one.before), None)
+    if first is None or first.columns is None:
+        return Judgement("waiting", found, _nothing(plan, match), None)
+    before, after = first.columns
+    needed_s = max(least_s, _needed_s(before, after))
+    if math.isinf(needed_s):
+        return Judgement("waiting", found, _no_occasion(first), None)
     short = Judgement("waiting", found, _waiting(before, after, needed_s), None, needed_s, after.exposure_s)
     if after.exposure_s < least_s:
         return short
-    deciding = [one for one in found if one.decides]
-    if not deciding:
-        return Judgement("waiting", found, _NOTHING, None)
-    first = deciding[0]
-    if _worse(first) or (not _better(first) and any(_worse(one) for one in deciding)):
+    if _worse(deciding[0]) or (not _better(first) and any(_worse(one) for one in deciding)):
         return Judgement("made_worse", found, None, sentence("made_worse", deciding))
     if after.exposure_s < needed_s:
         return short
@@ -73,47 +79,78 @@ def judge(
     return Judgement("waiting", found, _undecided(first, after.exposure_s), None)
 
 
-_NOTHING = "There was neither throttling nor a slow query before the change, so nothing can have become better."
+def _nothing(plan: Plan, match: Comparable) -> str:
+    titles = {one.id: lowered(one.title) for one in plan.measures}
+    zero = " and ".join(titles[name] for name in plan.deciding if name in match.before.columns)
+    if zero:
+        return f"Nothing to compare: {zero} were 0 before the change, so nothing can have improved."
+    wanted = " and ".join(titles[name] for name in plan.deciding) or "a figure that could decide"
+    return f"Nothing to compare: {wanted} were not measured before the change."
 
 
-def _needed_s(before: Blocks) -> float:
-    """How long the fault's absence must last to mean something."""
-    events = float(np.nansum(before.stalls))
-    if events > 0:
-        return significance.needed_s(events, before.exposure_s)
-    # Nobody counted throttling: blocks with slow queries are the events.
-    slow = float((np.nan_to_num(before.slow) > 0).sum())
-    return significance.needed_s(slow, before.exposure_s)
+def _no_occasion(first: Figure) -> str:
+    return f"{first.measure.title}: nothing of the kind was counted after the change that could have gone wrong."
 
 
-def _waiting(before: Blocks, after: Blocks, needed_s: float) -> str:
-    events = float(np.nansum(before.stalls))
-    why = f" before, there was one stall every {amount(before.exposure_s / events)} s" if events > 0 else ""
-    return (
-        f"{duration(needed_s)} under comparable load, of which {duration(after.exposure_s)} are there;{why}".rstrip(";")
-        + "."
-    )
+def _needed_s(before: Column, after: Column) -> float:
+    """How long the fault's absence must last to mean something (s)."""
+    events = _events(before)
+    if events is before.part:
+        # So many starts, queries …: as long as those take to come.
+        needed = significance.needed_s(float(np.nansum(events)), float(np.nansum(before.whole)))
+        there = float(np.nansum(after.whole))
+        return needed / there * after.exposure_s if there > 0 else math.inf
+    return significance.needed_s(float(np.nansum(events)), before.exposure_s)
 
 
-def _undecided(first: Measure, compared_s: float) -> str:
+def _events(column: Column) -> np.typing.NDArray[np.float64]:
+    """The events that a measure counts; else the blocks that have any of it. `part` itself where that is counted."""
+    if column.events is None:
+        return (np.nan_to_num(column.part) > 0).astype(np.float64)
+    return column.part if np.array_equal(column.events, column.part, equal_nan=True) else column.events
+
+
+def _waiting(before: Column, after: Column, needed_s: float) -> str:
+    events = 0.0 if before.events is None else float(np.nansum(before.events))
+    why = f"; before, it happened once every {amount(before.exposure_s / events)} s" if events > 0 else ""
+    return f"{duration(needed_s)} under comparable load, of which {duration(after.exposure_s)} are there{why}."
+
+
+def _undecided(first: Figure, compared_s: float) -> str:
     so_far = f"More data: after {duration(compared_s)} "
     if first.p_value is None or first.p_value >= ALPHA:
         return so_far + f"the difference can still be chance (p = {first.p_value or 1:.2g})."
-    return so_far + "there is less of it, but whether half of it is gone cannot be told yet."
+    return so_far + "it has improved, but whether by half cannot be told yet."
 
 
-def _better(one: Measure) -> bool:
-    if one.ratio is None or one.p_value is None or one.p_value >= ALPHA or one.ratio.high >= 1:
+def _better(one: Figure) -> bool:
+    change = one.change
+    if change is None or one.p_value is None or one.p_value >= ALPHA or change.high >= 1 or not one.noticed:
         return False
-    return one.ratio.expected <= HELPS or (one.inside is True and one.ratio.expected <= AT_LEAST)
+    return change.expected <= HELPS or (_as_promised(one) and change.expected <= AT_LEAST)
 
 
-def _worse(one: Measure) -> bool:
-    if one.p_value is None or one.p_value >= ALPHA or one.before is None or one.after is None:
+def _as_promised(one: Figure) -> bool:
+    """Less than half was predicted to go, and that much went; a fix that cannot help promises nothing."""
+    return one.inside is True and one.predicted is not None and _promises(one.predicted, one)
+
+
+def _promises(predicted: Interval, one: Figure) -> bool:
+    if one.before is None:
         return False
-    return one.after > 0 if one.before == 0 else one.ratio is not None and one.ratio.low > WORSE
+    if one.measure.better == "lower":
+        return predicted.expected <= AT_LEAST * one.before
+    return predicted.expected * AT_LEAST >= one.before
 
 
-def _same(one: Measure) -> bool:
+def _worse(one: Figure) -> bool:
+    if one.p_value is None or one.p_value >= ALPHA or one.before is None or one.after is None or not one.noticed:
+        return False
+    if one.before == 0:
+        return one.after > 0 and one.measure.better == "lower"
+    return one.change is not None and one.change.low > WORSE
+
+
+def _same(one: Figure) -> bool:
     """Helping (half of it gone) is excluded."""
-    return one.ratio is not None and one.ratio.low > HELPS
+    return one.change is not None and one.change.low > HELPS

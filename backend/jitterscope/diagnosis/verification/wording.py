@@ -4,23 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jitterscope.diagnosis.verification.measure import TITLES, Measure, Unit
+from jitterscope.diagnosis.core.quantity import Unit
+from jitterscope.diagnosis.verification.figures import Figure
 
 _OPENING = {
     "verified": "The fix helped: ",
     "did_not_help": "The fix did not help: ",
     "made_worse": "It became worse: ",
 }
+_BINARY = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
-def sentence(verdict: str, deciding: Sequence[Measure]) -> str:
+def sentence(verdict: str, deciding: Sequence[Figure]) -> str:
     """ "The fix helped: slow queries went from 1.5 % to 0.01 % (p = 0.002), throttled time from … to …." """
     parts = []
-    for one in deciding:
-        title, unit = TITLES[one.metric]
+    for one in _speaking(verdict, deciding):
+        unit = one.measure.unit
         chance = "" if one.p_value is None else f" (p = {one.p_value:.2g})"
-        parts.append(f"{title.lower()} went from {figure(one.before, unit)} to {figure(one.after, unit)}{chance}")
+        title = lowered(one.measure.title)
+        parts.append(f"{title} went from {figure(one.before, unit)} to {figure(one.after, unit)}{chance}")
     return _OPENING[verdict] + ", ".join(parts) + "."
+
+
+def _speaking(verdict: str, deciding: Sequence[Figure]) -> list[Figure]:
+    """The figures that say what the verdict does: one that still rose, as what is held does, is no help."""
+    sign = {"verified": -1, "made_worse": 1}.get(verdict)
+    if sign is None:
+        return list(deciding)
+    kept = [
+        one
+        for one in deciding
+        if one.before is not None
+        and one.after is not None
+        and (one.after - one.before) * sign * (1 if one.measure.better == "lower" else -1) > 0
+    ]
+    return kept or list(deciding)
+
+
+def lowered(title: str) -> str:
+    """A title inside a sentence; what is written in capitals stays so."""
+    return title if title[1:2].isupper() or title[1:2].isdigit() else title[:1].lower() + title[1:]
 
 
 def figure(value: float | None, unit: Unit) -> str:
@@ -30,12 +53,19 @@ def figure(value: float | None, unit: Unit) -> str:
     match unit:
         case "ratio":
             return f"{amount(value * 100)} %"
-        case "ms/min":
-            return f"{amount(value)} ms/min"
-        case "ms":
-            return f"{amount(value)} ms"
-        case "1/min":
-            return f"{amount(value)}/min"
+        case "1/min" | "1/s" | "1/h":
+            return f"{amount(value)}{unit[1:]}"
+        case "bytes":
+            size, name = next(((size, name) for size, name in _BINARY if abs(value) >= size), (1, "B"))
+            return f"{amount(value / size)} {name}"
+        case "us":
+            return f"{amount(value)} µs" if abs(value) < 1000 else f"{amount(value / 1000)} ms"
+        case "cpu":
+            return f"{amount(value)} CPU"
+        case "1":
+            return amount(value)
+        case "ms" | "ms/min":
+            return f"{amount(value)} {unit}"
 
 
 def amount(value: float) -> str:

@@ -18,7 +18,7 @@ class WebhookConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    url: SecretStr = Field(description="https:// address that takes a POST")
+    url: SecretStr = Field(description="https:// address that accepts a POST")
     secret: SecretStr = Field(description="Key of the signature, at least 16 characters", min_length=16)
 
     @field_validator("url")

@@ -8,7 +8,7 @@ import { Menu, MenuChoice, MenuItem, MenuLabel, MenuSeparator } from "@/ui/Menu"
 import { setTheme, useTheme, type Theme } from "@/ui/theme";
 
 const THEMES: readonly (readonly [Theme, string])[] = [
-  ["system", "As the system"],
+  ["system", "System"],
   ["light", "Light"],
   ["dark", "Dark"],
 ];

@@ -36,7 +36,7 @@ function Content({ onDone }: { onDone: () => void }): ReactElement {
     <>
       <Command.Input className={styles["input"]} placeholder="Incident, container, page, command…" value={text} onValueChange={setText} />
       <Command.List className={styles["list"]}>
-        <Command.Empty className={styles["empty"]}>Nothing found. Try a pod, a cgroup path or a cause.</Command.Empty>
+        <Command.Empty className={styles["empty"]}>No results. Try a pod, a cgroup path or a cause.</Command.Empty>
         <Command.Group heading="Incidents">
           {incidents.slice(0, 30).map((incident) => (
             <Command.Item
@@ -53,14 +53,14 @@ function Content({ onDone }: { onDone: () => void }): ReactElement {
         <Command.Group heading="Go to">
           <Command.Item onSelect={run(() => navigate({ to: "/incidents" }))}>Incidents</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/risks" }))}>Risks</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/calibration" }))}>Calibration: predictions beside outcomes</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/calibration" }))}>Calibration: predictions and outcomes</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/dns" }))}>DNS: path, names, clients</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/startup" }))}>Pod start: the 5 s objective, phase by phase</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/resources" }))}>Explore resources</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/causes" }))}>Causes</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/evidence" }))}>Evidence files: captures, logs, load tests</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/collectors" }))}>Collectors</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/collectors", search: { add: true } }))}>Add a collector</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/collectors", search: { add: true } }))}>Add collector</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/settings/$section", params: { section: "channels" } }))}>Settings: notification channels</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/settings/$section", params: { section: "members" } }))}>Settings: members</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/settings/$section", params: { section: "tokens" } }))}>Settings: API tokens</Command.Item>
@@ -69,7 +69,7 @@ function Content({ onDone }: { onDone: () => void }): ReactElement {
         <Command.Group heading="Theme">
           <Command.Item onSelect={run(() => setTheme("light"))}>Theme: light</Command.Item>
           <Command.Item onSelect={run(() => setTheme("dark"))}>Theme: dark</Command.Item>
-          <Command.Item onSelect={run(() => setTheme("system"))}>Theme: as the system</Command.Item>
+          <Command.Item onSelect={run(() => setTheme("system"))}>Theme: system</Command.Item>
         </Command.Group>
       </Command.List>
     </>

@@ -8,7 +8,7 @@ import styles from "./Shell.module.css";
 export function LiveIndicator(): ReactElement {
   const live = useLive();
   return (
-    <span className={styles["live"]} data-live={live} title={live ? "Changes arrive by themselves" : "No live connection; it is being made again"}>
+    <span className={styles["live"]} data-live={live} title={live ? "Updates arrive live" : "Disconnected from live updates, reconnecting"}>
       <i aria-hidden="true" />
       <span>{live ? "live" : "connecting"}</span>
     </span>

@@ -30,7 +30,7 @@ export function Shell(): ReactElement {
   return (
     <>
       <a className={styles["skip"]} href="#main">
-        Skip to the content
+        Skip to content
       </a>
       <header className={styles["bar"]}>
         <Link to="/incidents" className={styles["brand"]} aria-label="Jitterscope, incidents">

@@ -26,7 +26,7 @@ export interface CompareProps {
   extent: TimeView;
   view: TimeView;
   onView: (view: TimeView) => void;
-  /** Greys the last run: a newer one is under way. */
+  /** Grays the last run: a newer one is under way. */
   stale: boolean;
 }
 

@@ -1,17 +1,17 @@
 import { useEffect, useId, useMemo, useRef, useState, type CSSProperties, type KeyboardEvent, type ReactElement } from "react";
 
 import { useWidth } from "@/charts/useWidth";
-import { count, milliseconds, percent } from "@/lib/format";
+import { milliseconds, percent, plural } from "@/lib/format";
 import { Button } from "@/ui/Button";
 
-import { boxes, neighbour, placed, search, type Box, type FlameData, type FrameKind, type PlacedFrame } from "./frames";
+import { boxes, neighbor, placed, search, type Box, type FlameData, type FrameKind, type PlacedFrame } from "./frames";
 import styles from "./FlameGraph.module.css";
 
 const ROW_PX = 20;
 /** Less holds no letter that helps. */
 const TEXT_PX = 26;
 
-const KIND_WORDS: Record<FrameKind, string> = { root: "everything", command: "process", user: "in the program", kernel: "in the kernel" };
+const KIND_WORDS: Record<FrameKind, string> = { root: "all samples", command: "process", user: "user", kernel: "kernel" };
 
 export interface FlameGraphProps {
   data: FlameData;
@@ -61,7 +61,7 @@ export function FlameGraph({ data, msPerSample, label }: FlameGraphProps): React
     else if (event.key === "Escape" && zoom !== root) zoomTo(zoom.parent ?? root);
     else if (event.key === "Home") zoomTo(root);
     else {
-      const next = neighbour(shown, focused, event.key);
+      const next = neighbor(shown, focused, event.key);
       if (next === null) return;
       setFocusId(next);
     }
@@ -82,7 +82,7 @@ export function FlameGraph({ data, msPerSample, label }: FlameGraphProps): React
         </ul>
         <input type="search" className={styles["search"]} aria-label="Find a function" placeholder="Find a function" value={wanted} onChange={(event) => setWanted(event.target.value)} />
         <Button kind="quiet" disabled={zoom === root} onClick={() => zoomTo(root)}>
-          Show everything
+          Show all
         </Button>
       </div>
       <p className={styles["told"]}>
@@ -90,7 +90,7 @@ export function FlameGraph({ data, msPerSample, label }: FlameGraphProps): React
       </p>
       {wanted.trim() !== "" && (
         <p className={styles["found"]} role="status">
-          {found.ids.size === 0 ? "No box has this name." : `${count(found.ids.size)} boxes have it: ${percent(total === 0 ? 0 : found.samples / total)} of the samples.`}
+          {found.ids.size === 0 ? "No matching frames." : `${plural(found.ids.size, "matching frame")}, ${percent(total === 0 ? 0 : found.samples / total)} of samples.`}
         </p>
       )}
       <div ref={host} className={styles["picture"]}>
@@ -112,7 +112,7 @@ export function FlameGraph({ data, msPerSample, label }: FlameGraphProps): React
         </div>
       </div>
       <p id={helpId} className="visually-hidden">
-        Arrow down goes to the widest box below, up to the caller, left and right along the row; Enter zooms in, Escape out, Home shows everything.
+        Arrow down moves to the widest frame below, up to the caller, left and right along the row. Enter zooms in, Escape zooms out, Home shows all.
       </p>
     </div>
   );
@@ -156,5 +156,5 @@ function FrameBox({ box, words: told, tabbable, zoomed, matched, onZoom, onHover
 function words(frame: PlacedFrame, total: number, msPerSample: number): string {
   const { samples, kind } = frame.data;
   const share = total === 0 ? 0 : samples / total;
-  return `${KIND_WORDS[kind]}, ${percent(share)} of the samples, about ${milliseconds(samples * msPerSample)} of CPU`;
+  return `${KIND_WORDS[kind]}, ${percent(share)} of samples, about ${milliseconds(samples * msPerSample)} of CPU`;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { boxes, neighbour, placed, search, type FlameData, type PlacedFrame } from "./frames";
+import { boxes, neighbor, placed, search, type FlameData, type PlacedFrame } from "./frames";
 
 /** all 100 → coredns 70 → (serve 50 → recv 10 in the kernel; gc 20), kubelet 30 → unmount 30 in the kernel */
 const DATA: FlameData = {
@@ -54,28 +54,28 @@ describe("boxes", () => {
   });
 });
 
-describe("neighbour", () => {
+describe("neighbor", () => {
   const root = placed(DATA);
   const shown = boxes(root, 1000);
   const id = (name: string): number => named(root, name).data.id;
 
   it("follows the arrows", () => {
-    expect(neighbour(shown, id("all"), "ArrowDown")).toBe(id("coredns"));
-    expect(neighbour(shown, id("coredns"), "ArrowDown")).toBe(id("serve"));
-    expect(neighbour(shown, id("serve"), "ArrowRight")).toBe(id("gc"));
-    expect(neighbour(shown, id("gc"), "ArrowRight")).toBe(id("unmount"));
-    expect(neighbour(shown, id("unmount"), "ArrowUp")).toBe(id("kubelet"));
+    expect(neighbor(shown, id("all"), "ArrowDown")).toBe(id("coredns"));
+    expect(neighbor(shown, id("coredns"), "ArrowDown")).toBe(id("serve"));
+    expect(neighbor(shown, id("serve"), "ArrowRight")).toBe(id("gc"));
+    expect(neighbor(shown, id("gc"), "ArrowRight")).toBe(id("unmount"));
+    expect(neighbor(shown, id("unmount"), "ArrowUp")).toBe(id("kubelet"));
   });
 
   it("stops at the edges", () => {
-    expect(neighbour(shown, id("all"), "ArrowUp")).toBeNull();
-    expect(neighbour(shown, id("all"), "ArrowLeft")).toBeNull();
-    expect(neighbour(shown, id("recv"), "ArrowDown")).toBeNull();
-    expect(neighbour(shown, id("coredns"), "ArrowLeft")).toBeNull();
+    expect(neighbor(shown, id("all"), "ArrowUp")).toBeNull();
+    expect(neighbor(shown, id("all"), "ArrowLeft")).toBeNull();
+    expect(neighbor(shown, id("recv"), "ArrowDown")).toBeNull();
+    expect(neighbor(shown, id("coredns"), "ArrowLeft")).toBeNull();
   });
 
   it("starts over where the frame is no longer shown", () => {
-    expect(neighbour(shown, 99, "ArrowDown")).toBe(id("all"));
+    expect(neighbor(shown, 99, "ArrowDown")).toBe(id("all"));
   });
 });
 

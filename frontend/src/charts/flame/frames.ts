@@ -14,7 +14,7 @@ export interface FlameData {
   readonly samples: readonly number[];
 }
 
-export interface FrameNode {
+interface FrameNode {
   readonly id: number;
   readonly name: string;
   readonly kind: FrameKind;
@@ -57,7 +57,7 @@ export interface Box {
 }
 
 /** Narrower than this a box can be neither seen nor hit. */
-export const LEAST_PX = 2;
+const LEAST_PX = 2;
 
 /** What is drawn when `zoom` fills the width: its callers above it, and all that is wide enough below. */
 export function boxes(zoom: PlacedFrame, widthPx: number): Box[] {
@@ -77,8 +77,8 @@ export function boxes(zoom: PlacedFrame, widthPx: number): Box[] {
   return found.sort((a, b) => a.row - b.row || a.left - b.left);
 }
 
-/** Where an arrow key leads from a frame: to its widest callee, its caller, or its neighbour in the same row. */
-export function neighbour(shown: readonly Box[], id: number, key: string): number | null {
+/** Where an arrow key leads from a frame: to its widest callee, its caller, or its neighbor in the same row. */
+export function neighbor(shown: readonly Box[], id: number, key: string): number | null {
   const at = shown.findIndex((box) => box.frame.data.id === id);
   const box = shown[at];
   if (box === undefined) return shown[0]?.frame.data.id ?? null;

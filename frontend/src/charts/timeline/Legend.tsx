@@ -9,12 +9,12 @@ import styles from "./Timeline.module.css";
 const CONNECTION_MARKS = [
   { series: "connections", mark: "markArea", text: "TCP connections" },
   { series: "children", mark: "markChildren", text: "children" },
-  { series: "backlog", mark: "markBacklog", text: "not accepted" },
+  { series: "backlog", mark: "markBacklog", text: "accept queue" },
   { series: "dropped", mark: "markDropped", text: "dropped" },
-  { series: "upstream", mark: "markUpstream", text: "connections to upstreams" },
+  { series: "upstream", mark: "markUpstream", text: "upstream connections" },
 ] as const;
 
-/** What the marks mean: each by shape as well as by colour. */
+/** What the marks mean: each by shape as well as by color. */
 export function Legend({ model, hasDns, hasGc }: { model: TimelineModel; hasDns: boolean; hasGc: boolean }): ReactElement {
   // A node has no limit, and cannot be throttled.
   const unlimited = model.limits.length === 0 && model.throttled.length === 0;
@@ -23,7 +23,7 @@ export function Legend({ model, hasDns, hasGc }: { model: TimelineModel; hasDns:
     <ul className={styles["legend"]} aria-label="Legend">
       {unlimited ? (
         <li>
-          <i className={styles["markBar"]} /> CPU in use
+          <i className={styles["markBar"]} /> CPU usage
         </li>
       ) : (
         <>
@@ -68,7 +68,7 @@ export function Legend({ model, hasDns, hasGc }: { model: TimelineModel; hasDns:
       )}
       {rates && (
         <li>
-          <i className={styles["markMedian"]} /> median of the tick
+          <i className={styles["markMedian"]} /> median per tick
         </li>
       )}
       <li>

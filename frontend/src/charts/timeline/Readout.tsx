@@ -52,7 +52,7 @@ export function Readout({ model, us }: { model: TimelineModel; us: number }): Re
       {slowest !== null && (
         <>
           <div>
-            <dt>Answers{stats.complete ? "" : " kept"}</dt>
+            <dt>{stats.complete ? "Answers" : "Recorded answers"}</dt>
             <dd>
               {count(stats.answers)}, median {microseconds(medianLatencyUs(model, tick))}
             </dd>
@@ -61,12 +61,12 @@ export function Readout({ model, us }: { model: TimelineModel; us: number }): Re
             <dt>{stats.slow > 0 ? `${count(stats.slow)} slow, slowest` : "Slowest"}</dt>
             <dd>
               {microseconds(slowest.latencyUs)}
-              {slowest.queueWaitUs !== null && slowest.queueWaitUs > 0 && `, ${microseconds(slowest.queueWaitUs)} of it in the socket queue`}
+              {slowest.queueWaitUs !== null && slowest.queueWaitUs > 0 && `, ${microseconds(slowest.queueWaitUs)} of it in the receive queue`}
             </dd>
           </div>
           {slowest.name !== "" && (
             <div>
-              <dt>Its name</dt>
+              <dt>Name</dt>
               <dd>
                 {slowest.name} · {slowest.result}
               </dd>
@@ -85,7 +85,7 @@ function Lanes({ model, tick, us }: { model: TimelineModel; tick: TimeView; us: 
       {overlappingMarks(model, tick).map((mark, index) => (
         // Two events can be the same in everything.
         <div key={`${mark.fromUs} ${index}`} data-tone={mark.kind === "memory.oom_kill" ? "hot" : undefined}>
-          <dt>{mark.toUs > mark.fromUs ? duration(mark.toUs - mark.fromUs) : "Then"}</dt>
+          <dt>{mark.toUs > mark.fromUs ? duration(mark.toUs - mark.fromUs) : "Event"}</dt>
           <dd>{mark.label}</dd>
         </div>
       ))}
@@ -111,15 +111,15 @@ function Connections({ model, tick }: { model: TimelineModel; tick: TimeView }):
   const stats = connectionStats(model, tick);
   const full = stats.limit !== null && stats.children !== null && stats.children >= stats.limit;
   const rows: readonly (readonly [string, string, boolean])[] = [
-    ...(stats.children === null ? [] : [["Children", `${count(stats.children)}${stats.limit === null ? "" : full ? `, the limit is ${count(stats.limit)}` : ` of ${count(stats.limit)}`}`, false] as const]),
+    ...(stats.children === null ? [] : [["Children", `${count(stats.children)}${stats.limit === null ? "" : ` of ${count(stats.limit)}${full ? ", limit reached" : ""}`}`, false] as const]),
     ...(stats.connections === null || stats.connections === 0
       ? []
       : [["Connections", `${count(stats.connections)}${stats.idle === null || stats.idle === 0 ? "" : `, ${count(stats.idle)} idle over 1 s`}`, false] as const]),
-    ...(stats.backlog === null || stats.backlog === 0 ? [] : [["Not accepted", count(stats.backlog), true] as const]),
+    ...(stats.backlog === null || stats.backlog === 0 ? [] : [["Accept queue", count(stats.backlog), true] as const]),
     ...(stats.dropped === null || stats.dropped === 0 ? [] : [["Dropped", count(stats.dropped), true] as const]),
     ...(stats.upstream === null || stats.upstream === 0
       ? []
-      : [["To upstreams", `${count(stats.upstream)}${stats.upstreamIdle === null || stats.upstreamIdle === 0 ? "" : `, ${count(stats.upstreamIdle)} idle over 1 s`}`, false] as const]),
+      : [["Upstream connections", `${count(stats.upstream)}${stats.upstreamIdle === null || stats.upstreamIdle === 0 ? "" : `, ${count(stats.upstreamIdle)} idle over 1 s`}`, false] as const]),
     ...(stats.errorLines === 0 ? [] : [["Error lines", count(stats.errorLines), true] as const]),
   ];
   return (

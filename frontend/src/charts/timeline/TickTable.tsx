@@ -18,7 +18,7 @@ export function TickTable({ model, view }: { model: TimelineModel; view: TimeVie
   const [open, setOpen] = useState(false);
   return (
     <details className={styles["details"]} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>The same as a table</summary>
+      <summary>Show as table</summary>
       {open && <Rows model={model} view={view} />}
     </details>
   );
@@ -29,7 +29,7 @@ function Rows({ model, view }: { model: TimelineModel; view: TimeView }): ReactE
   const connections = hasConnections(model);
   return (
     <>
-      {left > 0 && <p className={styles["note"]}>{count(left)} quiet ticks are left out; zoom in to list every tick.</p>}
+      {left > 0 && <p className={styles["note"]}>{count(left)} quiet ticks not listed. Zoom in to list every tick.</p>}
       <Table label={`Ticks of ${duration(model.cpu.stepUs)}`}>
         <thead>
           <tr>
@@ -37,12 +37,12 @@ function Rows({ model, view }: { model: TimelineModel; view: TimeView }): ReactE
             <th scope="col" className={tableStyles["number"]}>CPU</th>
             <th scope="col" className={tableStyles["number"]}>Limit</th>
             <th scope="col" className={tableStyles["number"]}>Throttled</th>
-            <th scope="col" className={tableStyles["number"]}>In GC</th>
+            <th scope="col" className={tableStyles["number"]}>GC</th>
             {connections && (
               <>
                 <th scope="col" className={tableStyles["number"]}>Connections</th>
                 <th scope="col" className={tableStyles["number"]}>Children</th>
-                <th scope="col" className={tableStyles["number"]}>Not accepted</th>
+                <th scope="col" className={tableStyles["number"]}>Accept queue</th>
               </>
             )}
             {model.lanes.flatMap((lane) =>
@@ -55,7 +55,7 @@ function Rows({ model, view }: { model: TimelineModel; view: TimeView }): ReactE
             {model.marks.length > 0 && <th scope="col">Events</th>}
             <th scope="col" className={tableStyles["number"]}>Answers</th>
             <th scope="col" className={tableStyles["number"]}>Slow</th>
-            <th scope="col" className={tableStyles["number"]}>Slowest</th>
+            <th scope="col" className={tableStyles["number"]}>Slowest answer</th>
           </tr>
         </thead>
         <tbody>

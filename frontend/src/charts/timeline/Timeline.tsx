@@ -103,7 +103,7 @@ export function Timeline(props: TimelineProps): ReactElement {
   const lane = { widthPx, gutterPx, view, palette };
   const links = (heightPx: number, timeAxis: boolean): ReactElement => (
     <>
-      <p className={styles["laneTitle"]}>Connections and children, the highest of each tick</p>
+      <p className={styles["laneTitle"]}>Connections and children, peak per tick</p>
       <Lane {...lane} heightPx={heightPx + (timeAxis ? TIME_AXIS_PX : 0)} y={linkAxis} timeAxis={timeAxis} paint={paintLinks} />
     </>
   );
@@ -128,7 +128,7 @@ export function Timeline(props: TimelineProps): ReactElement {
           <>
             {hasLanes && <DataLanes model={model} overview={overview} place={lane} phone={phone} />}
             {leadsByLinks && links(phone ? 150 : 190, false)}
-            <p className={styles["laneTitle"]}>CPU in use, each bar one tick</p>
+            <p className={styles["laneTitle"]}>CPU usage, one bar per tick</p>
             <Lane {...lane} heightPx={leadsByLinks || hasLanes ? 80 : phone ? 130 : 170} y={cpuAxis} timeAxis={!hasDns && !hasGc && (!hasLinks || leadsByLinks)} paint={paintCpu} />
             {hasGc && (
               <div className={styles["gcRow"]}>
@@ -141,7 +141,7 @@ export function Timeline(props: TimelineProps): ReactElement {
             {hasLinks && !leadsByLinks && links(phone ? 90 : 110, !hasDns)}
             {hasDns && (
               <>
-                <p className={styles["laneTitle"]}>DNS, each dot one answer</p>
+                <p className={styles["laneTitle"]}>DNS latency, one dot per answer</p>
                 <Lane {...lane} heightPx={(phone ? 200 : 250) + TIME_AXIS_PX} y={dnsAxis} timeAxis paint={paintDns} />
               </>
             )}
@@ -171,7 +171,7 @@ export function Timeline(props: TimelineProps): ReactElement {
         </div>
       )}
       <p id={helpId} className="visually-hidden">
-        Arrow keys move tick by tick, with Shift they pan; plus and minus zoom; Enter selects the tick; 0 shows everything; Escape clears.
+        Arrow keys move tick by tick, with Shift they pan; plus and minus zoom; Enter selects the tick; 0 shows all; Escape clears.
       </p>
       <p className="visually-hidden" aria-live="polite">
         {byKey && cursorUs !== null ? summarize(model, { fromUs: cursorUs - (cursorUs % model.cpu.stepUs), toUs: cursorUs - (cursorUs % model.cpu.stepUs) + model.cpu.stepUs }) : ""}

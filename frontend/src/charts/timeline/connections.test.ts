@@ -35,7 +35,7 @@ describe("connections of a span", () => {
 
   it("tells it in words", () => {
     expect(connectionWords(busy, busy.extent).join("; ")).toBe(
-      "up to 20 children of 20; up to 44 TCP connections; 24 waiting to be accepted; 5 connections dropped; 3 error lines",
+      "up to 20 children of 20; up to 44 TCP connections; up to 24 in the accept queue; 5 connections dropped; 3 error lines",
     );
     expect(connectionWords(model({ cpus: [0.1] }), busy.extent)).toEqual([]);
   });

@@ -84,9 +84,9 @@ export function connectionWords(model: TimelineModel, view: TimeView): string[] 
   const parts: string[] = [];
   if (stats.children !== null && stats.children > 0) parts.push(`up to ${plural(stats.children, "child", "children")}${stats.limit === null ? "" : ` of ${stats.limit}`}`);
   if (stats.connections !== null && stats.connections > 0) parts.push(`up to ${plural(stats.connections, "TCP connection")}`);
-  if (stats.backlog !== null && stats.backlog > 0) parts.push(`${stats.backlog} waiting to be accepted`);
+  if (stats.backlog !== null && stats.backlog > 0) parts.push(`up to ${stats.backlog} in the accept queue`);
   if (stats.dropped !== null && stats.dropped > 0) parts.push(`${plural(stats.dropped, "connection")} dropped`);
-  if (stats.upstream !== null && stats.upstream > 0) parts.push(`up to ${plural(stats.upstream, "connection")} to upstreams`);
+  if (stats.upstream !== null && stats.upstream > 0) parts.push(`up to ${plural(stats.upstream, "upstream connection")}`);
   if (stats.errorLines > 0) parts.push(plural(stats.errorLines, "error line"));
   return parts;
 }

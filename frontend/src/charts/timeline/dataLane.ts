@@ -6,7 +6,7 @@ import type { DataLane, DataLine, TimelineModel } from "./model";
 import type { Palette } from "./palette";
 import { indexRange } from "./stats";
 
-/** Lines of one colour differ by their dashes. */
+/** Lines of one color differ by their dashes. */
 const DASHES: readonly (readonly number[])[] = [[], [5, 3], [2, 3]];
 
 export function drawDataLane(frame: Frame, lane: DataLane, top: number, palette: Palette): void {

@@ -36,7 +36,7 @@ export function clipped(frame: Frame, paint: () => void): void {
   ctx.restore();
 }
 
-/** Throttled spans: a soft band, and a solid edge on top so that colour is not the only sign. */
+/** Throttled spans: a soft band, and a solid edge on top so that color is not the only sign. */
 export function throttledBands(frame: Frame, spans: readonly TimeView[], palette: Palette, edge: boolean): void {
   const { ctx } = frame;
   for (const span of spans) {

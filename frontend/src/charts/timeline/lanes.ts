@@ -1,6 +1,6 @@
-/** The lanes of memory, kernel and pod start: their ranges, values and words. Pure. */
+/** The lanes that the area of a cause declares: their ranges, values and words. Pure. */
 
-import { bytes, count, cpus, microseconds, MISSING, percent, significant } from "@/lib/format";
+import { bytes, count, cpus, measure, microseconds, MISSING, percent, significant } from "@/lib/format";
 import { lowerBound } from "@/lib/binary";
 import type { TimeView } from "@/lib/timeView";
 
@@ -21,6 +21,8 @@ export function laneValue(value: number | null, unit: DataLane["unit"]): string 
       return percent(value);
     case "1":
       return value < 1_000_000 ? count(value) : `${significant(value / 1e6)} M`;
+    default:
+      return measure(value, unit);
   }
 }
 

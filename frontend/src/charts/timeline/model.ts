@@ -1,5 +1,6 @@
 /** What the picture shows, as typed arrays. Times are µs since the epoch; a missing tick is NaN. */
 
+import type { MeasureUnit } from "@/lib/format";
 import type { TimeView } from "@/lib/timeView";
 
 export interface Span extends TimeView {
@@ -74,7 +75,7 @@ export interface DataLine {
   readonly values: Float64Array;
 }
 
-export interface LaneLimit {
+interface LaneLimit {
   readonly fromUs: number;
   /** In the lane's unit; null: no limit. */
   readonly value: number | null;
@@ -84,7 +85,7 @@ export interface LaneLimit {
 export interface DataLane {
   readonly id: string;
   readonly title: string;
-  readonly unit: "bytes" | "1" | "us" | "cpu" | "ratio";
+  readonly unit: MeasureUnit;
   readonly tUs: Float64Array;
   readonly stepUs: number;
   readonly lines: readonly DataLine[];
@@ -92,7 +93,7 @@ export interface DataLane {
 }
 
 /** Something that happened; `kind` is the event's. */
-export interface Mark extends Span {
+interface Mark extends Span {
   readonly kind: string;
 }
 
@@ -119,7 +120,7 @@ export interface TimelineModel {
   readonly notes: readonly string[];
 }
 
-export const RESULTS = ["answered", "NXDOMAIN", "SERVFAIL", "REFUSED", "no answer", "other error"] as const;
+export const RESULTS = ["answered", "NXDOMAIN", "SERVFAIL", "REFUSED", "timed out", "other error"] as const;
 
 /** NXDOMAIN is an answer; the rest after it are failures. */
 export const isFailure = (result: number): boolean => result >= 2;

@@ -39,7 +39,7 @@ function paletteOf(theme: "light" | "dark"): Palette {
   return palette;
 }
 
-/** The tokens of the theme on the screen as canvas colours. */
+/** The tokens of the theme on the screen as canvas colors. */
 export function usePalette(): Palette {
   const theme = useResolvedTheme();
   return useMemo(() => paletteOf(theme), [theme]);

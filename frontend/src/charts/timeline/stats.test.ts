@@ -53,7 +53,7 @@ describe("gaps", () => {
     ]);
   });
 
-  it("joins neighbouring missing ticks", () => {
+  it("joins neighboring missing ticks", () => {
     expect(gaps(model({ cpus: [0.1, null, null, 0.1] }))).toEqual([{ fromUs: T0 + TICK, toUs: T0 + 3 * TICK }]);
   });
 });
@@ -69,7 +69,7 @@ describe("tickAt", () => {
 describe("slowestAnswer", () => {
   it("tells the slowest with its result", () => {
     expect(slowestAnswer(story, story.extent)).toMatchObject({ latencyUs: 180_000, result: "answered", queueWaitUs: null });
-    expect(slowestAnswer(story, { fromUs: T0 + 400_000, toUs: T0 + 500_000 })).toMatchObject({ result: "no answer" });
+    expect(slowestAnswer(story, { fromUs: T0 + 400_000, toUs: T0 + 500_000 })).toMatchObject({ result: "timed out" });
     expect(slowestAnswer(story, { fromUs: T0 + 300_000, toUs: T0 + 400_000 })).toBeNull();
   });
 });
@@ -77,7 +77,7 @@ describe("slowestAnswer", () => {
 describe("summarize", () => {
   it("says in words what the picture shows", () => {
     const text = summarize(story, story.extent);
-    for (const part of ["peak 0.9 CPU in 100 ms", "limit 0.5 CPU", "2 ticks over the limit", "throttled 2 times, 200 ms in all", "1 GC cycle, 250 ms", "4 answers, 1 over 20 ms", "1 tick missing"]) {
+    for (const part of ["peak 0.9 CPU in 100 ms", "limit 0.5 CPU", "2 ticks over the limit", "throttled 2 times, 200 ms total", "1 GC cycle, 250 ms", "4 answers, 1 over 20 ms", "1 tick missing"]) {
       expect(text).toContain(part);
     }
   });

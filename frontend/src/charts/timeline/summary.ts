@@ -22,10 +22,10 @@ export function summarize(model: TimelineModel, view: TimeView): string {
   }
   const throttled = overlapping(model.throttled, view);
   const throttledUs = throttled.reduce((sum, part) => sum + Math.min(part.toUs, view.toUs) - Math.max(part.fromUs, view.fromUs), 0);
-  parts.push(throttled.length === 0 ? "not throttled" : `throttled ${plural(throttled.length, "time")}, ${duration(throttledUs)} in all`);
+  parts.push(throttled.length === 0 ? "not throttled" : `throttled ${plural(throttled.length, "time")}, ${duration(throttledUs)} total`);
   if (stats.gcCycles > 0) parts.push(`${plural(stats.gcCycles, "GC cycle")}, ${duration(stats.gcUs)}`);
   if (stats.answers > 0) {
-    const kept = stats.complete ? "" : " kept";
+    const kept = stats.complete ? "" : " recorded";
     parts.push(`${plural(stats.answers, "answer")}${kept}, ${count(stats.slow)} over ${microseconds(model.slowThresholdUs)}, slowest ${microseconds(stats.maxUs)}`);
   }
   parts.push(...connectionWords(model, view), ...laneWords(model, view));

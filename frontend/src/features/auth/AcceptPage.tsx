@@ -30,15 +30,15 @@ export function AcceptPage(): ReactElement {
   return (
     <main className={styles["screen"]}>
       {token === "" ? (
-        <ErrorState title="This link is not complete" detail="The part after # is missing. Copy the whole link from the invitation." />
+        <ErrorState title="Incomplete link" detail="The part after # is missing. Copy the whole link from the invitation." />
       ) : (
         <form className={styles["card"]} onSubmit={submit}>
           <h1>Join your team</h1>
-          <p className={styles["lead"]}>You were invited to Jitterscope.</p>
+          <p className={styles["lead"]}>You have been invited to Jitterscope.</p>
           <Field label="Your name">
             {(attributes) => <input {...attributes} autoComplete="name" required value={name} onChange={(event) => setName(event.target.value)} />}
           </Field>
-          <Field label="Password" hint="New here: choose one, at least 10 characters. Already a user: your own.">
+          <Field label="Password" hint="New users choose one with at least 10 characters. Existing users enter their own.">
             {(attributes) => (
               <input {...attributes} type="password" autoComplete="new-password" required value={password} onChange={(event) => setPassword(event.target.value)} />
             )}

@@ -36,7 +36,7 @@ export function SignInPage(): ReactElement {
       <form className={styles["card"]} onSubmit={submit}>
         <h1>Sign in to Jitterscope</h1>
         <p className={styles["lead"]}>Why containers stall for tens of milliseconds, and what to change.</p>
-        <Field label="E-mail">
+        <Field label="Email">
           {(attributes) => <input {...attributes} type="email" name="email" autoComplete="username" required value={email} onChange={(event) => setEmail(event.target.value)} />}
         </Field>
         <Field label="Password">
@@ -53,7 +53,7 @@ export function SignInPage(): ReactElement {
           {signIn.isPending ? "Signing in…" : "Sign in"}
         </Button>
         <p className={styles["hint"]}>
-          The first login is printed by <code>make up</code>. Everybody else joins by an invitation from Settings.
+          <code>make up</code> prints the first login. Everyone else joins by invitation, under Settings.
         </p>
       </form>
     </main>

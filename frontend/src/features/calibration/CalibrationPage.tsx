@@ -10,7 +10,6 @@ import { Page } from "@/ui/Page";
 import { Section } from "@/ui/Section";
 import { EmptyState, ErrorState, Skeleton } from "@/ui/states";
 import { Table, tableStyles } from "@/ui/Table";
-import { METRIC_NAMES } from "@/widgets/metricNames";
 
 import styles from "./CalibrationPage.module.css";
 import { OutcomePlot } from "./OutcomePlot";
@@ -20,12 +19,12 @@ import { fixName } from "./words";
 export function CalibrationPage(): ReactElement {
   const { data, isError, error, refetch } = useQuery(calibrationQuery());
   return (
-    <Page title="Calibration" lead="Every predicted fix that was applied, beside what then happened. Nothing is left out.">
+    <Page title="Calibration" lead="Every applied fix: what was predicted and what was measured afterwards. Nothing is left out.">
       {data === undefined ? (
         isError ? (
           <ErrorState {...explain(error)} onRetry={() => void refetch()} />
         ) : (
-          <Skeleton lines={5} height={40} label="Loading the calibration" />
+          <Skeleton lines={5} height={40} label="Loading calibration" />
         )
       ) : data.outcomes === 0 && data.fixes.length === 0 ? (
         <Nothing level={data.level} />
@@ -42,19 +41,19 @@ function Loaded({ calibration }: { calibration: Calibration }): ReactElement {
     <>
       <p className={styles["record"]}>
         {inside === null ? (
-          "No outcome has been measured beside a prediction yet."
+          "No predicted fix has a measured outcome yet."
         ) : (
           <>
             <strong>
-              {percent(inside)} of {plural(outcomes, "outcome")} lay inside the predicted interval
+              {percent(inside)} of {plural(outcomes, "outcome")} fell inside the predicted interval
             </strong>
-            ; a well calibrated model has {percent(level)}. {error !== null && `Half of the predictions were off by at most ${percent(error)}.`}
-            {outcomes < 20 && " With so few, a single outcome moves these figures a lot."}
+            . A well-calibrated model has {percent(level)}. {error !== null && `The median error is ${percent(error)}.`}
+            {outcomes < 20 && " With this few outcomes, a single one moves these figures a lot."}
           </>
         )}
       </p>
       <div className={styles["parts"]}>
-        <Section title="By kind of fix" note="Inside: share of outcomes within their 90 % interval. Error: the median of how far predictions were from outcomes, as a share of the outcome (of a tenth of what was before where it is less).">
+        <Section title="By kind of fix" note="Inside: outcomes within their 90 % interval. Median error: distance from prediction to outcome, relative to the outcome or to a tenth of the value before the fix, whichever is larger.">
           <Table label="Predictions by kind of fix">
             <thead>
               <tr>
@@ -68,8 +67,8 @@ function Loaded({ calibration }: { calibration: Calibration }): ReactElement {
                 <th scope="col" className={tableStyles["number"]}>
                   Outcomes
                 </th>
-                <th scope="col">Applied and measured</th>
-                <th scope="col">By figure, inside</th>
+                <th scope="col">Verdicts</th>
+                <th scope="col">Inside, by figure</th>
               </tr>
             </thead>
             <tbody>
@@ -83,7 +82,7 @@ function Loaded({ calibration }: { calibration: Calibration }): ReactElement {
                   <td className={tableStyles["number"]}>{fix.outcomes}</td>
                   <td className={tableStyles["nowrap"]}>{verdicts(fix)}</td>
                   <td className={styles["figures"]}>
-                    {fix.metrics.length === 0 ? MISSING : fix.metrics.map((one) => `${inSentence(METRIC_NAMES[one.metric].title)} ${percent(one.inside_ratio)} of ${one.outcomes}`).join(", ")}
+                    {fix.metrics.length === 0 ? MISSING : fix.metrics.map((one) => `${inSentence(one.title)} ${percent(one.inside_ratio)} of ${one.outcomes}`).join(", ")}
                   </td>
                 </tr>
               ))}
@@ -91,7 +90,7 @@ function Loaded({ calibration }: { calibration: Calibration }): ReactElement {
           </Table>
         </Section>
         {calibration.recent.length > 0 && (
-          <Section title="Predictions and outcomes" note="Newest first, all on one axis: 100 % is how it was before the fix, 0 % is gone.">
+          <Section title="Predictions and outcomes" note="Newest first, on one axis: 100 % is the value before the fix.">
             <OutcomePlot outcomes={calibration.recent} />
           </Section>
         )}
@@ -111,12 +110,12 @@ function verdicts(fix: Calibration["fixes"][number]): string {
 
 function Nothing({ level }: { level: number }): ReactElement {
   return (
-    <EmptyState title="No fix has been measured yet" action={<Link to="/incidents">To the incidents</Link>}>
+    <EmptyState title="No measured fixes yet" action={<Link to="/incidents">Go to incidents</Link>}>
       <p>
-        Each fix of an incident is predicted on the recorded trace, with an interval that should hold the outcome in {percent(level)} of cases. When a fix is applied (Jitterscope sees a
-        changed limit, environment or image by itself, or somebody says “I applied this fix”), what follows is compared with what was, under comparable load.
+        Each fix is predicted on the recorded trace, with an interval that should hold the outcome in {percent(level)} of cases. Once a fix is applied, the time after it is compared with
+        the time before, under comparable load. Jitterscope detects the change itself, or a member marks it with “I applied this fix”.
       </p>
-      <p>This page then shows, for each kind of fix, how often the outcome lay in its interval and how far off the predictions were.</p>
+      <p>This page then shows, for each kind of fix, how often the outcome fell inside the interval and how far off the predictions were.</p>
     </EmptyState>
   );
 }

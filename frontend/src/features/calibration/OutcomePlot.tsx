@@ -5,7 +5,6 @@ import type { PredictionOutcome } from "@/api/verification";
 import { measure, measureRange, percent } from "@/lib/format";
 import { inSentence } from "@/lib/text";
 import { Time } from "@/ui/Time";
-import { METRIC_NAMES } from "@/widgets/metricNames";
 
 import styles from "./OutcomePlot.module.css";
 import { fixName, scaled } from "./words";
@@ -47,8 +46,7 @@ export function OutcomePlot({ outcomes }: { outcomes: readonly PredictionOutcome
       </div>
       <ul aria-label="Predictions and outcomes">
         {rows.map(({ outcome, at }) => {
-          const { unit, title } = METRIC_NAMES[outcome.metric];
-          const { predicted } = outcome;
+          const { unit, title, predicted } = outcome;
           const told = `predicted ${measure(predicted.expected, unit)} (${measureRange(predicted.low, predicted.high, unit)}), measured ${measure(outcome.measured, unit)}`;
           return (
             <li key={outcome.id} className={styles["row"]}>
@@ -69,7 +67,7 @@ export function OutcomePlot({ outcomes }: { outcomes: readonly PredictionOutcome
                 <i className={styles[outcome.inside ? "inside" : "outside"]} style={{ left: left(at.measured) }} />
               </div>
               <p className={styles["numbers"]}>
-                <strong>{measure(outcome.measured, unit)}</strong> {outcome.inside ? "in" : "not in"} {measureRange(predicted.low, predicted.high, unit)}
+                <strong>{measure(outcome.measured, unit)}</strong> {outcome.inside ? "inside" : "outside"} {measureRange(predicted.low, predicted.high, unit)}
                 <span>off by {percent(outcome.error_ratio)}</span>
               </p>
             </li>

@@ -3,7 +3,7 @@ import type { PredictionOutcome } from "@/api/verification";
 import { fixName, scaled } from "./words";
 
 const outcome: PredictionOutcome = {
-  id: 1, at: "2026-11-21T12:00:00Z", incident_id: 1, verification_id: 1, subject_name: "coredns", fix_id: "gomaxprocs", metric: "slow_ratio",
+  id: 1, at: "2026-11-21T12:00:00Z", incident_id: 1, verification_id: 1, subject_name: "coredns", fix_id: "gomaxprocs", metric: "slow_ratio", title: "Slow answers", unit: "ratio",
   predicted: { low: 0.001, expected: 0.005, high: 0.01, level: 0.9 }, measured: 0.004, before: 0.02, inside: true, error_ratio: 0.25,
 };
 

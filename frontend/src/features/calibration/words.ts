@@ -9,7 +9,7 @@ const FIXES: Record<string, string> = {
   cfs_burst: "CFS burst",
   gogc_off_gomemlimit: "GOGC=off with GOMEMLIMIT",
   raise_gomemlimit: "Raise GOMEMLIMIT",
-  unset_gomemlimit: "Take GOMEMLIMIT away",
+  unset_gomemlimit: "Unset GOMEMLIMIT",
   other: "Another change",
 };
 

@@ -19,7 +19,7 @@ export function CausesPage(): ReactElement {
   const { data: causes, isError, error, refetch } = useQuery(causesQuery());
   const chosen = causes?.find((cause) => cause.id === chosenId) ?? causes?.[0];
   return (
-    <Page title="Causes" lead="Every fault that Jitterscope can name. A cause is found only by its mechanism, never by its symptom alone.">
+    <Page title="Causes" lead="Every root cause that Jitterscope can name. Each needs evidence of its mechanism, not only of the symptom.">
       {causes === undefined ? (
         isError ? (
           <ErrorState {...explain(error)} onRetry={() => void refetch()} />
@@ -58,7 +58,7 @@ function Cause({ cause }: { cause: CauseInfo }): ReactElement {
       <p>
         <Prose text={cause.mechanism} />
       </p>
-      <h3>Looks the same</h3>
+      <h3>Similar causes</h3>
       <ul>
         {cause.rivals.map((rival) => (
           <li key={rival.id}>
@@ -70,7 +70,7 @@ function Cause({ cause }: { cause: CauseInfo }): ReactElement {
       </ul>
       {cause.false_positives.length > 0 && (
         <>
-          <h3>When it could be wrong</h3>
+          <h3>Possible false positives</h3>
           <ul>
             {cause.false_positives.map((text) => (
               <li key={text}>
@@ -80,13 +80,13 @@ function Cause({ cause }: { cause: CauseInfo }): ReactElement {
           </ul>
         </>
       )}
-      <h3>What it needs to see</h3>
+      <h3>Metrics it needs</h3>
       <p className={styles["needs"]}>
         {cause.needs.map((metric) => (
           <code key={metric}>{metric}</code>
         ))}
       </p>
-      <h3>Read more</h3>
+      <h3>References</h3>
       <References references={cause.references} />
     </article>
   );

@@ -26,27 +26,27 @@ export function AddCollector(): ReactElement {
   };
   const problem = create.error === null ? null : explain(create.error);
   return (
-    <section className={styles["add"]} aria-label="Add a collector">
+    <section className={styles["add"]} aria-label="Add collector">
       {create.data === undefined ? (
         <form onSubmit={submit} className={styles["form"]}>
-          <Field label="What will it run on?" hint="A name for the token: “node-7”, “staging cluster”. One token may serve many nodes.">
+          <Field label="Token name" hint="Where the collector will run: “node-7”, “staging cluster”. One token can serve many nodes.">
             {(attributes) => <input {...attributes} placeholder="collector" value={name} onChange={(event) => setName(event.target.value)} />}
           </Field>
           {problem !== null && (
             <p role="alert">
-              {problem.title}: {problem.detail}
+              {problem.title}. {problem.detail}
             </p>
           )}
           <p style={{ marginTop: 12 }}>
             <Button type="submit" kind="primary" disabled={create.isPending}>
-              Make its token
+              Create token
             </Button>
           </p>
         </form>
       ) : (
         <>
           <SecretOnce label="Run this on the node, as root" text={create.data.install_command}>
-            The token in it can send data and nothing else.
+            Its token can only send data.
           </SecretOnce>
           <FirstData sinceUs={parseUs(create.data.token.created_at)} tokenId={create.data.token.id} />
         </>
@@ -68,20 +68,20 @@ function FirstData({ sinceUs, tokenId }: { sinceUs: number; tokenId: number }): 
         <Link to="/resources/$resourceId" params={{ resourceId: fresh.node.id }}>
           {fresh.node.name}
         </Link>
-        . <Link to="/resources">See its containers</Link>
+        . <Link to="/resources">Show its containers</Link>
       </p>
     );
   }
   if (used !== null) {
     return (
       <p className={styles["arrived"]} role="status">
-        <span aria-hidden="true">✓</span> The token is in use: data arrive from a node that was known before.
+        <span aria-hidden="true">✓</span> The token is in use. Data arrives from a known node.
       </p>
     );
   }
   return (
     <p className={styles["waiting"]} role="status">
-      <span className={styles["pulse"]} aria-hidden="true" /> Waiting for the first data. This line changes by itself, usually within 5 seconds of the start.
+      <span className={styles["pulse"]} aria-hidden="true" /> Waiting for the first data, usually within 5 s of the start.
     </p>
   );
 }

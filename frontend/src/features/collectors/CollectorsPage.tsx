@@ -27,10 +27,10 @@ export function CollectorsPage(): ReactElement {
   return (
     <Page
       title="Collectors"
-      lead="One on each node. They record 100 ms ticks, keep them on disk while this service is away, and say what they cannot measure."
+      lead="One per node. Each records 100 ms ticks, spools them to disk while this service is unreachable, and lists what it cannot measure."
       actions={
         <Button kind="primary" onClick={() => void navigate({ search: add === true ? {} : { add: true } })} aria-expanded={add === true}>
-          Add a collector
+          Add collector
         </Button>
       }
     >
@@ -38,8 +38,8 @@ export function CollectorsPage(): ReactElement {
       <Async query={collectors} label="Loading collectors">
         {(all) =>
           all.length === 0 ? (
-            <EmptyState title="No collector has reported yet">
-              <p>Add one above: a single static binary, one line to install. Its node and containers show up here within seconds.</p>
+            <EmptyState title="No collectors have reported yet">
+              <p>Add one above: a single static binary, installed with one command. Its node and containers appear here within seconds.</p>
             </EmptyState>
           ) : (
             <ul>
@@ -76,17 +76,17 @@ function CollectorRow({ collector }: { collector: Collector }): ReactElement {
       </div>
       {silent && (
         <p className={styles["hint"]}>
-          Nothing since <Time at={collector.last_seen_at} style="clock" />. On the node: <code>systemctl status jitterscope-collector</code>. Its spool keeps what it measures
-          until it can send again.
+          No data since <Time at={collector.last_seen_at} style="clock" />. On the node, run <code>systemctl status jitterscope-collector</code>. Its spool keeps the data until it can
+          send again.
         </p>
       )}
       <p className={styles["numbers"]}>
-        version {collector.version} · last batch <Time at={collector.last_seen_at} />, on the way {milliseconds(collector.delay_ms)} ·{" "}
-        {collector.lateness_max_ms !== null && `latest tick ${milliseconds(collector.lateness_max_ms)} after its deadline · `}
-        {collector.cpu_used !== null && `itself ${cpus(collector.cpu_used)}, ${bytes(collector.memory_bytes)} · `}
+        version {collector.version} · last batch <Time at={collector.last_seen_at} />, transit {milliseconds(collector.delay_ms)} ·{" "}
+        {collector.lateness_max_ms !== null && `worst tick ${milliseconds(collector.lateness_max_ms)} late · `}
+        {collector.cpu_used !== null && `uses ${cpus(collector.cpu_used)}, ${bytes(collector.memory_bytes)} · `}
         {plural(collector.batches, "batch", "batches")}
         {collector.dropped_batches > 0 && (
-          <strong className={styles["lost"]}> · {plural(collector.dropped_batches, "batch", "batches")} lost: its spool was full</strong>
+          <strong className={styles["lost"]}> · {plural(collector.dropped_batches, "batch", "batches")} dropped: spool full</strong>
         )}
       </p>
       {(open || lacking > 0) && <SourceList sources={open ? collector.sources : collector.sources.filter((source) => source.state !== "active")} />}
@@ -105,7 +105,7 @@ function IngestTokens(): ReactElement {
   });
   return (
     <div className={styles["tokens"]}>
-      <Section title="Ingest tokens" note="A collector's token can send data and nothing else. A revoked one is refused from the next batch on.">
+      <Section title="Ingest tokens" note="An ingest token can only send data. A revoked token is refused from the next batch on.">
         <Async query={tokens} label="Loading tokens">
           {({ items }) => <TokenTable tokens={items} onRevoke={(id) => revoke.mutate(id)} />}
         </Async>

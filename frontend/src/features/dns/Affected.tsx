@@ -10,13 +10,13 @@ const VERDICTS: Record<DnsAffected["verdict"], { readonly text: string; readonly
   yes: { text: "affected", tone: "hotSolid" },
   at_risk: { text: "at risk", tone: "hot" },
   no: { text: "not affected", tone: "ok" },
-  cannot_tell: { text: "cannot tell", tone: "dim" },
+  cannot_tell: { text: "not enough data", tone: "dim" },
 };
 
 const REPLIES: Record<DnsAffected["answers"][number]["answer"], { readonly text: string; readonly tone: ChipTone }> = {
   yes: { text: "yes", tone: "hot" },
   no: { text: "no", tone: "ok" },
-  cannot_tell: { text: "cannot tell", tone: "dim" },
+  cannot_tell: { text: "not enough data", tone: "dim" },
 };
 
 /** The three questions that tell whether NodeLocal DNSCache exhausts kube-dns, with what was measured. */
@@ -38,7 +38,7 @@ export function Affected({ affected }: { affected: DnsAffected }): ReactElement 
               <p>
                 <Prose text={answer.statement} />
               </p>
-              {answer.missing.length > 0 && <p className={styles["dim"]}>To tell, it needs {answer.missing.join(", ")}.</p>}
+              {answer.missing.length > 0 && <p className={styles["dim"]}>Needs {answer.missing.join(", ")}.</p>}
             </div>
           </li>
         ))}

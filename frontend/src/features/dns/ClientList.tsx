@@ -10,17 +10,17 @@ import styles from "./Dns.module.css";
 
 const SOURCES: Record<DnsClient["source"], string> = {
   resolv_conf: "from its resolv.conf",
-  matching_resolv_conf: "the resolv.conf that fits what it asks",
-  inferred: "from what it asks",
+  matching_resolv_conf: "from the resolv.conf that matches its queries",
+  inferred: "inferred from its queries",
   none: "",
 };
 
-/** How many queries a look-up costs each client, and what would be left of them. */
+/** How many queries a lookup costs each client, and how few it could cost. */
 export function ClientList({ clients }: { clients: DnsClients }): ReactElement {
   if (clients.items.length === 0) {
     return (
       <EmptyState title="No clients in this window">
-        <p>Who asks is told by the lists of names that the collector writes every 10 s. Nothing was asked in this window, or its source “dns_names” is not available there.</p>
+        <p>Clients come from the lists of names that the collector sends every 10 s. No queries were seen in this window, or its source dns_names is unavailable.</p>
       </EmptyState>
     );
   }
@@ -30,13 +30,12 @@ export function ClientList({ clients }: { clients: DnsClients }): ReactElement {
       <p className={styles["lead"]}>
         {clients.wasted > 0 ? (
           <>
-            <strong>{percent(clients.queries > 0 ? clients.wasted / clients.queries : null)}</strong> of {count(clients.queries)} queries were denied only because of search domains: {significant(clients.queries_per_lookup, 2)} queries for a
-            look-up that needs one.
+            <strong>{percent(clients.queries > 0 ? clients.wasted / clients.queries : null)}</strong> of {count(clients.queries)} queries were wasted on search domains: {significant(clients.queries_per_lookup, 2)} queries per lookup instead of 1.
           </>
         ) : (
-          <>No query of {count(clients.queries)} was wasted on search domains.</>
+          <>0 of {count(clients.queries)} queries were wasted on search domains.</>
         )}
-        {clients.nonexistent > 0 && <> {count(clients.nonexistent)} more were for names that do not exist at all.</>}
+        {clients.nonexistent > 0 && <> {count(clients.nonexistent)} more were for names that do not exist.</>}
       </p>
       <ul className={styles["clients"]}>
         {clients.items.map((client) => (
@@ -74,7 +73,7 @@ function ClientRow({ client, most }: { client: DnsClient; most: number }): React
       </dl>
       {client.costliest.length > 0 && (
         <button type="button" className={styles["more"]} aria-expanded={open} onClick={() => setOpen(!open)}>
-          {open ? "Hide names" : "Which names"}
+          {open ? "Hide names" : "Show names"}
         </button>
       )}
       {open && (
@@ -82,19 +81,19 @@ function ClientRow({ client, most }: { client: DnsClient; most: number }): React
           {client.search.length > 0 && (
             <p className={styles["dim"]}>
               Search domains ({SOURCES[client.source]}
-              {client.ndots === null ? "" : `, ndots ${client.ndots}`}): <span className={styles["mono"]}>{client.search.join(" ")}</span>
+              {client.ndots === null ? "" : `, ndots:${client.ndots}`}): <span className={styles["mono"]}>{client.search.join(" ")}</span>
             </p>
           )}
-          <Table label={`Look-ups of ${first?.name ?? client.address}`}>
+          <Table label={`Lookups of ${first?.name ?? client.address}`}>
             <thead>
               <tr>
-                <th scope="col">Looked up</th>
+                <th scope="col">Name</th>
                 <th scope="col">Type</th>
-                <th scope="col">Answered as</th>
-                <th scope="col" className={tableStyles["number"]}>Look-ups</th>
+                <th scope="col">Resolved as</th>
+                <th scope="col" className={tableStyles["number"]}>Lookups</th>
                 <th scope="col" className={tableStyles["number"]}>Wasted</th>
-                <th scope="col" className={tableStyles["number"]}>Queries each</th>
-                <th scope="col" className={tableStyles["number"]}>Adds</th>
+                <th scope="col" className={tableStyles["number"]}>Queries per lookup</th>
+                <th scope="col" className={tableStyles["number"]}>Added latency</th>
               </tr>
             </thead>
             <tbody>
@@ -102,7 +101,7 @@ function ClientRow({ client, most }: { client: DnsClient; most: number }): React
                 <tr key={`${one.name} ${one.type}`}>
                   <th scope="row" className={styles["name"]}>{one.name}</th>
                   <td>{one.type}</td>
-                  <td className={styles["name"]}>{one.answer === one.name ? "itself" : one.answer}</td>
+                  <td className={styles["name"]}>{one.answer === one.name ? "same name" : one.answer}</td>
                   <td className={tableStyles["number"]}>{count(one.lookups)}</td>
                   <td className={tableStyles["number"]}>{count(one.wasted)}</td>
                   <td className={tableStyles["number"]}>{significant(one.queries_per_lookup, 2)}</td>
@@ -117,7 +116,7 @@ function ClientRow({ client, most }: { client: DnsClient; most: number }): React
   );
 }
 
-/** Queries for each look-up, all bars on one scale. */
+/** Queries per lookup, all bars on one scale. */
 function Bar({ label, value, most, hot = false }: { label: string; value: number; most: number; hot?: boolean }): ReactElement {
   return (
     <div>

@@ -20,7 +20,7 @@ import { PathPicture } from "./PathPicture";
 import { MINUTES, type DnsSearch } from "./search";
 
 const route = getRouteApi("/signed-in/dns");
-const LEAD = "The way of a query over the DNS servers of a node: how long it takes at each, how much each holds at a time, and what fails.";
+const LEAD = "The path of queries through a node's DNS servers: latency, queries in flight and failures at each hop.";
 
 export function DnsPage(): ReactElement {
   const search = route.useSearch();
@@ -34,7 +34,7 @@ export function DnsPage(): ReactElement {
         isError ? (
           <ErrorState {...explain(error)} onRetry={() => void refetch()} />
         ) : (
-          <Skeleton lines={5} height={60} label="Loading the DNS path" />
+          <Skeleton lines={5} height={60} label="Loading DNS path" />
         )
       ) : path.hops.length === 0 ? (
         <Nothing path={path} />
@@ -75,32 +75,32 @@ function Loaded({ path, scope, search, onChange }: LoadedProps): ReactElement {
   const clients = useQuery(dnsClientsQuery(scope, servers));
   return (
     <div className={styles["parts"]}>
-      <section aria-label="The path">
-        <h2 className="visually-hidden">The path</h2>
+      <section aria-label="DNS path">
+        <h2 className="visually-hidden">DNS path</h2>
         <p className={styles["window"]}>
           {path.node?.name}, {clock(path.from_us, 0)} to {clock(path.to_us, 0)} local, {clock(path.to_us, 0, "utc")} UTC
         </p>
         <PathPicture path={path} />
         {path.notes.length > 0 && (
-          <ul className={styles["notes"]} aria-label="What is not known here">
+          <ul className={styles["notes"]} aria-label="Not measured here">
             {path.notes.map((note) => (
               <li key={note}>{note}</li>
             ))}
           </ul>
         )}
       </section>
-      <Section title="Does NodeLocal DNSCache exhaust kube-dns here?" note="Three questions, answered from what was measured in the window.">
-        <Async query={affected} label="Loading the three questions">
+      <Section title="Does NodeLocal DNSCache exhaust kube-dns here?" note="Three questions, answered from the measurements in this window.">
+        <Async query={affected} label="Loading answers">
           {(data) => <Affected affected={data} />}
         </Async>
       </Section>
-      <Section title="Names that cost most" note="At the servers that clients ask, all clients together.">
+      <Section title="Most expensive names" note="At the servers that clients query, over all clients.">
         <OrderTabs order={order} onOrder={(next) => onChange({ order: next === "queries" ? undefined : next })} />
         <Async query={names} label="Loading names">
           {(data) => <NamesTable names={data} />}
         </Async>
       </Section>
-      <Section title="Queries for each look-up, by client" note="Search domains make several queries of one look-up: for each client what it takes now, with the ndots that is safe for it, and with a trailing dot.">
+      <Section title="Queries per lookup, by client" note="Search domains turn one lookup into several queries. For each client: now, with the best safe ndots, and with a trailing dot.">
         <Async query={clients} label="Loading clients">
           {(data) => <ClientList clients={data} />}
         </Async>
@@ -111,9 +111,9 @@ function Loaded({ path, scope, search, onChange }: LoadedProps): ReactElement {
 
 function Nothing({ path }: { path: DnsPath }): ReactElement {
   return (
-    <EmptyState title={path.node === null ? "No DNS server has been seen yet" : "No DNS server in this window"} action={<Link to="/collectors">To the collectors</Link>}>
-      <p>A collector finds the DNS servers of its node by itself: CoreDNS, NodeLocal DNSCache, dnsmasq of kube-dns, unbound and others. It needs the capability to read packets (CAP_NET_RAW).</p>
-      <p>This page then shows who asks whom, what each server takes, and which names and clients cost most.</p>
+    <EmptyState title={path.node === null ? "No DNS servers seen yet" : "No DNS servers in this window"} action={<Link to="/collectors">Go to collectors</Link>}>
+      <p>A collector finds the DNS servers on its node without configuration: CoreDNS, NodeLocal DNSCache, dnsmasq (kube-dns), Unbound and others. It needs the capability to read packets (CAP_NET_RAW).</p>
+      <p>This page then shows which server queries which, how long each takes, and which names and clients cost most.</p>
     </EmptyState>
   );
 }

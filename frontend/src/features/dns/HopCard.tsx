@@ -2,13 +2,13 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement, Ref } from "react";
 
 import type { DnsHop } from "@/api/dns";
-import { microseconds, percent } from "@/lib/format";
+import { count, microseconds, percent } from "@/lib/format";
 import { SeverityChip } from "@/widgets/Severity";
 
 import styles from "./Path.module.css";
 import { figuresOf, latencyBar, rate, SLOW_US } from "./path";
 
-const KINDS = { clients: "Who asks", server: "", upstream: "Elsewhere" } as const;
+const KINDS = { clients: "", server: "", upstream: "Upstream" } as const;
 
 /** One station: what it is, how long queries take there, what it holds at a time. */
 export function HopCard({ hop, ref }: { hop: DnsHop; ref?: Ref<HTMLElement> }): ReactElement {
@@ -42,8 +42,8 @@ export function HopCard({ hop, ref }: { hop: DnsHop; ref?: Ref<HTMLElement> }): 
           </p>
           <LatencyBar hop={hop} slow={slow} />
           {hop.own_p99_us !== null && (
-            <p className={styles["own"]} title={`Of ${hop.matched_queries} queries seen here and at the next server`}>
-              spent here itself: p50 {microseconds(hop.own_p50_us)}, <strong data-hot={hop.own_p99_us > SLOW_US}>p99 {microseconds(hop.own_p99_us)}</strong>, most {microseconds(hop.own_max_us)}
+            <p className={styles["own"]} title={`From ${count(hop.matched_queries)} queries seen here and at an upstream`}>
+              own time: p50 {microseconds(hop.own_p50_us)}, <strong data-hot={hop.own_p99_us > SLOW_US}>p99 {microseconds(hop.own_p99_us)}</strong>, slowest {microseconds(hop.own_max_us)}
             </p>
           )}
         </div>
@@ -70,7 +70,7 @@ export function HopCard({ hop, ref }: { hop: DnsHop; ref?: Ref<HTMLElement> }): 
           ))}
         </ul>
       )}
-      {hop.kind === "upstream" && <p className={styles["unseen"]}>Not on this node, or behind a Service address: seen only from who asks it.</p>}
+      {hop.kind === "upstream" && <p className={styles["unseen"]}>Not on this node, or behind a Service address: measured only from the hop that queries it.</p>}
     </article>
   );
 }
@@ -81,7 +81,7 @@ function LatencyBar({ hop, slow }: { hop: DnsHop; slow: boolean }): ReactElement
   if (bar === null) return null;
   const limit = latencyBar(SLOW_US, SLOW_US);
   return (
-    <div className={styles["bar"]} role="img" aria-label={`p50 ${microseconds(hop.p50_us)} to p99 ${microseconds(hop.p99_us)}${slow ? ", slow" : ""}`} title="100 µs to 10 s; the mark is 20 ms">
+    <div className={styles["bar"]} role="img" aria-label={`p50 ${microseconds(hop.p50_us)} to p99 ${microseconds(hop.p99_us)}${slow ? ", slow" : ""}`} title="Scale from 100 µs to 10 s, mark at 20 ms">
       <i className={styles["range"]} data-hot={slow} style={{ left: `${bar.left}%`, width: `${Math.min(bar.width, 100 - bar.left)}%` }} />
       <i className={styles["mark"]} style={{ left: `${limit?.left ?? 0}%` }} />
     </div>
@@ -93,7 +93,7 @@ function ChildMeter({ running, limit, waiting }: { running: number; limit: numbe
   const top = Math.max(limit * 1.05, limit + waiting, running);
   const at = (value: number): string => `${(value / top) * 100}%`;
   return (
-    <div className={styles["meter"]} role="img" aria-label={`${running} children of ${limit}${waiting > 0 ? `, ${waiting} connections not accepted` : ""}`}>
+    <div className={styles["meter"]} role="img" aria-label={`${running} children of ${limit}${waiting > 0 ? `, ${waiting} connections in the accept queue` : ""}`}>
       <i className={styles["children"]} style={{ width: at(running) }} />
       {waiting > 0 && <i className={styles["waiting"]} style={{ left: at(limit), width: at(waiting) }} />}
       <i className={styles["limit"]} style={{ left: at(limit) }} />

@@ -10,10 +10,10 @@ import styles from "./Dns.module.css";
 import { rate } from "./path";
 import { ORDERS } from "./search";
 
-const LABELS: Record<DnsOrder, string> = { queries: "Most queries", nxdomain: "Most denied", time: "Most time" };
+const LABELS: Record<DnsOrder, string> = { queries: "Most queries", nxdomain: "Most NXDOMAIN", time: "Most time" };
 
 export function OrderTabs({ order, onOrder }: { order: DnsOrder; onOrder: (order: DnsOrder) => void }): ReactElement {
-  return <Choice className={styles["order"]} label="Order of names" options={ORDERS.map((one) => [one, LABELS[one]])} value={order} onChange={onOrder} />;
+  return <Choice className={styles["order"]} label="Sort names by" options={ORDERS.map((one) => [one, LABELS[one]])} value={order} onChange={onOrder} />;
 }
 
 /** What is asked most, and what it costs. */
@@ -21,14 +21,14 @@ export function NamesTable({ names }: { names: DnsNames }): ReactElement {
   if (names.items.length === 0) {
     return (
       <EmptyState title="No names in this window">
-        <p>The collector lists the names asked most every 10 s, from the packets of the servers on its node. Nothing was asked in this window, or its source “dns_names” is not available there.</p>
+        <p>The collector lists the most-queried names every 10 s, from the packets of the servers on its node. No queries were seen in this window, or its source dns_names is unavailable.</p>
       </EmptyState>
     );
   }
   const most = Math.max(...names.items.map((item) => item.share_ratio));
   return (
     <>
-      <Table label="Names that cost most">
+      <Table label="Most expensive names">
         <thead>
           <tr>
             <th scope="col">Name</th>
@@ -37,8 +37,8 @@ export function NamesTable({ names }: { names: DnsNames }): ReactElement {
             <th scope="col">Share</th>
             <th scope="col" className={tableStyles["number"]}>NXDOMAIN</th>
             <th scope="col" className={tableStyles["number"]}>SERVFAIL</th>
-            <th scope="col" className={tableStyles["number"]}>Mean answer</th>
-            <th scope="col" className={tableStyles["number"]}>All answers</th>
+            <th scope="col" className={tableStyles["number"]}>Mean latency</th>
+            <th scope="col" className={tableStyles["number"]}>Total time</th>
             <th scope="col" className={tableStyles["number"]}>Clients</th>
           </tr>
         </thead>
@@ -57,10 +57,10 @@ export function NamesTable({ names }: { names: DnsNames }): ReactElement {
                 <span className={styles["shareText"]}>{percent(item.share_ratio)}</span>
               </td>
               <td className={tableStyles["number"]} data-hot={item.nxdomain_ratio > 0.5}>
-                {item.nxdomain_ratio > 0 ? percent(item.nxdomain_ratio) : "none"}
+                {percent(item.nxdomain_ratio)}
               </td>
               <td className={tableStyles["number"]} data-hot={item.servfail_ratio > 0}>
-                {item.servfail_ratio > 0 ? percent(item.servfail_ratio) : "none"}
+                {percent(item.servfail_ratio)}
               </td>
               <td className={tableStyles["number"]}>{microseconds(item.mean_us)}</td>
               <td className={tableStyles["number"]}>{microseconds(item.total_us)}</td>
@@ -70,7 +70,7 @@ export function NamesTable({ names }: { names: DnsNames }): ReactElement {
         </tbody>
       </Table>
       <p className={styles["foot"]}>
-        {count(names.queries)} queries in {count(names.seconds)} s, {percent(names.queries > 0 ? names.nxdomain / names.queries : null)} of them NXDOMAIN; the lists name {percent(names.listed_ratio)} of them.
+        {count(names.queries)} queries in {count(names.seconds)} s, {percent(names.queries > 0 ? names.nxdomain / names.queries : null)} of them NXDOMAIN. The name lists cover {percent(names.listed_ratio)} of all queries.
       </p>
     </>
   );

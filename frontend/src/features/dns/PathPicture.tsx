@@ -27,7 +27,7 @@ export function PathPicture({ path }: { path: Pick<DnsPath, "hops" | "links"> })
   return (
     <div ref={host} className={styles["host"]}>
       {widthPx > 0 && (wide ? <Wide path={path} widthPx={widthPx} /> : <Narrow path={path} />)}
-      <ul className="visually-hidden" aria-label="Who asks whom">
+      <ul className="visually-hidden" aria-label="Queries between hops">
         {path.links.map((link) => (
           <li key={`${link.asker} ${link.asked}`}>{linkSentence(link, name)}</li>
         ))}

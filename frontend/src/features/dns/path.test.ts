@@ -38,10 +38,10 @@ describe("the path", () => {
   it("says what a station holds, and leaves out what is not measured or nothing", () => {
     expect(figuresOf(hops[2] as DnsHop)).toEqual([
       { label: "Queries", value: "318/s" },
-      { label: "Failed", value: "2 %, 31 unanswered", hot: true },
-      { label: "Children", value: "20 of 20, all" },
+      { label: "Failed", value: "2 %, 31 timed out", hot: true },
+      { label: "Children", value: "20 of 20, limit reached" },
       { label: "Connections", value: "44, 21 idle" },
-      { label: "Not accepted", value: "24", hot: true },
+      { label: "Accept queue", value: "24", hot: true },
     ]);
     expect(figuresOf(hop("quiet", 1, { backlog: 0, dropped: 0, error_ratio: 0, children: 0, child_limit: 20 }))).toEqual([]);
   });
@@ -50,8 +50,8 @@ describe("the path", () => {
     const busy = link("cache", "dnsmasq", { protocol: "tcp", queries_per_s: 318.4, p99_us: 53_292, mean_us: 50_000, zones: ["cluster.local"] });
     expect(linkText(busy)).toBe("TCP · 318/s · p99 53.3 ms");
     expect(linkText({ ...busy, p99_us: null })).toBe("TCP · 318/s · mean 50 ms");
-    expect(linkSentence(busy, (id) => id.toUpperCase())).toBe("CACHE asks DNSMASQ for cluster.local: TCP · 318/s · p99 53.3 ms (known from its settings)");
-    expect(linkSentence(link("a", "b", { known: "time" }), (id) => id)).toBe("a asks b (known from matching queries in time)");
+    expect(linkSentence(busy, (id) => id.toUpperCase())).toBe("CACHE queries DNSMASQ for cluster.local: TCP · 318/s · p99 53.3 ms (known from configuration)");
+    expect(linkSentence(link("a", "b", { known: "time" }), (id) => id)).toBe("a queries b (known from query timing)");
   });
 
   it("draws latency from 100 µs to 10 s, never thinner than can be seen, never outside", () => {

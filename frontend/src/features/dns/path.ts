@@ -35,28 +35,28 @@ const some = (value: number | null | undefined): value is number => value != nul
 export function figuresOf(hop: DnsHop): Figure[] {
   const figures: Figure[] = [];
   if (hop.queries_per_s !== null) figures.push({ label: "Queries", value: rate(hop.queries_per_s) });
-  if (some(hop.concurrency)) figures.push({ label: "In work at a time", value: significant(hop.concurrency, 2) });
+  if (some(hop.concurrency)) figures.push({ label: "In flight", value: significant(hop.concurrency, 2) });
   if (some(hop.error_ratio)) figures.push({ label: "Failed", value: failed(hop), hot: true });
   if (some(hop.error_lines)) figures.push({ label: "Error lines", value: count(hop.error_lines), hot: true });
   if (some(hop.children)) {
     const full = hop.child_limit !== null && hop.children >= hop.child_limit;
-    figures.push({ label: "Children", value: hop.child_limit === null ? count(hop.children) : `${count(hop.children)} of ${count(hop.child_limit)}${full ? ", all" : ""}` });
+    figures.push({ label: "Children", value: hop.child_limit === null ? count(hop.children) : `${count(hop.children)} of ${count(hop.child_limit)}${full ? ", limit reached" : ""}` });
   }
   if (some(hop.connections)) figures.push({ label: "Connections", value: withIdle(hop.connections, hop.idle) });
-  if (some(hop.backlog)) figures.push({ label: "Not accepted", value: count(hop.backlog), hot: true });
+  if (some(hop.backlog)) figures.push({ label: "Accept queue", value: count(hop.backlog), hot: true });
   if (some(hop.dropped)) figures.push({ label: "Dropped", value: count(hop.dropped), hot: true });
-  if (some(hop.cache_hit_ratio)) figures.push({ label: "From its cache", value: percent(hop.cache_hit_ratio) });
-  if (some(hop.upstream_connections)) figures.push({ label: "Connections onward", value: withIdle(hop.upstream_connections, hop.upstream_idle) });
-  if (some(hop.new_connections_per_s)) figures.push({ label: "New ones onward", value: rate(hop.new_connections_per_s) });
+  if (some(hop.cache_hit_ratio)) figures.push({ label: "Cache hits", value: percent(hop.cache_hit_ratio) });
+  if (some(hop.upstream_connections)) figures.push({ label: "Upstream connections", value: withIdle(hop.upstream_connections, hop.upstream_idle) });
+  if (some(hop.new_connections_per_s)) figures.push({ label: "New upstream connections", value: rate(hop.new_connections_per_s) });
   if (some(hop.rejected)) figures.push({ label: "Over max_concurrent", value: count(hop.rejected), hot: true });
   return figures;
 }
 
-const failed = (hop: DnsHop): string => (some(hop.timeouts) ? `${percent(hop.error_ratio)}, ${count(hop.timeouts)} unanswered` : percent(hop.error_ratio));
+const failed = (hop: DnsHop): string => (some(hop.timeouts) ? `${percent(hop.error_ratio)}, ${count(hop.timeouts)} timed out` : percent(hop.error_ratio));
 
 const withIdle = (all: number, idle: number | null): string => (some(idle) ? `${count(all)}, ${count(idle)} idle` : count(all));
 
-const PROTOCOLS = { tcp: "TCP", udp: "UDP", as_asked: "as it came" } as const;
+const PROTOCOLS = { tcp: "TCP", udp: "UDP", as_asked: "same as client" } as const;
 
 /** What goes over a link, in one line. */
 export function linkText(link: DnsLink): string {
@@ -65,17 +65,17 @@ export function linkText(link: DnsLink): string {
   if (link.queries_per_s !== null) parts.push(rate(link.queries_per_s));
   if (link.p99_us !== null) parts.push(`p99 ${microseconds(link.p99_us)}`);
   else if (link.mean_us !== null) parts.push(`mean ${microseconds(link.mean_us)}`);
-  if (link.max_concurrent !== null) parts.push(`at most ${count(link.max_concurrent)} at a time`);
+  if (link.max_concurrent !== null) parts.push(`max_concurrent ${link.max_concurrent}`);
   return parts.join(" · ");
 }
 
-const HOW = { settings: "from its settings", address: "from addresses", time: "from matching queries in time", clients: "from packets" } as const;
+const HOW = { settings: "configuration", address: "addresses", time: "query timing", clients: "packets" } as const;
 
 /** The same in a sentence, with how it is known. */
 export function linkSentence(link: DnsLink, name: (id: string) => string): string {
   const zones = link.zones.filter((zone) => zone !== ".");
   const what = linkText(link);
-  return `${name(link.asker)} asks ${name(link.asked)}${zones.length > 0 ? ` for ${zones.join(", ")}` : ""}${what === "" ? "" : `: ${what}`} (known ${HOW[link.known]})`;
+  return `${name(link.asker)} queries ${name(link.asked)}${zones.length > 0 ? ` for ${zones.join(", ")}` : ""}${what === "" ? "" : `: ${what}`} (known from ${HOW[link.known]})`;
 }
 
 /** Left edge and width of p50 to p99 on a log scale of 100 µs to 10 s, in percent. */

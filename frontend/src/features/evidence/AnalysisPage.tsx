@@ -27,7 +27,7 @@ export function AnalysisPage(): ReactElement {
   if (data === undefined) {
     return (
       <Page title="Evidence file">
-        {isError ? <ErrorState {...explain(error)} onRetry={() => void refetch()} /> : <Skeleton lines={6} height={40} label="Loading the analysis" />}
+        {isError ? <ErrorState {...explain(error)} onRetry={() => void refetch()} /> : <Skeleton lines={6} height={40} label="Loading analysis" />}
       </Page>
     );
   }
@@ -35,12 +35,12 @@ export function AnalysisPage(): ReactElement {
     <Page title={data.name} lead={<About analysis={data} />} actions={<Delete analysis={data} />}>
       {unfinished(data) && (
         <div role="status" className={styles["reading"]}>
-          <p>{data.state === "queued" ? "Waits for a worker." : "Is read."} The result appears here by itself.</p>
+          <p>{data.state === "queued" ? "Waiting for a worker." : "Reading the file."} The result appears here when it is ready.</p>
           <ProgressBar ratio={data.progress_ratio} label={`Reading ${data.name}`} />
         </div>
       )}
       {data.problem !== null && <ErrorState title={data.problem.title} detail={[data.problem.detail, data.problem.what_to_do].filter(Boolean).join(" ")} />}
-      {data.report !== null && <ReportView report={data.report} />}
+      {data.report !== null && <ReportView report={data.report} figures={data.figures} />}
     </Page>
   );
 }
@@ -79,9 +79,9 @@ function Delete({ analysis }: { analysis: Analysis }): ReactElement {
   return (
     <>
       <Button onClick={() => setAsking(true)}>Delete</Button>
-      <Dialog open={asking} onOpenChange={setAsking} title={`Delete ${analysis.name}?`} description="The file and its result go. Nothing else refers to them.">
+      <Dialog open={asking} onOpenChange={setAsking} title={`Delete ${analysis.name}?`} description="The file and its result are deleted. Nothing else refers to them.">
         <DialogActions>
-          <Button onClick={() => setAsking(false)}>Keep</Button>
+          <Button onClick={() => setAsking(false)}>Cancel</Button>
           <Button kind="danger" disabled={remove.isPending} onClick={() => remove.mutate()}>
             Delete
           </Button>

@@ -44,7 +44,7 @@ export function DropZone({ onFiles }: DropZoneProps): ReactElement {
       onDragLeave={leave}
       onDrop={drop}
     >
-      <p className={styles["dropTitle"]}>{over ? "Let go to add" : "Drop files here"}</p>
+      <p className={styles["dropTitle"]}>{over ? "Drop to add" : "Drop files here"}</p>
       <Button kind="primary" onClick={() => input.current?.click()}>
         Choose files
       </Button>
@@ -61,8 +61,8 @@ export function DropZone({ onFiles }: DropZoneProps): ReactElement {
         }}
       />
       <p className={styles["kinds"]}>
-        Packet captures (pcap, pcapng) · logs of dnsmasq and CoreDNS · metric pages (<code>curl …/metrics</code>) · <code>cpu.stat</code> ·{" "}
-        <code>top -b -d 0.1</code> · process counts. gzip too. What a file is follows from its content.
+        Packet captures (pcap, pcapng) · dnsmasq and CoreDNS logs · metrics pages (<code>curl …/metrics</code>) · <code>cpu.stat</code> ·{" "}
+        <code>top -b -d 0.1</code> · process counts. Also gzipped. The type is detected from the content.
       </p>
     </div>
   );

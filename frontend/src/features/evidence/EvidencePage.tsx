@@ -30,7 +30,7 @@ export function EvidencePage(): ReactElement {
   const { uploads, add, dismiss } = useUploads(open);
   const analyses = data?.pages.flatMap((page) => page.items) ?? [];
   return (
-    <Page title="Evidence files" lead="What was recorded by hand, judged by the same rules as live data. Where a file cannot tell, it says what is missing.">
+    <Page title="Evidence files" lead="Recordings made by hand, diagnosed by the same rules as live data. Each result also says what the file cannot show.">
       <DropZone onFiles={add} />
       {uploads.length > 0 && (
         <ul className={styles["uploads"]} aria-label="Uploads">
@@ -39,12 +39,12 @@ export function EvidencePage(): ReactElement {
               <div className={styles["uploadHead"]}>
                 <strong>{upload.name}</strong>
                 <span className={styles["dim"]}>{bytes(upload.size)}</span>
-                <Button kind="quiet" aria-label={`${upload.problem === null ? "Cancel" : "Put away"} ${upload.name}`} onClick={() => dismiss(upload.key)}>
-                  {upload.problem === null ? "Cancel" : "Put away"}
+                <Button kind="quiet" aria-label={`${upload.problem === null ? "Cancel" : "Dismiss"} ${upload.name}`} onClick={() => dismiss(upload.key)}>
+                  {upload.problem === null ? "Cancel" : "Dismiss"}
                 </Button>
               </div>
               {upload.problem === null ? (
-                <ProgressBar ratio={upload.ratio} label={`Sending ${upload.name}`} />
+                <ProgressBar ratio={upload.ratio} label={`Uploading ${upload.name}`} />
               ) : (
                 <p role="alert" className={styles["problem"]}>
                   {upload.problem}
@@ -63,7 +63,7 @@ export function EvidencePage(): ReactElement {
           )
         ) : analyses.length === 0 ? (
           <p className={styles["dim"]}>
-            Nothing yet. On a machine without a browser: <code>jitterscope analyze FILE…</code>; a load test: <code>jitterscope dns-bench</code>.
+            No analyses yet. Without a browser, run <code>jitterscope analyze FILE…</code>. For a load test, run <code>jitterscope dns-bench</code>.
           </p>
         ) : (
           <ul className={styles["list"]}>
@@ -72,7 +72,7 @@ export function EvidencePage(): ReactElement {
             ))}
           </ul>
         )}
-        {hasNextPage && <Button onClick={() => void fetchNextPage()}>Show older ones</Button>}
+        {hasNextPage && <Button onClick={() => void fetchNextPage()}>Show older</Button>}
       </Section>
     </Page>
   );
@@ -93,7 +93,7 @@ function AnalysisRow({ analysis }: { analysis: AnalysisSummary }): ReactElement 
       <p className={styles["sub"]}>
         {[kind, analysis.size_bytes > 0 ? bytes(analysis.size_bytes) : null, analysis.created_by].filter((part) => part !== null).join(" · ")}
       </p>
-      {unfinished(analysis) && (state === "queued" ? <p>Waits for a worker</p> : <ProgressBar ratio={analysis.progress_ratio} label={`Reading ${name}`} />)}
+      {unfinished(analysis) && (state === "queued" ? <p>Waiting for a worker</p> : <ProgressBar ratio={analysis.progress_ratio} label={`Reading ${name}`} />)}
       {state === "done" && (
         <p>
           {findings > 0 && <strong className={styles["found"]}>{plural(findings, "cause")} found. </strong>}

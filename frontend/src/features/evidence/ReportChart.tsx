@@ -15,7 +15,7 @@ const GUTTER_PX = 66;
 const FONT = `11px "Inter Variable", sans-serif`;
 const DASHES: readonly (number[] | undefined)[] = [undefined, [6, 3], [2, 3], [8, 3, 2, 3], [1, 4]];
 
-/** One chart of a report. Lines differ by colour and by dashes; the legend above says the values under the pointer. */
+/** One chart of a report. Lines differ by color and by dashes; the legend above says the values under the pointer. */
 export function ReportChart({ chart }: { chart: ReportChartData }): ReactElement {
   const host = useRef<HTMLDivElement>(null);
   const readout = useRef<HTMLParagraphElement>(null);

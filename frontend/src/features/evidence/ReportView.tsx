@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState, type ReactElement } from "react";
 
-import type { Report, ReportFact } from "@/api/analyses";
+import type { Analysis, Report, ReportFact } from "@/api/analyses";
 import { causesQuery } from "@/api/causes";
 import type { Schemas } from "@/api/client";
 import { count } from "@/lib/format";
@@ -19,18 +19,18 @@ import { cellText, grouped, isNumeric } from "./reportText";
 const FEW_ROWS = 10;
 
 /** What a file shows: causes first, then facts, pictures, tables, and what it cannot tell. */
-export function ReportView({ report }: { report: Report }): ReactElement {
+export function ReportView({ report, figures }: { report: Report; figures: Analysis["figures"] }): ReactElement {
   return (
     <>
       <p className={styles["summary"]}>{report.summary}</p>
       {report.findings.length > 0 && (
         <Section title="Causes found">
-          {report.findings.map((found) => (
-            <Finding key={`${found.cause} ${found.title}`} found={found} />
+          {report.findings.map((found, index) => (
+            <Finding key={`${found.cause} ${found.title}`} found={found} figures={figures[index] ?? []} />
           ))}
         </Section>
       )}
-      <Section title={report.kind === "dns_bench" ? "What the test says" : "What the file says"}>
+      <Section title={report.kind === "dns_bench" ? "What the test shows" : "What the file shows"}>
         <dl className={styles["facts"]}>
           {report.facts.map((fact) => (
             <FactRow key={fact.id} fact={fact} />
@@ -38,7 +38,7 @@ export function ReportView({ report }: { report: Report }): ReactElement {
         </dl>
       </Section>
       {report.charts.length > 0 && (
-        <Section title="Pictures">
+        <Section title="Charts">
           <div className={styles["charts"]}>
             {report.charts.map((chart) => (
               <ReportChart key={chart.id} chart={chart} />
@@ -48,7 +48,7 @@ export function ReportView({ report }: { report: Report }): ReactElement {
       )}
       <Verdicts report={report} />
       {report.tables.map((table) => (
-        <Section key={table.id} title={table.title} note={table.left_out > 0 ? `${count(table.left_out)} more are left out.` : undefined}>
+        <Section key={table.id} title={table.title} note={table.left_out > 0 ? `${count(table.left_out)} more rows not shown.` : undefined}>
           <ReportTable table={table} />
         </Section>
       ))}
@@ -65,17 +65,17 @@ export function ReportView({ report }: { report: Report }): ReactElement {
   );
 }
 
-function Finding({ found }: { found: Schemas["Found"] }): ReactElement {
+function Finding({ found, figures }: { found: Schemas["Found"]; figures: Analysis["figures"][number] }): ReactElement {
   return (
     <article className={styles["finding"]}>
       <h3>{found.title}</h3>
       <p>{found.summary}</p>
-      <Figures impact={found.impact} />
+      <Figures figures={figures} />
       <Evidence evidence={found.evidence} />
       {found.fixes.length > 0 && (
         <>
           <h4>What to change</h4>
-          <FixList fixes={found.fixes} impact={found.impact} />
+          <FixList fixes={found.fixes} figures={figures} />
         </>
       )}
     </article>
@@ -156,7 +156,7 @@ function Verdicts({ report }: { report: Report }): ReactElement {
         </Section>
       )}
       {report.not_found.length > 0 && (
-        <Section title="Not found" note="Causes that the file speaks against, or shows no sign of.">
+        <Section title="Not found" note="Causes that the file contradicts or shows no sign of.">
           <ul className={styles["verdicts"]}>
             {report.not_found.map((one) => (
               <li key={one.cause}>

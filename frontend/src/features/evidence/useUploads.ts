@@ -5,7 +5,7 @@ import { analysisKeys, uploadEvidence, type AnalysisSummary } from "@/api/analys
 import { explain } from "@/api/problem";
 
 /** A file on its way; what went wrong stays until it is put away. */
-export interface Upload {
+interface Upload {
   readonly key: number;
   readonly name: string;
   readonly size: number;

@@ -1,21 +1,29 @@
 import type { ReactElement } from "react";
 
 import type { Incident } from "@/api/incidents";
-import { count, milliseconds } from "@/lib/format";
+import { measure, MISSING } from "@/lib/format";
 import { Table, tableStyles } from "@/ui/Table";
 import { Time } from "@/ui/Time";
 import { SubjectName } from "@/widgets/SubjectName";
 
+type Figure = Incident["also_affected"][number]["figures"][number];
+
+const figureText = (figure: Figure | undefined): string => (figure === undefined ? MISSING : measure(figure.value, figure.unit));
+
 /** Who else has the same trouble at the same time: it is one incident. */
 export function AlsoAffected({ members }: { members: Incident["also_affected"] }): ReactElement {
+  const columns = [...new Map(members.flatMap(({ figures }) => figures).map((figure) => [figure.id, figure])).values()];
   return (
     <Table label="Also affected">
       <thead>
         <tr>
           <th scope="col">Server</th>
           <th scope="col">Node</th>
-          <th scope="col" className={tableStyles["number"]}>Slow queries</th>
-          <th scope="col" className={tableStyles["number"]}>Slowest</th>
+          {columns.map((column) => (
+            <th key={column.id} scope="col" className={tableStyles["number"]}>
+              {column.title}
+            </th>
+          ))}
           <th scope="col">First</th>
           <th scope="col">Last</th>
         </tr>
@@ -27,8 +35,11 @@ export function AlsoAffected({ members }: { members: Incident["also_affected"] }
               <SubjectName subject={member} />
             </th>
             <td>{member.node}</td>
-            <td className={tableStyles["number"]}>{count(member.slow_queries)}</td>
-            <td className={tableStyles["number"]}>{milliseconds(member.max_ms)}</td>
+            {columns.map(({ id }) => (
+              <td key={id} className={tableStyles["number"]}>
+                {figureText(member.figures.find((figure) => figure.id === id))}
+              </td>
+            ))}
             <td>
               <Time at={member.first_at} style="clock" />
             </td>

@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 import type { Incident } from "@/api/incidents";
 import { Button } from "@/ui/Button";
 
-import { NeighbourLinks } from "./NeighbourLinks";
+import { NeighborLinks } from "./NeighborLinks";
 import { useCommands } from "./useCommands";
 
 export function IncidentActions({ incident }: { incident: Incident }): ReactElement {
@@ -21,7 +21,7 @@ export function IncidentActions({ incident }: { incident: Incident }): ReactElem
       <Button shortcut="m" onClick={() => commands.toggleMute(incident)}>
         {incident.muted ? "Unmute" : "Mute 1 h"}
       </Button>
-      <NeighbourLinks id={incident.id} />
+      <NeighborLinks id={incident.id} />
     </>
   );
 }

@@ -30,14 +30,14 @@ export function IncidentFilters({ search, onChange }: { search: IncidentSearch; 
         value={search.severity ?? ""}
         onChange={(event) => onChange({ ...search, severity: SEVERITIES.find((one) => one === event.target.value) })}
       >
-        <option value="">Every severity</option>
+        <option value="">All severities</option>
         {SEVERITIES.map((severity) => (
           <option key={severity} value={severity}>
             {severity}
           </option>
         ))}
       </select>
-      <input className={styles["search"]} type="search" placeholder="Filter by words" aria-label="Filter by words" value={text} onChange={(event) => setText(event.target.value)} />
+      <input className={styles["search"]} type="search" placeholder="Filter incidents" aria-label="Filter incidents" value={text} onChange={(event) => setText(event.target.value)} />
     </div>
   );
 }

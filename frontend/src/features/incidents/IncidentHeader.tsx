@@ -26,14 +26,14 @@ export function IncidentHeader({ incident, actions }: { incident: Incident; acti
         <Chip tone="dim" title={`First seen ${incident.onset_at}, opened ${incident.opened_at}`}>
           for {duration(Math.max(0, endUs - startUs))}
         </Chip>
-        <Chip tone="dim" title="How many diagnoses found it">
+        <Chip tone="dim" title="Diagnoses that found this cause">
           found by {plural(incident.occurrences, "diagnosis", "diagnoses")}
         </Chip>
         <Chip>
           <SubjectName subject={incident.subject} />
         </Chip>
         {incident.subject.kind !== "node" && <Chip tone="dim">{incident.subject.node}</Chip>}
-        {incident.also_affected.length > 0 && <Chip title={incident.also_affected.map((member) => member.name).join(", ")}>and {count(incident.also_affected.length)} more at the same time</Chip>}
+        {incident.also_affected.length > 0 && <Chip title={incident.also_affected.map((member) => member.name).join(", ")}>and {count(incident.also_affected.length)} more affected</Chip>}
       </div>
       <div className={styles["actions"]}>{actions}</div>
       <h1 className={styles["verdict"]}>{incident.title}</h1>
@@ -41,7 +41,7 @@ export function IncidentHeader({ incident, actions }: { incident: Incident; acti
         <Prose text={incident.summary} />
       </p>
       <div className={styles["figures"]}>
-        <Figures impact={incident.impact} />
+        <Figures figures={incident.figures} />
       </div>
     </header>
   );

@@ -31,7 +31,7 @@ export function IncidentListPage(): ReactElement {
   const filtered = search.severity !== undefined || search.q !== undefined;
 
   return (
-    <Page title="Incidents" lead="Stalls that hurt somebody, each with its cause, the proof and what to change.">
+    <Page title="Incidents" lead="Stalls that did harm, each with its root cause, the evidence and the fixes.">
       <IncidentFilters search={search} onChange={(next) => void navigate({ search: next, replace: true })} />
       {data === undefined ? (
         isError ? (
@@ -51,7 +51,7 @@ export function IncidentListPage(): ReactElement {
       {hasNextPage && (
         <div className={styles["more"]}>
           <Button onClick={() => void fetchNextPage()} disabled={isFetchingNextPage}>
-            Show older ones
+            Show older
           </Button>
         </div>
       )}
@@ -62,34 +62,33 @@ export function IncidentListPage(): ReactElement {
 function Nothing({ filtered, state }: { filtered: boolean; state: string }): ReactElement {
   if (filtered) {
     return (
-      <EmptyState title="No incident matches">
-        <p>Widen the filter above: another severity, fewer words, or all states.</p>
+      <EmptyState title="No matching incidents">
+        <p>Widen the filter: another severity, fewer words or all states.</p>
       </EmptyState>
     );
   }
   if (state === "closed") {
     return (
-      <EmptyState title="Nothing was resolved yet">
-        <p>An incident is resolved when its fault has stayed away for a while, or when somebody resolves it.</p>
+      <EmptyState title="No resolved incidents">
+        <p>An incident is resolved when its fault has stayed away for a while, or when a member resolves it.</p>
       </EmptyState>
     );
   }
   return (
     <EmptyState
-      title="Nobody is hurt right now"
+      title="No open incidents"
       action={
         <Link to="/collectors" search={{ add: true }}>
-          Add a collector
+          Add collector
         </Link>
       }
     >
       <p>
-        Jitterscope looks at every 100 ms of each container. An incident opens here within seconds when answers become slow and the data say why: a CPU limit that garbage
-        collection uses up, a burst of requests, a neighbour, a limit that is just too low.
+        Jitterscope checks every 100 ms of each container. An incident opens within seconds of a stall that does harm and whose cause is known: a CPU limit that GC cycles use up, a
+        burst of requests, a noisy neighbor, a limit that is too low.
       </p>
       <p>
-        Throttling that hurts nobody yet is listed under <Link to="/risks">Risks</Link>. Nothing anywhere? Look at <Link to="/collectors">Collectors</Link> to see whether data
-        arrive.
+        Throttling without measured harm is listed under <Link to="/risks">Risks</Link>. To check that data arrives, see <Link to="/collectors">Collectors</Link>.
       </p>
     </EmptyState>
   );

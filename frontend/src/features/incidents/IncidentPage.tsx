@@ -6,14 +6,17 @@ import { api, unwrap } from "@/api/client";
 import { incidentKeys, incidentQuery, type Incident } from "@/api/incidents";
 import { explain } from "@/api/problem";
 import { formatView, parseView } from "@/lib/search";
+import { whatIfModelsQuery } from "@/api/whatif";
 import { parseUs, US_PER_S } from "@/lib/time";
 import { around, clampView, span, type TimeView } from "@/lib/timeView";
+import { useStays } from "@/lib/useStays";
 import { Page } from "@/ui/Page";
 import { Section } from "@/ui/Section";
 import { ErrorState, Skeleton } from "@/ui/states";
 import { useToast } from "@/ui/Toast";
 import { Evidence } from "@/widgets/Evidence";
 import { FixList } from "@/widgets/FixList";
+import { scaleOf } from "@/widgets/fixScale";
 import { References } from "@/widgets/References";
 import { Rivals } from "@/widgets/Rivals";
 import { decodeTimeline } from "@/widgets/timeline/decode";
@@ -26,9 +29,7 @@ import { History } from "./History";
 import { IncidentActions } from "./IncidentActions";
 import { IncidentHeader } from "./IncidentHeader";
 import styles from "./IncidentPage.module.css";
-import { IncidentWhatIf } from "./IncidentWhatIf";
-import { DentryWhatIf } from "./kernel/DentryWhatIf";
-import { MemoryWhatIf } from "./memory/MemoryWhatIf";
+import { IncidentModel, IncidentWhatIf } from "./IncidentWhatIf";
 import { SubjectFacts } from "./SubjectFacts";
 import { useFixApplying } from "./useFixApplying";
 import { useIncidentKeys } from "./useIncidentKeys";
@@ -37,11 +38,9 @@ import { VerificationSection } from "./verification/VerificationSection";
 /** What came before and how it ended belongs to the picture. */
 const MARGIN_US = 30 * US_PER_S;
 
-const OTHER_FIXES = "Each fix by the versions and settings that were found here; one that cannot help is listed with the reason.";
+const OTHER_FIXES = "Fixes for the versions and settings found here. One that cannot help is listed with the reason.";
 
 /** What these leave in the kernel costs most when it goes. */
-const NAMES_PILE_UP: ReadonlySet<string> = new Set(["kernel/negative_dentry_growth", "kernel/nss_stat_storm", "kernel/dentry_reclaim_contention"]);
-
 const route = getRouteApi("/signed-in/incidents/$incidentId");
 
 export function IncidentPage(): ReactElement {
@@ -50,7 +49,7 @@ export function IncidentPage(): ReactElement {
   if (incident === undefined) {
     return (
       <Page title="Incident" ownHeading>
-        {isError ? <ErrorState {...explain(error)} onRetry={() => void refetch()} /> : <Skeleton lines={6} height={44} label="Loading the incident" />}
+        {isError ? <ErrorState {...explain(error)} onRetry={() => void refetch()} /> : <Skeleton lines={6} height={44} label="Loading incident" />}
       </Page>
     );
   }
@@ -61,8 +60,16 @@ export function IncidentPage(): ReactElement {
 function Loaded({ incident }: { incident: Incident }): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();
+  const stays = useStays();
   const toast = useToast();
   useIncidentKeys(incident);
+  // Told a moment after the hand rests: by then a link may have been followed, whose way this must not cross.
+  const keep = useCallback(
+    (part: Partial<typeof search>) => {
+      if (stays()) void navigate({ search: (before) => ({ ...before, ...part }), replace: true, resetScroll: false });
+    },
+    [navigate, stays],
+  );
 
   const extent = useMemo<TimeView>(
     () => ({ fromUs: parseUs(incident.window_from) - MARGIN_US, toUs: parseUs(incident.window_to) + MARGIN_US }),
@@ -71,29 +78,22 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
   const load = useCallback((part: TimeView): TimelineQuery => timelineQuery(incident.id, part), [incident.id]);
   const [picture, setPicture] = usePicture(
     { view: parseView(search.view), selection: parseView(search.sel) },
-    (state) =>
-      void navigate({
-        search: (before) => ({ ...before, view: formatView(state.view), sel: formatView(state.selection) }),
-        replace: true,
-        resetScroll: false,
-      }),
+    (state) => keep({ view: formatView(state.view), sel: formatView(state.selection) }),
   );
   const section = useRef<HTMLElement>(null);
   const show = (evidence: TimeView): void => {
     setPicture({ view: around(evidence.fromUs + span(evidence) / 2, span(evidence) * 1.5, extent), selection: evidence });
     section.current?.scrollIntoView({ block: "nearest" });
   };
-  const slow = incident.impact.slow_ratio !== null;
-  // What-if replays the CPU of a cgroup; what a server waits for, memory and the kernel are not in it.
-  const isDns = incident.cause.startsWith("dns/");
-  const isCpu = incident.cause.startsWith("cpu/");
+  const scale = useMemo(() => scaleOf(incident.fixes, incident.figures), [incident.fixes, incident.figures]);
+  const { data: models = [] } = useQuery(whatIfModelsQuery(incident.cause));
+  const replayed = models.some(({ id }) => id === "cpu");
+  const area = incident.cause.split("/", 1)[0];
+  const isDns = area === "dns";
   const triggerUs = parseUs(incident.trigger_at);
   const view = useMemo(() => (picture.view === null ? firstView(extent, triggerUs) : clampView(picture.view, extent)), [picture.view, extent, triggerUs]);
   const setView = useCallback((next: TimeView) => setPicture((before) => ({ ...before, view: next })), [setPicture]);
-  const setTried = useCallback(
-    (tried: string | undefined) => void navigate({ search: (before) => ({ ...before, try: tried }), replace: true, resetScroll: false }),
-    [navigate],
-  );
+  const setTried = useCallback((tried: string | undefined) => keep({ try: tried }), [keep]);
   const applying = useFixApplying(incident);
 
   return (
@@ -112,7 +112,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
       <div className={styles["body"]}>
         {incident.also_affected.length > 0 && (
           <div className={styles["wide"]}>
-            <Section title="Also affected" note="The same trouble at the same time: one incident, which ends when all of them are quiet.">
+            <Section title="Also affected" note="The same fault at the same time is one incident. It ends when all of these are quiet.">
               <AlsoAffected members={incident.also_affected} />
             </Section>
           </div>
@@ -125,39 +125,34 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
         <div className={styles["wide"]}>
           <Section
             title="What to change"
-            note={!isCpu ? OTHER_FIXES : `Each fix replayed on the recorded trace: predicted share of ${slow ? "answers over 20 ms" : "periods throttled"}, with its interval, on one scale.`}
+            note={!replayed || scale === null ? OTHER_FIXES : `Each fix replayed on the recorded trace: predicted share of ${scale.phrase} with its 90 % interval, on one scale.`}
           >
             <FixList
               fixes={incident.fixes}
-              impact={incident.impact}
+              figures={incident.figures}
+              landings={incident.landings}
               onCopied={(fix) => toast({ text: `Patch copied: ${fix.title}` })}
               applying={applying}
             />
           </Section>
         </div>
-        {isCpu && (
-          <div className={styles["wide"]}>
-            <IncidentWhatIf incident={incident} tried={search.try} onTried={setTried} extent={extent} view={view} onView={setView} />
+        {models.map((model) => (
+          <div key={model.id} className={styles["wide"]}>
+            {model.id === "cpu" ? (
+              <IncidentWhatIf incident={incident} model={model} tried={search.try} onTried={setTried} extent={extent} view={view} onView={setView} />
+            ) : (
+              <IncidentModel incident={incident} model={model} />
+            )}
           </div>
-        )}
-        {incident.cause === "memory/query_burst_oom" && (
-          <div className={styles["wide"]}>
-            <MemoryWhatIf incident={incident} />
-          </div>
-        )}
-        {NAMES_PILE_UP.has(incident.cause) && (
-          <div className={styles["wide"]}>
-            <DentryWhatIf incident={incident} />
-          </div>
-        )}
+        ))}
         <div className={styles["wide"]}>
           <CapturesSection incident={incident} />
         </div>
-        <Section title="Evidence" note="Measured in this window, each beside what chance alone would give.">
+        <Section title="Evidence" note="Measured in this window, compared with what chance alone would give.">
           <Evidence evidence={incident.evidence} onShow={show} />
         </Section>
         <div className={styles["column"]}>
-          <Section title="What else it could be" note="Causes that look the same, and what the data say about them.">
+          <Section title="Other causes considered" note="Causes with the same symptoms, and what the data says about each.">
             <Rivals rivals={incident.rivals} notEnoughData={incident.not_enough_data} />
           </Section>
           <Section title="History">
@@ -166,21 +161,21 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
         </div>
         <div className={styles["wide"]}>
           <Section
-            title="Facts of the subject"
+            title="Facts"
             aside={
               <>
                 {isDns && (
                   <>
                     <Link to="/dns" search={{ node: incident.subject.resource_id, to: parseUs(incident.window_to) }}>
-                      The DNS path then
+                      DNS path at that time
                     </Link>
                     {" · "}
                   </>
                 )}
-                {incident.cause.startsWith("startup/") && (
+                {area === "pods" && (
                   <>
                     <Link to="/startup" search={{ node: incident.subject.resource_id, to: parseUs(incident.window_to), minutes: 15 }}>
-                      Pod starts then
+                      Pod starts at that time
                     </Link>
                     {" · "}
                   </>
@@ -194,7 +189,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
         </div>
         {incident.references.length > 0 && (
           <div className={styles["wide"]}>
-            <Section title="Read more">
+            <Section title="References">
               <References references={incident.references} />
             </Section>
           </div>

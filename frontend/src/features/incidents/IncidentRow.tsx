@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useEffect, useRef, type ReactElement } from "react";
 
 import type { IncidentSummary } from "@/api/incidents";
-import { count, milliseconds, percent } from "@/lib/format";
+import { count, measure } from "@/lib/format";
 import { Time } from "@/ui/Time";
 import { SeverityChip, stateText } from "@/widgets/Severity";
 import { SubjectName } from "@/widgets/SubjectName";
@@ -12,12 +12,16 @@ import styles from "./IncidentList.module.css";
 /** A share of 0.1 % and one of 30 % both need to be seen: the meter is logarithmic from 0.1 % to 100 %. */
 const meter = (ratio: number): number => Math.max(2, Math.min(100, ((Math.log10(Math.max(ratio, 0.001)) + 3) / 3) * 100));
 
+/** "2.5 % slow", "p99 60 ms". */
+const inShort = ({ value, unit, short }: IncidentSummary["figures"][number]): string =>
+  unit === "ratio" ? `${measure(value, unit)} ${short}` : `${short} ${measure(value, unit)}`;
+
 export function IncidentRow({ incident, current }: { incident: IncidentSummary; current: boolean }): ReactElement {
   const row = useRef<HTMLLIElement>(null);
   useEffect(() => {
     if (current) row.current?.scrollIntoView({ block: "nearest" });
   }, [current]);
-  const { impact } = incident;
+  const [first, second] = incident.figures.filter(({ short }) => short !== "");
   const quiet = incident.muted || incident.state === "resolved" || incident.state === "verified";
   return (
     <li ref={row} className={styles["row"]} data-current={current} data-quiet={quiet}>
@@ -37,15 +41,15 @@ export function IncidentRow({ incident, current }: { incident: IncidentSummary; 
         </p>
       </div>
       <div className={styles["share"]}>
-        {impact.slow_ratio !== null ? (
+        {first !== undefined && (
           <>
-            {percent(impact.slow_ratio)} slow <small>p99 {milliseconds(impact.p99_ms)}</small>
-            <span className={styles["meter"]} aria-hidden="true">
-              <i style={{ width: `${meter(impact.slow_ratio)}%` }} />
-            </span>
+            {inShort(first)} {second !== undefined && <small>{inShort(second)}</small>}
+            {first.unit === "ratio" && (
+              <span className={styles["meter"]} aria-hidden="true">
+                <i style={{ width: `${meter(first.value)}%` }} />
+              </span>
+            )}
           </>
-        ) : (
-          impact.throttled_ratio !== null && <>{percent(impact.throttled_ratio)} throttled</>
         )}
       </div>
       <div className={styles["when"]}>

@@ -1,13 +1,14 @@
 import { useEffect, useRef, useState, type ReactElement, type RefObject } from "react";
 
 import type { Incident } from "@/api/incidents";
-import type { SettingChange } from "@/api/whatif";
+import type { SettingChange, WhatIfModel, WhatIfWindow } from "@/api/whatif";
 import { parseUs, US_PER_S } from "@/lib/time";
 import type { TimeView } from "@/lib/timeView";
 import { Section } from "@/ui/Section";
 
 import styles from "./IncidentPage.module.css";
 import { formatChange, parseChange } from "./whatif/setting";
+import { ModelPanel } from "./whatif/ModelPanel";
 import { WhatIfPanel } from "./whatif/WhatIfPanel";
 
 /** A longer window makes a moving slider slow; its last minutes hold the fault. */
@@ -15,6 +16,7 @@ const LONGEST_US = 600 * US_PER_S;
 
 export interface IncidentWhatIfProps {
   incident: Incident;
+  model: WhatIfModel;
   /** As the URL has it. */
   tried: string | undefined;
   onTried: (tried: string | undefined) => void;
@@ -24,7 +26,7 @@ export interface IncidentWhatIfProps {
 }
 
 /** The what-if panel on the incident's window. It replays only once somebody comes near. */
-export function IncidentWhatIf({ incident, tried, onTried, extent, view, onView }: IncidentWhatIfProps): ReactElement {
+export function IncidentWhatIf({ incident, model, tried, onTried, extent, view, onView }: IncidentWhatIfProps): ReactElement {
   const host = useRef<HTMLDivElement>(null);
   const near = useNear(host);
   const [change, setChange] = useState<SettingChange>(() => parseChange(tried));
@@ -34,17 +36,12 @@ export function IncidentWhatIf({ incident, tried, onTried, extent, view, onView 
     const timer = setTimeout(() => onTried(next), 300);
     return () => clearTimeout(timer);
   }, [change, tried, onTried]);
-  const toUs = parseUs(incident.window_to);
-  const window = { fromUs: Math.max(parseUs(incident.window_from), toUs - LONGEST_US), toUs };
   return (
-    <Section
-      title="What if"
-      note="Move a setting: the recorded demand is replayed under it, and every figure comes with the interval that holds the outcome in 9 of 10 cases. Nothing is changed on the node."
-    >
+    <Section title="What if" note={noteOf(model)}>
       <div ref={host} className={styles["whatIf"]}>
         {near && (
           <WhatIfPanel
-            of={{ resourceId: incident.subject.resource_id, window }}
+            of={whatIfWindow(incident)}
             fixes={incident.fixes}
             change={change}
             onChange={setChange}
@@ -56,6 +53,24 @@ export function IncidentWhatIf({ incident, tried, onTried, extent, view, onView 
       </div>
     </Section>
   );
+}
+
+/** The panel of any other model. It asks only once somebody comes near. */
+export function IncidentModel({ incident, model }: { incident: Incident; model: WhatIfModel }): ReactElement {
+  const host = useRef<HTMLDivElement>(null);
+  const near = useNear(host);
+  return (
+    <Section title="What if" note={noteOf(model)}>
+      <div ref={host}>{near && <ModelPanel model={model} of={whatIfWindow(incident)} />}</div>
+    </Section>
+  );
+}
+
+const noteOf = ({ summary }: WhatIfModel): string => `${summary} Each figure comes with its 90 % interval. Nothing is changed on the node.`;
+
+function whatIfWindow(incident: Incident): WhatIfWindow {
+  const toUs = parseUs(incident.window_to);
+  return { resourceId: incident.subject.resource_id, window: { fromUs: Math.max(parseUs(incident.window_from), toUs - LONGEST_US), toUs } };
 }
 
 /** True from the moment the element is almost on the screen. */

@@ -8,11 +8,11 @@ import { useToast } from "@/ui/Toast";
 const HOUR_MS = 3_600_000;
 
 const DONE: Record<IncidentAction["kind"], string> = {
-  acknowledge: "Acknowledged.",
-  unacknowledge: "No longer acknowledged.",
-  mute: "Muted for an hour: no notifications.",
-  unmute: "No longer muted.",
-  resolve: "Resolved. It reopens by itself if it comes back.",
+  acknowledge: "Acknowledged",
+  unacknowledge: "Acknowledgment removed",
+  mute: "Muted for 1 h",
+  unmute: "Unmuted",
+  resolve: "Resolved. It reopens if the fault returns.",
 };
 
 export interface Commands {
@@ -35,7 +35,7 @@ export function useCommands(): Commands {
         {
           onError: (error) => {
             const { title, detail } = explain(error);
-            toast({ text: `Not done. ${title}: ${detail}`, tone: "error" });
+            toast({ text: `${title}. ${detail}`, tone: "error" });
           },
         },
       );

@@ -16,7 +16,7 @@ export function useFixApplying({ id, verification }: Incident): FixApplying {
     (fix: Schemas["Fix"]) =>
       mutate(
         { id, fixId: fix.id },
-        { onSuccess: () => toast({ text: `Noted: ${fix.title}. What follows is compared with what was.` }), onError: tellError },
+        { onSuccess: () => toast({ text: `Applied: ${fix.title}. The time after it is compared with the time before.` }), onError: tellError },
       ),
     [id, mutate, toast, tellError],
   );

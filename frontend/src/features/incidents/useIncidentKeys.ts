@@ -6,14 +6,14 @@ import { plainKey } from "@/lib/keys";
 import { useToast } from "@/ui/Toast";
 
 import { useCommands } from "./useCommands";
-import { useNeighbours } from "./useNeighbours";
+import { useNeighbors } from "./useNeighbors";
 
 /** `[` `]`: previous, next incident; `a` acknowledges; `m` mutes; `c` copies the first patch. */
 export function useIncidentKeys(incident: Incident): void {
   const navigate = useNavigate();
   const commands = useCommands();
   const toast = useToast();
-  const { previous, next } = useNeighbours(incident.id);
+  const { previous, next } = useNeighbors(incident.id);
 
   const press = useEffectEvent((event: KeyboardEvent) => {
     const key = plainKey(event);
@@ -27,7 +27,7 @@ export function useIncidentKeys(incident: Incident): void {
       if (fix === undefined || patch === undefined) return;
       navigator.clipboard.writeText(patch.text).then(
         () => toast({ text: `Patch copied: ${fix.title}` }),
-        () => toast({ text: "The browser refused to copy; open the fix and select its text.", tone: "error" }),
+        () => toast({ text: "The browser refused to copy. Open the fix and select its text.", tone: "error" }),
       );
     }
   });

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 
-import { METRICS } from "@/api/catalogue.gen";
+import { METRIC_KINDS } from "@/api/catalogue.gen";
 import { seriesQuery, type ResourceDetail, type SeriesChart } from "@/api/resources";
 import { MetricChart } from "@/charts/MetricChart";
 import { sentence } from "@/lib/text";
@@ -24,7 +24,7 @@ const LINES = {
 /** Every metric of the resource that has data in the window. */
 export function Metrics({ resource, window }: { resource: ResourceDetail; window: TimeView }): ReactElement {
   const series = useQuery(seriesQuery(resource.id, resource.metrics.slice(0, MOST), window, POINTS));
-  if (resource.metrics.length === 0) return <p className={styles["dim"]}>A resource of this kind has no metrics.</p>;
+  if (resource.metrics.length === 0) return <p className={styles["dim"]}>No metrics for this kind of resource.</p>;
   return (
     <Async query={series} label="Loading metrics">
       {({ series: charts }) => {
@@ -67,7 +67,6 @@ function Chart({ chart, window }: { chart: SeriesChart; window: TimeView }): Rea
 
 /** "cpu_usage_us" → "Cpu usage, per 100 ms": the unit is on the axis. */
 function titleOf(name: string): string {
-  const metric = name in METRICS ? METRICS[name as keyof typeof METRICS] : undefined;
   const words = sentence(name.replace(/_(us|bytes)$/, "")).replace(/^(Cpu|Dns|Psi|Go gc)/, (start) => (start === "Go gc" ? "Go GC" : start.toUpperCase()));
-  return metric?.kind === "delta" ? `${words} per tick` : words;
+  return METRIC_KINDS[name] === "delta" ? `${words} per tick` : words;
 }

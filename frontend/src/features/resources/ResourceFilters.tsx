@@ -36,7 +36,7 @@ export function ResourceFilters({ search, onChange }: { search: ResourceListSear
       </label>
       <label>
         <input type="checkbox" checked={search.all === true} onChange={(event) => onChange({ ...search, all: event.target.checked ? true : undefined })} />
-        Also what is gone
+        Include inactive
       </label>
     </div>
   );

@@ -13,7 +13,7 @@ export function ResourceHeader({ resource }: { resource: ResourceDetail }): Reac
   const { usage } = resource;
   return (
     <header>
-      <nav aria-label="Place in the tree">
+      <nav aria-label="Breadcrumbs">
         <ol className={styles["path"]}>
           {resource.ancestors.toReversed().map((one) => (
             <li key={one.id}>

@@ -4,7 +4,6 @@ import { useMemo, type ReactElement } from "react";
 
 import { explain } from "@/api/problem";
 import { resourcesQuery } from "@/api/resources";
-import { count } from "@/lib/format";
 import { Button } from "@/ui/Button";
 import { Page } from "@/ui/Page";
 import { EmptyState, ErrorState, Skeleton } from "@/ui/states";
@@ -25,7 +24,7 @@ export function ResourceListPage(): ReactElement {
   const items = useMemo(() => data?.pages.flatMap((page) => page.items) ?? [], [data]);
   const rows = useMemo(() => asTree(items), [items]);
   return (
-    <Page title="Explore" lead="What the collectors see, with the last minute of each: mean, highest 100 ms, limit.">
+    <Page title="Explore" lead="Everything the collectors see, with CPU over the last minute: mean, peak 100 ms and limit.">
       <ResourceFilters search={search} onChange={(next) => void navigate({ search: next, replace: true })} />
       {data === undefined ? (
         isError ? (
@@ -35,19 +34,19 @@ export function ResourceListPage(): ReactElement {
         )
       ) : rows.length === 0 ? (
         <EmptyState
-          title="Nothing to show"
+          title="No resources found"
           action={
             <Link to="/collectors" search={{ add: true }}>
-              Add a collector
+              Add collector
             </Link>
           }
         >
-          <p>No resource of this kind matches. Widen the filter, or look at Collectors to see whether data arrive and what each source can measure.</p>
+          <p>No resource of this kind matches. Widen the filter, or open Collectors to check that data arrives and what each source can measure.</p>
         </EmptyState>
       ) : (
         <ResourceTable rows={rows} kind={kind} />
       )}
-      {hasNextPage && <Button onClick={() => void fetchNextPage()}>Show more than {count(items.length)}</Button>}
+      {hasNextPage && <Button onClick={() => void fetchNextPage()}>Show more</Button>}
     </Page>
   );
 }

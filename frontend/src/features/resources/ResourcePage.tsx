@@ -26,7 +26,7 @@ export function ResourcePage(): ReactElement {
   if (resource === undefined) {
     return (
       <Page title="Resource" ownHeading>
-        {isError ? <ErrorState {...explain(error)} onRetry={() => void refetch()} /> : <Skeleton lines={6} height={44} label="Loading the resource" />}
+        {isError ? <ErrorState {...explain(error)} onRetry={() => void refetch()} /> : <Skeleton lines={6} height={44} label="Loading resource" />}
       </Page>
     );
   }
@@ -37,13 +37,13 @@ export function ResourcePage(): ReactElement {
       <div className={styles["body"]}>
         <Section title="Facts" note="In effect now.">
           <FactTable facts={resource.facts} />
-          {resource.facts.length === 0 && <p className={styles["dim"]}>None is known.</p>}
+          {resource.facts.length === 0 && <p className={styles["dim"]}>No facts known.</p>}
           <History resource={resource} />
         </Section>
         <div>
           <Incidents resourceId={resource.id} />
           {resource.children.length > 0 && (
-            <Section title="Below it">
+            <Section title="Children">
               <ul className={styles["children"]}>
                 {resource.children.map((child) => (
                   <li key={child.id}>
@@ -56,7 +56,7 @@ export function ResourcePage(): ReactElement {
               </ul>
             </Section>
           )}
-          <Section title="What its node can measure">
+          <Section title="Sources on its node">
             <SourceList sources={resource.sources} />
           </Section>
         </div>
@@ -71,7 +71,7 @@ function History({ resource }: { resource: ResourceDetail }): ReactElement | nul
   if (changed.length === 0) return null;
   return (
     <div style={{ marginTop: 20 }}>
-      <FactTable facts={changed} caption="What changed" />
+      <FactTable facts={changed} caption="Changes" />
     </div>
   );
 }
@@ -83,7 +83,7 @@ function Incidents({ resourceId }: { resourceId: number }): ReactElement | null 
   const incidents = data.pages[0]?.items ?? [];
   return (
     <Section title="Incidents" note={<LastLook until={diagnosis.diagnosed_until} />}>
-      {incidents.length === 0 && <p className={styles["dim"]}>None was found.</p>}
+      {incidents.length === 0 && <p className={styles["dim"]}>No incidents.</p>}
       <ul className={styles["children"]}>
         {incidents.map((incident) => (
           <li key={incident.id}>
@@ -104,7 +104,7 @@ function Incidents({ resourceId }: { resourceId: number }): ReactElement | null 
 }
 
 function LastLook({ until }: { until: string | null }): ReactElement {
-  if (until === null) return <>Not diagnosed yet: nothing has stalled.</>;
+  if (until === null) return <>Not diagnosed yet: no trigger so far.</>;
   return (
     <>
       Diagnosed <Time at={until} />.

@@ -6,6 +6,7 @@ import type { ResourceDetail } from "@/api/resources";
 import { formatView, parseView } from "@/lib/search";
 import { parseUs, US_PER_S } from "@/lib/time";
 import type { TimeView } from "@/lib/timeView";
+import { useStays } from "@/lib/useStays";
 import { Button } from "@/ui/Button";
 import { Section } from "@/ui/Section";
 import { useNowUs } from "@/ui/Time";
@@ -34,6 +35,7 @@ const LAG_US = 3 * US_PER_S;
 export function ResourcePictures({ resource }: { resource: ResourceDetail }): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();
+  const stays = useStays();
   const minutes = search.minutes ?? DEFAULT_MINUTES;
   const nowUs = useNowUs();
   const [frozenUs, setFrozenUs] = useState<number | null>(search.to ?? null);
@@ -45,13 +47,15 @@ export function ResourcePictures({ resource }: { resource: ResourceDetail }): Re
   const load = useCallback((part: TimeView): TimelineQuery => timelineQuery(resource.id, part), [resource.id]);
   const [picture, setPicture] = usePicture(
     { view: parseView(search.view), selection: parseView(search.sel) },
-    (state) =>
+    (state) => {
+      if (!stays()) return;
       void navigate({
         // A link to a part of the picture must keep the window that the part was in.
         search: (before) => ({ ...before, view: formatView(state.view), sel: formatView(state.selection), to: state.view === null ? before.to : endUs }),
         replace: true,
         resetScroll: false,
-      }),
+      });
+    },
   );
   const hasTimeline = ["node", "cgroup", "process", "dns_server"].includes(resource.kind);
 
@@ -82,7 +86,7 @@ export function ResourcePictures({ resource }: { resource: ResourceDetail }): Re
         </section>
       )}
       <div style={{ marginTop: 28 }}>
-        <Section title="All metrics" note="The band runs from the lowest to the highest tick of each point, the line is their mean; of a latency, median, p99 and highest.">
+        <Section title="All metrics" note="Band: lowest to highest tick of each point. Line: mean. For latency: median, p99 and highest.">
           <Metrics resource={resource} window={extent} />
         </Section>
       </div>

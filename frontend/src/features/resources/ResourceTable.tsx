@@ -31,7 +31,7 @@ export function ResourceTable({ rows, kind }: { rows: readonly TreeRow[]; kind: 
             </>
           )}
           {hasDns && <th scope="col" className={tableStyles["number"]}>Queries/s</th>}
-          <th scope="col" className={tableStyles["number"]}>Seen</th>
+          <th scope="col" className={tableStyles["number"]}>Last seen</th>
         </tr>
       </thead>
       <tbody>

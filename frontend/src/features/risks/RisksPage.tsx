@@ -14,13 +14,13 @@ import { SubjectName } from "@/widgets/SubjectName";
 
 import styles from "./RisksPage.module.css";
 
-/** Findings that hurt nobody yet: listed, not sent. */
+/** Findings without measured harm: listed, not sent. */
 export function RisksPage(): ReactElement {
   const { data, isError, error, refetch, hasNextPage, fetchNextPage } = useInfiniteQuery(risksQuery());
   const risks = data?.pages.flatMap((page) => page.items) ?? [];
   const [open, setOpen] = useState<number | null>(null);
   return (
-    <Page title="Risks" lead="Found in the last 24 hours, but nobody was hurt: no answer became slow. Nothing is sent for them; each becomes an incident if it begins to hurt.">
+    <Page title="Risks" lead="Findings of the last 24 h without measured harm. Channels are not notified. A risk becomes an incident when it does harm.">
       {data === undefined ? (
         isError ? (
           <ErrorState {...explain(error)} onRetry={() => void refetch()} />
@@ -28,8 +28,8 @@ export function RisksPage(): ReactElement {
           <Skeleton lines={5} height={40} label="Loading risks" />
         )
       ) : risks.length === 0 ? (
-        <EmptyState title="No risk was found">
-          <p>A container that its CPU limit throttles without a slow answer, or whose latency is not known, would be listed here with the fixes that remove the throttling.</p>
+        <EmptyState title="No risks found">
+          <p>A throttled container without slow answers, or one whose latency is not measured, is listed here with the fixes that remove the throttling.</p>
         </EmptyState>
       ) : (
         <ul className={styles["list"]}>
@@ -38,7 +38,7 @@ export function RisksPage(): ReactElement {
           ))}
         </ul>
       )}
-      {hasNextPage && <Button onClick={() => void fetchNextPage()}>Show older ones</Button>}
+      {hasNextPage && <Button onClick={() => void fetchNextPage()}>Show older</Button>}
     </Page>
   );
 }
@@ -58,10 +58,11 @@ function RiskRow({ risk, open, onToggle }: { risk: Risk; open: boolean; onToggle
       <p className={styles["sub"]}>
         <SubjectName subject={risk.subject} /> · {risk.cause_title} · since <Time at={risk.first_seen_at} style="clock" />
       </p>
+      <p className={styles["harm"]}>{risk.harm_reason}</p>
       {open && (
         <div className={styles["detail"]}>
           <p>{risk.summary}</p>
-          <Figures impact={risk.impact} />
+          <Figures figures={risk.figures} />
           <div>
             <h3>Evidence</h3>
             <Evidence evidence={risk.evidence} />
@@ -69,7 +70,7 @@ function RiskRow({ risk, open, onToggle }: { risk: Risk; open: boolean; onToggle
           {risk.fixes.length > 0 && (
             <div>
               <h3>What to change</h3>
-              <FixList fixes={risk.fixes} impact={risk.impact} />
+              <FixList fixes={risk.fixes} figures={risk.figures} />
             </div>
           )}
         </div>

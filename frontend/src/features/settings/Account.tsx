@@ -20,7 +20,7 @@ export function Account(): ReactElement {
     onSuccess: () => {
       setCurrent("");
       setNext("");
-      toast({ text: "Password changed. Your other sessions have ended." });
+      toast({ text: "Password changed. Your other sessions were signed out." });
     },
     onError: tell,
   });
@@ -29,7 +29,7 @@ export function Account(): ReactElement {
     change.mutate();
   };
   return (
-    <Section title="Change your password">
+    <Section title="Change password">
       <form className={styles["form"]} onSubmit={submit}>
         <Field label="Current password">
           {(attributes) => (
@@ -43,7 +43,7 @@ export function Account(): ReactElement {
         </Field>
         <p style={{ marginTop: 14 }}>
           <Button type="submit" kind="primary" disabled={change.isPending}>
-            Change it
+            Change password
           </Button>
         </p>
       </form>

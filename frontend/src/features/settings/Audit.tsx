@@ -18,7 +18,7 @@ export function Audit(): ReactElement {
         isError ? (
           <ErrorState {...explain(error)} onRetry={() => void refetch()} />
         ) : (
-          <Skeleton lines={6} label="Loading the audit trail" />
+          <Skeleton lines={6} label="Loading audit trail" />
         )
       ) : (
         <Table label="Audit trail">
@@ -26,8 +26,8 @@ export function Audit(): ReactElement {
             <tr>
               <th scope="col">When</th>
               <th scope="col">Who</th>
-              <th scope="col">What</th>
-              <th scope="col">On</th>
+              <th scope="col">Action</th>
+              <th scope="col">Target</th>
               <th scope="col">Detail</th>
             </tr>
           </thead>
@@ -46,7 +46,7 @@ export function Audit(): ReactElement {
           </tbody>
         </Table>
       )}
-      {hasNextPage && <Button onClick={() => void fetchNextPage()}>Show older ones</Button>}
+      {hasNextPage && <Button onClick={() => void fetchNextPage()}>Show older</Button>}
     </Section>
   );
 }

@@ -20,11 +20,11 @@ export function Channels(): ReactElement {
   const kinds = useQuery(channelKindsQuery());
   return (
     <>
-      <Section title="Notification channels" note="Each change of an incident is sent at most once to every channel that wants it.">
+      <Section title="Notification channels" note="Each change of an incident is sent to every channel that subscribes to it. A delivery whose answer is lost can arrive twice.">
         <Async query={channels} label="Loading channels">
           {(all) =>
             all.length === 0 ? (
-              <p className={styles["dim"]}>Nobody is told yet. Add a Slack channel or a webhook below.</p>
+              <p className={styles["dim"]}>No channels yet. Add a Slack channel or a webhook below.</p>
             ) : (
               <ul>
                 {all.map((channel) => (
@@ -52,8 +52,8 @@ function ChannelRow({ channel }: { channel: Channel }): ReactElement {
     onSuccess: (result) =>
       toast(
         result.ok
-          ? { text: `The test message arrived at ${channel.name} in ${Math.round(result.took_ms)} ms.` }
-          : { text: `The test message was not accepted: ${result.detail}`, tone: "error" },
+          ? { text: `${channel.name} accepted the test message in ${Math.round(result.took_ms)} ms` }
+          : { text: `${channel.name} rejected the test message: ${result.detail}`, tone: "error" },
       ),
     ...done,
   });
@@ -69,7 +69,7 @@ function ChannelRow({ channel }: { channel: Channel }): ReactElement {
           </span>
         </h3>
         <Button onClick={() => test.mutate()} disabled={test.isPending}>
-          {test.isPending ? "Sending…" : "Send a test"}
+          {test.isPending ? "Sending…" : "Send test"}
         </Button>
         <Button onClick={() => update.mutate(!channel.enabled)}>{channel.enabled ? "Pause" : "Resume"}</Button>
         <Button onClick={() => setOpen(!open)} aria-expanded={open}>
@@ -90,7 +90,7 @@ function ChannelRow({ channel }: { channel: Channel }): ReactElement {
       </p>
       {channel.dead > 0 && (
         <p className={styles["hot"]}>
-          ✕ {plural(channel.dead, "message")} given up. {channel.last_error}
+          ✕ {plural(channel.dead, "message")} failed. {channel.last_error}
         </p>
       )}
       {open && <Deliveries channelId={channel.id} />}

@@ -12,7 +12,7 @@ import { useTellError } from "@/widgets/useTellError";
 
 import styles from "./Settings.module.css";
 
-const STATES = { pending: "waiting", sending: "being sent", sent: "✓ sent", dead: "✕ given up" } as const;
+const STATES = { pending: "waiting", sending: "sending", sent: "✓ sent", dead: "✕ failed" } as const;
 
 export function Deliveries({ channelId }: { channelId: number }): ReactElement {
   const client = useQueryClient();
@@ -28,16 +28,16 @@ export function Deliveries({ channelId }: { channelId: number }): ReactElement {
     <Async query={deliveries} label="Loading deliveries">
       {({ items }) =>
         items.length === 0 ? (
-          <p className={styles["dim"]}>Nothing was sent here yet.</p>
+          <p className={styles["dim"]}>No deliveries yet.</p>
         ) : (
           <Table label="Last deliveries">
             <thead>
               <tr>
                 <th scope="col">When</th>
-                <th scope="col">What</th>
+                <th scope="col">Message</th>
                 <th scope="col">State</th>
                 <th scope="col">Attempts</th>
-                <th scope="col">Answer</th>
+                <th scope="col">Response</th>
               </tr>
             </thead>
             <tbody>

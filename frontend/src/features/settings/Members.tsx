@@ -23,17 +23,17 @@ export function Members(): ReactElement {
   const mayChange = me?.scopes.includes("members:write") ?? false;
   return (
     <>
-      <Section title="Members" note="Viewers read, editors also act on incidents and channels, admins also decide who may enter.">
+      <Section title="Members" note="Viewers read. Editors also act on incidents and channels. Admins also manage members.">
         <Async query={members} label="Loading members">
           {({ items }) => (
             <Table label="Members">
               <thead>
                 <tr>
                   <th scope="col">Name</th>
-                  <th scope="col">E-mail</th>
+                  <th scope="col">Email</th>
                   <th scope="col">Role</th>
                   <th scope="col">Joined</th>
-                  {mayChange && <th scope="col">Change</th>}
+                  {mayChange && <th scope="col">Action</th>}
                 </tr>
               </thead>
               <tbody>
@@ -114,9 +114,9 @@ function Invitations(): ReactElement {
     invite.mutate();
   };
   return (
-    <Section title="Invite somebody" note="Hand the link over yourself; it works once.">
+    <Section title="Invite member" note="Send the link yourself. It works once.">
       <form className={styles["inline"]} onSubmit={submit}>
-        <Field label="E-mail">
+        <Field label="Email">
           {(attributes) => <input {...attributes} type="email" required value={email} onChange={(event) => setEmail(event.target.value)} />}
         </Field>
         <Field label="Role">

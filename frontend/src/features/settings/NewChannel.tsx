@@ -34,7 +34,7 @@ export function NewChannel({ kinds }: { kinds: readonly ChannelKind[] }): ReactE
   };
   const problem = create.error === null ? null : explain(create.error);
   return (
-    <Section title="Add a channel" note="Secrets are encrypted and never shown again.">
+    <Section title="Add channel" note="Secrets are encrypted and never shown again.">
       <form className={styles["form"]} onSubmit={submit}>
         <Field label="Kind">
           {(attributes) => (
@@ -63,7 +63,7 @@ export function NewChannel({ kinds }: { kinds: readonly ChannelKind[] }): ReactE
               )}
             </Field>
           ))}
-        <Field label="Tell it of incidents that are at least">
+        <Field label="Minimum severity">
           {(attributes) => (
             <select {...attributes} value={severity} onChange={(event) => setSeverity(event.target.value as Channel["min_severity"])}>
               {SEVERITIES.map((one) => (
@@ -74,12 +74,12 @@ export function NewChannel({ kinds }: { kinds: readonly ChannelKind[] }): ReactE
         </Field>
         {problem !== null && (
           <p role="alert" className={styles["hot"]} style={{ marginTop: 12 }}>
-            {problem.title}: {problem.detail}
+            {problem.title}. {problem.detail}
           </p>
         )}
         <p style={{ marginTop: 16 }}>
           <Button type="submit" kind="primary" disabled={create.isPending}>
-            Add the channel
+            Add channel
           </Button>
         </p>
       </form>

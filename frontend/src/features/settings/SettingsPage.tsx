@@ -46,8 +46,8 @@ export function SettingsPage(): ReactElement {
           {chosen !== undefined ? (
             <chosen.Component />
           ) : (
-            <EmptyState title="Not for your role">
-              <p>This part of the settings needs another role. Ask an administrator of {me?.organization.name ?? "your organization"}.</p>
+            <EmptyState title="No access">
+              <p>Your role cannot open this section. Ask an admin of {me?.organization.name ?? "your organization"}.</p>
             </EmptyState>
           )}
         </div>

@@ -26,7 +26,7 @@ export function Tokens(): ReactElement {
   });
   return (
     <>
-      <Section title="API tokens" note="For programs: send one as Authorization: Bearer. Collectors have their own tokens on the Collectors page.">
+      <Section title="API tokens" note="For programs, in the header “Authorization: Bearer”. Collectors use ingest tokens, listed under Collectors.">
         <Async query={tokens} label="Loading tokens">
           {({ items }) => <TokenTable tokens={items} onRevoke={(id) => revoke.mutate(id)} />}
         </Async>
@@ -52,7 +52,7 @@ function NewToken({ onCreated }: { onCreated: () => Promise<void> }): ReactEleme
     create.mutate();
   };
   return (
-    <Section title="New API token" note="A token can do no more than you can.">
+    <Section title="New API token" note="A token cannot do more than you can.">
       <form className={styles["form"]} onSubmit={submit}>
         <Field label="Name" hint="What uses it: “grafana”, “deploy pipeline”.">
           {(attributes) => <input {...attributes} required value={name} onChange={(event) => setName(event.target.value)} />}
@@ -72,7 +72,7 @@ function NewToken({ onCreated }: { onCreated: () => Promise<void> }): ReactEleme
         </fieldset>
         <p style={{ marginTop: 14 }}>
           <Button type="submit" kind="primary" disabled={create.isPending || scopes.length === 0}>
-            Make the token
+            Create token
           </Button>
         </p>
       </form>

@@ -7,7 +7,7 @@ import { Table, tableStyles } from "@/ui/Table";
 
 import { duration } from "./pieces";
 
-/** P50, P90 and P99 before and after a version changed, or before and after a chosen moment. */
+/** p50, p90 and p99 before and after a version changed, or before and after a chosen moment. */
 export function Changes({ changes }: { changes: readonly StartupChange[] }): ReactElement {
   return (
     <>
@@ -19,9 +19,9 @@ export function Changes({ changes }: { changes: readonly StartupChange[] }): Rea
           <thead>
             <tr>
               <th scope="col">Starts</th>
-              <th scope="col" className={tableStyles["number"]}>P50</th>
-              <th scope="col" className={tableStyles["number"]}>P90</th>
-              <th scope="col" className={tableStyles["number"]}>P99</th>
+              <th scope="col" className={tableStyles["number"]}>p50</th>
+              <th scope="col" className={tableStyles["number"]}>p90</th>
+              <th scope="col" className={tableStyles["number"]}>p99</th>
               <th scope="col" className={tableStyles["number"]}>Over 5 s</th>
             </tr>
           </thead>
@@ -35,14 +35,14 @@ export function Changes({ changes }: { changes: readonly StartupChange[] }): Rea
   );
 }
 
-const title = (change: StartupChange): string => (change.what === null ? "The chosen moment" : `${change.what} ${change.old ?? "?"} → ${change.new ?? "?"}`);
+const title = (change: StartupChange): string => (change.what === null ? "Selected time" : `${change.what} ${change.old ?? "?"} → ${change.new ?? "?"}`);
 
 function Row({ label, figures }: { label: string; figures: StartupPercentiles | null }): ReactElement {
   if (figures === null) {
     return (
       <tr>
         <th scope="row">{label}</th>
-        <td colSpan={4}>no pod started</td>
+        <td colSpan={4}>no starts</td>
       </tr>
     );
   }

@@ -12,7 +12,7 @@ const HEIGHT_PX = 150;
 const LEFT_PX = 46;
 const BOTTOM_PX = 22;
 
-/** Starts over time: the median of each reading as a dot, the slowest as a tick above it. */
+/** Starts over time: the median of each scrape as a dot, the slowest as a tick above it. */
 export function OverTime({ page, onSplit }: { page: PodStart; onSplit: (us: number) => void }): ReactElement {
   const host = useRef<HTMLDivElement>(null);
   const widthPx = useWidth(host);
@@ -53,7 +53,7 @@ export function OverTime({ page, onSplit }: { page: PodStart; onSplit: (us: numb
       <label className={styles["splitter"]}>
         Compare before and after
         <select value="" onChange={(event) => event.target.value !== "" && onSplit(Number(event.target.value))}>
-          <option value="">choose a moment</option>
+          <option value="">select a time</option>
           {page.over_time.slice(0, -1).map((point) => (
             <option key={point.at_us} value={point.at_us}>
               {clock(point.at_us)}, {plural(point.starts, "start")}
@@ -68,4 +68,4 @@ export function OverTime({ page, onSplit }: { page: PodStart; onSplit: (us: numb
 const pointText = (point: StartupPoint): string =>
   `${clock(point.at_us)}: ${plural(point.starts, "pod")}, median ${duration(point.p50_us)}, slowest ${duration(point.max_us)}${point.late > 0 ? `, ${point.late} late` : ""}`;
 
-const summary = (page: PodStart): string => `Starts over time, one dot a reading of the kubelet: ${page.over_time.map(pointText).join("; ")}`;
+const summary = (page: PodStart): string => `Starts over time, one dot per kubelet scrape: ${page.over_time.map(pointText).join("; ")}`;

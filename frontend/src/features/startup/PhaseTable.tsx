@@ -11,15 +11,15 @@ import styles from "./Startup.module.css";
 export function PhaseTable({ parts }: { parts: readonly StartupPart[] }): ReactElement {
   const most = Math.max(...parts.map((part) => part.mean_us), 1);
   return (
-    <Table label="Phases of a pod's start">
+    <Table label="Phases of a pod start">
       <thead>
         <tr>
           <th scope="col">Phase</th>
-          <th scope="col">Of a mean start</th>
-          <th scope="col" className={tableStyles["number"]}>P50</th>
-          <th scope="col" className={tableStyles["number"]}>P90</th>
-          <th scope="col" className={tableStyles["number"]}>P99</th>
-          <th scope="col" className={tableStyles["number"]}>Observed</th>
+          <th scope="col">Mean</th>
+          <th scope="col" className={tableStyles["number"]}>p50</th>
+          <th scope="col" className={tableStyles["number"]}>p90</th>
+          <th scope="col" className={tableStyles["number"]}>p99</th>
+          <th scope="col" className={tableStyles["number"]}>Operations</th>
         </tr>
       </thead>
       <tbody>
@@ -28,7 +28,7 @@ export function PhaseTable({ parts }: { parts: readonly StartupPart[] }): ReactE
             <th scope="row" className={styles["phase"]} style={{ paddingLeft: `${8 + depth * 18}px` }}>
               {depth > 0 && <span aria-hidden="true">└ </span>}
               {part.title}
-              {!part.in_objective && <small> not a part of the objective</small>}
+              {!part.in_objective && <small> not part of the objective</small>}
             </th>
             <td>
               <span className={styles["share"]}>

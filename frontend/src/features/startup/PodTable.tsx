@@ -17,7 +17,7 @@ export function PodTable({ pods, objectiveUs }: { pods: readonly StartupPod[]; o
           <th scope="col">Created</th>
           <th scope="col" className={tableStyles["number"]}>Start</th>
           <th scope="col" className={tableStyles["number"]}>Image pulls</th>
-          <th scope="col" className={tableStyles["number"]}>All together</th>
+          <th scope="col" className={tableStyles["number"]}>Total</th>
         </tr>
       </thead>
       <tbody>

@@ -5,7 +5,7 @@ import type { PodStart } from "@/api/startup";
 import { duration, percentileText, piecesOf, scaleEnd, stackSentence } from "./pieces";
 import styles from "./Stacks.module.css";
 
-/** P50, P90 and P99 of the starts, each taken apart, against the objective. */
+/** p50, p90 and p99 of the starts, each taken apart, against the objective. */
 export function Stacks({ page }: { page: Pick<PodStart, "stacks" | "parts" | "objective_us"> }): ReactElement {
   const end = scaleEnd(page);
   const at = (us: number): string => `${(us / end) * 100}%`;
@@ -32,7 +32,7 @@ export function Stacks({ page }: { page: Pick<PodStart, "stacks" | "parts" | "ob
           </span>
         </div>
       ))}
-      <ul className={styles["legend"]} aria-label="What the colours mean">
+      <ul className={styles["legend"]} aria-label="Legend">
         {legend.map((piece) => (
           <li key={piece.id}>
             <i data-piece={piece.id} />
@@ -47,7 +47,7 @@ export function Stacks({ page }: { page: Pick<PodStart, "stacks" | "parts" | "ob
         )}
         <li>
           <i data-piece="objective" />
-          Objective, {page.objective_us / 1e6} s for 99 % of the pods
+          Objective, {page.objective_us / 1e6} s for 99 % of pods
         </li>
       </ul>
     </div>

@@ -24,7 +24,7 @@ import styles from "./Startup.module.css";
 import { WhatIf } from "./WhatIf";
 
 const route = getRouteApi("/signed-in/startup");
-const LEAD = "How long pods take to start on a node, from their creation until all containers run, without image pulls: against the objective of 5 s, and phase by phase.";
+const LEAD = "How long pods take to start on a node, from creation until all containers run, without image pulls: against the 5 s objective and phase by phase.";
 
 export function StartupPage(): ReactElement {
   const search = route.useSearch();
@@ -78,7 +78,7 @@ function Loaded({ page, search, onChange }: ControlsProps & { page: PodStart }):
         <h2 className={styles["verdict"]}>{verdict(page)}</h2>
         <p className={styles["window"]}>
           {node?.name}, {clock(page.from_us)} to {clock(page.to_us)} local, {clock(page.to_us, 0, "utc")} UTC: {plural(starts?.starts ?? 0, "start")}
-          {page.with_images !== null && `; with image pulls P50 ${duration(page.with_images.p50_us)}, P99 ${duration(page.with_images.p99_us)}`}
+          {page.with_images !== null && `; with image pulls p50 ${duration(page.with_images.p50_us)}, p99 ${duration(page.with_images.p99_us)}`}
           {[page.kubelet !== null && `kubelet ${page.kubelet}`, page.cilium !== null && `Cilium ${page.cilium}`, page.kernel !== null && `Linux ${page.kernel}`].filter(Boolean).map((text) => ` · ${String(text)}`)}
         </p>
         {page.incidents.length > 0 && (
@@ -96,19 +96,19 @@ function Loaded({ page, search, onChange }: ControlsProps & { page: PodStart }):
         <Stacks page={page} />
         <Notes page={page} />
       </section>
-      <Section title="Starts over time" note="One dot a reading of the kubelet's page: the median of the pods that started since, and up to the slowest.">
+      <Section title="Starts over time" note="One dot per kubelet scrape: the median of the starts since the last one, with a line up to the slowest.">
         <OverTime page={page} onSplit={(us) => onChange({ split: us })} />
       </Section>
       {page.changes.length > 0 && (
-        <Section title="Before and after" aside={search.split !== undefined && <Button onClick={() => onChange({ split: undefined })}>Forget the moment</Button>}>
+        <Section title="Before and after" aside={search.split !== undefined && <Button onClick={() => onChange({ split: undefined })}>Clear selected time</Button>}>
           <Changes changes={page.changes} />
         </Section>
       )}
-      <Section title="Phase by phase" note="Each phase with its own percentiles; what is a part of another one stands below it.">
+      <Section title="Phase by phase" note="Each phase with its own percentiles. Parts of a phase are indented.">
         <PhaseTable parts={page.parts} />
       </Section>
       {page.slowest.length > 0 && (
-        <Section title="Slowest pods" note="As the kubelet logged them, the slowest without its image pulls first.">
+        <Section title="Slowest pods" note="From the kubelet log, slowest start first. Image pulls are not counted as start.">
           <PodTable pods={page.slowest} objectiveUs={page.objective_us} />
         </Section>
       )}
@@ -124,13 +124,13 @@ function Loaded({ page, search, onChange }: ControlsProps & { page: PodStart }):
 const verifierNote = (page: PodStart): string => {
   const { verifier } = page;
   if (verifier === null) return "";
-  return verifier.waits ? `${verifier.command} loaded ${plural(verifier.sets, "set")} of programs; pods wait while the kernel verifies theirs.` : `Pods do not wait for it: ${verifier.reason ?? ""}`;
+  return verifier.waits ? `${verifier.command} loaded ${plural(verifier.sets, "set")} of programs. Pods wait while the kernel verifies theirs.` : `Pods do not wait for it: ${verifier.reason ?? ""}`;
 };
 
 function Notes({ page }: { page: PodStart }): ReactElement | null {
   if (page.notes.length === 0) return null;
   return (
-    <ul className={styles["notes"]} aria-label="What is not known here">
+    <ul className={styles["notes"]} aria-label="Not measured here">
       {page.notes.map((note) => (
         <li key={note}>{note}</li>
       ))}
@@ -140,9 +140,9 @@ function Notes({ page }: { page: PodStart }): ReactElement | null {
 
 function Nothing({ page }: { page: PodStart }): ReactElement {
   return (
-    <EmptyState title={page.node === null ? "No node tells of pods that start" : "No pod started in this window"} action={<Link to="/collectors">To the collectors</Link>}>
-      <p>A collector on a Kubernetes node reads it from the kubelet (source kubelet_metrics: a service account that may get nodes/metrics, or the read-only port), and from Cilium where it serves metrics.</p>
-      <p>This page then shows where the time of a start goes, and what it would be without the eBPF programs that the kernel verifies for each pod.</p>
+    <EmptyState title={page.node === null ? "No node reports pod starts" : "No pods started in this window"} action={<Link to="/collectors">Go to collectors</Link>}>
+      <p>A collector on a Kubernetes node reads pod starts from the kubelet (source kubelet_metrics: a service account that can get nodes/metrics, or the read-only port), and from Cilium if it serves metrics.</p>
+      <p>This page then shows where the time of a start goes, and how long it would take without the eBPF programs that the kernel verifies for each pod.</p>
       <Notes page={page} />
     </EmptyState>
   );

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState, type ReactElement } from "react";
 
 import { podStartWhatIfQuery, type PodStart, type StartupVerifier, type StartupWhatIf } from "@/api/startup";
-import { count, percent } from "@/lib/format";
+import { count, joinRange, percent } from "@/lib/format";
 import { Button } from "@/ui/Button";
 import { Table, tableStyles } from "@/ui/Table";
 import { Async } from "@/widgets/Async";
@@ -20,10 +20,10 @@ export function WhatIf({ page, verifier, nodeId }: { page: PodStart; verifier: S
   return (
     <div className={styles["whatIf"]}>
       <div>
-        <Async query={query} label="Predicting the starts">
+        <Async query={query} label="Loading prediction">
           {(data) => <Predicted told={data} all={chosen.length === 0} />}
         </Async>
-        {chosen.length > 0 && <Button onClick={() => setChosen([])}>Without the whole verifier</Button>}
+        {chosen.length > 0 && <Button onClick={() => setChosen([])}>Leave out the whole verifier</Button>}
       </div>
       <Programs verifier={verifier} chosen={chosen} onToggle={toggle} />
     </div>
@@ -35,8 +35,8 @@ function Predicted({ told, all }: { told: StartupWhatIf; all: boolean }): ReactE
   return (
     <>
       <p className={styles["lead"]}>
-        Without {all ? "any time in the verifier" : told.programs.join(", ")} a start is {duration(told.removed_us)} shorter; {percent(told.late_ratio.expected)} would take more than 5 s (between {percent(told.late_ratio.low)} and{" "}
-        {percent(told.late_ratio.high)}), {percent(told.starts > 0 ? told.late / told.starts : null)} did.
+        Without {all ? "any time in the verifier" : told.programs.join(", ")} a start is {duration(told.removed_us)} shorter: {percent(told.late_ratio.expected)} would take more than 5 s (
+        {joinRange(percent(told.late_ratio.low), percent(told.late_ratio.high))}), {percent(told.starts > 0 ? told.late / told.starts : null)} did.
       </p>
       <dl className={styles["predicted"]}>
         {told.percentiles.map((item) => (
@@ -51,7 +51,7 @@ function Predicted({ told, all }: { told: StartupWhatIf; all: boolean }): ReactE
           </div>
         ))}
       </dl>
-      <p className={styles["foot"]}>The interval spans who of the pods waited how long for the verifier, which histograms do not tell. The dotted line is what was measured.</p>
+      <p className={styles["foot"]}>The interval covers what histograms do not show: how long each pod waited for the verifier. Dotted line: measured.</p>
     </>
   );
 }
@@ -62,7 +62,7 @@ function Programs({ verifier, chosen, onToggle }: { verifier: StartupVerifier; c
       <thead>
         <tr>
           <th scope="col">Leave out</th>
-          <th scope="col">Time for a pod</th>
+          <th scope="col">Time per pod</th>
           <th scope="col" className={tableStyles["number"]}>Verified instructions</th>
           <th scope="col" className={tableStyles["number"]}>Loads</th>
         </tr>

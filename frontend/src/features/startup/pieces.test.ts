@@ -43,7 +43,7 @@ describe("the picture of a start", () => {
   });
 
   it("is told in words, too", () => {
-    expect(stackSentence(stack(0.5, 4_500_000), parts)).toBe("P50: 6,050 ms. rest 1,200 ms; sandbox 4,500 ms, of it the verifier 4,000 ms; container 350 ms.");
+    expect(stackSentence(stack(0.5, 4_500_000), parts)).toBe("p50: 6,050 ms. rest 1,200 ms; sandbox 4,500 ms (4,000 ms in the verifier); container 350 ms.");
   });
 
   it("lists phases as a tree, image pulls last", () => {
@@ -53,14 +53,14 @@ describe("the picture of a start", () => {
 
 describe("the verdict", () => {
   it("says whether the objective is met", () => {
-    expect(verdict(page())).toBe("27 of 30 pods took more than 5 s to start: the objective is missed.");
-    expect(verdict(page({ missed: false, starts: { starts: 30, late: 0, p50_us: 1e6, p90_us: 1e6, p99_us: 4_126_000 } }))).toBe("The objective is met: 0 of 30 pods took more than 5 s to start, P99 4,126 ms.");
-    expect(verdict(page({ starts: null }))).toBe("No pod started in this window.");
+    expect(verdict(page())).toBe("Objective missed: 27 of 30 pods took more than 5 s to start.");
+    expect(verdict(page({ missed: false, starts: { starts: 30, late: 0, p50_us: 1e6, p90_us: 1e6, p99_us: 4_126_000 } }))).toBe("Objective met: 0 of 30 pods took more than 5 s to start, p99 4,126 ms.");
+    expect(verdict(page({ starts: null }))).toBe("No pods started in this window.");
   });
 
   it("names who loads programs where pods wait for it", () => {
     const verifier = { command: "cilium-agent", waits: true, reason: null, sets: 30, loads: 240, per_start_us: 4e6, share_ratio: 0.66, programs: [] };
-    expect(verdict(page({ verifier }))).toContain("cilium-agent has the kernel verify programs for 4,000 ms of each start (66 %)");
+    expect(verdict(page({ verifier }))).toContain("The kernel verifies the programs of cilium-agent for 4,000 ms of each start (66 %)");
   });
 });
 

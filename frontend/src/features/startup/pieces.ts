@@ -14,10 +14,10 @@ export interface Piece {
 /** A start of 12.3 s reads as such; below ten seconds the milliseconds matter. */
 export const duration = microseconds;
 
-export const percentileText = (q: number): string => `P${Math.round(q * 100)}`;
+export const percentileText = (q: number): string => `p${Math.round(q * 100)}`;
 
 /** The verifier's time at a percentile, where pods wait for it. */
-export function verifierAt(parts: readonly StartupPart[], q: number): number {
+function verifierAt(parts: readonly StartupPart[], q: number): number {
   const verifier = parts.find((part) => part.id === "verifier");
   if (verifier === undefined) return 0;
   return q >= 0.99 ? verifier.p99_us : q >= 0.9 ? verifier.p90_us : verifier.p50_us;
@@ -44,7 +44,7 @@ export const scaleEnd = (page: Pick<PodStart, "stacks" | "objective_us">): numbe
 
 /** The picture in words, for those who do not see it. */
 export function stackSentence(stack: StartupStack, parts: readonly StartupPart[]): string {
-  const listed = piecesOf(stack, parts).map((piece) => `${piece.title} ${duration(piece.us)}${piece.verifierUs > 0 ? `, of it the verifier ${duration(piece.verifierUs)}` : ""}`);
+  const listed = piecesOf(stack, parts).map((piece) => `${piece.title} ${duration(piece.us)}${piece.verifierUs > 0 ? ` (${duration(piece.verifierUs)} in the verifier)` : ""}`);
   return `${percentileText(stack.q)}: ${duration(stack.start_us)}. ${listed.join("; ")}.`;
 }
 
@@ -59,10 +59,10 @@ export function rows(parts: readonly StartupPart[]): { part: StartupPart; depth:
 /** The verdict in one sentence. */
 export function verdict(page: PodStart): string {
   const { starts } = page;
-  if (starts === null) return "No pod started in this window.";
+  if (starts === null) return "No pods started in this window.";
   const late = `${starts.late} of ${starts.starts} pods took more than ${page.objective_us / 1e6} s to start`;
   if (page.verifier?.waits === true) {
-    return `${page.verifier.command} has the kernel verify programs for ${duration(page.verifier.per_start_us)} of each start (${percent(page.verifier.share_ratio)}); ${late}.`;
+    return `The kernel verifies the programs of ${page.verifier.command} for ${duration(page.verifier.per_start_us)} of each start (${percent(page.verifier.share_ratio)}). ${late}.`;
   }
-  return page.missed ? `${late}: the objective is missed.` : `The objective is met: ${late}, P99 ${duration(starts.p99_us)}.`;
+  return page.missed ? `Objective missed: ${late}.` : `Objective met: ${late}, p99 ${duration(starts.p99_us)}.`;
 }

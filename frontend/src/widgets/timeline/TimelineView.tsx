@@ -88,7 +88,7 @@ export function TimelineView({ extent, triggerUs, startAtTrigger = true, load, p
     if (base.isError) return <ErrorState {...explain(base.error)} onRetry={() => void base.refetch()} />;
     return (
       <div className={styles["loading"]}>
-        <Skeleton lines={4} height={90} label="Loading the recording" />
+        <Skeleton lines={4} height={90} label="Loading timeline" />
       </div>
     );
   }
@@ -124,7 +124,7 @@ export function TimelineView({ extent, triggerUs, startAtTrigger = true, load, p
           <p>
             <strong>Selected {duration(span(selection))}.</strong> {summarize(model, selection)}{" "}
             <Button kind="quiet" onClick={() => setView(around(selection.fromUs + span(selection) / 2, span(selection) * 1.2, extent))}>
-              Zoom to it
+              Zoom to selection
             </Button>
             <Button kind="quiet" onClick={() => setSelection(null)}>
               Clear
@@ -137,7 +137,7 @@ export function TimelineView({ extent, triggerUs, startAtTrigger = true, load, p
           </p>
         ))}
         {model.answers.truncated > 0 && (
-          <p className={styles["note"]}>{model.answers.truncated.toLocaleString("en-US")} answers are left out at this zoom; zoom in to see every one.</p>
+          <p className={styles["note"]}>{model.answers.truncated.toLocaleString("en-US")} answers are not drawn at this zoom. Zoom in to see all of them.</p>
         )}
         <TickTable model={model} view={restingView} />
       </div>

@@ -27,8 +27,8 @@ export function CapturesSection({ incident }: { incident: Incident }): ReactElem
   if (capture === null) return null;
   return (
     <Section
-      title="What ran"
-      note="The flight recorder samples every CPU's stacks all the time and keeps them in memory; the trigger shipped what was around it."
+      title="What was running"
+      note="The flight recorder samples the stacks of every CPU and keeps them in memory. The trigger saved the time around it."
     >
       {items.length > 1 && (
         <select className={styles["select"]} aria-label="Capture" value={capture.id} onChange={(event) => setChosen(Number(event.target.value))}>
@@ -48,7 +48,7 @@ function Capture({ incident, capture }: { incident: Incident; capture: CaptureSu
   const [part, setPart] = useState<CapturePart>(EVERYTHING);
   const detail = useQuery(captureQuery(incident.id, capture.id, part));
   return (
-    <Async query={detail} label="Loading the capture">
+    <Async query={detail} label="Loading capture">
       {(shown) => <Loaded incident={incident} shown={shown} part={part} onPart={setPart} />}
     </Async>
   );
@@ -74,9 +74,9 @@ function Loaded({ incident, shown, part, onPart }: LoadedProps): ReactElement {
       <div className={styles["choice"]}>
         {!ofNode && (
           <Choice
-            label="Whose stacks"
+            label="Stacks of"
             options={[
-              ["node", "The whole node"],
+              ["node", "Whole node"],
               ["subject", incident.subject.name],
             ]}
             value={part.pid === null ? part.scope : null}
@@ -85,17 +85,17 @@ function Loaded({ incident, shown, part, onPart }: LoadedProps): ReactElement {
         )}
         {part.pid !== null && (
           <Button kind="quiet" onClick={() => onPart({ ...part, pid: null })}>
-            Only {only?.command ?? "process"} {part.pid}: show all again
+            Only {only?.command ?? "process"} {part.pid}: show all
           </Button>
         )}
         {part.time !== null && (
           <Button kind="quiet" onClick={() => onPart({ ...part, time: null })}>
-            {duration(part.time.toUs - part.time.fromUs)} chosen: show the whole capture
+            {duration(part.time.toUs - part.time.fromUs)} selected: show all
           </Button>
         )}
       </div>
       {flame.total_samples === 0 ? (
-        capture.samples > 0 && <p className={styles["dim"]}>No sample was taken here: nothing of it ran.</p>
+        capture.samples > 0 && <p className={styles["dim"]}>No samples here: it did not run.</p>
       ) : (
         <FlameGraph
           key={`${shown.scope} ${shown.pid ?? ""} ${shown.from_us} ${shown.to_us}`}
@@ -104,7 +104,7 @@ function Loaded({ incident, shown, part, onPart }: LoadedProps): ReactElement {
           label="Flame graph of the capture"
         />
       )}
-      {flame.hidden_samples > 0 && <p className={styles["dim"]}>Of {plural(flame.hidden_samples, "sample")} the end of the stack was too rare to be drawn.</p>}
+      {flame.hidden_samples > 0 && <p className={styles["dim"]}>In {plural(flame.hidden_samples, "sample")} the top of the stack was too rare to draw.</p>}
       <h3 className={styles["heading"]}>Processes</h3>
       <ProcessTable processes={shown.processes} more={shown.more_processes} marksSubject={!ofNode} onOnly={(pid) => onPart({ ...part, pid })} />
     </div>
@@ -112,7 +112,7 @@ function Loaded({ incident, shown, part, onPart }: LoadedProps): ReactElement {
 }
 
 function sampled(capture: CaptureSummary): string {
-  if (capture.samples === 0) return "Stacks could not be taken on this node; the process table says what ran.";
-  const lost = capture.lost_samples > 0 ? `; ${count(capture.lost_samples)} were lost` : "";
-  return `${plural(capture.samples, "sample")} of ${plural(capture.cpus, "CPU")}, ${count(capture.rate_hz)} a second each${lost}.`;
+  if (capture.samples === 0) return "Stacks are unavailable on this node. The process table shows what ran.";
+  const lost = capture.lost_samples > 0 ? `, ${count(capture.lost_samples)} lost` : "";
+  return `${plural(capture.samples, "sample")} from ${plural(capture.cpus, "CPU")} at ${count(capture.rate_hz)}/s each${lost}.`;
 }

@@ -22,17 +22,17 @@ export interface ProcessTableProps {
 export function ProcessTable({ processes, more, marksSubject, onOnly }: ProcessTableProps): ReactElement {
   const [all, setAll] = useState(false);
   const rows = all ? processes : processes.slice(0, FIRST_ROWS);
-  if (processes.length === 0) return <p className={styles["dim"]}>Nothing ran in this time.</p>;
+  if (processes.length === 0) return <p className={styles["dim"]}>No processes ran in this time.</p>;
   return (
     <>
       <Table label="Processes of the capture">
         <thead>
           <tr>
             <th scope="col">Process</th>
-            <th scope="col" className={tableStyles["number"]}>CPU in the kernel</th>
-            <th scope="col" className={tableStyles["number"]}>CPU in the program</th>
+            <th scope="col" className={tableStyles["number"]}>Kernel CPU</th>
+            <th scope="col" className={tableStyles["number"]}>User CPU</th>
             <th scope="col" className={tableStyles["number"]}>Samples</th>
-            <th scope="col" className={tableStyles["number"]}>Of them in the kernel</th>
+            <th scope="col" className={tableStyles["number"]}>Kernel samples</th>
             <th scope="col" className={tableStyles["number"]}>Threads</th>
             <th scope="col">State</th>
             <th scope="col">Cgroup</th>
@@ -42,7 +42,7 @@ export function ProcessTable({ processes, more, marksSubject, onOnly }: ProcessT
           {rows.map((one) => (
             <tr key={one.pid}>
               <th scope="row" className={tableStyles["nowrap"]}>
-                <button type="button" className={styles["only"]} onClick={() => onOnly(one.pid)} title="Show its stacks alone">
+                <button type="button" className={styles["only"]} onClick={() => onOnly(one.pid)} title="Show only its stacks">
                   {one.command}
                 </button>{" "}
                 <span className={tableStyles["dim"]}>{one.pid}</span>
@@ -55,7 +55,7 @@ export function ProcessTable({ processes, more, marksSubject, onOnly }: ProcessT
               <td>{stateWords(one.states)}</td>
               <td className={styles["cgroup"]}>
                 {one.cgroup}
-                {marksSubject && one.of_subject && <span className={tableStyles["dim"]}> (the subject)</span>}
+                {marksSubject && one.of_subject && <span className={tableStyles["dim"]}> (subject)</span>}
               </td>
             </tr>
           ))}
@@ -66,7 +66,7 @@ export function ProcessTable({ processes, more, marksSubject, onOnly }: ProcessT
           {all ? `Show the busiest ${FIRST_ROWS}` : `Show all ${count(processes.length)}`}
         </Button>
       )}
-      {more > 0 && <p className={styles["dim"]}>{count(more)} more that used less are not listed.</p>}
+      {more > 0 && <p className={styles["dim"]}>{count(more)} more with less CPU are not listed.</p>}
     </>
   );
 }

@@ -40,7 +40,7 @@ export function SecondStrip({ seconds, rateHz, time, onTime }: SecondStripProps)
   };
   return (
     <div className={styles["stripScroll"]}>
-      <div className={styles["strip"]} role="group" aria-label="Seconds of the capture; with Shift up to one">
+      <div className={styles["strip"]} role="group" aria-label="Seconds of the capture. Shift-click extends the selection">
         {bars.map((bar) => {
           const within = time !== null && bar.fromUs < time.toUs && bar.toUs > time.fromUs;
           return (
@@ -49,8 +49,8 @@ export function SecondStrip({ seconds, rateHz, time, onTime }: SecondStripProps)
               type="button"
               className={styles["second"]}
               aria-pressed={within}
-              aria-label={`${clock(bar.fromUs)}: ${cpus(bar.kernel)} in the kernel, ${cpus(bar.user)} in programs`}
-              title={`${clock(bar.fromUs)}: ${cpus(bar.kernel)} in the kernel, ${cpus(bar.user)} in programs`}
+              aria-label={`${clock(bar.fromUs)}: ${cpus(bar.kernel)} kernel, ${cpus(bar.user)} user`}
+              title={`${clock(bar.fromUs)}: ${cpus(bar.kernel)} kernel, ${cpus(bar.user)} user`}
               onClick={(event) => choose(event, bar.index)}
             >
               <span className={styles["kernelBar"]} style={{ height: `${(bar.kernel / top) * 100}%` }} />

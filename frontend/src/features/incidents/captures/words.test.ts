@@ -30,12 +30,12 @@ describe("captureAt", () => {
 
 describe("words", () => {
   it("says why and how long", () => {
-    expect(captureTitle(capture(1, 0))).toMatch(/, 10 s of the node: the kernel used the CPU$/);
+    expect(captureTitle(capture(1, 0))).toMatch(/, 10 s of the node: high kernel CPU$/);
     expect(reasonWords("something_new")).toBe("something new");
   });
 
   it("tells the most frequent state", () => {
-    expect(stateWords({ R: 1, D: 3 })).toBe("waiting, cannot be interrupted, 3 of 4 times");
+    expect(stateWords({ R: 1, D: 3 })).toBe("uninterruptible sleep, 3 of 4 times");
     expect(stateWords({ S: 4 })).toBe("sleeping");
     expect(stateWords({})).toBe("–");
     expect(stateWords({ W: 1 })).toBe("W");

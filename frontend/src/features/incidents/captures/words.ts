@@ -4,32 +4,32 @@ import type { CaptureProcess, CaptureSummary } from "@/api/captures";
 import { clock, duration } from "@/lib/time";
 
 const REASONS: Readonly<Record<string, string>> = {
-  system_cpu: "the kernel used the CPU",
-  late_tick: "nothing could be scheduled in time",
-  oom_kill: "a process was killed for lack of memory",
-  memory_growth: "memory was running out",
-  dentry_growth: "negative dentries grew",
-  bpf_load: "eBPF programs were loaded",
-  throttled: "a container was throttled",
-  slow_query: "an answer was slow",
-  accept_backlog: "connections were not accepted",
-  dns_error: "a DNS server logged errors",
+  system_cpu: "high kernel CPU",
+  late_tick: "late scheduling",
+  oom_kill: "OOM kill",
+  memory_growth: "memory running out",
+  dentry_growth: "negative dentries growing",
+  bpf_load: "eBPF programs loaded",
+  throttled: "container throttled",
+  slow_query: "slow answer",
+  accept_backlog: "accept queue filled",
+  dns_error: "errors in a DNS server log",
 };
 
 const STATES: Readonly<Record<string, string>> = {
   R: "running",
   S: "sleeping",
-  D: "waiting, cannot be interrupted",
+  D: "uninterruptible sleep",
   I: "idle kernel thread",
   T: "stopped",
   t: "traced",
-  Z: "ended, not collected",
+  Z: "zombie",
   X: "dead",
 };
 
 export const reasonWords = (reason: string): string => REASONS[reason] ?? reason.replaceAll("_", " ");
 
-/** "14:02:10, 10 s of the node: the kernel used the CPU" */
+/** "14:02:10, 10 s of the node: high kernel CPU" */
 export function captureTitle(capture: CaptureSummary): string {
   const whose = capture.of === "node" ? "the node" : "the subject";
   return `${clock(capture.start_us)}, ${duration(capture.end_us - capture.start_us)} of ${whose}: ${reasonWords(capture.reason)}`;
@@ -41,7 +41,7 @@ export function captureAt(captures: readonly CaptureSummary[], us: number): Capt
   return captures.reduce<CaptureSummary | null>((best, one) => (best === null || distance(one) < distance(best) ? one : best), null);
 }
 
-/** States of a process, the one it was seen in most first: "waiting, cannot be interrupted 3 of 4". */
+/** States of a process, the one it was seen in most first: "uninterruptible sleep, 3 of 4 times". */
 export function stateWords(states: CaptureProcess["states"]): string {
   const seen = Object.entries(states).sort(([, a], [, b]) => b - a);
   const total = seen.reduce((sum, [, times]) => sum + times, 0);

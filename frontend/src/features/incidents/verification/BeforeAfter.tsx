@@ -35,7 +35,7 @@ function Picture({ verification, lanes }: { verification: Verification; lanes: r
   const words = lanes.map((lane) => {
     const predicted = predictionOf(lane.measure);
     const told = lane.measure;
-    return `${lane.title}: before ${measure(told?.before, lane.unit)}, after ${measure(told?.after, lane.unit)}${
+    return `${lane.title}: before ${measure(told.before, lane.unit)}, after ${measure(told.after, lane.unit)}${
       predicted === null ? "" : `, predicted ${measureRange(predicted.low, predicted.high, lane.unit)}`
     }`;
   });
@@ -44,7 +44,7 @@ function Picture({ verification, lanes }: { verification: Verification; lanes: r
     <div ref={host} className={styles["picture"]} style={{ minHeight: heightPx }}>
       <ul className={styles["legend"]} aria-label="Legend">
         <li>
-          <i className={styles["hot"]} /> block with throttling or slow answers
+          <i className={styles["hot"]} /> block with some of it
         </li>
         <li>
           <i className={styles["cool"]} /> block without

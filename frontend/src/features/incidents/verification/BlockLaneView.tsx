@@ -30,7 +30,7 @@ export function BlockLaneView({ lane, x, y, left, right, extent, appliedUs }: Bl
   const bandPx = predicted === null ? 0 : at(predicted.low) - at(predicted.high);
   // A range too narrow to draw is the line of the value that is expected, and no band of values that it excludes.
   const isLine = bandPx < THIN_PX;
-  const { before = null, after = null } = lane.measure ?? {};
+  const { before, after } = lane.measure;
   // The title has the unit where it is long.
   const long = lane.unit === "ms/min";
   const format = (value: number): string => (long ? significant(value) : measure(value, lane.unit));

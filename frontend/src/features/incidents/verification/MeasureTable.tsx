@@ -3,7 +3,6 @@ import type { ReactElement } from "react";
 import type { Schemas } from "@/api/client";
 import { joinRange, measure, measureRange, significant } from "@/lib/format";
 import { Table, tableStyles } from "@/ui/Table";
-import { METRIC_NAMES } from "@/widgets/metricNames";
 
 import { predictionOf } from "./blocks";
 import styles from "./VerificationSection.module.css";
@@ -26,7 +25,7 @@ export function MeasureTable({ measures }: { measures: readonly Measure[] }): Re
           <th scope="col" className={tableStyles["number"]}>
             Predicted
           </th>
-          <th scope="col">Outcome and prediction</th>
+          <th scope="col">Outcome vs. prediction</th>
           <th scope="col">Test</th>
         </tr>
       </thead>
@@ -36,7 +35,7 @@ export function MeasureTable({ measures }: { measures: readonly Measure[] }): Re
           return (
             <tr key={one.metric}>
               <th scope="row" className={tableStyles["nowrap"]}>
-                {METRIC_NAMES[one.metric].title}
+                {one.title}
               </th>
               <td className={tableStyles["number"]}>{measure(one.before, one.unit)}</td>
               <td className={tableStyles["number"]}>{measure(one.after, one.unit)}</td>
@@ -53,12 +52,12 @@ export function MeasureTable({ measures }: { measures: readonly Measure[] }): Re
   );
 }
 
-/** "6 % of before (2 to 14 %); p = 0.0001, permutation test of blocks; decides". */
+/** "6 % of before (2 to 14 %); p = 0.0001, permutation test of blocks". */
 function testText({ ratio, p_value: p, test, decides }: Measure): string {
   const parts: string[] = [];
   if (ratio !== null) parts.push(`${times(ratio.expected)} of before (${joinRange(times(ratio.low), times(ratio.high))})`);
   if (p !== null) parts.push(`${p < 0.0001 ? "p < 0.0001" : `p = ${significant(p, 2)}`}${test === null ? "" : `, ${test}`}`);
-  if (!decides) parts.push("shown beside, does not decide");
+  if (!decides) parts.push("does not decide the verdict");
   return parts.length === 0 ? "–" : parts.join("; ");
 }
 

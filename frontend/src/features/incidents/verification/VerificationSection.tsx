@@ -25,7 +25,7 @@ export function VerificationSection({ verification }: { verification: Verificati
       title="Did it help?"
       note={
         <>
-          {verification.fix_title}, {verification.started_by === "jitterscope" ? "seen by Jitterscope" : `said by ${verification.started_by}`} <Time at={verification.applied_at} />.
+          {verification.fix_title}, {verification.started_by === "jitterscope" ? "detected by Jitterscope" : `marked by ${verification.started_by}`} <Time at={verification.applied_at} />.
           Measured on {verification.subject_name}.
         </>
       }
@@ -43,7 +43,7 @@ export function VerificationSection({ verification }: { verification: Verificati
               {(step.old !== null || step.new !== null) && (
                 <>
                   {" "}
-                  <code>{step.old ?? unset(step.name)}</code> → <code>{step.new ?? unset(step.name)}</code>
+                  <code>{step.old ?? "not set"}</code> → <code>{step.new ?? "not set"}</code>
                 </>
               )}
             </li>
@@ -65,18 +65,16 @@ export function VerificationSection({ verification }: { verification: Verificati
   );
 }
 
-const unset = (name: string): string => (name === "cpu_limit" ? "no limit" : "not set");
-
 function Waiting({ text, progress }: { text: string; progress: Progress | null }): ReactElement {
   return (
     <>
       {progress !== null && (
         <p className={styles["waiting"]}>
           <progress value={progress.doneS} max={progress.ofS} aria-label="Measured so far" />
-          <span>after {progress.text}</span>
+          <span>{progress.text}</span>
         </p>
       )}
-      <p>Waits for: {text}</p>
+      <p>Waiting for: {text}</p>
     </>
   );
 }

@@ -4,26 +4,25 @@ import { blockExtent, blockLanes, progressOf } from "./blocks";
 
 const MIN = 60_000_000;
 const T0 = Date.parse("2026-11-21T12:00:00Z") * 1000;
+const lane = (id: string, values: (number | null)[]) => ({ id, title: id, unit: "ms/min", values });
 const series = (from: number, throttled: (number | null)[], slow: (number | null)[]): NonNullable<Verification["before"]> => ({
   t_us: throttled.map((_, index) => from + index * 10_000_000),
   step_us: 10_000_000,
-  throttled_ms: throttled,
-  slow_ratio: slow,
-  throttled_ratio: throttled.map(() => null),
-  queries_per_s: throttled.map(() => 100),
-  cpu_mean: throttled.map(() => 0.2),
-  gc_cycles: throttled.map(() => 1),
+  lanes: [lane("throttled_ms_per_min", throttled), lane("slow_ratio", slow), lane("load.queries", throttled.map(() => 100))],
+});
+const measure = (metric: string, decides = true): Verification["measures"][number] => ({
+  metric, title: metric, unit: "ms/min", better: "lower", before: 450, after: null, ratio: null, p_value: null, test: null, decides, predicted: null, promised: null, inside: null,
 });
 
 const verification: Verification = {
   id: 1, state: "waiting", started_by: "ada", applied_at: "2026-11-21T12:02:00Z", fix_id: "raise_cpu_limit", fix_title: "Raise the CPU limit", changes: [],
   subject_id: 1, subject_name: "coredns", before_from: "2026-11-21T12:00:00Z", before_to: "2026-11-21T12:02:00Z", after_from: null, after_to: null,
-  waiting_for: "More data.", needed_s: 300, collected_s: 90, verdict: null, measures: [], before: series(T0, [100, null, 50], [0.02, null, null]), after: null,
+  waiting_for: "More data.", needed_s: 300, collected_s: 90, verdict: null, measures: [measure("throttled_ms_per_min"), measure("slow_ratio")], before: series(T0, [600, null, 300], [0.02, null, null]), after: null,
   notes: [], finished_at: null,
 };
 
 describe("the picture of a verification", () => {
-  it("draws each block as a rate in its middle, and leaves out what is missing", () => {
+  it("draws each block in its middle, and leaves out what is missing", () => {
     const [throttled, slow] = blockLanes(verification);
     expect(throttled!.before).toEqual([{ us: T0 + 5_000_000, value: 600 }, { us: T0 + 25_000_000, value: 300 }]);
     expect(slow!.before).toEqual([{ us: T0 + 5_000_000, value: 0.02 }]);
@@ -33,13 +32,15 @@ describe("the picture of a verification", () => {
     expect(blockLanes({ ...verification, before: series(T0, [1], [null]) }).map(({ metric }) => metric)).toEqual(["throttled_ms_per_min"]);
   });
 
+  it("draws what decides, and the other figures only where nothing of that can be drawn", () => {
+    const measures = [measure("throttled_ms_per_min", false), measure("slow_ratio")];
+    expect(blockLanes({ ...verification, measures }).map(({ metric }) => metric)).toEqual(["slow_ratio"]);
+    expect(blockLanes({ ...verification, measures: measures.slice(0, 1) }).map(({ metric }) => metric)).toEqual(["throttled_ms_per_min"]);
+  });
+
   it("keeps room for the prediction", () => {
     const predicted = { low: 900, expected: 1000, high: 1200, level: 0.9 };
-    const measure: Verification["measures"][number] = {
-      metric: "throttled_ms_per_min", title: "Throttled time", unit: "ms/min", before: 450, after: null, ratio: null, p_value: null, test: null, decides: true,
-      predicted: null, promised: predicted, inside: null,
-    };
-    expect(blockLanes({ ...verification, measures: [measure] })[0]!.top).toBeGreaterThanOrEqual(1200);
+    expect(blockLanes({ ...verification, measures: [{ ...measure("throttled_ms_per_min"), promised: predicted }] })[0]!.top).toBeGreaterThanOrEqual(1200);
     expect(blockExtent(verification).toUs).toBeGreaterThanOrEqual(T0 + 3 * MIN);
   });
 

@@ -5,9 +5,9 @@ import type { Verification } from "@/api/incidents";
 import { roundUp } from "@/charts/timeline/scales";
 import { parseUs } from "@/lib/time";
 import type { TimeView } from "@/lib/timeView";
-import { METRIC_NAMES } from "@/widgets/metricNames";
 
-export type DrawnMetric = "throttled_ms_per_min" | "slow_ratio";
+/** More would be a wall; what decides comes first. */
+const MOST_LANES = 3;
 type Measure = Schemas["VerifiedMeasure"];
 
 export interface Point {
@@ -16,38 +16,34 @@ export interface Point {
 }
 
 export interface BlockLane {
-  readonly metric: DrawnMetric;
+  readonly metric: string;
   readonly title: string;
   readonly unit: Measure["unit"];
   readonly before: readonly Point[];
   readonly after: readonly Point[];
-  readonly measure: Measure | null;
+  readonly measure: Measure;
   readonly top: number;
 }
 
-function pointsOf(series: Schemas["BlockSeries"] | null, metric: DrawnMetric): Point[] {
-  if (series === null) return [];
-  // A block's throttled time is told as a rate, so that it compares with the prediction.
-  const perMinute = 60_000_000 / series.step_us;
-  return series.t_us.flatMap((us, index) => {
-    const raw = (metric === "slow_ratio" ? series.slow_ratio : series.throttled_ms)[index];
-    return raw == null ? [] : [{ us: us + series.step_us / 2, value: metric === "slow_ratio" ? raw : raw * perMinute }];
-  });
+function pointsOf(series: Schemas["BlockSeries"] | null, metric: string): Point[] {
+  const values = series?.lanes.find((lane) => lane.id === metric)?.values ?? [];
+  return values.flatMap((value, index) => (value === null || series === null ? [] : [{ us: (series.t_us[index] ?? NaN) + series.step_us / 2, value }]));
 }
 
 /** The prediction for what was applied; before that is known, what the fix promised. */
-export const predictionOf = (measure: Measure | null): Schemas["Interval"] | null => measure?.predicted ?? measure?.promised ?? null;
+export const predictionOf = (measure: Measure): Schemas["Interval"] | null => measure.predicted ?? measure.promised;
 
-/** What can be drawn: nothing where a metric has no blocks. */
+/** What can be drawn of what decides; where nothing of that has blocks, of the other figures. */
 export function blockLanes(verification: Verification): BlockLane[] {
-  return (["throttled_ms_per_min", "slow_ratio"] as const).flatMap((metric) => {
-    const before = pointsOf(verification.before, metric);
-    const after = pointsOf(verification.after, metric);
+  const drawn = verification.measures.flatMap((measure): BlockLane[] => {
+    const before = pointsOf(verification.before, measure.metric);
+    const after = pointsOf(verification.after, measure.metric);
     if (before.length + after.length === 0) return [];
-    const measure = verification.measures.find((one) => one.metric === metric) ?? null;
     const highest = Math.max(0, ...before.map(({ value }) => value), ...after.map(({ value }) => value), predictionOf(measure)?.high ?? 0);
-    return [{ metric, ...METRIC_NAMES[metric], before, after, measure, top: roundUp(highest * 1.08) }];
+    return [{ metric: measure.metric, title: measure.title, unit: measure.unit, before, after, measure, top: roundUp(highest * 1.08) }];
   });
+  const deciding = drawn.filter(({ measure }) => measure.decides);
+  return (deciding.length > 0 ? deciding : drawn).slice(0, MOST_LANES);
 }
 
 /** The time axis: what was measured, and while nothing came after the change yet, room for it. */

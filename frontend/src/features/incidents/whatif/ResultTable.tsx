@@ -8,7 +8,7 @@ import styles from "./ResultTable.module.css";
 /** Predicted beside recorded, each with its interval, drawn from zero on a scale of its own. */
 export function ResultTable({ figures }: { figures: readonly ComparedFigure[] }): ReactElement {
   return (
-    <table className={styles["results"]} aria-label="Predicted beside recorded">
+    <table className={styles["results"]} aria-label="Predicted and recorded">
       <thead>
         <tr>
           <th scope="col">Figure</th>
@@ -29,7 +29,7 @@ export function ResultTable({ figures }: { figures: readonly ComparedFigure[] })
               <th scope="row">{figure.title}</th>
               <td>{format(recorded)}</td>
               <td data-better={better}>
-                <strong>{predicted === null ? "cannot tell" : format(predicted.expected)}</strong>
+                <strong>{predicted === null ? "no prediction" : format(predicted.expected)}</strong>
                 <span className={styles["rangeBelow"]}>{rangeText(figure)}</span>
               </td>
               <td className={styles["range"]}>{rangeText(figure)}</td>

@@ -44,12 +44,12 @@ export function SearchGoals({ of, onTry }: { of: WhatIfWindow; onTry: (change: S
         {search.isPending && <p className={styles["searching"]}>Searching: each candidate is replayed…</p>}
         {search.isError && (
           <p>
-            {explain(search.error).title}: {explain(search.error).detail}
+            {explain(search.error).title}. {explain(search.error).detail}
           </p>
         )}
         {results !== null && !search.isPending && (
           <>
-            <p className="visually-hidden">{plural(results.length, "answer")}</p>
+            <p className="visually-hidden">{plural(results.length, "result")}</p>
             <ul className={styles["found"]} aria-label="Smallest settings">
               {results.map((result) => (
                 <li key={result.parameter}>

@@ -37,8 +37,9 @@ export function WhatIfPanel({ of, fixes, change, onChange, extent, view, onView 
   const asked = useRested(change, REST_MS);
   const { data, isError, error, refetch, isFetching, isPlaceholderData } = useQuery(whatIfQuery(of, asked));
   if (data === undefined) {
-    return isError ? <ErrorState {...explain(error)} onRetry={() => void refetch()} /> : <Skeleton lines={6} height={56} label="Loading the replay" />;
+    return isError ? <ErrorState {...explain(error)} onRetry={() => void refetch()} /> : <Skeleton lines={6} height={56} label="Loading replay" />;
   }
+  if (data.cannot_tell !== null) return <p className={styles["cannot"]}>{data.cannot_tell}</p>;
   const stale = isFetching || isPlaceholderData || asked !== change;
   return (
     <div className={styles["panel"]}>
@@ -60,7 +61,7 @@ function Brief({ answer }: { answer: WhatIf }): ReactElement {
       {figures.map(({ name, predicted, recorded, format }) => (
         <div key={name}>
           <dt>{BRIEF[name]}</dt>
-          <dd>{predicted === null ? "cannot tell" : format(predicted.expected)}</dd>
+          <dd>{predicted === null ? "no prediction" : format(predicted.expected)}</dd>
           <dd>was {format(recorded)}</dd>
         </div>
       ))}
@@ -94,7 +95,7 @@ function Settings({ answer, fixes, change, onChange, of }: SettingsProps): React
             onChange={(value) => onChange(difference(recorded, applied(recorded, { ...difference(recorded, setting), [name]: value })))}
           />
         ))}
-        {recorded.gomaxprocs === null && <p className={styles["note"]}>No Go program is known here, so GOMAXPROCS, GOGC and GOMEMLIMIT cannot be tried.</p>}
+        {recorded.gomaxprocs === null && <p className={styles["note"]}>No Go program detected, so GOMAXPROCS, GOGC and GOMEMLIMIT cannot be tried.</p>}
       </div>
       <SearchGoals of={of} onTry={onChange} />
     </div>
@@ -118,7 +119,7 @@ function Outcome({ answer, stale, extent, view, onView }: OutcomeProps): ReactEl
       <div className={styles["stale"]} data-stale={stale}>
         {prediction?.cannot_tell != null && (
           <p className={styles["cannot"]}>
-            <strong>Cannot tell, because</strong> {reasonText(prediction.cannot_tell)}
+            <strong>No prediction:</strong> {reasonText(prediction.cannot_tell)}
           </p>
         )}
         <ResultTable figures={figures} />
@@ -134,8 +135,7 @@ function Outcome({ answer, stale, extent, view, onView }: OutcomeProps): ReactEl
         <div className={styles["picture"]}>
           <Compare runs={runs} extent={extent} view={view} onView={onView} stale={stale} />
           <p className={styles["note"]}>
-            Bars: CPU in use, each one tick. Marks: the slowest answer of each tick, a diamond where over {microseconds(answer.slow_threshold_us)}. Zooms and pans with the picture at
-            the top.
+            Bars: CPU usage per tick. Marks: slowest answer per tick, a diamond above {microseconds(answer.slow_threshold_us)}. Zooms and pans with the timeline at the top.
           </p>
         </div>
       )}

@@ -23,7 +23,7 @@ const cycles = (value: number | null): string => measure(value, "1/min");
 
 const FIGURES: readonly (readonly [Name, string, (value: number | null) => string])[] = [
   ["throttled_ms_per_min", "Throttled time", perMinute],
-  ["throttled_ratio", "Periods throttled", percent],
+  ["throttled_ratio", "Throttled periods", percent],
   ["slow_ratio", "Slow answers", percent],
   ["p50_ms", "p50 latency", milliseconds],
   ["p99_ms", "p99 latency", milliseconds],
@@ -50,13 +50,13 @@ export function sentence(change: SettingChange, figures: readonly ComparedFigure
   const parts = figures
     .filter((figure) => ["throttled_ms_per_min", "slow_ratio", "p99_ms"].includes(figure.name))
     .map((figure) => {
-      if (figure.predicted === null) return `${inSentence(figure.title)} cannot be told`;
+      if (figure.predicted === null) return `${inSentence(figure.title)} not predicted`;
       const range = rangeText(figure);
       const was = figure.recorded === null ? "" : `, recorded ${figure.format(figure.recorded)}`;
       return `${inSentence(figure.title)} ${figure.format(figure.predicted.expected)}${range === "" ? "" : ` (${range})`}${was}`;
     });
-  const told = parts.length === 0 ? "nothing can be told" : parts.join("; ");
-  const cannot = prediction.cannot_tell === null ? "" : ` Cannot tell everything, because ${reasonText(prediction.cannot_tell)}`;
+  const told = parts.length === 0 ? "no prediction" : parts.join("; ");
+  const cannot = prediction.cannot_tell === null ? "" : ` Not predicted: ${reasonText(prediction.cannot_tell)}`;
   return `${setting === "" ? "As recorded, replayed" : `With ${setting}`}: ${told}.${cannot}`;
 }
 

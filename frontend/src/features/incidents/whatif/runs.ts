@@ -10,7 +10,7 @@ import { changeText, difference, valueText } from "./setting";
 const numbers = (values: readonly (number | null)[]): Float64Array => Float64Array.from(values, (value) => value ?? NaN);
 
 /** Throttled ticks that follow each other are one span. */
-export function throttledSpans(tUs: readonly number[], stepUs: number, throttledUs: readonly (number | null)[]): Span[] {
+function throttledSpans(tUs: readonly number[], stepUs: number, throttledUs: readonly (number | null)[]): Span[] {
   const spans: Span[] = [];
   tUs.forEach((fromUs, index) => {
     if ((throttledUs[index] ?? 0) <= 0) return;
@@ -59,7 +59,7 @@ export function runsOf(answer: WhatIf, extent: TimeView): Run[] {
   if (prediction?.timeline != null) {
     const tried = changeText(difference(setting, prediction.setting));
     runs.push({
-      title: tried === "" ? "What if: nothing is changed (the model beside the recording)" : `What if: ${tried}`,
+      title: tried === "" ? "What if: no change (the model on the recording)" : `What if: ${tried}`,
       model: modelOf(prediction.timeline, prediction.setting, extent, slowUs),
     });
   }

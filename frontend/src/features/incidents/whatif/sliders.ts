@@ -21,7 +21,7 @@ const PERIODS_US = [1, 2, 5, 10, 20, 25, 50, 75, 100, 150, 200, 250, 300, 400, 5
 const GOGC = [10, 15, 20, 25, 30, 40, 50, 60, 75, 100, 125, 150, 200, 250, 300, 400, 500, 600, 800, 1000, 1500, 2000];
 
 /** `count` values from low to high at equal ratios, each rounded to two digits. */
-export function ratioStops(low: number, high: number, count: number): number[] {
+function ratioStops(low: number, high: number, count: number): number[] {
   const stops = Array.from({ length: count }, (_, index) => Number(significant(low * (high / low) ** (index / (count - 1)), 2).replaceAll(",", "")));
   return [...new Set(stops)];
 }

@@ -1,0 +1,214 @@
+"""Series for charts, events, and how long they are kept."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import numpy as np
+from fastapi import APIRouter, Depends, Query, Response
+from numpy.typing import NDArray
+from sqlalchemy.orm import Session
+
+from jitterscope import db
+from jitterscope.charts.schemas import EventItem, ExternalSeriesItem, RetentionPolicy, SeriesChart, SeriesCharts
+from jitterscope.errors import Problem, not_found
+from jitterscope.inventory import service as inventory
+from jitterscope.series import charts, external, retention
+from jitterscope.series import service as series
+from jitterscope.series.catalogue import METRICS, Metric
+from jitterscope.series.ids import series_id
+from jitterscope.series.read_ticks import Scope
+from jitterscope.series.types import FloatArray
+from jitterscope.tenancy.auth import Principal, require
+
+router = APIRouter(tags=["series"])
+
+ReadSeries = Annotated[Principal, Depends(require("series:read"))]
+WriteSettings = Annotated[Principal, Depends(require("retention:write"))]
+From = Annotated[datetime | None, Query(alias="from", description="RFC 3339; default: 15 minutes before `to`")]
+To = Annotated[datetime | None, Query(description="RFC 3339; default: now")]
+_LONGEST = timedelta(days=1000)
+_LONGEST_ZOOM_US = 3_600_000_000
+_MAX_POINTS = 40_000
+_MAX_EXTERNAL = 100
+
+
+@router.get("/series/query", response_model=SeriesCharts)
+def query_series(
+    principal: ReadSeries,
+    resource: Annotated[int, Query(description="Resource id")],
+    metric: Annotated[
+        list[str],
+        Query(min_length=1, max_length=20, description="Names from docs/metrics.md, or of remote-written series"),
+    ],
+    from_: From = None,
+    to: To = None,
+    points: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+    step_us: Annotated[int, Query(description="100000: the grid; 10000: the zoom")] = 100_000,
+    mean: Annotated[bool, Query(description="false: extremes only, which is faster over long windows")] = True,
+) -> Response:
+    """Metrics of a resource, cut to about `points` points that keep every extreme."""
+    from_us, to_us = window(from_, to)
+    if step_us not in (10_000, 100_000):
+        raise _bad("step_us", "only 100000 and 10000 are stored")
+    if step_us < 100_000 and to_us - from_us > _LONGEST_ZOOM_US:
+        raise _bad("from", f"a window at 10 ms may be {_LONGEST_ZOOM_US // 1_000_000} s long")
+    if len(metric) * points > _MAX_POINTS:
+        raise _bad("points", f"metrics times points may be {_MAX_POINTS} in one request")
+    wanted = [METRICS[name] for name in dict.fromkeys(metric) if name in METRICS]
+    others = [name for name in dict.fromkeys(metric) if name not in METRICS]
+    with db.organization_session(principal.organization_id) as session:
+        row = inventory.resource(session, resource)
+        if row is None:
+            raise not_found("resource", resource)
+        scope = Scope(session, principal.organization_id, (row.node_id,))
+        plain = {series_id(resource, one.id): one for one in wanted if one.kind != "distribution"}
+        found = charts.chart(scope, list(plain), from_us, to_us, points, step_us, means=mean)
+        result = [_chart(resource, plain[identity], found[identity]) for identity in plain if identity in found]
+        result += [
+            _quantiles(session, resource, one, from_us, to_us, points) for one in wanted if one.kind == "distribution"
+        ]
+        result += [one for name in others for one in _external(session, resource, name, from_us, to_us, points)]
+    # Written by pydantic at once: FastAPI would walk over every number again.
+    answer = SeriesCharts(from_us=from_us, to_us=to_us, series=result)
+    return Response(answer.model_dump_json(), media_type="application/json")
+
+
+@router.get("/resources/{resource_id}/events")
+def list_resource_events(
+    principal: ReadSeries,
+    resource_id: int,
+    from_: From = None,
+    to: To = None,
+    kind: Annotated[list[str] | None, Query(max_length=20)] = None,
+    limit: Annotated[int, Query(ge=1, le=5000)] = 1000,
+) -> list[EventItem]:
+    """Events of a resource in a window, oldest first: GC cycles, process starts, OOM kills."""
+    from_us, to_us = window(from_, to)
+    with db.organization_session(principal.organization_id) as session:
+        if inventory.resource(session, resource_id) is None:
+            raise not_found("resource", resource_id)
+        found = series.read_events(session, [resource_id], from_us, to_us, kind).get(resource_id, [])
+    return [EventItem.model_validate(event) for event in found[:limit]]
+
+
+@router.get("/resources/{resource_id}/external-series")
+def list_external_series(principal: ReadSeries, resource_id: int) -> list[ExternalSeriesItem]:
+    """Series of a resource that came by Prometheus remote write."""
+    with db.organization_session(principal.organization_id) as session:
+        if inventory.resource(session, resource_id) is None:
+            raise not_found("resource", resource_id)
+        return [ExternalSeriesItem.model_validate(one) for one in external.find(session, resource_id)]
+
+
+@router.get("/retention")
+def get_retention(principal: ReadSeries) -> RetentionPolicy:
+    """How long this organization keeps data."""
+    with db.organization_session(principal.organization_id) as session:
+        return RetentionPolicy.model_validate(retention.of(session))
+
+
+@router.put("/retention")
+def put_retention(principal: WriteSettings, policy: RetentionPolicy) -> RetentionPolicy:
+    """Change how long this organization keeps data. What is older goes within the hour; pinned windows stay."""
+    if not policy.raw_days <= policy.second_days <= policy.minute_days:
+        raise _bad("raw_days", "a level must be kept at least as long as the finer one")
+    with db.organization_session(principal.organization_id) as session:
+        retention.set_policy(session, principal.organization_id, retention.Retention(**policy.model_dump()))
+    return policy
+
+
+def window(from_: datetime | None, to: datetime | None) -> tuple[int, int]:
+    """A window in µs. Times without an offset are UTC. Problem 422 where it is reversed or absurd."""
+    end = _utc(to) if to else datetime.now(UTC)
+    start = _utc(from_) if from_ else end - timedelta(minutes=15)
+    if start >= end:
+        raise _bad("from", "it must be before `to`")
+    if end - start > _LONGEST or start.year < 2000 or end.year > 2200:
+        raise _bad("from", f"the window must lie between 2000 and 2200 and not be longer than {_LONGEST.days} days")
+    return round(start.timestamp() * 1e6), round(end.timestamp() * 1e6)
+
+
+def _utc(at: datetime) -> datetime:
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at
+
+
+def _bad(field: str, why: str) -> Problem:
+    return Problem(422, "invalid-request", "Invalid request", f"{field}: {why}", "docs/metrics.md lists the metrics.")
+
+
+def _chart(resource_id: int, metric: Metric, found: charts.Chart) -> SeriesChart:
+    return SeriesChart(
+        resource_id=resource_id,
+        metric=metric.name,
+        unit=metric.unit,
+        kind=metric.kind,
+        meaning=metric.meaning,
+        step_us=found.step_us,
+        resolution=found.resolution,
+        t_us=_times(found.start_us, found.step_us, len(found.low)),
+        low=nullable(found.low),
+        high=nullable(found.high),
+        mean=nullable(found.mean),
+        count=None,
+    )
+
+
+def _quantiles(
+    session: Session, resource_id: int, metric: Metric, from_us: int, to_us: int, points: int
+) -> SeriesChart:
+    found = charts.quantile_chart(session, series_id(resource_id, metric.id), from_us, to_us, points)
+    return SeriesChart(
+        resource_id=resource_id,
+        metric=metric.name,
+        unit=metric.unit,
+        kind=metric.kind,
+        meaning=metric.meaning,
+        step_us=found.step_us,
+        resolution="tick",
+        t_us=_times(found.start_us, found.step_us, len(found.p50)),
+        low=nullable(found.p50),
+        high=nullable(found.high),
+        mean=nullable(found.p99),
+        count=found.count.tolist(),
+    )
+
+
+def _external(
+    session: Session, resource_id: int, name: str, from_us: int, to_us: int, points: int
+) -> list[SeriesChart]:
+    known = external.find(session, resource_id, name)[:_MAX_EXTERNAL]
+    if not known:
+        raise _bad("metric", f"there is no metric {name[:100]!r}, and no remote-written series of that name here")
+    found = external.read(session, [one.id for one in known], from_us, to_us)
+    result = []
+    for one in known:
+        if one.id in found:
+            cut = charts.chart_of_samples(*found[one.id], from_us, to_us, points)
+            result.append(
+                SeriesChart(
+                    resource_id=resource_id, metric=name, labels=one.labels, unit="", kind=one.kind, meaning="",
+                    step_us=cut.step_us, resolution=cut.resolution,
+                    t_us=_times(cut.start_us, cut.step_us, len(cut.low)),
+                    low=nullable(cut.low), high=nullable(cut.high), mean=nullable(cut.mean), count=None,
+                )
+            )  # fmt: skip
+    return result
+
+
+def _times(start_us: int, step_us: int, count: int) -> list[int]:
+    times: NDArray[np.int64] = start_us + np.arange(count, dtype=np.int64) * step_us
+    result: list[int] = times.tolist()
+    return result
+
+
+def nullable(values: FloatArray) -> list[float | None]:
+    """JSON has no NaN: a missing value is null."""
+    missing = np.flatnonzero(np.isnan(values))
+    if len(missing) == len(values):
+        return [None] * len(values)
+    result: list[float | None] = values.tolist()
+    for index in missing.tolist():
+        result[index] = None
+    return result

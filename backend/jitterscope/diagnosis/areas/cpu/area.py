@@ -1,0 +1,154 @@
+"""The area `cpu`, as the timeline, verification, what-if and the UI see it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from jitterscope.diagnosis.areas.cpu.quantities import (
+    GC_CYCLES_PER_MIN,
+    IMPACT,
+    THROTTLED_MS_PER_MIN,
+    THROTTLED_RATIO,
+)
+from jitterscope.diagnosis.areas.cpu.readings.gc_signals import read_go
+from jitterscope.diagnosis.areas.cpu.whatif.answer import answer
+from jitterscope.diagnosis.areas.cpu.whatif.change import predict_change
+from jitterscope.diagnosis.core import answers
+from jitterscope.diagnosis.core.area import Amounts, Area, Control, Lane, Line, Load, WatchedFact, WhatIf, measured
+from jitterscope.diagnosis.core.events import runs
+from jitterscope.diagnosis.core.landing import Facts
+from jitterscope.diagnosis.core.signals import number, read_cpu
+from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
+
+_MINUTE_US = 60e6
+
+
+def _minutes(snapshot: Snapshot, known: FloatArray) -> FloatArray:
+    """Recorded time of each tick; NaN where there is none."""
+    return np.where(np.isfinite(known), snapshot.step_us / _MINUTE_US, np.nan)
+
+
+def _stalls(snapshot: Snapshot) -> FloatArray | None:
+    """Where a run of throttled ticks begins; None where nobody counted throttling."""
+    cpu = read_cpu(snapshot)
+    source = cpu.throttled if np.isfinite(cpu.throttled).any() else cpu.throttled_us
+    return runs(source, snapshot.step_us) if np.isfinite(source).any() else None
+
+
+def _slow_answers(snapshot: Snapshot) -> Amounts | None:
+    found, stalls = answers.slow_answers(snapshot), _stalls(snapshot)
+    return found if found is None or stalls is None else replace(found, events=stalls)
+
+
+def _throttled_time(snapshot: Snapshot) -> Amounts | None:
+    cpu = read_cpu(snapshot)
+    if not np.isfinite(cpu.throttled_us).any():
+        return None
+    return Amounts(cpu.throttled_us / 1000, _minutes(snapshot, cpu.usage_us), _stalls(snapshot))
+
+
+def _throttled_periods(snapshot: Snapshot) -> Amounts | None:
+    cpu = read_cpu(snapshot)
+    if not (np.isfinite(cpu.throttled).any() and np.isfinite(cpu.periods).any()):
+        return None
+    return Amounts(cpu.throttled, cpu.periods, _stalls(snapshot))
+
+
+def _gc_cycles(snapshot: Snapshot) -> Amounts | None:
+    """From a counter where a process has one, else from the events of cycles."""
+    counters = [one.series["go_gc_cycles"] for one in snapshot.processes if "go_gc_cycles" in one.series]
+    if counters:
+        stack = np.stack(counters)
+        cycles = np.where(np.isfinite(stack).any(axis=0), np.nansum(stack, axis=0), np.nan)
+        return Amounts(cycles, _minutes(snapshot, read_cpu(snapshot).usage_us), cycles)
+    watched = [process for process in read_go(snapshot) if process.source != "unknown"]
+    if not watched and not any(one.fact("go.gc_source") for one in snapshot.processes):
+        return None
+    begun = [(process.cycles.start_us - snapshot.start_us) // snapshot.step_us for process in watched]
+    ticks = np.concatenate(begun) if begun else np.zeros(0, dtype=np.int64)
+    inside = ticks[(ticks >= 0) & (ticks < snapshot.ticks)]
+    cycles = np.bincount(inside, minlength=snapshot.ticks).astype(np.float64)
+    return Amounts(cycles, _minutes(snapshot, read_cpu(snapshot).usage_us), cycles)
+
+
+def _cpus(snapshot: Snapshot) -> FloatArray | None:
+    usage = read_cpu(snapshot).usage_us
+    return usage / snapshot.step_us if np.isfinite(usage).any() else None
+
+
+def _limit(facts: Facts) -> str | None:
+    quota, period = number(facts.get("cpu.quota_us")), number(facts.get("cpu.period_us")) or 100_000.0
+    if quota is None:
+        return None
+    return "no limit" if quota <= 0 else f"{quota / period:g}"
+
+
+def _ms(value: str | None) -> str | None:
+    time_us = number(value)
+    return None if time_us is None else f"{time_us / 1000:g} ms"
+
+
+_CPU = ("cpu_throttled_periods", "cpu_throttled_us")
+_GO_ONLY = "Go programs only."
+_GO = ("GOMAXPROCS", "GOGC", "GOMEMLIMIT", "GODEBUG")
+AREA = Area(
+    id="cpu",
+    title="CPU",
+    # CPU use against the limit, throttling, GC and queries are the timeline's own picture, drawn for every area.
+    lanes=(
+        Lane(
+            "heap",
+            "Heap of the Go programs",
+            "bytes",
+            (
+                Line("live after the last GC cycle", "go_heap_live_bytes", "area", of="processes"),
+                Line("size that starts the next cycle", "go_heap_goal_bytes", "line", of="processes"),
+            ),
+        ),
+    ),
+    impact=IMPACT,
+    measures=(
+        replace(answers.SLOW_ANSWERS, needs=(*answers.SLOW_ANSWERS.needs, *_CPU), read=_slow_answers),
+        measured(THROTTLED_MS_PER_MIN, ("cpu_usage_us", *_CPU), _throttled_time),
+        measured(THROTTLED_RATIO, ("cpu_periods", *_CPU), _throttled_periods, decides=False),
+        answers.P99,
+        measured(
+            GC_CYCLES_PER_MIN,
+            ("cpu_usage_us", "go_gc_cycles", "go_gc_active_us", "go.gc_cycle"), _gc_cycles, decides=False,
+        ),
+    ),
+    load=(answers.QUERIES, Load("cpu", "CPUs in use", ("cpu_usage_us",), _cpus, factor=2.0)),
+    facts=(
+        WatchedFact("cpu.quota_us", "CPU limit", "subject", show_of=_limit),
+        WatchedFact("cpu.period_us", "CFS period", "subject", _ms),
+        WatchedFact("cpu.burst_us", "CFS burst", "subject", _ms),
+        answers.MEMORY_LIMIT,
+        *(WatchedFact(f"go.env.{name}", name, "processes") for name in _GO),
+        WatchedFact("go.version", "Go version", "processes"),
+        WatchedFact("go.main_module", "Program", "processes"),
+        answers.DNS_VERSION,
+        answers.UDP_SOCKETS,
+        answers.IMAGE,
+        answers.COREFILE,
+    ),
+    whatifs=(
+        WhatIf(
+            "cpu",
+            "CPU limit, burst and garbage collection",
+            "Replays the recorded demand through another CPU limit, CFS period or burst, or with other Go settings.",
+            (
+                Control("cpu_limit", "CPU limit", "cpu", 0.01, 4096, off="no limit"),
+                Control("period_us", "Period", "us", 1_000, 1_000_000),
+                Control("burst_us", "Burst", "us", 0, hint="At most the quota: CPU limit times period."),
+                Control("gomaxprocs", "GOMAXPROCS", "1", 1, 4096, hint=_GO_ONLY),
+                Control("gogc", "GOGC", "%", 1, 100_000, hint=_GO_ONLY, off="off"),
+                Control("gomemlimit_bytes", "GOMEMLIMIT", "bytes", 1 << 20, 1 << 50, hint=_GO_ONLY, off="none"),
+            ),
+            answer=answer,
+            recorded_by="cpu_usage_us",
+        ),
+    ),
+    predict_change=predict_change,
+)  # fmt: skip

@@ -1,0 +1,269 @@
+"""What the CPU causes share: needed signals, evidence about throttling, and how a Found is put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from jitterscope.diagnosis.areas.cpu.readings.impact import Harm, harm, impact
+from jitterscope.diagnosis.areas.cpu.readings.throttling import Judged, Throttling, analyse, hot_mask, span_mask
+from jitterscope.diagnosis.core import missing_data
+from jitterscope.diagnosis.core import wording as say
+from jitterscope.diagnosis.core.finding import Confidence, Evidence, Found, NotEnoughData, NotFound, SeriesRef
+from jitterscope.diagnosis.core.impact import P50, P99, QUERIES, SLOW_RATIO
+from jitterscope.diagnosis.core.severity import SLOW_US
+from jitterscope.diagnosis.core.signals import has
+from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.core.stats import burst_ratio, coincidence
+
+_GC = "go_gc_active_us"
+_NO_GO = "no process here is known to be a Go program, and no source watches the garbage collection of other runtimes."
+_NOT_WATCHED = {"dns_queries": "queries", _GC: "garbage collection"}
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A snapshot in which throttling was seen, analysed."""
+
+    cause: str
+    snapshot: Snapshot
+    throttling: Throttling
+
+
+def prepare(cause: str, needs: tuple[str, ...], snapshot: Snapshot) -> Context | NotFound | NotEnoughData:
+    """The analysed snapshot, or why this cause cannot be judged or cannot be here."""
+    throttling = analyse(snapshot)
+    missing = _missing(needs, throttling)
+    # That no process is known to be Go says nothing about the GC of another runtime; without throttling it needs not.
+    other_runtime = missing == [_GC] and bool(snapshot.processes) and not throttling.go_unobserved(snapshot)
+    if missing and not other_runtime:
+        return missing_data.not_enough(cause, missing, snapshot)
+    cpu = throttling.cpu
+    if not np.isfinite(cpu.limit):
+        return NotFound(cause=cause, reason="There is no CPU limit, so nothing is throttled.")
+    if not throttling.judged:
+        periods = float(np.nansum(cpu.periods))
+        return NotFound(
+            cause=cause,
+            reason=f"No period of {periods:,.0f} was throttled outside start-up.",
+            numbers={"periods": periods, "throttled_periods": 0.0},
+        )
+    if other_runtime:
+        return NotEnoughData(cause=cause, missing=missing, reason=f"Needs {_GC}: {_NO_GO}")
+    return Context(cause, snapshot, throttling)
+
+
+def _missing(needs: tuple[str, ...], throttling: Throttling) -> list[str]:
+    missing = [name for name in needs if name.startswith("cpu_") and not has(throttling.cpu.owner, name)]
+    missing += [name for name in unwatched(throttling) if name in needs]
+    return missing
+
+
+def unwatched(throttling: Throttling) -> list[str]:
+    """Of the signals that tell the CPU causes apart, those that nobody recorded: what they would show is unknown."""
+    gone = [] if np.isfinite(throttling.dns.queries).any() else ["dns_queries"]
+    # Only the GC of Go programs is watched: what another runtime collects is not known.
+    return gone if throttling.go is not None else [*gone, _GC]
+
+
+def refs(context: Context, judged: list[Judged], *metrics: tuple[int, str]) -> list[SeriesRef]:
+    """References to those of the named (resource, metric) that were recorded, over the extent of the episodes."""
+    snapshot = context.snapshot
+    low, high = extent(snapshot, judged)
+    views = {view.id: view for view in (context.throttling.cpu.owner, *snapshot.processes, *snapshot.dns_servers)}
+    views[snapshot.subject.id] = snapshot.subject
+    found = []
+    for resource, metric in metrics:
+        # A metrics page counts cycles; only probes see the time they take.
+        for name in (metric, "go_gc_cycles") if metric == "go_gc_active_us" else (metric,):
+            if name in views[resource].series or name in views[resource].distributions:
+                found.append(SeriesRef(resource_id=resource, metric=name, from_us=low, to_us=high))
+                break
+    return found
+
+
+def extent(snapshot: Snapshot, judged: list[Judged]) -> tuple[int, int]:
+    return (
+        snapshot.start_us + min(item.episode.start for item in judged) * snapshot.step_us,
+        snapshot.start_us + max(item.episode.end for item in judged) * snapshot.step_us,
+    )
+
+
+def periods_of(judged: list[Judged]) -> int:
+    return sum(item.episode.throttled_periods for item in judged)
+
+
+def harm_of(context: Context, judged: list[Judged]) -> Harm:
+    return harm(context.snapshot, context.throttling, span_mask(context.throttling, judged))
+
+
+def longest_us(context: Context, judged: list[Judged]) -> float:
+    return max((item.episode.last - item.episode.first + 1) * context.snapshot.step_us for item in judged)
+
+
+def consequence(context: Context, judged: list[Judged], hurt: Harm) -> str:
+    """How it ends for the people who ask: the last part of a title."""
+    if hurt.slow_inside and hurt.max_ms:
+        return f"so answers are delayed up to {hurt.max_ms:,.0f} ms"
+    if hurt.slow_inside:
+        return "so answers are late"
+    if np.isfinite(context.throttling.dns.queries).any():
+        return f"stalling it for up to {say.seconds(longest_us(context, judged))} at a time; no answer was late so far"
+    return f"stalling it for up to {say.seconds(longest_us(context, judged))} at a time"
+
+
+def harm_sentence(context: Context, hurt: Harm) -> str:
+    figures = impact(context.snapshot, context.throttling, hurt)
+    queries, slow = QUERIES.of(figures), SLOW_RATIO.of(figures)
+    if not queries or slow is None:
+        return "Harm is not measured: no DNS latency was recorded here."
+    detail = ""
+    p50, p99 = P50.of(figures), P99.of(figures)
+    if p99 is not None and p50 is not None:
+        detail = f" (p99 {say.ms(p99 * 1000)}, median {say.ms(p50 * 1000)})"
+    return f"{say.percent(slow)} of {queries:,.0f} queries took over {say.ms(SLOW_US)}{detail}."
+
+
+def work(context: Context) -> str:
+    """What is replayed through a limit: work is known by its queries, else by the CPU use of quiet times."""
+    return "the work of the queries" if np.isfinite(context.throttling.dns.queries).any() else "the usual CPU use"
+
+
+def cpu_sentence(context: Context) -> str:
+    cpu = context.throttling.cpu
+    mean = float(np.nanmean(cpu.usage_us)) / cpu.step_us
+    peak = float(np.nanmax(cpu.usage_us)) / cpu.step_us
+    average, limit = say.apart(mean, cpu.limit)
+    return f"Average use is {average} of {limit} CPU, {peak:.2f} CPU in the busiest 100 ms."
+
+
+def slow_evidence(context: Context, judged: list[Judged], hurt: Harm) -> list[Evidence]:
+    """Were the slow answers those that waited in a stall?"""
+    if not hurt.slow:
+        return []
+    servers = [(server.id, "dns_slow") for server in context.snapshot.dns_servers]
+    return [
+        Evidence(
+            id="slow_in_stalls",
+            statement="Answers over 20 ms that waited in one of these stalls",
+            value=f"{hurt.slow_inside:,} of {hurt.slow:,}",
+            comparison=f"by chance: {say.percent(hurt.chance_ratio)}",
+            numbers={"hits": hurt.slow_inside, "of": hurt.slow, "chance_ratio": hurt.chance_ratio},
+            series=refs(context, judged, *servers),
+        )
+    ]
+
+
+def usage_evidence(context: Context, judged: list[Judged]) -> Evidence:
+    cpu = context.throttling.cpu
+    mean = float(np.nanmean(cpu.usage_us)) / cpu.step_us
+    average, limit = say.apart(mean, cpu.limit)
+    ratio = burst_ratio(cpu.usage_us)
+    return Evidence(
+        id="burst_ratio",
+        statement="Busiest 100 ms, relative to average CPU use",
+        value=say.times(ratio),
+        comparison=f"average {average} of {limit} CPU",
+        numbers={"burst_ratio": ratio, "cpu_mean": mean, "cpu_limit": cpu.limit},
+        series=refs(context, judged, (cpu.owner.id, "cpu_usage_us")),
+    )
+
+
+def queue_evidence(context: Context, judged: list[Judged]) -> list[Evidence]:
+    """Where slow answers spent their time, when the kernel-level split was recorded."""
+    waited = total = 0.0
+    for server in context.snapshot.dns_servers:
+        queries = server.queries
+        if queries is None or queries.queue_wait_us is None:
+            continue
+        slow = queries.latency_us > SLOW_US
+        waited += float(queries.queue_wait_us[slow].sum())
+        total += float(queries.latency_us[slow].sum())
+    if total <= 0:
+        return []
+    share = min(1.0, waited / total)
+    return [
+        Evidence(
+            id="waiting_in_socket",
+            statement="Slow answers: share of time in the receive queue / in the server",
+            value=f"{say.percent(share)} / {say.percent(1 - share)}",
+            numbers={"queue_ratio": share, "work_ratio": 1 - share},
+            series=refs(
+                context, judged, *((server.id, "dns_queue_wait_us") for server in context.snapshot.dns_servers)
+            ),
+        )
+    ]
+
+
+def gc_evidence(context: Context, judged: list[Judged]) -> Evidence | None:
+    """Coincidence of all throttled ticks with GC cycles, one period of lag allowed."""
+    throttling = context.throttling
+    if throttling.go is None:
+        return None
+    ticks = hot_mask(throttling)
+    # The counter moves when a period ends: a cycle of one period ago still counts.
+    near = throttling.gc_active.copy()
+    for shift in range(1, throttling.cpu.lag + 1):
+        near[shift:] |= throttling.gc_active[:-shift]
+    together = coincidence(ticks, near)
+    return Evidence(
+        id="throttled_in_gc",
+        statement="Throttled ticks during a GC cycle",
+        value=f"{together.hits} of {together.of}",
+        comparison=f"by chance: {say.percent(together.chance_ratio)}, p = {say.probability(together.p_shift)}",
+        numbers={
+            "hits": together.hits,
+            "of": together.of,
+            "chance_ratio": together.chance_ratio,
+            "lift": together.lift,
+            "p_value": together.p_shift,
+            "p_independent": together.p_independent,
+        },
+        series=refs(
+            context,
+            judged,
+            (throttling.cpu.owner.id, "cpu_throttled_periods"),
+            (throttling.go.view.id, "go_gc_active_us"),
+        ),
+    )
+
+
+def build(
+    context: Context,
+    judged: list[Judged],
+    hurt: Harm,
+    *,
+    confidence: Confidence,
+    title: str,
+    summary: str,
+    evidence: list[Evidence],
+) -> Found:
+    """A Found over these episodes; the engine adds rivals and fixes, and is less certain where those
+    lack data."""
+    gone = unwatched(context.throttling)
+    if gone:
+        summary += f" Not watched here, so not ruled out: {' and '.join(_NOT_WATCHED[name] for name in gone)}."
+    share = periods_of(judged) / max(1, context.throttling.throttled_periods)
+    score = 0.6 * share + 0.3 * min(1.0, periods_of(judged) / 10) + (0.1 if hurt.severity else 0.0)
+    low, high = extent(context.snapshot, judged)
+    first = min(item.episode.first for item in judged)
+    stall_us = context.snapshot.start_us + first * context.snapshot.step_us - context.throttling.cpu.period_us
+    onset = hurt.first_slow_us or max(low, stall_us)
+    return Found(
+        cause=context.cause,
+        score=round(min(1.0, score), 4),
+        confidence=confidence,
+        severity=hurt.severity,
+        harm=hurt.known,
+        title=title,
+        summary=summary,
+        onset_us=max(context.snapshot.start_us, onset),
+        last_us=high,
+        impact=impact(context.snapshot, context.throttling, hurt),
+        evidence=evidence,
+    )
+
+
+Detector = Callable[[Snapshot], Found | NotFound | NotEnoughData]

@@ -1,0 +1,245 @@
+"""A Go program's garbage collector uses up the CPU quota (case 1)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jitterscope.diagnosis.areas.cpu.causes import _report as report
+from jitterscope.diagnosis.areas.cpu.fixes import cfs_burst, cpu_limit, gogc_off, gomaxprocs, gomemlimit, udp_sockets
+from jitterscope.diagnosis.areas.cpu.readings.throttling import Judged, analyse
+from jitterscope.diagnosis.core import patches
+from jitterscope.diagnosis.core import wording as say
+from jitterscope.diagnosis.core.cause import Cause
+from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
+from jitterscope.diagnosis.core.signals import number
+from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.core.stats import dose_response
+from jitterscope.diagnosis.programs.golang import at_memory_limit, maxprocs
+
+ID = "cpu/gc_throttling"
+NEEDS = ("cpu_usage_us", "cpu_throttled_periods", "go_gc_active_us")
+
+
+def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
+    context = report.prepare(ID, NEEDS, snapshot)
+    if not isinstance(context, report.Context):
+        return context
+    throttling = context.throttling
+    assert throttling.go is not None, "needed"
+    judged = throttling.of("gc")
+    periods, of = report.periods_of(judged), throttling.throttled_periods
+    hurt = report.harm_of(context, judged)
+    together = report.gc_evidence(context, judged) if judged else None
+    if not judged or together is None or periods < 0.2 * of or not _enough(context, judged, hurt.slow_inside):
+        return _not_found(context, periods, of)
+    cost = sum(item.gc_us for item in judged) / len(judged)
+    share = sum(item.gc_us for item in judged) / max(1.0, sum(item.gc_us + item.other_us for item in judged))
+    name, program = say.who(snapshot), say.program(throttling.go.view) or "the Go program"
+    owner = f"{name}'s garbage collector" if name == program else f"The garbage collector of {program} in {name}"
+    wait = report.consequence(context, judged, hurt)
+    weak = {
+        "metrics": "GC times come from /metrics, not from the runtime itself",
+        "threads": "GC times are guessed from thread CPU",
+    }
+    doubt = weak.get(throttling.go.source)
+    return report.build(
+        context,
+        judged,
+        hurt,
+        confidence=_confidence(context, judged, share, together.numbers["p_value"]),
+        title=f"{owner} uses up the CPU limit, {wait}",
+        summary=" ".join(
+            part
+            for part in (
+                report.harm_sentence(context, hurt),
+                report.cpu_sentence(context),
+                f"One GC cycle adds {say.seconds(cost)} of CPU time where a period of "
+                f"{say.ms(throttling.cpu.period_us)} allows {say.ms(throttling.cpu.period_quota_us)}; without it "
+                f"{report.work(context)} alone would not have been throttled.",
+                f"{doubt}, so this is less certain." if doubt else "",
+            )
+            if part
+        ),
+        evidence=_evidence(context, judged, together, share)
+        + report.slow_evidence(context, judged, hurt)
+        + [report.usage_evidence(context, judged)]
+        + report.queue_evidence(context, judged),
+    )
+
+
+def _enough(context: report.Context, judged: list[Judged], slow: int) -> bool:
+    """More than one noisy tick: a stall of three periods, two stalls, or one period in which many answers waited."""
+    periods, quota = report.periods_of(judged), context.throttling.cpu.period_quota_us
+    return periods >= 3 or len(judged) >= 2 or (slow >= 20 and max(item.gc_us for item in judged) >= 0.5 * quota)
+
+
+def _not_found(context: report.Context, periods: int, of: int) -> NotFound:
+    items = context.throttling.judged
+    gc = sum(item.gc_us for item in items)
+    used = sum(item.used_us for item in items)
+    explained = sum(item.by_queries * item.episode.throttled_periods for item in items)
+    numbers = {
+        "throttled_periods": float(of),
+        "by_gc": float(periods),
+        "gc_cpu_ratio": gc / used if used else 0.0,
+        "by_queries": explained,
+    }
+    if explained >= 0.5 * of:
+        reason = (
+            f"{explained:,.0f} of {of} throttled periods come without GC too: {report.work(context)} alone explains "
+            "them."
+        )
+    else:
+        reason = (
+            f"GC can have used {say.percent(numbers['gc_cpu_ratio'])} of the CPU time of the stalls; {periods} of "
+            f"{of} throttled periods are due to it."
+        )
+    return NotFound(cause=ID, reason=reason, numbers=numbers)
+
+
+def _confidence(context: report.Context, judged: list[Judged], share: float, p: float) -> Confidence:
+    source = context.throttling.go.source if context.throttling.go else "unknown"
+    if source in ("threads", "unknown"):
+        return "low"
+    periods = report.periods_of(judged)
+    dominant = periods >= 0.6 * context.throttling.throttled_periods and share >= 0.6
+    if source == "uprobe" and dominant and p <= 0.1 and (len(judged) >= 2 or periods >= 4):
+        return "high"
+    return "medium" if dominant else "low"
+
+
+def _evidence(context: report.Context, judged: list[Judged], together: Evidence, share: float) -> list[Evidence]:
+    snapshot, throttling = context.snapshot, context.throttling
+    cpu, go = throttling.cpu, throttling.go
+    assert go is not None
+    costs = np.array([item.gc_us for item in judged])
+    mean = float(costs.mean())
+    replayed = sum(item.by_queries * item.episode.throttled_periods for item in judged)
+    periods = report.periods_of(judged)
+    found = [
+        together,
+        Evidence(
+            id="cycle_cpu",
+            statement="CPU time added by a GC cycle / quota of one period",
+            value=f"{say.seconds(mean)} / {say.seconds(cpu.period_quota_us)}",
+            comparison=f"{say.percent(share)} of what the queries do not explain fell into GC cycles",
+            numbers={
+                "cycle_cpu_us": mean,
+                "cycle_cpu_max_us": float(costs.max()),
+                "period_quota_us": cpu.period_quota_us,
+                "cycles_stalled": float(len(judged)),
+                "explained_ratio": share,
+            },
+            series=report.refs(context, judged, (cpu.owner.id, "cpu_usage_us"), (go.view.id, "go_gc_active_us")),
+        ),
+        Evidence(
+            id="without_gc",
+            statement=f"Throttled periods when {report.work(context)} is replayed through the limit without GC",
+            value=f"{replayed:,.0f} of {periods}",
+            comparison=f"needs {say.percent(throttling.base_load_ratio)} of the limit",
+            numbers={"throttled_periods": replayed, "of": float(periods), "load_ratio": throttling.base_load_ratio},
+            series=report.refs(context, judged, (cpu.owner.id, "cpu_throttled_periods")),
+        ),
+    ]
+    leads = _leads_us(context, judged)
+    if len(leads):
+        found.append(
+            Evidence(
+                id="gc_first",
+                statement="Stalls that began after a GC cycle had begun",
+                value=f"{int((leads > 0).sum())} of {len(leads)}",
+                comparison=f"{say.ms(float(np.median(leads)))} before the period ended throttled",
+                numbers={
+                    "after_gc": float((leads > 0).sum()),
+                    "of": float(len(leads)),
+                    "median_lead_us": float(np.median(leads)),
+                },
+                series=report.refs(context, judged, (go.view.id, "go_gc_active_us")),
+            )
+        )
+    dose = dose_response(costs, np.array([float(item.episode.throttled_periods) for item in judged]))
+    if dose.n >= 4:
+        found.append(
+            Evidence(
+                id="dose_response",
+                statement="Correlation of CPU per cycle with throttled periods (Spearman)",
+                value=f"ρ {dose.rho:.2f}",
+                comparison=f"{dose.n} cycles, p = {say.probability(dose.p)}",
+                numbers={"rho": dose.rho, "n": float(dose.n), "p_value": dose.p},
+                series=report.refs(context, judged, (cpu.owner.id, "cpu_throttled_periods")),
+            )
+        )
+    procs = maxprocs(go.view, cpu.limit, number(snapshot.node.fact("node.cpus")))
+    if procs.value is not None:
+        found.append(
+            Evidence(
+                id="parallelism",
+                statement="Concurrent CPUs allowed for GC (GOMAXPROCS) / limit",
+                value=f"{procs.value} / {cpu.limit:g}",
+                comparison=procs.why,
+                numbers={"gomaxprocs": float(procs.value), "cpu_limit": cpu.limit},
+                series=report.refs(context, judged, (cpu.owner.id, "cpu_usage_us")),
+            )
+        )
+    return found
+
+
+def _leads_us(context: report.Context, judged: list[Judged]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """For each stall, how long before the end of its first throttled tick the cycle in it began."""
+    snapshot, go = context.snapshot, context.throttling.go
+    leads = []
+    for item in judged:
+        low = snapshot.start_us + item.episode.start * snapshot.step_us
+        first_end = snapshot.start_us + (item.episode.first + 1) * snapshot.step_us
+        high = snapshot.start_us + item.episode.end * snapshot.step_us
+        cycles = go.cycles.overlapping(low, high) if go else None
+        if cycles:
+            leads.append(float(first_end - int(cycles.start_us.min())))
+    return np.array(leads)
+
+
+def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
+    throttling = analyse(snapshot)
+    if throttling.go is None:
+        return []
+    judged = throttling.of("gc")
+    at_limit = at_memory_limit(snapshot.subject, throttling.go.view)
+    proposals = [
+        # Where GOMEMLIMIT starts the cycles, a higher one makes them rarer.
+        *(gomemlimit.propose(snapshot, throttling, found, patches.VERIFY)[:1] if at_limit else []),
+        cpu_limit.for_gc(snapshot, throttling, judged, found),
+        gogc_off.fewer_cycles(snapshot, throttling, found),
+        gomaxprocs.propose(snapshot, throttling, found),
+        cfs_burst.for_gc(snapshot, throttling, judged, found),
+        udp_sockets.propose(snapshot, throttling, found),
+    ]
+    return [fix for fix in proposals if fix is not None]
+
+
+CAUSE = Cause(
+    id=ID,
+    title="GC cycles use up the CPU limit",
+    summary="A Go program's GC cycle needs more CPU time than its limit allows in a period, so the kernel stops the "
+    "whole program, requests included, until the next period, several times in a row.",
+    mechanism="While a cycle marks the heap, the runtime runs on up to GOMAXPROCS CPUs at once. A cycle over a large "
+    "heap needs a few hundred ms of CPU time. The kernel gives the cgroup `quota` of CPU time per `period` (100 ms): "
+    "the cycle takes all of it in the first part of a period and everything in the cgroup stands still for the rest. "
+    "This repeats until the cycle is done. Average CPU stays far below the limit and GC pauses stay below 1 ms, so "
+    "neither a dashboard of averages nor go_gc_duration_seconds shows it. Found when the CPU that the queries do not "
+    "explain falls into GC cycles and the queries alone, replayed through the limit, would not have been throttled.",
+    needs=NEEDS,
+    rivals=("cpu/limit_too_low", "cpu/memory_limit_gc_spiral", "cpu/periodic_burst", "cpu/request_burst"),
+    detect=detect,
+    propose=propose,
+    false_positives=(
+        "Throttling while a program starts and loads its data coincides with many quick GC cycles; start-up is left "
+        "out.",
+        "In a burst of requests on a small heap every throttled tick coincides with GC, though a cycle costs only a "
+        "few ms.",
+    ),
+    references=(
+        "https://go.dev/doc/gc-guide",
+        "https://docs.kernel.org/scheduler/sched-bwc.html",
+        "https://github.com/golang/go/issues/33803",
+    ),
+)

@@ -1,0 +1,196 @@
+"""The load needs more CPU than the limit allows, all the time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jitterscope.diagnosis.areas.cpu.causes import _report as report
+from jitterscope.diagnosis.areas.cpu.fixes import cpu_limit, scale_out
+from jitterscope.diagnosis.areas.cpu.readings.throttling import Judged, analyse
+from jitterscope.diagnosis.core import wording as say
+from jitterscope.diagnosis.core.cause import Cause
+from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
+from jitterscope.diagnosis.core.snapshot import Snapshot
+
+ID = "cpu/limit_too_low"
+NEEDS = ("cpu_usage_us", "cpu_throttled_periods")
+
+
+def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
+    context = report.prepare(ID, NEEDS, snapshot)
+    if not isinstance(context, report.Context):
+        return context
+    throttling = context.throttling
+    judged = throttling.of("load")
+    periods, of = report.periods_of(judged), throttling.throttled_periods
+    if periods < 10 or periods < 0.2 * of:
+        return _not_found(context, periods, of)
+    hurt = report.harm_of(context, judged)
+    cpu, need = throttling.cpu, _need(context, judged)
+    rate = _rate(context, judged)
+    name = say.who(snapshot)
+    wait = report.consequence(context, judged, hurt)
+    load = f"its {rate:,.0f} queries/s" if np.isfinite(rate) else "its work"
+    needed, limit = say.apart(need, cpu.limit)
+    title = f"{name} needs {needed} CPU for {load}, more than its limit of {limit} CPU, {wait}"
+    if not np.isfinite(need) or need <= cpu.limit or needed == limit:
+        title = f"{name} uses its whole CPU limit of {cpu.limit:g} CPU for {load} all the time, {wait}"
+    return report.build(
+        context,
+        judged,
+        hurt,
+        confidence=_confidence(context, judged),
+        title=title,
+        summary=f"{report.harm_sentence(context, hurt)} {report.cpu_sentence(context)} {periods} periods were "
+        "throttled one after another"
+        + (", without a burst of queries: this is the load itself." if np.isfinite(rate) else "."),
+        evidence=[
+            *_evidence(context, judged, need, rate),
+            *report.slow_evidence(context, judged, hurt),
+            *report.queue_evidence(context, judged),
+        ],
+    )
+
+
+def _inside(context: report.Context, judged: list[Judged]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    mask = np.zeros(context.snapshot.ticks, dtype=np.bool_)
+    for item in judged:
+        mask[item.episode.ticks] = True
+    return mask
+
+
+def _need(context: report.Context, judged: list[Judged]) -> float:
+    """CPUs that the load of the stalls needs; NaN where only its capped use is known."""
+    load = context.throttling.demand.load_us[_inside(context, judged)]
+    known = load[np.isfinite(load)]
+    return float(known.mean()) / context.throttling.cpu.step_us if len(known) else float("nan")
+
+
+def _rate(context: report.Context, judged: list[Judged]) -> float:
+    queries = context.throttling.dns.queries[_inside(context, judged)]
+    known = queries[np.isfinite(queries)]
+    return float(known.mean()) * 1e6 / context.snapshot.step_us if len(known) else float("nan")
+
+
+def _ratio_of_periods(judged: list[Judged]) -> float:
+    return report.periods_of(judged) / max(1, sum(item.episode.periods for item in judged))
+
+
+def _use_ratio(context: report.Context, judged: list[Judged]) -> float:
+    inside = _inside(context, judged)
+    cpu = context.throttling.cpu
+    return float(np.nansum(cpu.usage_us[inside]) / np.nansum(cpu.quota_us[inside & np.isfinite(cpu.usage_us)]))
+
+
+def _confidence(context: report.Context, judged: list[Judged]) -> Confidence:
+    seconds = sum(item.episode.length for item in judged) * context.snapshot.step_us / 1e6
+    gc = sum(item.gc_us for item in judged) / max(1.0, sum(item.used_us for item in judged))
+    if _ratio_of_periods(judged) >= 0.8 and _use_ratio(context, judged) >= 0.9 and gc < 0.5 and seconds >= 3:
+        return "high"
+    return "medium"
+
+
+def _evidence(context: report.Context, judged: list[Judged], need: float, rate: float) -> list[Evidence]:
+    cpu = context.throttling.cpu
+    of = sum(item.episode.periods for item in judged)
+    periods, use = report.periods_of(judged), _use_ratio(context, judged)
+    longest = max(item.episode.length for item in judged) * context.snapshot.step_us
+    gc = sum(item.gc_us for item in judged) / max(1.0, sum(item.used_us for item in judged))
+    found = [
+        Evidence(
+            id="always_throttled",
+            statement="Periods that ended throttled while the load lasted",
+            value=f"{periods} of {of}",
+            comparison=f"longest stretch {say.seconds(longest)}",
+            numbers={"throttled_periods": float(periods), "of": float(of), "longest_us": float(longest)},
+            series=report.refs(context, judged, (cpu.owner.id, "cpu_throttled_periods")),
+        ),
+        Evidence(
+            id="use_of_limit",
+            statement="Share of the CPU limit used in that time",
+            value=say.percent(use),
+            comparison="{} of {} CPU".format(*say.apart(use * cpu.limit, cpu.limit)),
+            numbers={"use_ratio": use, "cpu_limit": cpu.limit},
+            series=report.refs(context, judged, (cpu.owner.id, "cpu_usage_us")),
+        ),
+    ]
+    if np.isfinite(need) and np.isfinite(rate):
+        needed, limit = say.apart(need, cpu.limit)
+        found.append(
+            Evidence(
+                id="needed_cpu",
+                statement="CPU that the arriving queries need, from the cost of one query",
+                value=f"{needed} CPU",
+                comparison=f"limit: {limit} CPU ({rate:,.0f} queries/s × "
+                           f"{say.ms(context.throttling.demand.per_query_us)} each)",
+                numbers={"needed_cpu": need, "cpu_limit": cpu.limit, "queries_per_s": rate,
+                         "per_query_us": context.throttling.demand.per_query_us},
+                series=report.refs(context, judged, *((s.id, "dns_queries") for s in context.snapshot.dns_servers)),
+            )
+        )  # fmt: skip
+    if context.throttling.go is not None:
+        found.append(
+            Evidence(
+                id="gc_share",
+                statement="Upper bound of GC's share of CPU time",
+                value=say.percent(gc),
+                numbers={"gc_cpu_ratio": gc},
+                series=report.refs(context, judged, (context.throttling.go.view.id, "go_gc_active_us")),
+            )
+        )
+    return found
+
+
+def _not_found(context: report.Context, periods: int, of: int) -> NotFound:
+    throttling = context.throttling
+    ratio, use = throttling.base_load_ratio, throttling.cpu.usage_us
+    mean = float(np.nanmean(use)) / throttling.cpu.step_us
+    quiet = 1 - sum(item.episode.length for item in throttling.judged) / context.snapshot.ticks
+    numbers = {
+        "cpu_mean": mean,
+        "cpu_limit": throttling.cpu.limit,
+        "unthrottled_ratio": quiet,
+        "load_periods": float(periods),
+    }
+    if np.isfinite(ratio):
+        numbers["load_ratio"] = ratio
+        reason = (
+            f"The queries need {say.percent(ratio)} of the limit on average; it was enough for {say.percent(quiet)} "
+            "of the time."
+        )
+    else:
+        average, limit = say.apart(mean, throttling.cpu.limit)
+        reason = f"Average use is {average} of {limit} CPU: the limit was enough for {say.percent(quiet)} of the time."
+    if periods:
+        reason += f" Only {periods} of {of} throttled periods are steady load."
+    return NotFound(cause=ID, reason=reason, numbers=numbers)
+
+
+def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
+    throttling = analyse(snapshot)
+    judged = throttling.of("load")
+    proposals = [
+        cpu_limit.for_load(snapshot, throttling, judged, found) if judged else None,
+        scale_out.propose(snapshot, throttling, judged, found) if judged else None,
+    ]
+    return [fix for fix in proposals if fix is not None]
+
+
+CAUSE = Cause(
+    id=ID,
+    title="CPU limit too low for the load",
+    summary="The program uses its whole CPU limit for as long as the load lasts; queries pile up.",
+    mechanism="When the work that arrives in a second needs more CPU time than `quota ÷ period` gives, every period "
+    "ends throttled and a queue builds up: answers get slower until clients give up. GC runs more often under load "
+    "and coincides with throttled ticks without being their cause. Found when stalls last for seconds, CPU use stays "
+    "at the limit and the arriving queries alone, at their measured cost, need the whole limit.",
+    needs=NEEDS,
+    rivals=("cpu/gc_throttling", "cpu/memory_limit_gc_spiral", "cpu/periodic_burst", "cpu/request_burst"),
+    detect=detect,
+    propose=propose,
+    false_positives=("A batch job that may take as long as it likes is throttled on purpose, and harms no request.",),
+    references=(
+        "https://docs.kernel.org/scheduler/sched-bwc.html",
+        "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/",
+    ),
+)

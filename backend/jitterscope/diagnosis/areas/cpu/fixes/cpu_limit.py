@@ -1,0 +1,174 @@
+"""Fix: raise the CPU limit, by as much as the recorded demand needs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from jitterscope.diagnosis.areas.cpu.fixes import gc_demand, predict
+from jitterscope.diagnosis.areas.cpu.readings.throttling import Judged, Throttling
+from jitterscope.diagnosis.areas.cpu.whatif import cfs
+from jitterscope.diagnosis.core import patches
+from jitterscope.diagnosis.core.finding import Fix, FixSetting, Found, predictions
+from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen
+from jitterscope.diagnosis.core.signals import number
+from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.programs.golang import maxprocs
+
+MARGIN = 1.2
+REFERENCES = [
+    "https://docs.kernel.org/scheduler/sched-bwc.html",
+    "https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/",
+]
+
+
+def for_gc(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], found: Found) -> Fix | None:
+    """A limit under which one whole cycle fits beside the queries: what the cycle can use at once is enough."""
+    cpu, go = throttling.cpu, throttling.go
+    if go is None or not judged:
+        return None
+    node = number(snapshot.node.fact("node.cpus"))
+    procs = maxprocs(go.view, cpu.limit, node).value
+    ceiling = float(min(value for value in (procs, node, math.inf) if value is not None))
+    load = np.nan_to_num(throttling.demand.load_us)
+    base_us = float(load.max()) if len(load) else 0.0
+    # All of the largest cycle in one period, on top of the queries; never more than may run at once.
+    needed = (gc_demand.peak_us(throttling, judged) + base_us * cpu.period_us / cpu.step_us) / cpu.period_us
+    limit = _round_up(min(ceiling, max(needed * 1.1, float(np.nanmax(cpu.usage_us)) / cpu.step_us)))
+    if limit <= cpu.limit:
+        return None
+    why = (
+        f"GC and queries together can never use more than {limit:g} concurrent CPUs here."
+        if limit >= ceiling
+        else f"The largest cycle adds {gc_demand.peak_us(throttling, judged) / 1e6:.2f} s of CPU; with this "
+        "limit it fits into one period."
+    )
+    return _fix(snapshot, throttling, limit, why, "removes", node)
+
+
+def for_load(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], found: Found) -> Fix | None:
+    """A limit with headroom over what the queries of the stalls needed."""
+    cpu = throttling.cpu
+    inside = np.zeros(len(cpu.usage_us), dtype=np.bool_)
+    for item in judged:
+        inside[item.episode.ticks] = True
+    load = throttling.demand.load_us[inside & np.isfinite(throttling.demand.load_us)]
+    if not len(load):
+        return _unknown(snapshot, throttling)
+    # Half a second of demand at a time: shorter peaks are carried by the margin.
+    window = min(len(load), 5)
+    smooth = np.convolve(load, np.ones(window) / window, mode="valid")
+    limit = _round_up(max(MARGIN * float(smooth.max()) / cpu.step_us, cpu.limit * 1.1))
+    node = number(snapshot.node.fact("node.cpus"))
+    replayed = cfs.replay(np.nan_to_num(throttling.demand.load_us), cpu.step_us, limit * cpu.period_us, cpu.period_us)
+    rest = replayed.throttled_periods / max(1, throttling.throttled_periods)
+    why = (
+        f"The queries of the stalls need up to {smooth.max() / cpu.step_us:.2f} CPU; this leaves {MARGIN - 1:.0%} "
+        "headroom."
+    )
+    verdict = "removes" if rest < 0.02 else "reduces"
+    if node is not None and limit > node:
+        verdict, why = "reduces", why + f" That is more than the {node:g} CPUs of the node: spread the load instead."
+    return _fix(snapshot, throttling, limit, why, verdict, node)
+
+
+def _unknown(snapshot: Snapshot, throttling: Throttling) -> Fix:
+    """Twice the limit to try, where throttling hides how much the work wants and nobody counts it."""
+    limit = _round_up(2 * throttling.cpu.limit)
+    texts, undo = patches.cpu_limit(snapshot, throttling.cpu, limit)
+    return Fix(
+        id="raise_cpu_limit",
+        title=f"Raise the CPU limit from {throttling.cpu.limit:g} as a first step to {limit:g}",
+        summary="The need cannot be measured while it is throttled: double the limit and measure again.",
+        verdict="unknown",
+        setting=FixSetting(cpu_limit=limit),
+        patches=texts,
+        caveats=["A batch job uses any limit. Its throttling is intended."],
+        verify="CPU use stays below the new limit. " + patches.VERIFY,
+        undo=undo,
+        references=REFERENCES,
+    )
+
+
+def for_bursts(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], found: Found) -> Fix | None:
+    """A limit that holds the bursts that were seen (whatever made them)."""
+    cpu = throttling.cpu
+    needed = [item.used_us / max(1, item.episode.length) / cpu.step_us for item in judged]
+    node = number(snapshot.node.fact("node.cpus"))
+    # A throttled burst shows only what it was allowed: all of it in its first period is the most it can want.
+    beyond = max((item.gc_us + item.other_us) / cpu.period_us for item in judged)
+    limit = _round_up(min(node or math.inf, max(*needed, cpu.limit) + beyond))
+    if limit <= cpu.limit:
+        return None
+    why = f"The largest burst takes {beyond * cpu.period_us / 1e6:.2f} s of CPU beside the queries."
+    return _fix(snapshot, throttling, limit, why, "removes", node)
+
+
+def _round_up(limit: float) -> float:
+    return math.ceil(round(limit * 10, 6)) / 10
+
+
+def _fix(
+    snapshot: Snapshot,
+    throttling: Throttling,
+    limit: float,
+    why: str,
+    verdict: str,
+    node: float | None,
+) -> Fix:
+    cpu = throttling.cpu
+    texts, undo = patches.cpu_limit(snapshot, cpu, limit)
+    caveats = ["The predicted limit holds for the load of this window; a larger heap or more queries need more."]
+    if node is not None and limit > 0.8 * node:
+        caveats.append(f"The node has {node:g} CPUs: check that others on it can spare {limit - cpu.limit:g} more.")
+    if patches.manager(snapshot) == "kubernetes":
+        caveats += [
+            patches.IN_PLACE,
+            "If the pod has a limit of its own, or a LimitRange or quota caps it, raise that too.",
+        ]
+        if throttling.go is not None and throttling.go.view.fact("go.automaxprocs"):
+            caveats.append(
+                "automaxprocs reads the limit once at the start: after a change in place GOMAXPROCS stays as it was."
+            )
+    setting = FixSetting(cpu_limit=limit)
+    said = predict.replayed(snapshot, setting)
+    return Fix(
+        id="raise_cpu_limit",
+        title=f"Raise the CPU limit from {cpu.limit:g} to {limit:g}",
+        summary=why,
+        verdict="removes" if verdict == "removes" else "reduces",
+        predicted=predictions(slow_ratio=said.slow_ratio, throttled_ratio=said.throttled_ratio),
+        setting=setting,
+        patches=texts,
+        caveats=caveats,
+        verify=patches.VERIFY,
+        undo=undo,
+        references=REFERENCES,
+    )
+
+
+def _raised(before: Facts, after: Facts) -> bool:
+    """More CPUs than before, or no limit any more."""
+    old, new = _limit_of(before), _limit_of(after)
+    return math.isfinite(old) and new > old
+
+
+def _limit_of(facts: Facts) -> float:
+    quota, period = number(facts.get("cpu.quota_us")), number(facts.get("cpu.period_us")) or 100_000.0
+    return quota / period if quota is not None and quota > 0 else math.inf
+
+
+FIXES = (
+    FixKind(
+        id="raise_cpu_limit",
+        title="Raise the CPU limit",
+        precondition="A CPU limit that is lower than what the demand needs.",
+        landing=Seen(
+            "The CPU quota per period of the container rises, or the limit goes.",
+            ("cpu.quota_us", "memory.limit_bytes"),
+            _raised,
+        ),
+        lab="coredns-gc --apply raise_cpu_limit",
+    ),
+)

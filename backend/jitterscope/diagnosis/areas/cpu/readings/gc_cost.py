@@ -1,0 +1,122 @@
+"""How much CPU the garbage collector can have used in a stall: an upper bound from its cycles' spans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jitterscope.diagnosis.areas.cpu.readings.demand import Demand
+from jitterscope.diagnosis.areas.cpu.readings.episodes import Episode
+from jitterscope.diagnosis.areas.cpu.readings.gc_signals import ASSUMED_CYCLE_US, Cycles, GoProcess
+from jitterscope.diagnosis.core.signals import Cpu
+from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
+from jitterscope.diagnosis.core.stats import BoolArray, dilate
+from jitterscope.diagnosis.programs.golang import heap_live_bytes
+
+# A cycle may take this many times what cheap cycles of the same process take before the rest counts as standing still.
+STRETCH = 3.0
+# Marking took 1.1 ms of CPU per live MB in the recordings of case 1; small objects and cold caches cost more.
+MOST_US_PER_BYTE = 0.003
+# A collector that runs for more than this share of the time does not rest.
+CONTINUOUS = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class GcCost:
+    """`near`: ticks within one CFS period of a cycle; `known`: ticks in which somebody watched."""
+
+    cycles: Cycles
+    bound_us: FloatArray
+    active_us: FloatArray
+    near: BoolArray
+    known: BoolArray
+    own_cpu_us: FloatArray | None
+    own_base_us: float
+    start_us: int
+    step_us: int
+    cpus: float
+    counted: FloatArray | None
+    cycle_us: float
+
+    def most_us(self, episode: Episode) -> float:
+        """The most CPU time (µs) that GC can have used in the episode."""
+        by_cycles = self._spans_us(episode) if self.counted is None else self._counted_us(episode)
+        if self.own_cpu_us is not None:
+            own = self.own_cpu_us[episode.ticks]
+            if np.isfinite(own).mean() > 0.8:
+                # Only what the process used beyond its usual rate can be its GC.
+                by_cycles = min(by_cycles, max(0.0, float(np.nansum(own)) - self.own_base_us * episode.length))
+        return by_cycles
+
+    def _counted_us(self, episode: Episode) -> float:
+        """Cycles that ended in or just after the episode, by what a cycle of this heap can cost."""
+        assert self.counted is not None
+        later = ASSUMED_CYCLE_US // self.step_us
+        return float(np.nansum(self.counted[episode.start : episode.end + later])) * self.cycle_us
+
+    def _spans_us(self, episode: Episode) -> float:
+        low, high = self._span(episode)
+        inside = np.minimum(self.cycles.end_us, high) - np.maximum(self.cycles.start_us, low)
+        length = np.maximum(1, self.cycles.end_us - self.cycles.start_us)
+        by_cycles = float((self.bound_us * np.clip(inside / length, 0.0, 1.0)).sum())
+        if by_cycles == 0.0:
+            # The cycle's end is not reported yet, but the ticks it runs in are.
+            by_cycles = float(np.nansum(self.active_us[episode.ticks])) * self.cpus
+        return by_cycles
+
+    def share_of_time(self, episode: Episode) -> float:
+        """Share of the episode in which a cycle was running."""
+        return float(np.nansum(self.active_us[episode.ticks])) / max(1, episode.length * self.step_us)
+
+    def rests(self, episode: Episode) -> bool:
+        """Is the collector idle for most of the time around the episode (1.5 s to either side)?"""
+        margin = 1_500_000 // self.step_us
+        around = self.active_us[max(0, episode.start - margin) : episode.end + margin]
+        known = around[np.isfinite(around)]
+        return len(known) < margin or float(known.mean()) < CONTINUOUS * self.step_us
+
+    def _span(self, episode: Episode) -> tuple[int, int]:
+        return self.start_us + episode.start * self.step_us, self.start_us + episode.end * self.step_us
+
+
+def gc_cost(
+    snapshot: Snapshot,
+    go: GoProcess,
+    cpu: Cpu,
+    procs: int | None,
+    own_cpu_us: FloatArray | None,
+    demand: Demand,
+    starting: BoolArray,
+) -> GcCost:
+    """Bounds from spans: a cycle cannot use more than GOMAXPROCS CPUs, nor much more than its cheap siblings."""
+    # Cycles of the start-up, on a heap that is still growing, say nothing about later ones.
+    at = (go.cycles.start_us - snapshot.start_us) // snapshot.step_us
+    inside = (at >= 0) & (at < snapshot.ticks)
+    kept = (go.cycles.end_us > snapshot.start_us) & ~(inside & starting[np.clip(at, 0, snapshot.ticks - 1)])
+    usable = Cycles(go.cycles.start_us[kept], go.cycles.end_us[kept])
+    lengths = (usable.end_us - usable.start_us).astype(np.float64)
+    live = heap_live_bytes(go.view)
+    cpus = float(procs) if procs else 2.0 * max(1.0, cpu.limit)
+    if len(lengths) >= 5:
+        # Throttled cycles last long by standing still; their cheap siblings show what the work takes.
+        lengths = np.minimum(lengths, STRETCH * float(np.percentile(lengths, 20)))
+    return GcCost(
+        cycles=usable,
+        bound_us=lengths * cpus,
+        active_us=go.active_us,
+        near=dilate(np.nan_to_num(go.active_us) > 0, 0, cpu.lag),
+        known=np.isfinite(go.active_us),
+        own_cpu_us=own_cpu_us,
+        own_base_us=_base(own_cpu_us, demand.quiet),
+        start_us=snapshot.start_us,
+        step_us=snapshot.step_us,
+        cpus=cpus,
+        counted=None if go.exact else go.ended,
+        cycle_us=ASSUMED_CYCLE_US * cpus if live is None else max(5_000.0, MOST_US_PER_BYTE * live),
+    )
+
+
+def _base(own_cpu_us: FloatArray | None, quiet: BoolArray) -> float:
+    known = own_cpu_us[quiet & np.isfinite(own_cpu_us)] if own_cpu_us is not None else np.zeros(0)
+    return float(np.median(known)) if len(known) else 0.0

@@ -1,0 +1,273 @@
+"""Judges every stretch of throttling by mechanism: which CPU demand was it that the quota lacked?
+
+Shared by the causes in causes/cpu, so that each throttled period belongs to one of them and they rule each other out
+by the same numbers. Work is conserved: what a stall used beyond the queries' own cost is what caused it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from jitterscope.diagnosis.areas.cpu.readings import demand as demands
+from jitterscope.diagnosis.areas.cpu.readings import episodes as episode_finder
+from jitterscope.diagnosis.areas.cpu.readings.demand import Demand
+from jitterscope.diagnosis.areas.cpu.readings.episodes import Episode
+from jitterscope.diagnosis.areas.cpu.readings.gc_cost import GcCost, gc_cost
+from jitterscope.diagnosis.areas.cpu.readings.gc_signals import GoProcess, is_go, read_go
+from jitterscope.diagnosis.areas.cpu.readings.warm_up import starting
+from jitterscope.diagnosis.areas.cpu.whatif import cfs
+from jitterscope.diagnosis.core.reading import reading
+from jitterscope.diagnosis.core.signals import Cpu, Dns, has, number, read_cpu, read_dns, series
+from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
+from jitterscope.diagnosis.core.stats import BoolArray, dilate
+from jitterscope.diagnosis.programs.golang import at_memory_limit, maxprocs
+
+Mechanism = Literal["gc", "spiral", "requests", "load", "other", "unclear"]
+
+LONG_S = 3.0  # a stall this long is judged while it lasts
+LEVEL_S = 10.0  # uncounted work at the limit for this long is a load level
+BURST_S = 3.0  # arrivals raised for longer are a load level, not a burst
+RISE = 1.5  # arrivals this much above the recent level are raised
+EXPLAINS = 0.5  # a demand that gives at least half of the throttled periods explains them
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One episode and what caused it.
+
+    CPU in µs: `used_us` in all, `queries_us` what its queries cost, `gc_us` GC beyond that, `other_us` the rest.
+    `by_queries` is the share of its throttled periods that the queries alone give when replayed through the quota.
+    """
+
+    episode: Episode
+    mechanism: Mechanism
+    used_us: float
+    queries_us: float
+    gc_us: float
+    other_us: float
+    by_queries: float
+    rate_ratio: float
+    raised_s: float
+    gc_ticks: int
+    hot_ticks: int
+    gc_share_of_time: float
+
+
+@dataclass(frozen=True, slots=True)
+class Throttling:
+    """Everything the CPU causes share about one snapshot."""
+
+    cpu: Cpu
+    dns: Dns
+    go: GoProcess | None
+    gc_known: BoolArray
+    gc_active: BoolArray
+    demand: Demand
+    judged: tuple[Judged, ...]
+    starting: BoolArray
+    process_cpu_us: dict[int, FloatArray]
+
+    def of(self, *mechanisms: Mechanism) -> list[Judged]:
+        return [judged for judged in self.judged if judged.mechanism in mechanisms]
+
+    @property
+    def throttled_periods(self) -> int:
+        return sum(judged.episode.throttled_periods for judged in self.judged)
+
+    @property
+    def base_load_ratio(self) -> float:
+        """CPU that the queries need on average over what the limit gives; NaN where it cannot be told."""
+        known = np.isfinite(self.demand.load_us) & np.isfinite(self.cpu.quota_us)
+        if not known.any():
+            return float("nan")
+        return float(self.demand.load_us[known].mean() / self.cpu.quota_us[known].mean())
+
+    def go_unobserved(self, snapshot: Snapshot) -> bool:
+        """A Go process runs here whose GC nobody observed."""
+        return self.go is None and any(is_go(process) for process in snapshot.processes)
+
+
+@reading
+def analyse(snapshot: Snapshot) -> Throttling:
+    """Every stretch of throttling of the snapshot, judged."""
+    cpu, dns = read_cpu(snapshot), read_dns(snapshot)
+    processes = read_go(snapshot)
+    go = processes[0] if processes else None
+    active_us = go.active_us if go else np.full(snapshot.ticks, np.nan)
+    loading = starting(snapshot)
+    found = episode_finder.find(cpu, loading) if np.isfinite(cpu.limit) else []
+    demand = demands.measure(cpu, dns, active_us, found, loading)
+    process_cpu = {
+        view.id: series(view, "process_cpu_us", snapshot.ticks)
+        for view in snapshot.processes
+        if has(view, "process_cpu_us")
+    }
+    cost = None
+    if go is not None:
+        procs = maxprocs(go.view, cpu.limit, number(snapshot.node.fact("node.cpus"))).value
+        cost = gc_cost(snapshot, go, cpu, procs, process_cpu.get(go.view.id), demand, loading)
+    limited = go is not None and at_memory_limit(snapshot.subject, go.view)
+    others = [used for view_id, used in process_cpu.items() if go is not None and view_id != go.view.id]
+    judged = tuple(_judge(episode, cpu, dns, demand, cost, limited, others) for episode in found)
+    active = np.nan_to_num(active_us) > 0
+    return Throttling(cpu, dns, go, np.isfinite(active_us), active, demand, judged, loading, process_cpu)
+
+
+def _judge(
+    episode: Episode,
+    cpu: Cpu,
+    dns: Dns,
+    demand: Demand,
+    cost: GcCost | None,
+    memory_limited: bool,
+    others: list[FloatArray],
+) -> Judged:
+    quota = cpu.quota_us[episode.ticks]
+    used = float(np.nansum(cpu.usage_us[episode.ticks]))
+    load = np.nan_to_num(demand.load_us[episode.ticks], nan=0.0)
+    seconds = episode.length * cpu.step_us / 1e6
+    # Work that could not run before (the node gave no CPU) is done now; it is the queries' all the same.
+    late_us = _held_back(episode, cpu, demand)
+    load[:1] += late_us
+    queries_us = min(used, float(load.sum()))
+    beyond = max(0.0, used - queries_us)
+    gc_limit = cost.most_us(episode) if cost else 0.0
+    if demand.measured == "stall":
+        # The cost of a query was measured inside the stall: take out what GC can have had of it, at most half.
+        gc_us = min(gc_limit, 0.5 * used)
+        queries_us, beyond = used - gc_us, gc_us
+    # What other processes used more of than usual was not the collector, however long its cycle took meanwhile.
+    by_others = sum(_rise_us(used_us, episode, demand) for used_us in others)
+    gc_us = min(beyond, gc_limit, max(0.0, beyond - by_others))
+    other_us = beyond - gc_us
+    replayed = cfs.replay(load, cpu.step_us, cpu.period_quota_us, cpu.period_us, cpu.burst_us or 0.0)
+    by_queries = min(1.0, replayed.throttled_periods / max(1, episode.throttled_periods))
+    rate_ratio, raised_s, still_raised = _arrivals(episode, cpu, dns, demand)
+    hot = np.flatnonzero(np.nan_to_num(cpu.throttled[episode.ticks]) > 0) + episode.start
+    in_gc = cost.near[hot] if cost else np.zeros(len(hot), dtype=np.bool_)
+    gc_time = cost.share_of_time(episode) if cost else 0.0
+    mechanism = _mechanism(
+        seconds=seconds,
+        closed=episode.closed,
+        cut=episode.cut,
+        quota_us=float(quota.mean()),
+        used_us=used,
+        length=episode.length,
+        gc_us=gc_us,
+        other_us=other_us,
+        period_quota_us=cpu.period_quota_us,
+        by_queries=by_queries,
+        raised=rate_ratio >= RISE,
+        raised_s=raised_s,
+        still_raised=still_raised,
+        measured=demand.measured,
+        gc_time=gc_time,
+        spiral=memory_limited and cost is not None and not cost.rests(episode),
+        gc_known=cost is None or bool(cost.known[episode.ticks].mean() > 0.8),
+        busy_load=float(np.nanmean(load)) >= 0.85 * float(quota.mean()),
+    )
+    return Judged(
+        episode, mechanism, used, queries_us, gc_us, other_us, by_queries, rate_ratio, raised_s,
+        int(in_gc.sum()), len(hot), gc_time,
+    )  # fmt: skip
+
+
+def _mechanism(
+    *,
+    seconds: float,
+    closed: bool,
+    cut: bool,
+    quota_us: float,
+    used_us: float,
+    length: int,
+    gc_us: float,
+    other_us: float,
+    period_quota_us: float,
+    by_queries: float,
+    raised: bool,
+    raised_s: float,
+    still_raised: bool,
+    measured: str,
+    gc_time: float,
+    spiral: bool,
+    gc_known: bool,
+    busy_load: bool,
+) -> Mechanism:
+    long = seconds >= LONG_S
+    if spiral:
+        return "spiral"
+    if by_queries >= EXPLAINS or (long and busy_load) or (measured == "stall" and long):
+        # The queries alone need more than the quota: for a while, or as a level?
+        if raised and raised_s <= BURST_S:
+            return "requests" if closed and not still_raised else "unclear"
+        if long or busy_load:
+            return "load" if used_us >= 0.7 * quota_us * length else "unclear"
+        return "unclear"
+    if measured in ("none", "usage") and seconds >= LEVEL_S and gc_time < 0.6 and used_us >= 0.85 * quota_us * length:
+        # Nobody counts the work; but what uses its whole limit for so long is no burst.
+        return "load"
+    if measured in ("none", "stall"):
+        return "unclear"
+    lacked = max(gc_us, other_us)
+    if lacked < 0.25 * period_quota_us:
+        return "load" if busy_load else "unclear"
+    if gc_us >= other_us:
+        return "gc"
+    # "Something else" is a claim about absence: only with the whole stall seen, and GC watched during it.
+    return "other" if closed and not cut and gc_known else "unclear"
+
+
+def _rise_us(used_us: FloatArray, episode: Episode, demand: Demand) -> float:
+    """CPU (µs) of a process in the episode beyond its use in quiet times."""
+    quiet = used_us[demand.quiet & np.isfinite(used_us)]
+    usual = float(np.median(quiet)) if len(quiet) else 0.0
+    return max(0.0, float(np.nansum(used_us[episode.ticks])) - usual * episode.length)
+
+
+def _held_back(episode: Episode, cpu: Cpu, demand: Demand) -> float:
+    """CPU (µs) that the queries just before a stall needed and did not get."""
+    missing = 0.0
+    for tick in range(episode.start - 1, max(-1, episode.start - 21), -1):
+        used, load = cpu.usage_us[tick], demand.load_us[tick]
+        if not (np.isfinite(used) and np.isfinite(load)) or used >= 0.7 * load:
+            break
+        missing += load - used
+    return missing
+
+
+def _arrivals(episode: Episode, cpu: Cpu, dns: Dns, demand: Demand) -> tuple[float, float, bool]:
+    """(arrivals at the onset over the recent level, seconds they stayed raised, still raised at the end)."""
+    queries = dns.queries
+    earlier = np.flatnonzero(demand.quiet[: episode.start] & np.isfinite(queries[: episode.start]))[-20:]
+    level = float(np.median(queries[earlier])) if len(earlier) >= demands.ENOUGH_TICKS else demand.base_queries
+    until = min(len(queries), episode.end + 2)
+    around = queries[episode.start : until]
+    if not np.isfinite(level) or not np.isfinite(around).any():
+        return float("nan"), 0.0, False
+    # Random arrivals vary by the root of their number.
+    bar = max(RISE * level, level + 4 * np.sqrt(max(level, 1.0)))
+    raised = np.nan_to_num(around) > bar
+    onset = queries[max(0, episode.start - cpu.lag) : episode.first + 1]
+    peak = float(np.nanmax(onset)) if np.isfinite(onset).any() else float("nan")
+    ratio = peak / max(level, 1.0) if peak > bar else min(peak / max(level, 1.0), 1.0 if level >= 1 else peak)
+    before = 0
+    while episode.start - before - 1 >= 0 and queries[episode.start - before - 1] > bar:
+        before += 1
+    seconds = (int(raised.sum()) + before) * cpu.step_us / 1e6
+    return ratio, seconds, bool(raised[-2:].any())
+
+
+def hot_mask(throttling: Throttling) -> BoolArray:
+    """Ticks in which throttled periods ended, outside start-up."""
+    return (np.nan_to_num(throttling.cpu.throttled) > 0) & ~throttling.starting
+
+
+def span_mask(throttling: Throttling, judged: list[Judged]) -> BoolArray:
+    """Ticks in which the cgroup stood still in these episodes, one period around them included."""
+    mask = np.zeros(len(throttling.cpu.usage_us), dtype=np.bool_)
+    for item in judged:
+        mask[item.episode.start : item.episode.end] = True
+    return dilate(mask, 0, 1)

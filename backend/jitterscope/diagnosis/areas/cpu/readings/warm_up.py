@@ -1,0 +1,63 @@
+"""When a service is still starting: it loads data, collects garbage, is throttled, and nobody waits for it yet."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jitterscope.diagnosis.core.reading import reading
+from jitterscope.diagnosis.core.signals import Cpu, read_cpu, read_dns, serving
+from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.core.stats import BoolArray
+
+LONGEST_S = 30
+WITHOUT_DNS_S = 10
+# Throttling that goes on from the start-up into the first answers belongs to it for so long.
+AFTERWARDS_S = 1
+
+
+@reading
+def starting(snapshot: Snapshot) -> BoolArray:
+    """True from the start of the serving process until its first answer (at most 30 s; 10 s without DNS).
+
+    A process that starts beside a running service (a cron job) does not make the service start.
+    """
+    cpu, dns = read_cpu(snapshot), read_dns(snapshot)
+    mask = np.zeros(snapshot.ticks, dtype=np.bool_)
+    second = max(1, 1_000_000 // snapshot.step_us)
+    answered = np.flatnonzero(np.nan_to_num(dns.answers) > 0)
+    servers = serving(snapshot)
+    for view in snapshot.processes:
+        for event in view.events:
+            if event.kind != "process.start":
+                continue
+            first = int((event.start_us - snapshot.start_us) // snapshot.step_us)
+            if first < -LONGEST_S * second or first >= snapshot.ticks:
+                continue
+            if servers:
+                if view.id not in servers:
+                    continue
+                later = answered[answered >= first]
+                end = first + LONGEST_S * second
+                if len(later):
+                    end = min(end, _worked_off(cpu, int(later[0]), AFTERWARDS_S * second))
+            elif _already_busy(cpu, first, 3 * second):
+                continue
+            else:
+                end = first + WITHOUT_DNS_S * second
+            mask[max(0, first) : max(0, end)] = True
+    return mask
+
+
+def _worked_off(cpu: Cpu, answered: int, most: int) -> int:
+    """The end of the throttling that the first answer fell into; the answer's own tick where it fell into none."""
+    end = answered
+    while end < min(len(cpu.throttled), answered + most) and cpu.throttled[end] > 0:
+        end += 1
+    return end
+
+
+def _already_busy(cpu: Cpu, first: int, ticks: int) -> bool:
+    """Did the cgroup use CPU (over 0.5 %) just before the tick?"""
+    before = cpu.usage_us[max(0, first - ticks) : max(0, first)]
+    known = before[np.isfinite(before)]
+    return len(known) > 0 and float(np.median(known)) > 0.005 * cpu.step_us

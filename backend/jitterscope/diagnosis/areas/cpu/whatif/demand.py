@@ -1,0 +1,170 @@
+"""The CPU demand that a trace would have had without its limit: queries as they arrived, GC cycles and other bursts.
+
+Throttled work is delayed, not lost: what a stall used beyond the cost of its queries is what its burst needed, and it
+would have run from the start of the burst on as many CPUs as it may use (GOMAXPROCS, the node's CPUs). Where nothing
+was throttled the recorded use is the demand, tick by tick. Cost of queries: jitterscope.diagnosis.demand.
+
+Limits: a burst whose own throttling dropped requests looks smaller than it was; two bursts in one stall share its cost
+by their length.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from jitterscope.diagnosis.areas.cpu.readings import demand as demands
+from jitterscope.diagnosis.areas.cpu.readings import episodes
+from jitterscope.diagnosis.areas.cpu.whatif.types import Setting, Trace
+from jitterscope.diagnosis.core.signals import Cpu, Dns
+from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView
+from jitterscope.diagnosis.core.stats import BoolArray, dilate, robust_baseline
+
+
+@dataclass(frozen=True, slots=True)
+class Burst:
+    """CPU work beside the queries. Times in µs since the trace's start.
+
+    `spread_us`: how long it took to ask for its CPU (0: at once, as parallel as it may). `throttled`: was it delayed?
+    """
+
+    start_us: float
+    spread_us: float
+    cost_us: float
+    is_gc: bool
+    throttled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """`base_us`: CPU that queries and all else that is steady ask for in each tick (n,), µs; no NaN.
+
+    `quiet`: ticks without a burst and without throttling. `measured`: how the queries' cost was found.
+    """
+
+    base_us: FloatArray
+    bursts: tuple[Burst, ...]
+    quiet: BoolArray
+    measured: str
+    per_query_us: float
+
+
+def cpus_of(trace: Trace, setting: Setting) -> float:
+    """CPUs that the program can use at once; inf where neither GOMAXPROCS nor the node tells."""
+    procs = setting.gomaxprocs if setting.gomaxprocs is not None else math.inf
+    # A bound far above anything recorded is as good as none, and finite.
+    return float(min(procs, trace.node_cpus, 1024.0))
+
+
+def decompose(trace: Trace) -> Demand:
+    n, step = len(trace.usage_us), trace.step_us
+    cpu, dns = _signals(trace)
+    active = _gc_ticks(trace)
+    throttled = np.nan_to_num(trace.throttled_periods) > 0
+    ignore = np.zeros(n, dtype=np.bool_)
+    stalls = episodes.find(cpu, ignore) if math.isfinite(cpu.limit) else []
+    model = demands.measure(cpu, dns, np.where(active, float(step), 0.0), stalls, ignore)
+    load = np.where(np.isfinite(model.load_us), model.load_us, _fallback(trace))
+    if model.measured == "stall":
+        # The cost of a query was measured where GC ran as well, and is at most half of it.
+        load = load * (1.0 - 0.5 * active)
+    usage = np.where(np.isfinite(trace.usage_us), trace.usage_us, load)
+    excess = usage - load
+    hot = dilate(active, 0, 1)
+    for stall in stalls:
+        hot[stall.start : min(n, stall.end + 1)] = True
+    hot |= dilate(throttled, cpu.lag, 1)
+    hot |= _raised(excess, load, hot)
+    bursts: list[Burst] = []
+    base = usage.copy()
+    for first, last in _runs(hot):
+        found = _bursts(trace, throttled, excess, first, last)
+        bursts += found
+        base[first:last] = load[first:last]
+        left = float(usage[first:last].sum() - load[first:last].sum()) - sum(one.cost_us for one in found)
+        if left < 0:
+            # The queries of these ticks cost less than usual.
+            total = float(base[first:last].sum())
+            base[first:last] *= max(0.0, 1.0 + left / total) if total > 0 else 0.0
+    return Demand(np.maximum(base, 0.0), tuple(bursts), ~hot, model.measured, model.per_query_us)
+
+
+def _bursts(trace: Trace, throttled: BoolArray, excess: FloatArray, first: int, last: int) -> list[Burst]:
+    """The bursts of one group of ticks [first, last)."""
+    step = trace.step_us
+    total = max(0.0, float(excess[first:last].sum()))
+    stalled = bool(throttled[first:last].any())
+    low, high = first * step, last * step
+    inside = [
+        (one.start_us - trace.start_us, one.end_us - trace.start_us)
+        for one in trace.gc
+        if one.end_us - trace.start_us > low and one.start_us - trace.start_us < high - step
+    ]
+    if not inside or not trace.gc_exact:
+        used = np.flatnonzero(excess[first:last] > 0.25 * max(float(excess[first:last].max()), 1.0))
+        begin = float((first + (int(used[0]) if len(used) else 0)) * step)
+        long = float((int(used[-1] - used[0]) + 1 if len(used) else 1) * step)
+        return [Burst(begin, 0.0 if stalled else long, total, bool(inside), stalled)] if total > 0 else []
+    # Work follows the use of CPU in each cycle's own ticks.
+    shares = []
+    for start, end in inside:
+        a, b = max(first, int(start // step)), min(last, int(end // step) + 2)
+        shares.append(max(1.0, float(np.maximum(excess[a:b], 0.0).sum())))
+    whole = sum(shares)
+    return [
+        Burst(
+            float(max(start, 0)),
+            0.0 if stalled else float(max(end - start, 1_000)),
+            total * share / whole,
+            True,
+            stalled,
+        )
+        for (start, end), share in zip(inside, shares, strict=True)
+    ]
+
+
+def _raised(excess: FloatArray, load: FloatArray, hot: BoolArray) -> BoolArray:
+    """Ticks that used much more than queries explain: bursts of something else."""
+    around = robust_baseline(excess[~hot])
+    if around.n < demands.ENOUGH_TICKS:
+        return np.zeros(len(excess), dtype=np.bool_)
+    return np.asarray(excess > around.median + np.maximum(6 * around.spread, load), dtype=np.bool_)
+
+
+def _runs(mask: BoolArray) -> list[tuple[int, int]]:
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+
+
+def _gc_ticks(trace: Trace) -> BoolArray:
+    n, step = len(trace.usage_us), trace.step_us
+    active = np.zeros(n, dtype=np.bool_)
+    for cycle in trace.gc:
+        first, last = (cycle.start_us - trace.start_us) // step, (cycle.end_us - 1 - trace.start_us) // step
+        active[max(0, first) : max(0, last + 1)] = True
+    return active
+
+
+def _fallback(trace: Trace) -> float:
+    known = trace.usage_us[np.isfinite(trace.usage_us)]
+    return float(np.median(known)) if len(known) else 0.0
+
+
+def _signals(trace: Trace) -> tuple[Cpu, Dns]:
+    n, setting = len(trace.usage_us), trace.setting
+    limit = math.inf if setting.cpu_limit is None else setting.cpu_limit
+    cpu = Cpu(
+        owner=ResourceView(0, "cgroup", "", ""),
+        quota_us=np.full(n, limit * trace.step_us),
+        period_us=setting.period_us,
+        burst_us=float(setting.burst_us),
+        usage_us=trace.usage_us,
+        throttled=trace.throttled_periods,
+        periods=trace.periods,
+        throttled_us=trace.throttled_us,
+        step_us=trace.step_us,
+    )
+    unknown = np.full(n, np.nan)
+    return cpu, Dns(trace.arrivals, trace.arrivals, trace.slow if trace.slow is not None else unknown)

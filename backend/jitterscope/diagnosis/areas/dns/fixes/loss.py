@@ -1,0 +1,188 @@
+"""Fixes for lost datagrams: room for bursts, a transport that repeats by itself, shorter waits."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from jitterscope.diagnosis.areas.dns import settings
+from jitterscope.diagnosis.areas.dns.fixes import _landing as landing
+from jitterscope.diagnosis.areas.dns.readings.path import Edge
+from jitterscope.diagnosis.areas.dns.readings.tcp_limit import is_dnsmasq
+from jitterscope.diagnosis.core import predicted
+from jitterscope.diagnosis.core.finding import Fix, Found, Interval, Patch, predictions
+from jitterscope.diagnosis.core.landing import FixKind, Seen, Unseen
+from jitterscope.diagnosis.core.signals import number
+from jitterscope.diagnosis.core.snapshot import ResourceView
+from jitterscope.diagnosis.programs import versions as dns_versions
+
+VERIFY = "dns_socket_drops and dns_timeouts stay 0, and no answer takes a whole timeout."
+RESOLV_CONF = "https://man7.org/linux/man-pages/man5/resolv.conf.5.html"
+RACE = "https://github.com/kubernetes/kubernetes/issues/56903"
+
+
+def _without(found: Found) -> Interval | None:
+    inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "slow_in_stalls"), 0)
+    return predicted.scaled(found.impact, inside, 0.0, 0.0, 0.1)
+
+
+def larger_buffer(server: ResourceView, drops: float, found: Found) -> Fix:
+    # Linux's default of 212,992 bytes holds about 250 small datagrams: each is charged with its whole buffer.
+    return Fix(
+        id="larger_receive_buffer",
+        title="A larger receive buffer for UDP sockets",
+        summary=f"{drops:,.0f} datagrams came in bursts that were larger than the buffer. A buffer of 4 MiB holds some "
+        "5,000 small queries; they then wait some milliseconds instead of being lost.",
+        verdict="removes",
+        predicted=predictions(slow_ratio=_without(found)),
+        patches=[
+            Patch(
+                label="On the node, as root; then restart the server",
+                language="shell",
+                text="sysctl -w net.core.rmem_default=4194304 net.core.rmem_max=4194304",
+            )
+        ],
+        caveats=[
+            "It holds for sockets made afterwards, of all programs of the node.",
+            "Against a server that is too slow on average it only makes the queue longer.",
+        ],
+        verify=VERIFY,
+        undo="sysctl -w net.core.rmem_default=212992 net.core.rmem_max=212992, and restart the server.",
+        references=["https://docs.kernel.org/admin-guide/sysctl/net.html"],
+    )
+
+
+def multisocket(server: ResourceView) -> Fix | None:
+    """For a CoreDNS with one socket."""
+    if server.fact("dns.software") != "coredns" or (number(server.fact("dns.udp_sockets")) or 1) > 1:
+        return None
+    gate = dns_versions.COREDNS_MULTISOCKET
+    allowed = gate.open(dns_versions.of_server(server, "coredns"))
+    base = {
+        "id": "multisocket",
+        "title": "More UDP sockets (CoreDNS multisocket)",
+        "verify": VERIFY,
+        "undo": "Remove the line and restart CoreDNS.",
+        "references": ["https://coredns.io/plugins/multisocket/", gate.source],
+    }
+    if allowed is False:
+        return Fix(**base, verdict="cannot_help", summary=f"CoreDNS has multisocket from {gate.since_text} on only.")
+    return Fix(
+        **base,
+        verdict="reduces",
+        summary="Each socket has a buffer and a reader of its own, so that a burst from several clients spreads.",
+        precondition=None if allowed else f"CoreDNS {gate.since_text} or later",
+        patches=[Patch(label="In the server block of the Corefile", language="corefile", text="multisocket 2")],
+        caveats=["Datagrams of one client address and port all go to one socket."],
+    )
+
+
+def force_tcp(server: ResourceView, target: ResourceView | None, edge: Edge, found: Found) -> Fix | None:
+    """TCP repeats a lost segment within some 200 ms. Not towards a dnsmasq, which has few connections."""
+    if server.fact("dns.software") not in ("coredns", "node-cache"):
+        return None
+    base = {
+        "id": "force_tcp",
+        "title": f"Ask {edge.address} by TCP (force_tcp)",
+        "verify": VERIFY,
+        "undo": "Remove the line and reload.",
+        "references": ["https://coredns.io/plugins/forward/", "https://www.rfc-editor.org/rfc/rfc7766"],
+    }
+    if target is not None and is_dnsmasq(target):
+        return Fix(
+            **base, verdict="cannot_help",
+            summary="The upstream is a dnsmasq, which serves few concurrent TCP connections and would run out of them.",
+        )  # fmt: skip
+    return Fix(
+        **base,
+        verdict="removes",
+        summary="TCP resends a lost segment within about 200 ms, instead of the 2 s that CoreDNS waits for a datagram.",
+        predicted=predictions(slow_ratio=_without(found)),
+        precondition=None if target is not None else "The upstream answers by TCP and is no dnsmasq (20 connections)",
+        patches=[Patch(label="In forward (prefer_udp has no effect beside it)", language="corefile", text="force_tcp")],
+        caveats=["Wanted connections are queries/s × the time of an answer: the upstream must allow so many."],
+    )
+
+
+def conntrack(where: Literal["socket", "upstream"]) -> Fix | None:
+    """Where datagrams get lost between machines."""
+    if where == "socket":
+        return None
+    return Fix(
+        id="conntrack_race",
+        title="Check conntrack for the loss",
+        summary="A Service's address is translated by conntrack; two concurrent queries from one socket race for the "
+        "entry, and one of them is dropped. `insert_failed` then rises.",
+        verdict="unknown",
+        patches=[
+            Patch(label="On the node, as root", language="shell", text="conntrack -S | grep -o 'insert_failed=[0-9]*'\n"
+                  "nstat -az UdpRcvbufErrors UdpInErrors"),
+        ],
+        verify=VERIFY,
+        undo="Nothing to undo: it only looks.",
+        references=[RACE],
+    )  # fmt: skip
+
+
+def client_timeout(after_us: int) -> Fix:
+    return Fix(
+        id="client_timeout",
+        title="Ask again sooner (resolv.conf timeout:1)",
+        summary="It loses as many datagrams as before, but a query that a client loses waits 1 s instead of 5 s."
+        + ("" if after_us >= 5_000_000 else " The 2 s of a CoreDNS in between stay."),
+        verdict="reduces",
+        patches=[
+            Patch(
+                label="Pod",
+                language="yaml",
+                text='dnsConfig:\n  options:\n  - name: timeout\n    value: "1"\n  - name: attempts\n    value: "3"',
+            )
+        ],
+        caveats=["An upstream that needs more than 1 s for a name then gets it asked several times."],
+        verify="Clients wait 1 s at most for a lost datagram.",
+        undo="Remove the options and replace the pods.",
+        references=[RESOLV_CONF],
+    )
+
+
+_LOST = ("timeout_ratio", "overdue_ratio", "failed_ratio")
+FIXES = (
+    FixKind(
+        id="larger_receive_buffer",
+        title="Enlarge the receive buffer of UDP sockets",
+        precondition="Drops in a full receive queue, in bursts.",
+        landing=Unseen("No collector source reads the size of a socket's receive buffer, or net.core.rmem_default."),
+        measures=("socket_drops_ratio", *_LOST),
+    ),
+    FixKind(
+        id="force_tcp",
+        title="Ask the upstream over TCP (force_tcp)",
+        precondition="CoreDNS, and an upstream that is no dnsmasq.",
+        landing=landing.in_corefile(
+            "forward in the Corefile gets force_tcp.",
+            lambda before, after: (
+                any(up.force_tcp for up in landing.upstreams(after))
+                and landing.sets("forward", "force_tcp", "prefer_udp")(before, after)
+            ),
+        ),
+        measures=_LOST,
+        lab="dns-forward --variant udp-loss --apply force_tcp",
+    ),
+    FixKind(
+        id="conntrack_race",
+        title="Check conntrack for the loss",
+        precondition="A Service's address between the servers.",
+        landing=Unseen("It changes nothing: it only looks where datagrams are lost."),
+        measures=_LOST,
+    ),
+    FixKind(
+        id="client_timeout",
+        title="Retry sooner (`timeout:1` in resolv.conf)",
+        precondition="The programs read resolv.conf, as glibc, musl, and Go do.",
+        landing=Seen(
+            "A client's resolv.conf sets a shorter timeout than any did before, or the longest one is gone.",
+            (settings.RESOLV_CONF,),
+            landing.clients_lower("timeout_s"),
+        ),
+        measures=_LOST,
+    ),
+)

@@ -1,0 +1,138 @@
+"""Fixes for CoreDNS's pool of connections to its upstreams."""
+
+from __future__ import annotations
+
+import math
+
+from jitterscope.diagnosis.areas.dns.fixes import _landing as landing
+from jitterscope.diagnosis.areas.dns.readings.path import PathGraph
+from jitterscope.diagnosis.core.finding import Fix, Patch
+from jitterscope.diagnosis.core.landing import Facts, FixKind
+from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
+from jitterscope.diagnosis.programs import cluster_autoscaler as dns_autoscaler
+from jitterscope.diagnosis.programs import versions as dns_versions
+
+FORWARD = "https://coredns.io/plugins/forward/"
+VERIFY = "Idle connections (dns_upstream_idle, dns_tcp_idle) become few, and the accept queue stays empty."
+
+
+def max_idle(snapshot: Snapshot, server: ResourceView | None, limit: float | None) -> Fix:
+    """Bounds the pool; `limit` are the connections of the server behind, shared by all nodes (None: not known)."""
+    gate = dns_versions.COREDNS_MAX_IDLE
+    allowed = gate.open(dns_versions.of_server(server, "coredns")) if server is not None else None
+    number = _share(snapshot, limit)
+    base = {
+        "id": "max_idle_conns",
+        "title": f"Limit idle connections (max_idle_conns {number})",
+        "verify": VERIFY,
+        "undo": "Remove the line and reload.",
+        "references": [FORWARD, gate.source],
+    }
+    if allowed is False:
+        return Fix(
+            **base, verdict="cannot_help", summary=f"forward has max_idle_conns from CoreDNS {gate.since_text} on only."
+        )
+    return Fix(
+        **base,
+        verdict="reduces",
+        summary=f"After a burst each CoreDNS keeps {number} idle connections to each upstream and closes the others "
+        "immediately. It does not bound how many a burst opens.",
+        precondition=None if allowed else f"CoreDNS {gate.since_text} or later in front",
+        patches=[Patch(label="In forward", language="corefile", text=f"max_idle_conns {number}")],
+        caveats=["More queries open a connection of their own, which costs a round trip each."],
+    )
+
+
+def _share(snapshot: Snapshot, limit: float | None) -> int:
+    """Each node's part of all replicas' connections; 2 where the cluster is not known."""
+    cluster = dns_autoscaler.cluster(snapshot)
+    if cluster is None or limit is None or not cluster.replicas:
+        return 2
+    return max(1, math.floor(limit * cluster.replicas / cluster.nodes))
+
+
+def expire(snapshot: Snapshot, server: ResourceView | None, expire_s: float | None) -> Fix | None:
+    """A shorter expire: works only where the clean-up follows it."""
+    gate = dns_versions.COREDNS_CLEANS_EVERY_10_S
+    late = gate.open(dns_versions.of_server(server, "coredns")) if server is not None else None
+    now = f"{expire_s:g} s" if expire_s is not None else "10 s (the default)"
+    if late is not False:
+        return Fix(
+            id="shorter_expire",
+            title="A shorter expire",
+            summary=f"Cannot help: expire is {now}, but since CoreDNS {gate.since_text} idle connections are looked "
+            "for only every 10 s; expire says which of them may not be used again, not when they are closed.",
+            verdict="cannot_help",
+            verify=VERIFY,
+            undo="Nothing to undo.",
+            references=[gate.source, FORWARD],
+        )
+    if expire_s is not None and expire_s <= 1:
+        return None
+    return Fix(
+        id="shorter_expire",
+        title="A shorter expire (1s)",
+        summary=f"expire is {now}. Before CoreDNS {gate.since_text} idle connections are looked for every expire, so "
+        "they are closed after 2 s at most with 1s.",
+        verdict="reduces",
+        patches=[Patch(label="In forward", language="corefile", text="expire 1s")],
+        caveats=[f"From CoreDNS {gate.since_text} on it no longer works: the clean-up then runs every 10 s."],
+        verify=VERIFY,
+        undo="Remove the line and reload.",
+        references=[gate.source, FORWARD],
+    )
+
+
+def prefer_udp_here(snapshot: Snapshot, graph: PathGraph, server: ResourceView) -> Fix | None:
+    """Where this server itself forces TCP."""
+    edge = next((e for e in graph.upstreams_of(server.id) if e.upstream is not None and e.upstream.force_tcp), None)
+    if edge is None:
+        return None
+    gate = dns_versions.COREDNS_PREFER_UDP
+    if gate.open(dns_versions.of_server(server, "coredns")) is False:
+        return None
+    return Fix(
+        id="prefer_udp",
+        title="Use UDP instead of TCP (prefer_udp, no force_tcp)",
+        summary="Without TCP there is no connection to open or to keep. force_tcp must go: it takes precedence over "
+        "prefer_udp.",
+        verdict="removes",
+        patches=[
+            Patch(
+                label=f"Corefile, zone {edge.zone}",
+                language="diff",
+                text=f" forward . {edge.address} {{\n-    force_tcp\n+    prefer_udp\n }}",
+            )
+        ],
+        caveats=["A datagram that is lost costs the query 2 s; TCP hides that."],
+        verify=VERIFY,
+        undo="Restore force_tcp instead of prefer_udp and reload.",
+        references=[FORWARD, gate.source],
+    )
+
+
+def _expires_sooner(before: Facts, after: Facts) -> bool:
+    old, new = (landing.seconds(landing.option(facts, "forward", "expire")) for facts in (before, after))
+    return new is not None and new < (old or 10.0) and landing.only_corefile(before, after, "forward", ("expire",))
+
+
+_POOL = ("idle_connections", "accept_backlog", "connections_short_ratio", "overdue_ratio", "failed_ratio")
+FIXES = (
+    FixKind(
+        id="max_idle_conns",
+        title="Limit idle connections (max_idle_conns)",
+        precondition="CoreDNS 1.14.1 or later in front of the server whose connections stay idle.",
+        landing=landing.in_corefile(
+            "forward in the Corefile gets max_idle_conns, or another number of it.",
+            landing.sets("forward", "max_idle_conns"),
+        ),
+        measures=_POOL,
+    ),
+    FixKind(
+        id="shorter_expire",
+        title="Shorten expire",
+        precondition="CoreDNS before 1.7.1: later ones look for idle connections every 10 s only.",
+        landing=landing.in_corefile("expire of forward in the Corefile becomes shorter.", _expires_sooner),
+        measures=_POOL,
+    ),
+)

@@ -1,0 +1,123 @@
+"""A shortage of TCP connections at a dnsmasq that the load itself makes, and who is hurt by it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from jitterscope.diagnosis.areas.dns.readings import tcp_limit as dns_tcp_limit
+from jitterscope.diagnosis.areas.dns.readings.path import PathGraph, path
+from jitterscope.diagnosis.areas.dns.readings.tcp_limit import TcpLimit
+from jitterscope.diagnosis.areas.dns.readings.upstream_time import UpstreamTime, upstream_times
+from jitterscope.diagnosis.areas.dns.readings.why_not import WhyNot
+from jitterscope.diagnosis.core import harm as dns_harm
+from jitterscope.diagnosis.core import wording as say
+from jitterscope.diagnosis.core.harm import DnsHarm
+from jitterscope.diagnosis.core.reading import reading
+from jitterscope.diagnosis.core.snapshot import Snapshot
+
+# A forwarder that gets no answer gives up after 5 s: no query fails before.
+FAILS_AFTER_US = 5_000_000
+HARDLY_BUSY = 0.3
+FEW = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """The limit, what asks whom, what the upstreams took, what the load wants, and who was hurt."""
+
+    tcp: TcpLimit
+    graph: PathGraph
+    upstreams: list[UpstreamTime]
+    demand: dns_tcp_limit.Demand | None
+    hurt: DnsHarm
+    usual_us: float | None
+    front: Snapshot
+
+
+@reading
+def shortage(snapshot: Snapshot) -> Shortage | WhyNot:
+    """The shortage of connections that the load itself makes, or why there is none."""
+    tcp = dns_tcp_limit.read(snapshot)
+    assert tcp is not None
+    numbers = {
+        "children_max": float(np.nanmax(tcp.children)),
+        "child_limit": tcp.now,
+        "full_ticks": float(tcp.full.sum()),
+        "backlog_max": float(np.nanmax(tcp.backlog)),
+    }
+    if not tcp.full.any():
+        reason = f"At most {numbers['children_max']:,.0f} of {tcp.now:,.0f} connections were served at the same time."
+        return WhyNot(reason=reason, numbers=numbers)
+    if not tcp.short.any():
+        return WhyNot(
+            reason=f"{say.count(numbers['children_max'], 'child was', 'children were')} busy, of {tcp.now:,.0f} "
+            "allowed, but no connection waited for two ticks in a row: it is at its edge, and nobody is hurt.",
+            numbers=numbers,
+        )
+    graph = path(snapshot)
+    upstreams = [time for server in tcp.servers for time in upstream_times(snapshot, server.id)]
+    for time in upstreams:
+        slow = time.ticks(time.bulk, snapshot.ticks) & tcp.short
+        if time.is_slow and slow.sum() >= 0.5 * tcp.short.sum():
+            mean = time.mean_of(time.bulk)
+            return WhyNot(
+                reason=f"Connections ran short because each is held for {say.ms(mean)} by a slow upstream "
+                f"({time.edge.address}:{time.edge.port}): at its usual speed {tcp.now:,.0f} would do or be fewer "
+                "short.",
+                numbers=numbers | {"upstream_mean_us": mean},
+            )
+    turned = dns_tcp_limit.answered_while_short(snapshot, tcp, [time.target for time in upstreams if time.target])
+    if turned is not None and turned < tcp.now:
+        return WhyNot(
+            reason=f"Since all {tcp.now:,.0f} children were busy only {say.count(turned, 'query was', 'queries were')} "
+            "answered, not even one of each: it is too early to tell a shortage of connections from an upstream that "
+            "does not answer.",
+            numbers=numbers | {"answered": turned},
+        )
+    busy = dns_tcp_limit.busy_ratio(snapshot, tcp)
+    if busy < HARDLY_BUSY:
+        return WhyNot(
+            reason=f"The children worked on a query only {say.percent(busy)} of the time: their connections are not "
+            "needed, but kept open.",
+            numbers=numbers | {"busy_ratio": busy},
+        )
+    usual = next((t.usual_us for t in upstreams if t.usual_us is not None), None)
+    if usual is None:
+        usual = next((u for server in tcp.servers if (u := dns_harm.usual_us(server, ~tcp.short)) is not None), None)
+    front = in_front(snapshot, graph, tcp)
+    hurt = harm_of(front, tcp, usual)
+    if hurt.severity is None and hurt.suffered + hurt.turned_away < FEW:
+        return WhyNot(
+            reason=f"{say.count(hurt.suffered + hurt.turned_away, 'connection')} waited for a moment with "
+            f"{tcp.now:,.0f} children busy: too few to say.",
+            numbers=numbers | {"waiting": float(hurt.waiting)},
+        )
+    return Shortage(tcp, graph, upstreams, dns_tcp_limit.demand(snapshot), hurt, usual, front)
+
+
+def in_front(snapshot: Snapshot, graph: PathGraph, tcp: TcpLimit) -> Snapshot:
+    """The same window with the servers that clients ask: those in front of the dnsmasq, where this node has them.
+
+    A query that nobody accepts never shows at the dnsmasq itself; the server that sent it waits.
+    """
+    askers = {edge.asker for server in tcp.servers for edge in graph.askers_of(server.id)}
+    servers = tuple(graph.servers[number] for number in sorted(askers))
+    return replace(snapshot, dns_servers=servers) if servers else snapshot
+
+
+def harm_of(front: Snapshot, tcp: TcpLimit, usual_us: float | None) -> DnsHarm:
+    """Who was hurt, at the servers that clients ask."""
+    waiting, ticks = tcp.standing()
+    if not tcp.short[-3:].any():
+        waiting = 0  # it is over: who waited is among the late ones
+    at_front = next(
+        (u for server in front.dns_servers if (u := dns_harm.usual_us(server, ~tcp.short)) is not None), None
+    )
+    usual = max(usual_us or 0.0, at_front or 0.0)
+    return dns_harm.harm(
+        front, tcp.short, dns_harm.late_after(usual), waiting=waiting,
+        turned_away=int(np.nansum(tcp.drops[tcp.short])),
+        waited_us=min(ticks * front.step_us, float(FAILS_AFTER_US)),
+    )  # fmt: skip

@@ -1,0 +1,117 @@
+"""Network Security Services (libnss3): when it measures a file system with thousands of names that do not exist.
+
+Opening its SQL database, NSS may look for up to 10,000 made-up names (33 ms at most) beside it and in a temporary
+directory, to learn whether a cache pays. By lib/softoken/sdb.c of nss-dev/nss (707d2ba13, 23dc96bf6):
+
+| version | NSS_SDB_USE_CACHE | looks for names                        | and leaves them behind |
+| ------- | ----------------- | -------------------------------------- | ---------------------- |
+| any     | yes, no           | never                                  |                        |
+| < 3.38  | unset or anything | always                                 | yes                    |
+| ≥ 3.38  | unset             | where the database is on NFS, FUSE, …  | until 3.52             |
+| ≥ 3.38  | anything else     | always                                 | until 3.52             |
+
+From 3.52 on it looks in a temporary directory that it removes, and the kernel forgets the names with it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+from jitterscope.diagnosis.areas.kernel.readings.lookups import Looker, Lookups
+from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.programs.versions import parse
+
+SOURCE = "https://github.com/nss-dev/nss/blob/master/lib/softoken/sdb.c"
+BUG_LOCAL = "https://bugzilla.mozilla.org/show_bug.cgi?id=1456888"
+BUG_LEFT = "https://bugzilla.mozilla.org/show_bug.cgi?id=1603801"
+RHEL_7 = "https://access.redhat.com/errata/RHSA-2020:4076"
+# Skips the probe on local file systems; removes the directory it looked in.
+SINCE_LOCAL, SINCE_REMOVED = (3, 38), (3, 52)
+# "dOeSnotExist" of sdb.c, letters perhaps masked as hexadecimal digits by the collector.
+_NAME = re.compile(r"[d%][o][e%]snot[e%]xist", re.IGNORECASE)
+_REMOTE = frozenset({"nfs", "nfs4", "fuse", "fuseblk", "coda", "ncpfs", "smb", "smb2", "cifs", "afs"})
+
+
+@dataclass(frozen=True, slots=True)
+class Nss:
+    """What is known of the library in the process that looks: None where nobody saw it."""
+
+    version: tuple[int, ...] | None = None
+    version_text: str | None = None
+    env: str | None = None
+    env_known: bool = False
+    file_system: str | None = None
+
+    @property
+    def stopped(self) -> bool:
+        """The variable says yes or no: nothing is looked for."""
+        return (self.env or "").lower() in ("yes", "no")
+
+    @property
+    def skips_local(self) -> bool | None:
+        return None if self.version is None else self.version >= SINCE_LOCAL
+
+    @property
+    def remote(self) -> bool | None:
+        return None if self.file_system is None else self.file_system.lower().split(".")[0] in _REMOTE
+
+
+def is_probe(looker: Looker) -> bool:
+    """Is the pattern that of NSS's made-up names?"""
+    return _NAME.search(looker.pattern) is not None
+
+
+def probes(who: Lookups) -> list[Looker]:
+    return [looker for looker in who.lookers if is_probe(looker)]
+
+
+def share(who: Lookups) -> float:
+    """Of all traced failed lookups, those for NSS's names: 0..1."""
+    return min(1.0, sum(looker.count for looker in probes(who)) / max(1, who.total))
+
+
+def known(snapshot: Snapshot, lookers: list[Looker]) -> Nss:
+    """What the tracer read of a program that looks, while it lived; else the facts of a process that was traced, of one
+    with the same program, or of the only one with NSS."""
+    found: list[tuple[int, str]] = []
+    pids = {pid for looker in lookers for pid in looker.pids}
+    commands = {looker.command for looker in lookers}
+    told = [
+        event.attributes["nss"]
+        for view in (snapshot.node, *snapshot.cgroups)
+        for event in view.events
+        if event.kind == "fs.lookup_failures" and "nss" in event.attributes
+    ]
+    if told:
+        return parsed(told[-1])
+    for process in snapshot.processes:
+        text = process.fact("process.nss")
+        if text is None:
+            continue
+        head = process.key.partition(":")[0]
+        rank = 0 if head.isdigit() and int(head) in pids else 1
+        if rank and not commands & {process.fact("process.executable"), process.fact("process.command")}:
+            rank = 2
+        found.append((rank, text))
+    # Of another program it says nothing about this one, unless it is the only one.
+    chosen = sorted(found)
+    if not chosen or (chosen[0][0] == 2 and len(chosen) > 1):
+        return Nss()
+    return parsed(chosen[0][1])
+
+
+def parsed(text: str) -> Nss:
+    """The JSON of the fact process.nss; what cannot be read is not known."""
+    try:
+        told = json.loads(text)
+    except ValueError:
+        return Nss()
+    if not isinstance(told, dict):
+        return Nss()
+    version = str(told["version"]) if told.get("version") else None
+    env, kind = told.get("env"), told.get("file_system")
+    return Nss(
+        parse(version), version, None if env is None else str(env), True, None if not kind else str(kind)
+    )  # fmt: skip

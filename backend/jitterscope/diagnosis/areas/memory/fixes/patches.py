@@ -1,0 +1,80 @@
+"""Patches for memory limits as text to copy, written for whoever manages the workload."""
+
+from __future__ import annotations
+
+import math
+import shlex
+
+from jitterscope.diagnosis.core import patches
+from jitterscope.diagnosis.core.finding import Patch
+from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
+
+MIB = 1 << 20
+
+
+def mebibytes(value: float) -> int:
+    """Rounded up to 16 MiB: a limit that people would write."""
+    return math.ceil(value / (16 * MIB)) * 16
+
+
+def memory_limit(
+    snapshot: Snapshot, owner: ResourceView, limit_bytes: float, old_bytes: float
+) -> tuple[list[Patch], str]:
+    """Patches that set the memory limit, and how to undo them."""
+    kind, subject = patches.manager(snapshot), snapshot.subject
+    new, old = mebibytes(limit_bytes), math.ceil(old_bytes / MIB)
+    container = subject.fact("workload.container") or "CONTAINER"
+    if kind == "kubernetes":
+        namespace = shlex.quote(subject.fact("workload.namespace") or "NAMESPACE")
+        pod = shlex.quote(subject.fact("workload.pod") or "POD")
+
+        def body(value: int) -> str:
+            return f'{{"containers":[{{"name":"{container}","resources":{{"limits":{{"memory":"{value}Mi"}}}}}}]}}'
+
+        def template(value: int) -> str:
+            return (
+                f"kubectl -n {namespace} patch {patches.owner_of(snapshot)} --type strategic -p "
+                f'\'{{"spec":{{"template":{{"spec":{body(value)}}}}}}}\''
+            )
+
+        return [
+            Patch(label="Permanently (replaces the pods)", language="shell", text=template(new)),
+            Patch(
+                label="This pod now, without a restart",
+                language="shell",
+                text=f"kubectl -n {namespace} patch pod {pod} --subresource resize --type strategic -p "
+                f"'{{\"spec\":{body(new)}}}'",
+            ),
+        ], template(old)
+    if kind == "docker":
+        text = "docker update --memory {0}m --memory-swap {0}m " + shlex.quote(container)
+        return [Patch(label="Running container", language="shell", text=text.format(new))], text.format(old)
+    if kind == "systemd":
+        text = "systemctl set-property " + shlex.quote(container) + " MemoryMax={}M"
+        label = "systemd unit, immediate and permanent"
+        return [Patch(label=label, language="shell", text=text.format(new))], text.format(old)
+    text = "echo {} > " + _file(snapshot, owner, "memory.max", "memory.limit_in_bytes")
+    label = "cgroup, until it is created again"
+    return [Patch(label=label, language="shell", text=text.format(new * MIB))], text.format(int(old_bytes))
+
+
+def memory_high(snapshot: Snapshot, owner: ResourceView, bytes_: float) -> tuple[list[Patch], str] | None:
+    """memory.high of a cgroup; None where the kernel's cgroups have none (v1)."""
+    if snapshot.node.fact("node.cgroup_version") != "2":
+        return None
+    if patches.manager(snapshot) == "systemd":
+        text = "systemctl set-property " + shlex.quote(snapshot.subject.fact("workload.container") or "UNIT")
+        value = f"{math.floor(bytes_ / MIB)}M"
+        return [
+            Patch(label="systemd unit, immediate and permanent", language="shell", text=f"{text} MemoryHigh={value}")
+        ], (f"{text} MemoryHigh=infinity")
+    file = _file(snapshot, owner, "memory.high", "")
+    label = "On the node, as root, until the cgroup is created again"
+    return [Patch(label=label, language="shell", text=f"echo {int(bytes_)} > {file}")], f"echo max > {file}"
+
+
+def _file(snapshot: Snapshot, owner: ResourceView, v2: str, v1: str) -> str:
+    """The path of a control file, by the version of the node's cgroups."""
+    second = snapshot.node.fact("node.cgroup_version") == "2"
+    root = "/sys/fs/cgroup" if second else "/sys/fs/cgroup/memory"
+    return shlex.quote(f"{root}{owner.key}/{v2 if second else v1}")

@@ -1,0 +1,64 @@
+"""Figures of memory before and after a fix: kills, how near the limit is, what allocations wait for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jitterscope.diagnosis.areas.memory.readings import signals
+from jitterscope.diagnosis.areas.memory.readings.signals import Memory
+from jitterscope.diagnosis.core.area import Amounts
+from jitterscope.diagnosis.core.lanes import exposure
+from jitterscope.diagnosis.core.signals import has, series
+from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
+
+# Of the limit: from here on a kill is near.
+NEAR = 0.8
+_HOUR_US, _MINUTE_US = 3_600e6, 60e6
+
+
+def _known(snapshot: Snapshot, memory: Memory) -> FloatArray:
+    """1 in ticks in which usage was recorded, else NaN."""
+    return np.where(np.isfinite(series(memory.owner, "memory_usage_bytes", snapshot.ticks)), 1.0, np.nan)
+
+
+def oom_kills(snapshot: Snapshot) -> Amounts | None:
+    memory = signals.read(snapshot)
+    if memory is None or not has(memory.owner, "memory_oom_kills"):
+        return None
+    kills = series(memory.owner, "memory_oom_kills", snapshot.ticks)
+    return Amounts(kills, exposure(snapshot, kills, _HOUR_US), kills)
+
+
+def near_limit(snapshot: Snapshot) -> Amounts | None:
+    """Ticks in which memory that cannot be given back is above 80 % of the limit. Without a limit: none."""
+    memory = signals.read(snapshot)
+    if memory is None or memory.owner.fact("memory.limit_bytes") is None:
+        return None
+    known = _known(snapshot, memory)
+    return Amounts((memory.net >= NEAR * memory.limit) * known, known)
+
+
+def memory_use(snapshot: Snapshot) -> Amounts | None:
+    """What cannot be given back, of the limit; None without one."""
+    memory = signals.read(snapshot)
+    if memory is None or not np.isfinite(memory.limit_bytes):
+        return None
+    known = _known(snapshot, memory)
+    return Amounts(memory.net * known, np.where(np.isfinite(memory.limit), memory.limit, np.nan) * known)
+
+
+def limit_hits(snapshot: Snapshot) -> Amounts | None:
+    memory = signals.read(snapshot)
+    if memory is None or not has(memory.owner, "memory_limit_hits"):
+        return None
+    hits = series(memory.owner, "memory_limit_hits", snapshot.ticks)
+    return Amounts(hits, exposure(snapshot, hits, _MINUTE_US))
+
+
+def cpus(snapshot: Snapshot) -> FloatArray | None:
+    """CPUs that the subject's programs use."""
+    of_node = snapshot.subject.kind == "node"
+    metric = "host_user_us" if of_node else "cpu_usage_us"
+    if not has(snapshot.subject, metric):
+        return None
+    return series(snapshot.subject, metric, snapshot.ticks) / snapshot.step_us

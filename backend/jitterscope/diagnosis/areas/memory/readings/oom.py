@@ -1,0 +1,184 @@
+"""When memory will reach its limit, and whether that is sure enough to be said; checked against kills that came."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from jitterscope.diagnosis.areas.memory.readings.query_waits import GARBAGE_RATE
+from jitterscope.diagnosis.areas.memory.readings.signals import Growth, Life, Memory, growth
+from jitterscope.diagnosis.areas.memory.readings.waiting_queries import Burst, burst_until
+from jitterscope.diagnosis.core.signals import has, series
+from jitterscope.diagnosis.core.snapshot import IntArray, ResourceView, Snapshot
+from jitterscope.diagnosis.programs import golang
+
+LEAST_S, LOOK_S = 0.5, 1.0
+# Of the limit: a rise must be more than this to mean anything, and from here on a rising line is close.
+LEAST_RISE, CLOSE = 0.03, 0.85
+CLOSE_S = 5.0
+# Where nothing bounds the queries, their rise is continued for this share of the time for which it was seen.
+UNBOUNDED_TIMES = 0.5
+# A straight line is continued for as long as it was seen; for three times that where it is a minute long.
+LONG_S, LONG_TIMES = 60.0, 3.0
+STEADY, VERY_STEADY = 0.9, 0.97
+LEAK_LEAST_S = 2.0
+# Share of a rise that comes after a collection.
+WENT_ON = 0.2
+STARTED = "process.start"
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """The limit is reached `seconds` after tick `tick` (made with what was known until then), between low and high."""
+
+    tick: int
+    seconds: float
+    low: float
+    high: float
+
+    def at_us(self, snapshot: Snapshot) -> float:
+        """When that is, µs since the epoch."""
+        return snapshot.start_us + self.tick * snapshot.step_us + self.seconds * 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class NoAlarm:
+    """Why a rise does not reach the limit as far as can be told."""
+
+    reason: str
+    numbers: dict[str, float]
+
+
+def of_burst(found: Burst, limit: float) -> Alarm | NoAlarm:
+    """Waiting queries, and the garbage that they leave, fill memory up to `limit` bytes."""
+    rise = found.growth
+    seconds = _time_of(found, limit)
+    highest = found.highest_with_garbage
+    numbers = {"limit_bytes": limit, "used_bytes": rise.now}
+    if np.isfinite(highest):
+        numbers["highest_bytes"] = highest
+    # How long they wait is not known yet: what is not close can be looked at for a second.
+    early = found.bound == "deadline" and rise.seconds < min(LOOK_S, rise.time_to(limit) / 3)
+    if early or rise.seconds < LEAST_S or rise.risen < LEAST_RISE * limit:
+        return NoAlarm(f"It has grown for {rise.seconds:.1f} s only.", numbers)
+    if not np.isfinite(seconds):
+        reached = f"{highest / (1 << 20):,.0f}" if np.isfinite(highest) else f"{rise.now / (1 << 20):,.0f}"
+        return NoAlarm(
+            f"With the most queries that can wait, memory reaches {reached} MiB of {limit / (1 << 20):,.0f} MiB.",
+            numbers,
+        )
+    return _alarm(rise, limit, seconds)
+
+
+def _time_of(found: Burst, limit: float) -> float:
+    """Seconds until the limit: straight on while more queries come to wait, then as fast as garbage does; else inf."""
+    rise = found.growth
+    straight = rise.time_to(limit)
+    if rise.now >= CLOSE * limit and straight <= CLOSE_S:
+        return straight
+    if found.bound == "none":
+        return straight if straight <= max(LEAST_S, UNBOUNDED_TIMES * rise.seconds) else float("inf")
+    if found.highest >= limit and straight <= 1.5 * found.lasts_s:
+        return straight
+    if found.highest_with_garbage < limit or rise.rate <= 0:
+        return float("inf")
+    if found.lasts_s <= 0:
+        # As many wait as can: only garbage is still to come, and that slows down.
+        return straight if straight <= CLOSE_S else float("inf")
+    # By what a query held so far, and by what each held lately: garbage from before hides the first ones.
+    reached = (found.highest + rise.now + rise.rate * found.lasts_s) / 2
+    left = max(0.0, limit - max(rise.now, reached))
+    return found.lasts_s + left / (GARBAGE_RATE * rise.rate)
+
+
+def of_growth(snapshot: Snapshot, memory: Memory, rise: Growth, limit: float) -> Alarm | NoAlarm:
+    """A straight line that reaches `limit` bytes soon, compared with how long it was seen."""
+    seconds = rise.time_to(limit)
+    numbers = {"used_bytes": rise.now, "limit_bytes": limit, "grown_s": rise.seconds, "rate_bytes_per_s": rise.rate}
+    if rise.seconds < LEAK_LEAST_S or rise.risen < max(LEAST_RISE * limit, 2 << 20):
+        return NoAlarm(f"Memory has grown by {rise.risen / (1 << 20):,.1f} MiB only.", numbers)
+    if rise.steadiness < STEADY or rise.rate <= 0 or rise.rates[0] <= 0.3 * rise.rates[1]:
+        return NoAlarm(f"Memory does not grow steadily (R² {rise.steadiness:.2f}).", numbers)
+    horizon = rise.seconds
+    if _started(snapshot, rise):
+        horizon /= 2
+    elif rise.seconds >= LONG_S and rise.steadiness >= VERY_STEADY:
+        horizon *= LONG_TIMES
+    if seconds > horizon:
+        return NoAlarm(f"At this rate its limit is {seconds:,.0f} s away; the growth was seen for {rise.seconds:,.0f} "
+                       "s.", numbers)  # fmt: skip
+    if (times := _garbage(snapshot, memory, rise)) is not None:
+        return NoAlarm(
+            f"It may be garbage: the Go heap is collected when it is {times:.1f} times what it was.", numbers
+        )
+    return _alarm(rise, limit, seconds)
+
+
+def _alarm(rise: Growth, limit: float, seconds: float) -> Alarm:
+    """With the time that the slowest and the fastest part of the rise would give, a quarter at least."""
+    slow, fast = rise.rates
+    left = max(0.0, limit - rise.now)
+    low = min(0.8 * seconds, left / fast if fast > 0 else seconds)
+    high = max(1.25 * seconds, min(3 * seconds, left / slow if slow > 0 else 3 * seconds))
+    return Alarm(rise.end, seconds, low, high)
+
+
+def first_alarm(snapshot: Snapshot, memory: Memory, life: Life, limit: float, *, by_queries: bool) -> Alarm | None:
+    """What would have been said earliest in a life, from what was known then; None: nothing before its end."""
+    length = life.end - life.start
+    whole = growth(memory.net, life, snapshot.step_us)
+    if whole is None:
+        return None
+    begin = max(life.start + 3, whole.onset)
+    for end in range(begin, life.end, max(1, length // 300)):
+        so_far = replace(life, end=end, killed=False)
+        said: Alarm | NoAlarm | None = None
+        if by_queries:
+            found = burst_until(snapshot, memory, life, end)
+            said = of_burst(found, limit) if isinstance(found, Burst) else None
+        elif (rise := growth(memory.net, so_far, snapshot.step_us)) is not None:
+            said = of_growth(snapshot, memory, rise, limit)
+        if isinstance(said, Alarm):
+            return said
+    return None
+
+
+def _started(snapshot: Snapshot, rise: Growth) -> bool:
+    """Did a process of the cgroup start shortly before or in the first half of the rise?"""
+    begin = snapshot.start_us + rise.onset * snapshot.step_us
+    middle = begin + rise.seconds * 5e5
+    return any(
+        event.kind == STARTED and begin - 5_000_000 <= event.start_us <= middle
+        for process in snapshot.processes
+        for event in process.events
+    )
+
+
+def _garbage(snapshot: Snapshot, memory: Memory, rise: Growth) -> float | None:
+    """How often its size the Go heap may reach before it is collected, where no collection in the rise tells more.
+
+    Between two cycles a heap at GOGC=100 doubles without anything being lost. What goes on rising after a cycle is no
+    garbage.
+    """
+    for process in snapshot.processes:
+        percent = golang.gogc(process)
+        cycles = _cycles(snapshot, process)
+        if process.fact("go.version") is None or percent is None or cycles is None:
+            continue
+        factor = 1 + percent / 100
+        inside = cycles[(cycles >= rise.onset) & (cycles < rise.end)]
+        went_on = len(inside) > 0 and rise.now - float(memory.net[inside[0]]) >= WENT_ON * rise.risen
+        if not went_on and rise.now < 1.1 * factor * rise.base:
+            return factor
+    return None
+
+
+def _cycles(snapshot: Snapshot, process: ResourceView) -> IntArray | None:
+    """Ticks in which a cycle ended; None where nobody counts them."""
+    events = [e.end_us for e in process.events if e.kind == "go.gc_cycle"]
+    if has(process, "go_gc_cycles"):
+        return np.flatnonzero(np.nan_to_num(series(process, "go_gc_cycles", snapshot.ticks)) > 0)
+    if events or has(process, "go_gc_active_us"):
+        return (np.array(sorted(events), dtype=np.int64) - snapshot.start_us) // snapshot.step_us
+    return None

@@ -1,0 +1,260 @@
+"""Memory that waiting queries hold: how much each, how many can wait at once, and so how far memory can rise.
+
+A server that forwards keeps a goroutine, a socket and buffers for each query that waits for its upstream. Memory is
+then base + bytes per query x queries that wait (coredns/coredns#2593), and what waits is rate x time that each waits.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from jitterscope.diagnosis.areas.memory.readings.query_waits import concurrency_cap, garbage_share, rate_of, wait_of
+from jitterscope.diagnosis.areas.memory.readings.signals import (
+    ONSET,
+    Growth,
+    Life,
+    Memory,
+    filled,
+    measured,
+    read,
+    slope,
+    smooth,
+)
+from jitterscope.diagnosis.core.reading import reading
+from jitterscope.diagnosis.core.signals import series
+from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
+from jitterscope.diagnosis.core.stats import lead_lag
+
+# A query that costs more than this is not what fills memory; CoreDNS needs 15 to 25 KiB, a TLS connection some more.
+MOST_PER_QUERY, LEAST_PER_QUERY = 256 * 1024, 512
+LEAST_WAITING = 50
+TIMES_USUAL = 2.0
+USUAL_S = 20.0
+# Of the limit, in use without page cache at a kill.
+FILLED = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How many queries wait, one value a tick, and what counts them: `unit` is "queries", "goroutines" or so."""
+
+    views: tuple[ResourceView, ...]
+    metric: str
+    unit: str
+    values: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Burst:
+    """Queries that pile up from tick `growth.onset` on, and memory with them. `calm`: what the program had (bytes) in
+    the quietest quarter of its life before: what a heap keeps after an earlier burst is not needed without one.
+
+    `per_query` bytes for each more that waits (`per_query_range`: what it may be), `explained` the share of the rise
+    that this is, `joining_per_s` by how many more wait each second, for `lasts_s` more seconds, until `ceiling` wait
+    (inf: nothing bounds it). `bound` says what does: "max_concurrent", "latency", "deadline" or "none". `garbage` comes
+    on top of what queries hold (a share of it). `arrivals_per_s` since the onset.
+    """
+
+    waiting: Waiting
+    growth: Growth
+    calm: float
+    usual: float
+    most: float
+    per_query: float
+    per_query_range: tuple[float, float]
+    correlation: float
+    explained: float
+    joining_per_s: float
+    arrivals_per_s: float
+    lasts_s: float
+    ceiling: float
+    bound: str
+    wait_s: float | None
+    garbage: float
+
+    def fills(self, limit: float) -> bool:
+        """Did it bring memory near a limit (bytes), rather than pass beside what did?"""
+        return self.growth.now >= FILLED * limit
+
+    @property
+    def highest(self) -> float:
+        """Memory (bytes) where as many wait as can, without garbage."""
+        return self.growth.base + max(0.0, self.ceiling - self.usual) * self.per_query
+
+    @property
+    def highest_with_garbage(self) -> float:
+        return self.growth.base + (1 + self.garbage) * (self.highest - self.growth.base)
+
+
+@dataclass(frozen=True, slots=True)
+class NoBurst:
+    """Why waiting queries do not explain the rise."""
+
+    reason: str
+    numbers: dict[str, float]
+
+
+@reading
+def waiting(snapshot: Snapshot, life: Life) -> Waiting | None:
+    """Queries without an answer where packets are captured, without those that a killed process left behind."""
+    views = tuple(view for view in snapshot.dns_servers if "dns_inflight" in view.series)
+    values = _summed(snapshot, views, "dns_inflight")
+    if not np.isfinite(values).any():
+        return None
+    values = filled(values)
+    if life.again and life.start < len(values):
+        # Nobody works on these; the capture gives each up after 5 s.
+        gone = np.cumsum(np.nan_to_num(_summed(snapshot, views, "dns_timeouts")[life.start :]))
+        values = values.copy()
+        values[life.start :] -= np.maximum(0.0, values[life.start] - gone)
+    return Waiting(views, "dns_inflight", "queries", np.maximum(values, 0.0))
+
+
+def _summed(snapshot: Snapshot, views: tuple[ResourceView, ...], metric: str) -> FloatArray:
+    """Over the servers, per tick; NaN where none has a value."""
+    if not views:
+        return np.full(snapshot.ticks, np.nan)
+    stack = np.stack([series(view, metric, snapshot.ticks) for view in views])
+    return np.where(np.isfinite(stack).any(axis=0), np.nansum(stack, axis=0), np.nan)
+
+
+@reading
+def burst(snapshot: Snapshot, life: Life) -> Burst | NoBurst:
+    """Do waiting queries explain the rise that leads to the end of a life?"""
+    memory = read(snapshot)
+    return NoBurst("No memory was recorded.", {}) if memory is None else burst_until(snapshot, memory, life, life.end)
+
+
+def burst_until(snapshot: Snapshot, memory: Memory, life: Life, stop: int) -> Burst | NoBurst:
+    """Do they, by what was known at tick `stop` of the life?"""
+    counted = waiting(snapshot, life)
+    if counted is None or stop - life.start < 3:
+        return NoBurst("No waiting queries were counted.", {})
+    queue = smooth(counted.values[life.start : stop])
+    low, top = float(queue.min()), float(queue[-3:].max())
+    onset = life.start + max(int(np.flatnonzero(queue <= low + ONSET * (top - low))[-1]), _knee(queue))
+    before = counted.values[max(life.start, onset - _ticks(snapshot, USUAL_S)) : onset + 1]
+    usual = float(np.median(before))
+    numbers = {"waiting": top, "usual": usual}
+    if top - usual < LEAST_WAITING or top < TIMES_USUAL * usual:
+        return NoBurst(f"Queries do not pile up: {top:,.0f} wait, usually {usual:,.0f}.", numbers)
+    rise = measured(memory.net, onset, stop, snapshot.step_us)
+    if rise is None or rise.risen <= 0:
+        return NoBurst(f"Memory does not grow though {top:,.0f} queries wait.", numbers)
+    more = top - float(counted.values[onset])
+    held, explained = _shares(snapshot, memory.net, queue, life.start, rise, more)
+    per_query = held / more
+    together = lead_lag(counted.values[onset:stop], memory.net[onset:stop], 1).correlation
+    numbers |= {"bytes_per_query": per_query, "explained_ratio": explained, "correlation": together}
+    if explained < 0.5:
+        return NoBurst(
+            f"Memory grows as fast without more waiting queries ({top:,.0f} wait): they explain "
+            f"{max(0.0, explained):.0%} of the rise.", numbers,
+        )  # fmt: skip
+    if not LEAST_PER_QUERY <= per_query <= MOST_PER_QUERY:
+        return NoBurst(
+            f"{more:,.0f} more queries wait, which would be {per_query / 1024:,.0f} KiB for each: that is not what "
+            "a query holds.", numbers,
+        )  # fmt: skip
+    if together < 0.8 and stop - onset >= 8:
+        return NoBurst(f"Memory does not follow the queries that wait (r {together:.2f}).", numbers)
+    calm = float(np.quantile(memory.net[life.start : onset + 1], 0.25))
+    return _burst(snapshot, counted, rise, calm, usual, top, per_query, explained, together, life)
+
+
+def _knee(queue: FloatArray) -> int:
+    """Where the queue begins to grow as it does at its fastest: before, it grew by less than a sixth of that."""
+    steps = np.diff(queue)
+    if len(steps) < 4:
+        return 0
+    pace = np.convolve(steps, np.ones(3) / 3, mode="same")
+    fastest = int(np.argmax(pace))
+    slower = np.flatnonzero(pace[: fastest + 1] < pace[fastest] / 6)
+    knee = int(slower[-1]) if len(slower) else 0
+    # The mean of three ticks rises before the queue does.
+    while knee < fastest and steps[knee] < pace[fastest] / 6:
+        knee += 1
+    return knee
+
+
+def _full(queue: FloatArray, start: int, onset: int) -> int:
+    """The tick from which on hardly more wait: 85 % of the most above the beginning."""
+    part = queue[onset - start :]
+    return onset + int(np.flatnonzero(part >= part[0] + 0.85 * (part.max() - part[0]))[0])
+
+
+def _shares(
+    snapshot: Snapshot, net: FloatArray, queue: FloatArray, start: int, rise: Growth, more: float
+) -> tuple[float, float]:
+    """(bytes that `more` waiting queries hold, share of the rise that these and their garbage are, 0..1).
+
+    What grew before the queries did is taken to go on. What comes once they are as many as can wait is their garbage,
+    as long as it is no more than garbage can be.
+    """
+    earlier = net[max(start, rise.onset - 100) : rise.onset + 1]
+    aside = max(0.0, slope(earlier)) if len(earlier) >= 8 else 0.0
+    full = min(max(_full(queue, start, rise.onset), rise.onset + 2), rise.end - 1)
+    part = max(0.05, float(queue[full - start] - queue[rise.onset - start]) / more)
+    held = max(0.0, float(net[full] - net[rise.onset]) - aside * (full - rise.onset)) / min(1.0, part)
+    after = max(0.0, float(net[rise.end - 1] - net[full]) - aside * (rise.end - 1 - full))
+    most = (2 * garbage_share(snapshot) + 0.3) * held
+    total = held * min(1.0, part) + (after if after <= most else 0.0)
+    return held, min(1.0, total / rise.risen)
+
+
+def _burst(
+    snapshot: Snapshot, counted: Waiting, rise: Growth, calm: float, usual: float, top: float, per_query: float,
+    explained: float, together: float, life: Life,
+) -> Burst:  # fmt: skip
+    joining = _joining(snapshot, counted, rise, 2)
+    ceiling, bound, wait_s, lasts = _ceiling(snapshot, counted, rise, usual, top, joining, life)
+    return Burst(
+        waiting=counted,
+        growth=rise,
+        calm=calm,
+        usual=usual,
+        most=top,
+        per_query=per_query,
+        per_query_range=(0.85 * per_query, 1.15 * per_query),
+        correlation=together,
+        explained=explained,
+        joining_per_s=joining,
+        arrivals_per_s=rate_of(snapshot, "dns_queries", rise.onset + 1, rise.end),
+        lasts_s=lasts,
+        ceiling=ceiling,
+        bound=bound,
+        wait_s=wait_s,
+        garbage=garbage_share(snapshot),
+    )
+
+
+def _joining(snapshot: Snapshot, counted: Waiting, rise: Growth, share: int) -> float:
+    """How many more wait each second, in the last part of the rise."""
+    part = counted.values[rise.onset : rise.end]
+    return max(0.0, slope(part[-max(3, len(part) // share) :]) * 1e6 / snapshot.step_us)
+
+
+def _ceiling(
+    snapshot: Snapshot, counted: Waiting, rise: Growth, usual: float, top: float, joining: float, life: Life
+) -> tuple[float, str, float | None, float]:
+    """(most that can wait at once, what bounds it, seconds that each waits at most, seconds until as many wait)."""
+    cap = concurrency_cap(snapshot)
+    wait_s, bound = wait_of(snapshot, rise, life)
+    lately = min(joining, _joining(snapshot, counted, rise, 4))
+    if wait_s is not None and rise.seconds >= 1.2 * wait_s and lately * rise.seconds > 0.3 * top:
+        # Still growing after the first ones must have left: the rate rises, or the server itself is behind.
+        wait_s, bound = None, "none"
+    # Little's law: as many wait as join in the time that each waits.
+    reached = max(top, usual + joining * (rise.seconds if wait_s is None else wait_s))
+    lasts = (reached - top) / joining if joining > 0 else 0.0
+    # Where more wait than that, they do not wait in forward.
+    if cap is not None and top <= 1.3 * cap and cap < reached:
+        return max(top, float(cap)), "max_concurrent", wait_s, max(0.0, cap - top) / max(joining, 1.0)
+    return (reached, bound, wait_s, lasts) if wait_s is not None else (math.inf, "none", None, lasts)
+
+
+def _ticks(snapshot: Snapshot, seconds: float) -> int:
+    return int(seconds * 1e6 / snapshot.step_us)

@@ -1,0 +1,71 @@
+"""The burst of queries in a recorded window, as the what-if for memory takes it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from jitterscope.diagnosis.areas.memory.readings import signals as memory_signals
+from jitterscope.diagnosis.areas.memory.readings.oom import LEAST_RISE
+from jitterscope.diagnosis.areas.memory.readings.signals import Life
+from jitterscope.diagnosis.areas.memory.readings.waiting_queries import Burst, NoBurst, burst, waiting
+from jitterscope.diagnosis.areas.memory.whatif.query_burst import MemoryLoad
+from jitterscope.diagnosis.core.reading import reading
+from jitterscope.diagnosis.core.snapshot import Snapshot
+
+# Without a limit: a rise that is worth a look.
+LEAST_BYTES = 8 << 20
+# More than this times what it has in calm is what a heap kept after a burst.
+_KEPT = 1.5
+
+
+def load_of(found: Burst, limit: float) -> MemoryLoad:
+    """`limit` bytes (inf: none)."""
+    low, high = found.per_query_range
+    base = found.growth.base
+    if base > _KEPT * found.calm:
+        # What was kept is used again by the first that wait: beyond the calm each needs as much at most.
+        base = found.calm
+        high = max(high, (found.growth.now - base) / found.most)
+    return MemoryLoad(
+        base_bytes=base,
+        per_query_bytes=(low, found.per_query, high),
+        joining_per_s=found.joining_per_s,
+        ceiling=found.ceiling,
+        garbage=1 + 2 * found.garbage,
+        limit_bytes=limit,
+    )
+
+
+@reading
+def from_snapshot(snapshot: Snapshot) -> tuple[Burst, float] | str:
+    """The newest burst in which memory follows the waiting queries, and the limit (bytes) then; else why none is there.
+
+    Looked at while queries still pile up, where it went on after that.
+    """
+    memory = memory_signals.read(snapshot)
+    if memory is None:
+        return "No memory of the cgroup was recorded in this window."
+    why = "Too little data to see memory grow."
+    for life in reversed(memory_signals.lives(memory)):
+        found = _at_its_peak(snapshot, life)
+        limit = float(memory.limit[min(life.end, snapshot.ticks) - 1])
+        if isinstance(found, NoBurst):
+            why = found.reason
+        elif found.growth.risen < (LEAST_RISE * limit if np.isfinite(limit) else LEAST_BYTES):
+            why = f"{found.most:,.0f} queries waited, which hardly made memory grow."
+        else:
+            return found, limit
+    return why
+
+
+def _at_its_peak(snapshot: Snapshot, life: Life) -> Burst | NoBurst:
+    counted = waiting(snapshot, life)
+    if counted is None or life.end - life.start < 3:
+        return NoBurst("No waiting queries were counted.", {})
+    part = counted.values[life.start : life.end]
+    most = float(part.max())
+    # The first tick with nearly as many as there were at most: from then on it only stays as it is.
+    peak = life.start + int(np.flatnonzero(part >= 0.95 * most)[0])
+    return burst(snapshot, replace(life, end=max(peak + 1, life.start + 3)))

@@ -1,0 +1,170 @@
+"""How long pods took to start on a node and what of it, from the histograms of the kubelet and of Cilium."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jitterscope.diagnosis.areas.pods.readings import events as pod_events
+from jitterscope.diagnosis.core.reading import reading
+from jitterscope.diagnosis.core.sketch import quantile_us, value_of
+from jitterscope.diagnosis.core.snapshot import Distribution, FloatArray, Snapshot
+from jitterscope.diagnosis.programs.versions import parse_version
+
+# The pod startup latency objective: 99 % of schedulable stateless pods a cluster-day start within 5 s, without pulling
+# images and running init containers (kubernetes/community, sig-scalability/slos/pod_startup_latency.md).
+OBJECTIVE_US = 5_000_000.0
+OBJECTIVE_QUANTILE = 0.99
+# Fewer late starts than this may be two pods of bad luck.
+FEW_LATE = 2
+UNLIKELY = 0.01
+PERCENTILES = (0.5, 0.9, 0.99)
+# Without the share of image pulls a start as a whole is no start of the objective.
+HARDLY_PULLING = 0.1
+SLI_SINCE = (1, 27)
+
+PHASES = (
+    "pod_start_sli_us",
+    "pod_start_total_us",
+    "pod_sandbox_us",
+    "pod_image_pull_us",
+    "pod_container_start_us",
+    "pod_cgroup_us",
+    "pod_cni_us",
+    "pod_bpf_load_us",
+    "pod_bpf_compile_us",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Durations:
+    """A log-bucket histogram of a window: parallel arrays of buckets and counts."""
+
+    bucket: NDArray[np.int64]
+    count: NDArray[np.int64]
+
+    @property
+    def n(self) -> int:
+        return int(self.count.sum())
+
+    @property
+    def total_us(self) -> float:
+        return float((value_of(self.bucket) * self.count).sum())
+
+    @property
+    def mean_us(self) -> float:
+        return self.total_us / self.n if self.n else math.nan
+
+    def quantile_us(self, q: float) -> float:
+        return quantile_us(self.bucket, self.count, q)
+
+    def over(self, limit_us: float) -> int:
+        return int(self.count[value_of(self.bucket) > limit_us].sum())
+
+    def values_us(self) -> FloatArray:
+        """Every value, ascending; within 2 %."""
+        return np.sort(np.repeat(value_of(self.bucket), self.count))
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """It was measured, and is not so; `reason` says it with numbers."""
+
+    reason: str
+    numbers: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """It was not measured: which metrics are missing, and why."""
+
+    missing: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PodStarts:
+    """What was observed in a window; `basis` says which starts the objective is judged by.
+
+    `told` are the same starts by tick: those of the kubelet's page, or one by one of its log.
+    """
+
+    basis: Literal["sli", "total"]
+    starts: Durations
+    phases: dict[str, Durations]
+    told: Distribution
+
+    @property
+    def late(self) -> int:
+        return self.starts.over(OBJECTIVE_US)
+
+    @property
+    def metric(self) -> str:
+        return f"pod_start_{self.basis}_us"
+
+    def phase(self, metric: str) -> Durations | None:
+        return self.phases.get(metric)
+
+    def per_start_us(self, metric: str) -> float | None:
+        """Time of a phase that falls on one start, all its operations together; None where it was not measured."""
+        found = self.phases.get(metric)
+        return None if found is None else found.total_us / self.starts.n
+
+
+def durations(found: Distribution) -> Durations:
+    """All ticks of a distribution together."""
+    return Durations(np.asarray(found.bucket, dtype=np.int64), np.asarray(found.count, dtype=np.int64))
+
+
+def _told(snapshot: Snapshot, metric: str) -> Distribution | None:
+    """By the kubelet's page; where it was not read, by its log. None where nothing was observed."""
+    found = snapshot.node.distributions.get(metric)
+    if found is not None and len(found.count) and found.count.sum():
+        return found
+    return pod_events.distribution(snapshot, metric) if metric in pod_events.STANDS_FOR else None
+
+
+@reading
+def read(snapshot: Snapshot) -> PodStarts | Nothing | Unknown:
+    """The starts of a node's window, or why there are none to judge."""
+    told = {metric: found for metric in PHASES if (found := _told(snapshot, metric)) is not None}
+    phases = {metric: durations(found) for metric, found in told.items()}
+    kubelet = snapshot.node.fact("node.kubelet")
+    unavailable = snapshot.unavailable.get("kubelet_metrics")
+    if (sli := phases.get("pod_start_sli_us")) is not None:
+        return PodStarts("sli", sli, phases, told["pod_start_sli_us"])
+    total, version = phases.get("pod_start_total_us"), parse_version(kubelet)
+    if total is not None and version is not None and version < SLI_SINCE:
+        pulls = phases.get("pod_image_pull_us")
+        if pulls is None or pulls.total_us <= HARDLY_PULLING * total.total_us:
+            return PodStarts("total", total, phases, told["pod_start_total_us"])
+        share = pulls.total_us / total.total_us
+        return _lacking(
+            f"this kubelet ({kubelet}) counts image pulls as a part of the start; they took up to {share:.0%} of it",
+        )
+    if phases:
+        return _lacking("pods are being started, but the kubelet reported no complete start")
+    if kubelet is not None:
+        return Nothing("No pod started in this window: 0 starts.", {"starts": 0.0})
+    why = f"kubelet_metrics is not available: {unavailable}" if unavailable else "no data from kubelet_metrics"
+    return _lacking(why)
+
+
+def _lacking(why: str) -> Unknown:
+    return Unknown(("pod_start_sli_us",), f"Needs pod_start_sli_us; {why}.")
+
+
+def chance_of_late(late: int, starts: int) -> float:
+    """Chance (0..1) of so many late starts or more where the objective is just met."""
+    allowed = 1.0 - OBJECTIVE_QUANTILE
+    below = sum(math.comb(starts, k) * allowed**k * (1 - allowed) ** (starts - k) for k in range(min(late, starts)))
+    return max(0.0, min(1.0, 1.0 - below))
+
+
+def missed(late: int, starts: int) -> bool:
+    """Were more starts late than the objective allows, beyond chance?"""
+    return late >= FEW_LATE and chance_of_late(late, starts) < UNLIKELY

@@ -1,0 +1,41 @@
+"""What a cause module exports: one `CAUSE` with a detector and the texts around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from jitterscope.diagnosis.core.finding import Fix, Found, NotEnoughData, NotFound
+from jitterscope.diagnosis.core.snapshot import Snapshot
+
+SubjectKind = Literal["cgroup", "node"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A rule. `id` is "<area>/<file name>", never reused; it names the fault, not the fix.
+
+    `needs` are metric names without which `detect` must return NotEnoughData; `relies_on` are those (metrics, facts)
+    that it takes as "did not happen" where there is nothing: right for a collector, which looks for them, wrong for a
+    file that cannot show them. `rivals` are ids of causes that
+    can look the same; each must be judged in every Found. `spreads`: found on several subjects at one time it is one
+    trouble of what they share, and so one incident. `subjects` are the kinds of subjects that it is about: `detect`
+    never sees a snapshot of another kind. `excludes`: rivals that its own figures exclude, so that it is no less
+    certain where their detectors lack data.
+    """
+
+    id: str
+    title: str
+    summary: str
+    mechanism: str
+    needs: tuple[str, ...]
+    rivals: tuple[str, ...]
+    detect: Callable[[Snapshot], Found | NotFound | NotEnoughData]
+    propose: Callable[[Snapshot, Found], list[Fix]]
+    false_positives: tuple[str, ...]
+    references: tuple[str, ...]
+    spreads: bool = False
+    relies_on: tuple[str, ...] = ()
+    subjects: tuple[SubjectKind, ...] = ("cgroup",)
+    excludes: tuple[str, ...] = ()

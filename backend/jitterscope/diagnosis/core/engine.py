@@ -1,0 +1,109 @@
+"""Runs every cause on a snapshot, ranks what was found and has each finding's rivals judged by their own detectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from jitterscope.diagnosis.core import missing_data
+from jitterscope.diagnosis.core.cause import Cause
+from jitterscope.diagnosis.core.finding import Found, NotEnoughData, NotFound, Part, Rival
+from jitterscope.diagnosis.core.registry import all_causes
+from jitterscope.diagnosis.core.severity import lowered
+from jitterscope.diagnosis.core.snapshot import Snapshot
+
+
+class Diagnosis(Part):
+    """`findings` best first, one a mechanism, rivals and fixes filled in; the rest says why not."""
+
+    findings: list[Found]
+    not_found: list[NotFound]
+    not_enough_data: list[NotEnoughData]
+
+
+def diagnose(snapshot: Snapshot, causes: Iterable[Cause] | None = None) -> Diagnosis:
+    """What is wrong with the subject of the snapshot. Deterministic; raises nothing on missing data."""
+    known = list(all_causes().values() if causes is None else causes)
+    detected = detect(snapshot, known)
+    return detected.model_copy(update={"findings": [with_fixes(snapshot, one, known) for one in detected.findings]})
+
+
+def with_fixes(snapshot: Snapshot, found: Found, causes: Iterable[Cause] | None = None) -> Found:
+    """A finding of `detect` with its fixes, each replayed on the snapshot: the dear part of a diagnosis."""
+    cause = next(one for one in (all_causes().values() if causes is None else causes) if one.id == found.cause)
+    return found.model_copy(update={"fixes": cause.propose(snapshot, found)})
+
+
+def detect(snapshot: Snapshot, causes: Iterable[Cause] | None = None) -> Diagnosis:
+    """Like `diagnose`, but its findings have no fixes yet."""
+    known = {cause.id: cause for cause in (all_causes().values() if causes is None else causes)}
+    about = [cause for cause in known.values() if judges(cause, snapshot)]
+    if snapshot.ticks < 1:
+        nothing = [NotEnoughData(cause=one.id, missing=[], reason="The window is empty.") for one in about]
+        return Diagnosis(findings=[], not_found=[], not_enough_data=nothing)
+    results = {cause.id: cause.detect(snapshot) for cause in about}
+    found = sorted((r for r in results.values() if isinstance(r, Found)), key=lambda r: (-r.score, r.cause))
+    primary: list[Found] = []
+    for result in found:
+        # Of causes that can look the same the best one speaks; the others stay on its list of rivals.
+        if not any(_rivals(known[result.cause], known[better.cause]) for better in primary):
+            primary.append(result)
+    findings = []
+    for result in primary:
+        cause = known[result.cause]
+        confidence = lowered(result.confidence, _not_told_apart(cause, results))
+        findings.append(result.model_copy(update={"rivals": _judge(cause, known, results), "confidence": confidence}))
+    return Diagnosis(
+        findings=findings,
+        not_found=[r for r in results.values() if isinstance(r, NotFound)],
+        not_enough_data=[r for r in results.values() if isinstance(r, NotEnoughData)],
+    )
+
+
+def judges(cause: Cause, snapshot: Snapshot) -> bool:
+    """Whether a cause is about this kind of subject: a node is judged as a node, all else as what runs on one."""
+    return ("node" if snapshot.subject.kind == "node" else "cgroup") in cause.subjects
+
+
+def _rivals(one: Cause, other: Cause) -> bool:
+    return other.id in one.rivals or one.id in other.rivals
+
+
+def _not_told_apart(cause: Cause, results: dict[str, Found | NotFound | NotEnoughData]) -> int:
+    """Steps by which a cause is less certain: one for each source whose silence leaves a rival unjudged.
+
+    A rival about another kind of subject has no result here and counts for nothing.
+    """
+    judged = [results.get(name) for name in cause.rivals if name not in cause.excludes]
+    short = [result for result in judged if isinstance(result, NotEnoughData)]
+    sources = {missing_data.source_of(name) for result in short for name in result.missing}
+    return min(len(short), max(1, len(sources)))
+
+
+def _judge(cause: Cause, known: dict[str, Cause], results: dict[str, Found | NotFound | NotEnoughData]) -> list[Rival]:
+    """Every rival by what its own detector said about the same snapshot."""
+    rivals = []
+    for rival in (known[name] for name in cause.rivals if name in known):
+        result = results.get(rival.id)
+        if result is None:
+            where = " or a ".join(rival.subjects)
+            reason = f"It is judged on a {where}, not on this subject."
+            rivals.append(Rival(cause=rival.id, title=rival.title, status="not_enough_data", reason=reason))
+        elif isinstance(result, NotFound):
+            rivals.append(
+                Rival(
+                    cause=rival.id, title=rival.title, status="ruled_out", reason=result.reason, numbers=result.numbers
+                )
+            )
+        elif isinstance(result, NotEnoughData):
+            rivals.append(Rival(cause=rival.id, title=rival.title, status="not_enough_data", reason=result.reason))
+        else:
+            rivals.append(
+                Rival(
+                    cause=rival.id,
+                    title=rival.title,
+                    status="not_ruled_out",
+                    reason=f"It explains a smaller part of the same window: {result.title}.",
+                    numbers={"score": result.score},
+                )
+            )
+    return rivals

@@ -1,0 +1,53 @@
+"""How one sees that a fix was applied, declared beside the fix: `FIXES` of each module below areas/<area>/fixes/."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+# The newest facts of a workload at a time: those of its cgroup, node, processes and DNS servers by name.
+Facts = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """`lands_as(before, after)` says whether the facts changed in the way in which this fix changes them.
+
+    `facts` are all that it may change; a change of any other watched fact makes it another change. `how` tells people,
+    as a sentence: "The CPU quota of the container rises."
+    """
+
+    how: str
+    facts: tuple[str, ...]
+    lands_as: Callable[[Facts, Facts], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """Nothing that a collector records shows this fix; `why` tells people.
+
+    It can be declared by hand, and is measured all the same.
+    """
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class FixKind:
+    """A fix that causes may propose. `id` is never reused and the same in every cause that proposes it.
+
+    `measures` are ids of its area's measures in the order in which they decide; empty: all of the area.
+    `lab` is the command that tries it ("coredns-gc --apply raise_cpu_limit"); None where no lab can.
+    """
+
+    id: str
+    title: str
+    precondition: str
+    landing: Seen | Unseen
+    measures: tuple[str, ...] = ()
+    lab: str | None = None
+
+
+def changed(before: Facts, after: Facts, name: str) -> bool:
+    """Whether a fact has another value, appeared or went."""
+    return before.get(name) != after.get(name)

@@ -1,0 +1,26 @@
+"""What a detector says where data are missing: which, whose they are, and what would bring them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jitterscope.diagnosis.core.finding import NotEnoughData
+from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.series.catalogue import EVENTS, FACTS, METRICS
+
+
+def source_of(name: str) -> str:
+    """The collector source that records a metric, fact or event of the catalogue. KeyError for another name."""
+    return METRICS[name].source if name in METRICS else (FACTS | EVENTS)[name].source
+
+
+def not_enough(cause: str, gone: Sequence[str], snapshot: Snapshot) -> NotEnoughData:
+    """Names the collector sources behind what is missing, and what they need."""
+    sources = sorted({source_of(name) for name in gone})
+    parts = [
+        f"{name} is not available: {snapshot.unavailable[name]}" for name in sources if name in snapshot.unavailable
+    ]
+    silent = [name for name in sources if name not in snapshot.unavailable]
+    if silent:
+        parts.append(f"no data from the collector source {', '.join(silent)} in this window")
+    return NotEnoughData(cause=cause, missing=list(gone), reason=f"Needs {', '.join(gone)}: " + ", ".join(parts) + ".")

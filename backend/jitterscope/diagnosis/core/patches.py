@@ -1,0 +1,160 @@
+"""Patches as text to copy, written for whoever manages the workload: Kubernetes, Docker, systemd or nobody."""
+
+from __future__ import annotations
+
+import math
+import shlex
+
+from jitterscope.diagnosis.core.finding import Patch
+from jitterscope.diagnosis.core.signals import Cpu
+from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
+
+IN_PLACE = (
+    "Changing the limit of a running pod needs Kubernetes 1.33 (beta; stable in 1.35); otherwise the pods are replaced."
+)
+
+
+def manager(snapshot: Snapshot) -> str:
+    return snapshot.subject.fact("workload.manager") or "none"
+
+
+def owner_of(snapshot: Snapshot) -> str:
+    """ "deployment/coredns"; a ReplicaSet is named by its Deployment, which is what has to be patched."""
+    owner = snapshot.subject.fact("workload.owner") or ""
+    kind, _, name = owner.partition("/")
+    if kind.lower() == "replicaset" and "-" in name:
+        return f"deployment/{name.rsplit('-', 1)[0]}"
+    return f"{kind.lower()}/{name}" if name else "deployment/NAME"
+
+
+def _target(snapshot: Snapshot) -> tuple[str, str, str]:
+    """(namespace, pod, container), shell-quoted, in capitals where unknown."""
+    subject = snapshot.subject
+    return (
+        shlex.quote(subject.fact("workload.namespace") or "NAMESPACE"),
+        shlex.quote(subject.fact("workload.pod") or "POD"),
+        subject.fact("workload.container") or "CONTAINER",
+    )
+
+
+def cgroup_directory(snapshot: Snapshot, view: ResourceView) -> str:
+    root = "/sys/fs/cgroup" if snapshot.node.fact("node.cgroup_version") == "2" else "/sys/fs/cgroup/cpu"
+    return shlex.quote(root + view.key)
+
+
+def millicpus(limit: float) -> str:
+    return f"{math.ceil(round(limit * 1000, 3))}m"
+
+
+def cpu_limit(snapshot: Snapshot, cpu: Cpu, limit: float) -> tuple[list[Patch], str]:
+    """Patches that set the CPU limit, and how to undo them."""
+    kind, old = manager(snapshot), cpu.limit
+    if kind == "kubernetes":
+        namespace, pod, container = _target(snapshot)
+
+        def body(value: float) -> str:
+            return (
+                f'{{"containers":[{{"name":"{container}","resources":{{"limits":{{"cpu":"{millicpus(value)}"}}}}}}]}}'
+            )
+
+        def template(value: float) -> str:
+            return (
+                f"kubectl -n {namespace} patch {owner_of(snapshot)} --type strategic -p "
+                f'\'{{"spec":{{"template":{{"spec":{body(value)}}}}}}}\''
+            )
+
+        return [
+            Patch(label="Permanently (replaces the pods)", language="shell", text=template(limit)),
+            Patch(
+                label="This pod now, without a restart",
+                language="shell",
+                text=f"kubectl -n {namespace} patch pod {pod} --subresource resize --type strategic -p "
+                f"'{{\"spec\":{body(limit)}}}'",
+            ),
+        ], template(old)
+    if kind == "docker":
+        _, _, container = _target(snapshot)
+        text = "docker update --cpus {:g} " + shlex.quote(container)
+        return [Patch(label="Running container", language="shell", text=text.format(limit))], text.format(old)
+    if kind == "systemd":
+        _, _, unit = _target(snapshot)
+        text = "systemctl set-property " + shlex.quote(unit) + " CPUQuota={:g}%"
+        return [
+            Patch(label="systemd unit, immediate and permanent", language="shell", text=text.format(100 * limit))
+        ], text.format(100 * old)
+    return [_cgroup_patch(snapshot, cpu, limit, "cgroup, until it is created again")], _cgroup_patch(
+        snapshot, cpu, old, ""
+    ).text
+
+
+def _cgroup_patch(snapshot: Snapshot, cpu: Cpu, limit: float, label: str) -> Patch:
+    directory, quota = cgroup_directory(snapshot, cpu.owner), round(limit * cpu.period_us)
+    if snapshot.node.fact("node.cgroup_version") == "2":
+        text = f'echo "{quota} {cpu.period_us}" > {directory}/cpu.max'
+    else:
+        text = f"echo {quota} > {directory}/cpu.cfs_quota_us"
+    return Patch(label=label, language="shell", text=text)
+
+
+def cpu_burst(snapshot: Snapshot, cpu: Cpu, burst_us: int) -> Patch:
+    directory = cgroup_directory(snapshot, cpu.owner)
+    name = "cpu.max.burst" if snapshot.node.fact("node.cgroup_version") == "2" else "cpu.cfs_burst_us"
+    return Patch(
+        label="On the node, as root, until the cgroup is created again",
+        language="shell",
+        text=f"echo {burst_us} > {directory}/{name}",
+    )
+
+
+def environment(snapshot: Snapshot, values: dict[str, str | None]) -> tuple[list[Patch], str]:
+    """Patches that set environment variables (None removes one) and how to undo them; all need a restart."""
+    kind = manager(snapshot)
+    old = {name: _current(snapshot, name) for name in values}
+    if kind == "kubernetes":
+        namespace, _, container = _target(snapshot)
+
+        def command(env: dict[str, str | None]) -> str:
+            words = " ".join(f"{k}={shlex.quote(v)}" if v is not None else f"{k}-" for k, v in env.items())
+            return f"kubectl -n {namespace} set env {owner_of(snapshot)} -c {shlex.quote(container)} {words}"
+
+        manifest = "env:\n" + "\n".join(f'- name: {k}\n  value: "{v}"' for k, v in values.items() if v is not None)
+        patches = [Patch(label="kubectl (replaces the pods)", language="shell", text=command(values))]
+        if any(v is not None for v in values.values()):
+            patches.append(Patch(label="In the manifest of the container", language="yaml", text=manifest))
+        return patches, command(old)
+    if kind == "docker":
+        return [
+            Patch(
+                label="Compose service",
+                language="yaml",
+                text="environment:\n" + "\n".join(f'  {k}: "{v}"' for k, v in values.items() if v is not None),
+            ),
+        ], "Remove these lines again and recreate the container."
+    if kind == "systemd":
+        _, _, unit = _target(snapshot)
+        lines = "\n".join(
+            f'Environment="{k}={v}"' if v is not None else f"UnsetEnvironment={k}" for k, v in values.items()
+        )
+        text = (
+            f"mkdir -p /etc/systemd/system/{unit}.d\ncat > /etc/systemd/system/{unit}.d/jitterscope.conf "
+            f"<<'EOF'\n[Service]\n{lines}\nEOF\nsystemctl daemon-reload && systemctl restart {unit}"
+        )
+        return [Patch(label="systemd drop-in (restarts the unit)", language="shell", text=text)], (
+            f"rm /etc/systemd/system/{unit}.d/jitterscope.conf && systemctl daemon-reload && systemctl restart {unit}"
+        )
+    lines = "\n".join(f"export {k}={shlex.quote(v)}" if v is not None else f"unset {k}" for k, v in values.items())
+    undo = "\n".join(f"export {k}={shlex.quote(v)}" if v is not None else f"unset {k}" for k, v in old.items())
+    return [Patch(label="Before starting the program again", language="shell", text=lines)], undo
+
+
+def _current(snapshot: Snapshot, name: str) -> str | None:
+    for process in snapshot.processes:
+        if (value := process.fact(f"go.env.{name}")) is not None:
+            return value
+    return None
+
+
+VERIFY = (
+    "Watch this incident: before and after are compared, and it closes as verified once the throttling is gone. "
+    "By hand: nr_throttled in the cgroup's cpu.stat stops rising."
+)

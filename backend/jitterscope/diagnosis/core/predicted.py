@@ -1,0 +1,30 @@
+"""What is left of the harm when a fix takes a part of the stalls away."""
+
+from __future__ import annotations
+
+from jitterscope.diagnosis.core.finding import Impact, Interval
+from jitterscope.diagnosis.core.impact import QUERIES, SLOW_QUERIES
+from jitterscope.diagnosis.core.stats import rule_of_three
+
+
+def scaled(impact: Impact, slow_inside: int, low: float, expected: float, high: float) -> Interval | None:
+    """Slow ratio when `low`..`high` of the stalls' slow answers remain; None where latency is unknown.
+
+    Answers that were slow outside the stalls stay slow. The upper end adds what chance could have hidden.
+    """
+    queries, slow = QUERIES.of(impact), SLOW_QUERIES.of(impact)
+    if not queries or slow is None:
+        return None
+    n, rest = int(queries), max(0, int(slow) - slow_inside)
+    return Interval(
+        low=min(1.0, (rest + low * slow_inside) / n),
+        expected=min(1.0, (rest + expected * slow_inside) / n),
+        high=min(1.0, max(rule_of_three(rest, n), (rest + high * slow_inside) / n)),
+    )
+
+
+def share(now: float | None, low: float, expected: float, high: float) -> Interval | None:
+    """A share of which so much remains; None where it is unknown."""
+    if now is None:
+        return None
+    return Interval(low=min(1.0, low * now), expected=min(1.0, expected * now), high=min(1.0, high * now))

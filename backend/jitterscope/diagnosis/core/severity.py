@@ -1,0 +1,46 @@
+"""The one rule for how bad a finding is: how many queries suffered, and how badly.
+
+| severity | when                                                                                   |
+| -------- | -------------------------------------------------------------------------------------- |
+| critical | at least 1 % of queries slow and the slowest took 100 ms or more; or 10 % slow; or     |
+|          | 0.5 % without an answer                                                                |
+| warning  | at least 0.1 % of queries slow (and 5 of them), or 50 slow ones, or any lost ones      |
+| info     | at least 3 slow queries                                                                |
+| None     | fewer, or no latency is known: nobody was hurt that we know of, so it is a risk        |
+
+Slow means over 20 ms (dns_slow). Counted are slow queries inside the stalls of the finding, over the queries since
+its first stall, at least 10 s of them, so that one bad second in a quiet minute is not a 100 % outage.
+"""
+
+from __future__ import annotations
+
+from jitterscope.diagnosis.core.finding import Confidence, Harm, Severity
+
+SLOW_US = 20_000
+
+
+def severity(slow: float, queries: float, max_ms: float | None, lost: float = 0.0) -> Severity | None:
+    """`slow` and `lost` of `queries` suffered by the finding's own stalls; `max_ms` is the slowest of them."""
+    if queries <= 0:
+        return None
+    ratio = slow / queries
+    if (ratio >= 0.01 and slow >= 5 and (max_ms or 0.0) >= 100.0) or (ratio >= 0.1 and slow >= 20):
+        return "critical"
+    if lost >= 5 and lost / queries >= 0.005:
+        return "critical"
+    if (ratio >= 0.001 and slow >= 5) or slow >= 50 or lost >= 5:
+        return "warning"
+    return "info" if slow >= 3 else None
+
+
+def harm_of(level: Severity | None, *, known: bool) -> Harm:
+    """Of a severity that rests on what was measured; `known`: what would show harm was recorded."""
+    if level is not None:
+        return "measured"
+    return "none" if known else "not_measured"
+
+
+def lowered(level: Confidence, missing: int) -> Confidence:
+    """So many steps less, "low" at least."""
+    steps: tuple[Confidence, ...] = ("low", "medium", "high")
+    return steps[max(0, steps.index(level) - missing)]

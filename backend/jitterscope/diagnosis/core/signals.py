@@ -1,0 +1,139 @@
+"""Reads what the CPU causes need out of a snapshot: the quota that bites, CPU use, DNS load."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from jitterscope.diagnosis.core.reading import reading
+from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """CPU of the cgroup whose quota applies: the subject, or its nearest ancestor with one.
+
+    Arrays have one value a tick. `quota_us` is the CPU time one tick may use on average (+inf: no limit).
+    """
+
+    owner: ResourceView
+    quota_us: FloatArray
+    period_us: int
+    burst_us: float | None
+    usage_us: FloatArray
+    throttled: FloatArray
+    periods: FloatArray
+    throttled_us: FloatArray
+    step_us: int
+
+    @property
+    def limit(self) -> float:
+        """CPUs, at the end of the window; inf: no limit."""
+        return float(self.quota_us[-1]) / self.step_us
+
+    @property
+    def period_quota_us(self) -> float:
+        return self.limit * self.period_us
+
+    @property
+    def lag(self) -> int:
+        """Ticks by which a counter that moves at the end of a period can trail what it counts."""
+        return max(1, math.ceil(self.period_us / self.step_us))
+
+
+@dataclass(frozen=True, slots=True)
+class Dns:
+    """All DNS servers of the subject added up, per tick; NaN where nothing was captured."""
+
+    queries: FloatArray
+    answers: FloatArray
+    slow: FloatArray
+
+
+def series(view: ResourceView, metric: str, ticks: int) -> FloatArray:
+    """The metric of a resource, all NaN where it was never recorded."""
+    values = view.series.get(metric)
+    return np.full(ticks, np.nan) if values is None else np.asarray(values, dtype=np.float64)
+
+
+def has(view: ResourceView, metric: str) -> bool:
+    values = view.series.get(metric)
+    return values is not None and bool(np.isfinite(values).any())
+
+
+def number(text: str | None) -> float | None:
+    """A fact as a number, None where it is absent or not one."""
+    try:
+        value = float(text) if text is not None else None
+    except ValueError:
+        return None
+    return value if value is None or math.isfinite(value) else None
+
+
+def program(view: ResourceView) -> str | None:
+    """The name of a process: its executable, else its command."""
+    return view.fact("process.executable") or view.fact("process.command")
+
+
+def runs(view: ResourceView, software: str) -> bool:
+    """Is the process this software, "coredns-v1.12.0" a "coredns" too?"""
+    name = program(view) or ""
+    return name.startswith(software) and not name[len(software) : len(software) + 1].isalpha()
+
+
+def serving(snapshot: Snapshot) -> set[int]:
+    """Ids of the processes that are the DNS servers of the subject, as far as their names tell."""
+    software = [name for server in snapshot.dns_servers if (name := server.fact("dns.software"))]
+    return {view.id for view in snapshot.processes if any(runs(view, name) for name in software)}
+
+
+def fact_series(snapshot: Snapshot, view: ResourceView, name: str, missing: float) -> FloatArray:
+    """A numeric fact as one value a tick; before its first observation the first value holds."""
+    history = sorted((fact for fact in view.facts if fact.name == name), key=lambda fact: fact.since_us)
+    known = [(fact.since_us, value) for fact in history if (value := number(fact.value)) is not None]
+    out = np.full(snapshot.ticks, missing if not known else known[0][1])
+    for since_us, value in known[1:]:
+        first = max(0, math.ceil((since_us - snapshot.start_us) / snapshot.step_us))
+        out[first:] = value
+    return out
+
+
+@reading
+def read_cpu(snapshot: Snapshot) -> Cpu:
+    """CPU signals of whoever owns the quota; the subject itself where no quota is known anywhere."""
+    owner = snapshot.subject
+    for view in (snapshot.subject, *snapshot.ancestors):
+        if (number(view.fact("cpu.quota_us")) or -1) > 0 and (number(view.fact("cpu.period_us")) or 0) > 0:
+            owner = view
+            break
+    n, step = snapshot.ticks, snapshot.step_us
+    quota = fact_series(snapshot, owner, "cpu.quota_us", -1.0)
+    period = fact_series(snapshot, owner, "cpu.period_us", 100_000.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        quota_tick = np.where((quota > 0) & (period > 0), quota * step / period, np.inf)
+    return Cpu(
+        owner=owner,
+        quota_us=quota_tick,
+        period_us=int(period[-1]) if period[-1] > 0 else 100_000,
+        burst_us=number(owner.fact("cpu.burst_us")),
+        usage_us=series(owner, "cpu_usage_us", n),
+        throttled=series(owner, "cpu_throttled_periods", n),
+        periods=series(owner, "cpu_periods", n),
+        throttled_us=series(owner, "cpu_throttled_us", n),
+        step_us=step,
+    )
+
+
+@reading
+def read_dns(snapshot: Snapshot) -> Dns:
+    return Dns(*(_summed(snapshot, name) for name in ("dns_queries", "dns_answers", "dns_slow")))
+
+
+def _summed(snapshot: Snapshot, metric: str) -> FloatArray:
+    rows = [series(server, metric, snapshot.ticks) for server in snapshot.dns_servers]
+    if not rows:
+        return np.full(snapshot.ticks, np.nan)
+    stack = np.stack(rows)
+    return np.where(np.isfinite(stack).any(axis=0), np.nansum(stack, axis=0), np.nan)

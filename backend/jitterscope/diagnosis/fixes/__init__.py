@@ -1,1 +1,0 @@
-"""Fixes that several causes share, one a file, each gated by facts."""

@@ -1,0 +1,57 @@
+"""GC of a large heap under a small quota, in variants with distractors; and what only looks like it."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+from jitterscope.diagnosis.scenarios.scenario import Scenario
+
+ID = "cpu/gc_throttling"
+
+
+def _run(load: Workload) -> Snapshot:
+    return simulate(load).snapshot
+
+
+def _fault(name: str, load: Workload, *, hurts: bool = True, note: str = "") -> Scenario:
+    return Scenario(f"gc_throttling/{name}", ID, partial(_run, load), hurts, note)
+
+
+SCENARIOS = (
+    _fault("case 1", Workload()),
+    _fault("one cycle", Workload(seconds=6.0, seed=2), note="the first cycle after a few seconds must suffice"),
+    _fault("period 50 ms", Workload(quota_us=25_000, period_us=50_000, seed=3)),
+    _fault("period 250 ms", Workload(quota_us=125_000, period_us=250_000, seed=4)),
+    _fault("small quota, few queries", Workload(quota_us=20_000, qps=300, live_mb=290, seconds=90, seed=5)),
+    _fault("one thread", Workload(gomaxprocs=1, seed=6)),
+    _fault("with CFS burst", Workload(burst_us=50_000, seed=7)),
+    _fault("small heap, quick cycles", Workload(live_mb=60, seed=8)),
+    _fault("noise", Workload(missing_ratio=0.02, stray_slow_ratio=0.002, hiccups=((20.0, 0.1),), seed=9),
+           note="missing ticks, answers slow for another reason, a tick lost to the node"),
+    _fault("seen through /metrics", Workload(gc_source="metrics", seed=15), note="ends of cycles, once a second"),
+    _fault("without DNS", Workload(serves_dns=False, seconds=90, seed=10), hurts=False, note="no latency: a risk"),
+    Scenario(
+        "gc_throttling/near miss: bursts on a small heap",
+        "cpu/request_burst",
+        partial(_run, Workload(qps=200, live_mb=3, bursts=tuple((5 + 6 * i, 0.6, 5000.0) for i in range(9)), seed=11)),
+        note="every throttled tick coincides with GC, and a cycle costs 3 ms",
+    ),
+    Scenario(
+        "gc_throttling/near miss: overload with a large heap",
+        "cpu/limit_too_low",
+        partial(_run, Workload(qps=3500, seconds=20, seed=12)),
+        note="GC runs, but the queries alone need more than the limit",
+    ),
+    Scenario(
+        "gc_throttling/near miss: a job beside a large heap",
+        "cpu/periodic_burst",
+        partial(_run, Workload(qps=500, job=(5.0, 0.4), seed=13)),
+    ),
+    Scenario(
+        "gc_throttling/near miss: GOMEMLIMIT below the heap",
+        "cpu/memory_limit_gc_spiral",
+        partial(_run, Workload(qps=500, gomemlimit_mb=120, seconds=30, seed=14)),
+    ),
+)  # fmt: skip

@@ -1,0 +1,52 @@
+"""Steady load above the limit, with and without GC; and stalls that are no steady load."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+from jitterscope.diagnosis.scenarios.scenario import Scenario
+
+ID = "cpu/limit_too_low"
+
+
+def _run(load: Workload) -> Snapshot:
+    return simulate(load).snapshot
+
+
+def _fault(name: str, load: Workload, *, hurts: bool = True) -> Scenario:
+    return Scenario(f"limit_too_low/{name}", ID, partial(_run, load), hurts)
+
+
+SCENARIOS = (
+    _fault("small heap", Workload(qps=4000, live_mb=3, seconds=20)),
+    _fault("large heap", Workload(qps=3500, seconds=20, seed=2)),
+    _fault("without GC", Workload(qps=4000, gogc=None, gomemlimit_mb=4000, seconds=20, seed=3)),
+    _fault("no Go", Workload(qps=4000, is_go=False, seconds=20, seed=4)),
+    _fault("after a quiet minute", Workload(qps=200, bursts=((20.0, 40.0, 4000.0),), live_mb=3, seed=5)),
+    _fault("period 50 ms", Workload(quota_us=20_000, period_us=50_000, qps=3000, live_mb=3, seconds=20, seed=6)),
+    _fault("period 250 ms", Workload(quota_us=60_000, period_us=250_000, qps=2000, live_mb=3, seconds=20, seed=7)),
+    _fault("without DNS", Workload(serves_dns=False, is_go=False, qps=3500, seconds=30, seed=8), hurts=False),
+    Scenario(
+        "limit_too_low/near miss: cycles close to the limit",
+        "cpu/gc_throttling",
+        partial(_run, Workload(qps=1700, seed=9)),
+        note="the queries need 70 % of the limit; GC is what does not fit",
+    ),
+    Scenario(
+        "limit_too_low/near miss: long bursts",
+        "cpu/request_burst",
+        partial(_run, Workload(qps=300, live_mb=3, bursts=tuple((4 + 12 * i, 1.5, 4000.0) for i in range(5)), seed=10)),
+    ),
+    Scenario(
+        "limit_too_low/near miss: a job",
+        "cpu/periodic_burst",
+        partial(_run, Workload(qps=1000, live_mb=3, job=(6.0, 0.5), seed=11)),
+    ),
+    Scenario(
+        "limit_too_low/near miss: GC all the time",
+        "cpu/memory_limit_gc_spiral",
+        partial(_run, Workload(qps=800, gomemlimit_mb=140, seconds=30, seed=12)),
+    ),
+)

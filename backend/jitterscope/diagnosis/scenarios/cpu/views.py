@@ -1,0 +1,130 @@
+"""Puts the columns of a simulated run into a Snapshot, as the collector and the database would deliver it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from jitterscope.diagnosis.core.snapshot import Event, FloatArray, ResourceView, Snapshot
+from jitterscope.diagnosis.scenarios.cpu.simulate import (
+    EPOCH_US,
+    MB,
+    TICK_US,
+    Workload,
+    facts_of,
+    latency_of,
+    queries_of,
+    view,
+)
+
+
+def snapshot_of(
+    load: Workload,
+    columns: dict[str, FloatArray],
+    cycles: list[Event],
+    job_starts: list[Event],
+    answered: list[tuple[int, int]],
+    random: np.random.Generator,
+) -> Snapshot:
+    ticks = len(columns["queries"])
+    noise = 300 + 200 * random.random(ticks)
+    columns["cpu_usage_us"] = columns["cpu_usage_us"] + noise
+    columns["server_us"] = columns["server_us"] + noise
+    if load.missing_ratio:
+        gone = random.random(ticks) < load.missing_ratio
+        columns = {name: np.where(gone, np.nan, values) for name, values in columns.items()}
+    manager = {"workload.manager": "none"} | {k: v for k, v in load.facts.items() if k.startswith("workload.")}
+    memory = load.live_mb * (1.6 if load.gomemlimit_mb is None else 1.08)
+    cgroup = view(
+        1, "cgroup", "/lab/server",
+        {name: values for name, values in columns.items() if name.startswith("cpu_")}
+        | {"memory_anon_bytes": np.full(ticks, (memory + 12) * MB)},
+        {"cpu.quota_us": str(load.quota_us or -1), "cpu.period_us": str(load.period_us),
+         "cpu.burst_us": str(load.burst_us), "memory.limit_bytes": "-1"}
+        | manager | {k: v for k, v in load.facts.items() if k.startswith(("cpu.", "memory."))},
+    )  # fmt: skip
+    processes = [_server(load, columns, cycles)]
+    if load.job:
+        seen = {"process_cpu_us": columns["job_us"]} if load.job_seen else {}
+        facts = {"process.executable": "python3.11"}
+        processes.append(view(5, "process", "4712:1", seen, facts, tuple(job_starts)))
+    servers = (_dns(columns, answered, ticks, load),) if load.serves_dns else ()
+    node = view(
+        0, "node", "node-1", {}, {"node.cpus": str(load.node_cpus), "node.kernel": "6.12.9", "node.cgroup_version": "2"}
+    )  # fmt: skip
+    return Snapshot(EPOCH_US, ticks, cgroup, node, processes=tuple(processes), dns_servers=servers)
+
+
+def _server(load: Workload, columns: dict[str, FloatArray], cycles: list[Event]) -> ResourceView:
+    name = "coredns" if load.serves_dns else "worker"
+    if not load.is_go:
+        return view(2, "process", "4711:1", {"process_cpu_us": columns["server_us"]}, {"process.executable": name})
+    facts = {"process.executable": name, "go.version": "1.23.4", "go.env.GOMAXPROCS": str(load.gomaxprocs),
+             "go.gc_source": load.gc_source}  # fmt: skip
+    if load.gogc is None:
+        facts["go.env.GOGC"] = "off"
+    elif load.gogc != 100:
+        facts["go.env.GOGC"] = str(load.gogc)
+    if load.gomemlimit_mb is not None:
+        facts["go.env.GOMEMLIMIT"] = f"{int(load.gomemlimit_mb * MB)}B"
+    facts |= {k: v for k, v in load.facts.items() if k.startswith(("go.", "process."))}
+    series = {"process_cpu_us": columns["server_us"]}
+    if load.gc_source == "metrics":
+        return view(2, "process", "4711:1", series | _page(load, columns, cycles), facts, _ends(cycles))
+    series["go_gc_active_us"] = columns["gc_active"]
+    return view(2, "process", "4711:1", series, facts, tuple(cycles))
+
+
+def _page(load: Workload, columns: dict[str, FloatArray], cycles: list[Event]) -> dict[str, FloatArray]:
+    """What reading the metrics page once a second gives."""
+    ticks = len(columns["queries"])
+    ended, live = np.full(ticks, np.nan), np.full(ticks, np.nan)
+    ended[9::10], live[9::10] = 0.0, load.live_mb * MB
+    for cycle in cycles:
+        tick = (cycle.end_us - EPOCH_US) // TICK_US
+        read = tick + (9 - tick) % 10
+        if read < ticks:
+            ended[read] += 1
+    return {"go_gc_cycles": ended, "go_heap_live_bytes": live}
+
+
+def _ends(cycles: list[Event]) -> tuple[Event, ...]:
+    """The page tells the end of the last cycle of each second."""
+    last = {(cycle.end_us - EPOCH_US) // 1_000_000: cycle.end_us for cycle in cycles}
+    return tuple(Event("go.gc_cycle", end_us, 0, {"source": "metrics"}) for end_us in last.values())
+
+
+def _dns(columns: dict[str, FloatArray], answered: list[tuple[int, int]], ticks: int, load: Workload) -> ResourceView:
+    queries = queries_of(answered, EPOCH_US, EPOCH_US + ticks * TICK_US)
+    series = {f"dns_{name}": columns[name] for name in ("queries", "answers", "slow")}
+    server = view(3, "dns_server", "127.0.0.1:1053", series, {"dns.software": "coredns", "dns.version": "1.12.0"})
+    distributions = {"dns_latency_us": latency_of(queries, ticks)} if len(queries.sent_us) else {}
+    return replace(server, queries=queries, distributions=distributions)
+
+
+def without(snapshot: Snapshot, metric: str) -> Snapshot:
+    """The snapshot as if nothing had ever delivered a metric (and the events that it stands for)."""
+
+    gone = {metric, "go_gc_cycles"} if metric == "go_gc_active_us" else {metric}
+
+    def strip(part: ResourceView) -> ResourceView:
+        events = part.events if metric != "go_gc_active_us" else ()
+        series = {k: v for k, v in part.series.items() if k not in gone}
+        distributions = {k: v for k, v in part.distributions.items() if k not in gone}
+        return replace(part, series=series, distributions=distributions, events=events)
+
+    return replace(
+        snapshot,
+        subject=strip(snapshot.subject),
+        node=strip(snapshot.node),
+        ancestors=tuple(map(strip, snapshot.ancestors)),
+        processes=tuple(map(strip, snapshot.processes)),
+        dns_servers=tuple(map(strip, snapshot.dns_servers)),
+        dns_paths=tuple(map(strip, snapshot.dns_paths)),
+        neighbours=tuple(map(strip, snapshot.neighbours)),
+        cgroups=tuple(map(strip, snapshot.cgroups)),
+    )
+
+
+__all__ = ["facts_of", "snapshot_of", "without"]

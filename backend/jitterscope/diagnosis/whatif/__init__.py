@@ -1,1 +1,0 @@
-"""Models that replay recorded demand under other settings."""

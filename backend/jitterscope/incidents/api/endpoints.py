@@ -1,0 +1,146 @@
+"""Incidents: list, read, and what people do with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from sqlalchemy.orm import Session
+
+from jitterscope.db import organization_session
+from jitterscope.diagnosis.core.finding import Severity
+from jitterscope.diagnosis.core.registry import all_causes
+from jitterscope.errors import Problem
+from jitterscope.incidents.api import queries, views
+from jitterscope.incidents.api.schemas import (
+    Incident,
+    IncidentState,
+    IncidentSummary,
+    MuteRequest,
+    NoteRequest,
+    PinRequest,
+    Risk,
+)
+from jitterscope.incidents.lifecycle import actions
+from jitterscope.incidents.models import IncidentRow
+from jitterscope.incidents.verification import verifications
+from jitterscope.kit import cursor as cursors
+from jitterscope.kit.schema import Page
+from jitterscope.tenancy.auth import Principal, require
+
+all_causes()  # imported now, not while the first request waits
+router = APIRouter(tags=["incidents"])
+Reader = Annotated[Principal, Depends(require("incidents:read"))]
+Writer = Annotated[Principal, Depends(require("incidents:write"))]
+Limit = Annotated[int, Query(ge=1, le=200)]
+Some = Annotated[list[str] | None, Query(max_length=20)]
+
+
+@router.get("/incidents")
+def list_incidents(
+    principal: Reader,
+    state: Annotated[list[IncidentState] | None, Query(max_length=5)] = None,
+    severity: Annotated[list[Severity] | None, Query(max_length=3)] = None,
+    cause: Some = None,
+    subject: int | None = None,
+    q: Annotated[str | None, Query(max_length=200)] = None,
+    since: datetime | None = None,
+    limit: Limit = 50,
+    cursor: str | None = None,
+) -> Page[IncidentSummary]:
+    """Incidents, newest first. Filters that are given more than once fit any of their values; `q` searches titles,
+    subjects, nodes and causes; `since`: seen at or after that time."""
+    with organization_session(principal.organization_id) as session:
+        rows = queries.incidents(
+            session,
+            states=state or (),
+            severities=severity or (),
+            causes=cause or (),
+            subject_id=subject,
+            text=q,
+            since=since,
+            before_id=_before(cursor),
+            limit=limit + 1,
+        )
+        items = [views.summary_of(row) for row in rows[:limit]]
+    return Page(items=items, next_cursor=cursors.encode(items[-1].id) if len(rows) > limit else None)
+
+
+@router.get("/incidents/{incident_id}")
+def get_incident(principal: Reader, incident_id: int) -> Incident:
+    """One incident with evidence, rivals, fixes and history."""
+    return _change(principal, lambda session: actions.get(session, incident_id))
+
+
+@router.post("/incidents/{incident_id}/acknowledge")
+def acknowledge_incident(principal: Writer, incident_id: int, request: NoteRequest | None = None) -> Incident:
+    """Say that somebody is on it."""
+    note = None if request is None else request.note
+    return _change(principal, lambda session: actions.acknowledge(session, principal, incident_id, note))
+
+
+@router.post("/incidents/{incident_id}/unacknowledge")
+def unacknowledge_incident(principal: Writer, incident_id: int) -> Incident:
+    """Take the acknowledgement back."""
+    return _change(principal, lambda session: actions.unacknowledge(session, principal, incident_id))
+
+
+@router.post("/incidents/{incident_id}/resolve")
+def resolve_incident(principal: Writer, incident_id: int, request: NoteRequest | None = None) -> Incident:
+    """Close it by hand. Symptoms after now open it again."""
+    note = None if request is None else request.note
+    return _change(principal, lambda session: actions.resolve(session, principal, incident_id, note))
+
+
+@router.post("/incidents/{incident_id}/mute")
+def mute_incident(principal: Writer, incident_id: int, request: MuteRequest | None = None) -> Incident:
+    """Hold its notifications back."""
+    given = request or MuteRequest()
+    return _change(principal, lambda session: actions.mute(session, principal, incident_id, given.until, given.reason))
+
+
+@router.post("/incidents/{incident_id}/unmute")
+def unmute_incident(principal: Writer, incident_id: int) -> Incident:
+    """Send notifications again."""
+    return _change(principal, lambda session: actions.unmute(session, principal, incident_id))
+
+
+@router.post("/incidents/{incident_id}/note")
+def note_incident(principal: Writer, incident_id: int, request: NoteRequest) -> Incident:
+    """Add a line to its history."""
+    return _change(principal, lambda session: actions.add_note(session, principal, incident_id, request.note))
+
+
+@router.post("/incidents/{incident_id}/pin")
+def pin_incident(principal: Writer, incident_id: int, request: PinRequest) -> Incident:
+    """Keep its data beyond retention, or no longer."""
+    return _change(principal, lambda session: actions.pin(session, principal, incident_id, request.pinned))
+
+
+@router.get("/risks")
+def list_risks(
+    principal: Reader, subject: int | None = None, cause: Some = None, limit: Limit = 50, cursor: str | None = None
+) -> Page[Risk]:
+    """Findings of the last 24 h that hurt nobody yet; newest first."""
+    with organization_session(principal.organization_id) as session:
+        rows = queries.risks(
+            session, subject_id=subject, causes=cause or (), before_id=_before(cursor), limit=limit + 1
+        )
+        items = [views.risk_of(row) for row in rows[:limit]]
+    return Page(items=items, next_cursor=cursors.encode(items[-1].id) if len(rows) > limit else None)
+
+
+def _change(principal: Principal, change: Callable[[Session], IncidentRow]) -> Incident:
+    with organization_session(principal.organization_id) as session:
+        row = change(session)
+        session.flush()
+        return views.incident_of(row, actions.history(session, row.id), verifications.newest(session, row.id))
+
+
+def _before(cursor: str | None) -> int | None:
+    try:
+        return cursors.decode(cursor, 1)[0] if cursor else None
+    except cursors.BadCursor as error:
+        raise Problem(400, "invalid-cursor", "Invalid cursor", str(error), "Start again without a cursor.") from error

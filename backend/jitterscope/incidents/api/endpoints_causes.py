@@ -1,0 +1,45 @@
+"""GET /causes: what Jitterscope can find. The same for every organization."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+
+from jitterscope.diagnosis.core.cause import Cause
+from jitterscope.diagnosis.core.registry import all_causes
+from jitterscope.errors import not_found
+from jitterscope.incidents.api.schemas import CauseInfo, RivalInfo
+from jitterscope.tenancy.auth import Principal, require
+
+router = APIRouter(prefix="/causes", tags=["causes"])
+Reader = Annotated[Principal, Depends(require("incidents:read"))]
+
+
+@router.get("")
+def list_causes(_principal: Reader) -> list[CauseInfo]:
+    """Every cause, by id."""
+    return [_info(cause) for cause in all_causes().values()]
+
+
+@router.get("/{cause_id:path}")
+def get_cause(_principal: Reader, cause_id: str) -> CauseInfo:
+    """One cause: "cpu/gc_throttling"."""
+    cause = all_causes().get(cause_id)
+    if cause is None:
+        raise not_found("cause", cause_id)
+    return _info(cause)
+
+
+def _info(cause: Cause) -> CauseInfo:
+    known = all_causes()
+    return CauseInfo(
+        id=cause.id,
+        title=cause.title,
+        summary=cause.summary,
+        mechanism=cause.mechanism,
+        needs=list(cause.needs),
+        rivals=[RivalInfo(id=rival, title=known[rival].title) for rival in cause.rivals if rival in known],
+        false_positives=list(cause.false_positives),
+        references=list(cause.references),
+    )

@@ -1,0 +1,106 @@
+"""Timelines: what the picture of an incident, or of any resource, is drawn from."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Depends, Query, Response
+from sqlalchemy.orm import Session
+
+from jitterscope import requested_window as asked
+from jitterscope.db import organization_session
+from jitterscope.diagnosis.core.area import Area
+from jitterscope.diagnosis.core.registry import all_areas
+from jitterscope.errors import Problem, not_found
+from jitterscope.incidents.api.schemas import Timeline
+from jitterscope.incidents.api.views import us_of
+from jitterscope.incidents.lifecycle import actions
+from jitterscope.incidents.timeline import build as timeline
+from jitterscope.inventory import service as inventory
+from jitterscope.tenancy.auth import Principal, require
+
+router = APIRouter(tags=["incidents"])
+MAX_WINDOW_US = 24 * 3600 * 1_000_000
+_DEFAULT_WINDOW_US = 600_000_000
+_MARGIN = timedelta(seconds=30)
+
+When = Annotated[str | None, Query(max_length=40, description="RFC 3339 with a time zone, or µs since the epoch")]
+Points = Annotated[int, Query(ge=10, le=20_000, description="Most points per line")]
+Dots = Annotated[int, Query(ge=0, le=200_000, description="Most single queries; slow ones first")]
+_DOCUMENTED: dict[int | str, dict[str, Any]] = {200: {"model": Timeline}}
+
+
+@router.get("/incidents/{incident_id}/timeline", responses=_DOCUMENTED)
+def get_incident_timeline(
+    principal: Annotated[Principal, Depends(require("incidents:read"))],
+    incident_id: int,
+    from_: Annotated[When, Query(alias="from")] = None,
+    to: When = None,
+    points: Points = 6_000,
+    queries: Dots = 20_000,
+) -> Response:
+    """The subject of an incident; by default its strongest window with 30 s around it."""
+    with organization_session(principal.organization_id) as session:
+        row = actions.get(session, incident_id)
+        from_us, to_us = _window(from_, to, us_of(row.window_from - _MARGIN), us_of(row.window_to + _MARGIN))
+        area = all_areas().get(row.cause.partition("/")[0])
+        return _respond(session, row.subject_id, from_us, to_us, timeline.Budget(points, queries), area)
+
+
+@router.get("/resources/{resource_id}/timeline", responses=_DOCUMENTED)
+def get_resource_timeline(
+    principal: Annotated[Principal, Depends(require("incidents:read"))],
+    resource_id: int,
+    from_: Annotated[When, Query(alias="from")] = None,
+    to: When = None,
+    points: Points = 6_000,
+    queries: Dots = 20_000,
+) -> Response:
+    """A cgroup, the cgroup of a process or DNS server, or a node; by default the newest ten minutes of its node."""
+    with organization_session(principal.organization_id) as session:
+        subject = inventory.owning_subject(session, resource_id)
+        if subject is None:
+            if inventory.resource(session, resource_id) is None:
+                raise not_found("resource", resource_id)
+            raise Problem(
+                422,
+                "no-cgroup",
+                "No timeline for this resource",
+                "A timeline shows a cgroup with its processes and DNS servers. This resource is in no cgroup.",
+                "Request one of the cgroups below it.",
+            )
+        now_us = inventory.node_clock_us(session, subject.node_id) or subject.last_seen_us
+        from_us, to_us = _window(from_, to, now_us - _DEFAULT_WINDOW_US, now_us)
+        area = all_areas()["kernel"] if subject.kind == "node" else None
+        return _respond(session, subject.id, from_us, to_us, timeline.Budget(points, queries), area)
+
+
+def _respond(
+    session: Session,
+    subject_id: int,
+    from_us: int,
+    to_us: int,
+    budget: timeline.Budget,
+    area: Area | None,
+) -> Response:
+    tree = inventory.subject_tree(session, subject_id, from_us, to_us)
+    if tree is None:
+        raise Problem(
+            404,
+            "resource-gone",
+            "The resource no longer exists",
+            "The resource and the data of this incident have expired.",
+            "The incident keeps its evidence. Pin incidents whose data must stay.",
+        )
+    content = timeline.build(session, tree, from_us, to_us, budget, area)
+    # Columns go straight from arrays to text (NaN becomes null); a model with 100,000 checked values would be slow.
+    return Response(orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY), media_type="application/json")
+
+
+def _window(from_: str | None, to: str | None, default_from_us: int, default_to_us: int) -> tuple[int, int]:
+    from_us = default_from_us if from_ is None else asked.instant(from_)
+    to_us = default_to_us if to is None else asked.instant(to)
+    asked.check_window(from_us, to_us, MAX_WINDOW_US)
+    return from_us, to_us

@@ -1,0 +1,45 @@
+"""Verifications: say that a fix was applied, see how it went, and how well predictions did so far."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+
+from jitterscope.db import organization_session
+from jitterscope.incidents.api import views
+from jitterscope.incidents.api.schemas import Incident
+from jitterscope.incidents.api.verification_schemas import Calibration, Verification, VerifyRequest
+from jitterscope.incidents.lifecycle import actions
+from jitterscope.incidents.verification import calibration, verifications
+from jitterscope.incidents.verification.views import verification_of
+from jitterscope.tenancy.auth import Principal, require
+
+router = APIRouter(tags=["incidents"])
+Reader = Annotated[Principal, Depends(require("incidents:read"))]
+Writer = Annotated[Principal, Depends(require("incidents:write"))]
+
+
+@router.post("/incidents/{incident_id}/verify")
+def verify_incident(principal: Writer, incident_id: int, request: VerifyRequest | None = None) -> Incident:
+    """Say that a fix was applied, and when. Changes that the collector sees start a verification by themselves."""
+    given = request or VerifyRequest()
+    with organization_session(principal.organization_id) as session:
+        row = verifications.start_by_hand(session, principal, incident_id, given.fix_id, given.applied_at, given.note)
+        session.flush()
+        return views.incident_of(row, actions.history(session, row.id), verifications.newest(session, row.id))
+
+
+@router.get("/incidents/{incident_id}/verifications")
+def list_verifications(principal: Reader, incident_id: int) -> list[Verification]:
+    """Every fix that was applied to an incident, newest first."""
+    with organization_session(principal.organization_id) as session:
+        row = actions.get(session, incident_id)
+        return [verification_of(one) for one in verifications.of_incident(session, row.id)]
+
+
+@router.get("/calibration")
+def get_calibration(principal: Reader, recent: Annotated[int, Query(ge=0, le=500)] = 100) -> Calibration:
+    """How predictions turned out, by kind of fix."""
+    with organization_session(principal.organization_id) as session:
+        return calibration.read(session, recent)

@@ -1,0 +1,273 @@
+"""REST shapes of incidents and risks. Times are RFC 3339 UTC; chart columns are µs since the epoch."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field
+
+from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Harm, Impact, NotEnoughData, Rival, Severity
+from jitterscope.diagnosis.core.quantity import Unit
+from jitterscope.diagnosis.core.shown import ImpactFigure
+from jitterscope.incidents.api.verification_schemas import FixLanding, FixPrediction, Verification
+from jitterscope.kit.schema import Schema
+
+# Only verified and resolved are over; did_not_help and made_worse say how the last fix went.
+IncidentState = Literal[
+    "open", "acknowledged", "fix_applied", "did_not_help", "made_worse", "verified", "resolved"
+]  # fmt: skip
+
+
+class SubjectRef(Schema):
+    resource_id: int
+    kind: str
+    key: str
+    name: str  # what people call it: "kube-system/coredns-7c9/coredns", or the cgroup path
+    node: str
+
+
+class AffectedSubject(SubjectRef):
+    """Another subject with the same trouble at the same time: a part of the incident, not one of its own."""
+
+    first_at: datetime
+    last_at: datetime
+    impact: Impact
+    figures: list[ImpactFigure]  # of the impact, those that tell subjects apart
+
+
+class IncidentSummary(Schema):
+    id: int
+    cause: str
+    cause_title: str
+    title: str
+    severity: Severity
+    harm: Harm
+    confidence: Confidence
+    state: IncidentState
+    muted: bool
+    muted_until: datetime | None  # only with muted; None: until unmuted
+    subject: SubjectRef
+    also_affected: list[AffectedSubject]
+    opened_at: datetime
+    onset_at: datetime  # the first throttled query, before we knew
+    last_seen_at: datetime
+    resolved_at: datetime | None
+    occurrences: int  # how many diagnoses updated it
+    impact: Impact  # values by id; what is not known is left out
+    figures: list[ImpactFigure]  # the impact as it is shown
+
+
+class Transition(Schema):
+    at: datetime
+    actor: str  # "jitterscope" or a user's name
+    action: Literal[
+        "opened", "escalated", "acknowledged", "unacknowledged", "muted", "unmuted", "resolved", "reopened",
+        "reclassified", "fix_applied", "fix_withdrawn", "verified", "did_not_help", "made_worse", "pinned", "unpinned",
+        "noted", "spread",
+    ]  # fmt: skip
+    detail: str | None
+
+
+class Incident(IncidentSummary):
+    summary: str
+    window_from: datetime
+    window_to: datetime
+    trigger_at: datetime  # what the chart zooms to at first
+    evidence: list[Evidence]
+    rivals: list[Rival]
+    fixes: list[Fix]
+    not_enough_data: list[NotEnoughData]
+    references: list[str]
+    history: list[Transition]
+    pinned: bool
+    predictions: list[FixPrediction]  # by fix, as they were while the incident was open
+    landings: list[FixLanding]  # by fix
+    verification: Verification | None  # of the newest fix that was applied
+
+
+class DiagnosisState(Schema):
+    """Of the cgroup or node that is diagnosed, `subject_id`; None where the resource belongs to none.
+
+    `diagnosed_until`: the end of the newest data that were looked at. `triggered_at`: when a collector last saw reason
+    for it. None: not within the last minutes.
+    """
+
+    subject_id: int | None
+    diagnosed_until: datetime | None
+    triggered_at: datetime | None
+
+
+class Risk(Schema):
+    """A finding without measured harm: listed, not sent. `harm` says whether harm was measured and is none."""
+
+    id: int
+    cause: str
+    cause_title: str
+    title: str
+    summary: str
+    harm: Harm
+    harm_reason: str  # one sentence: what was measured, or why nothing was
+    confidence: Confidence
+    subject: SubjectRef
+    first_seen_at: datetime
+    last_seen_at: datetime
+    impact: Impact
+    figures: list[ImpactFigure]
+    evidence: list[Evidence]
+    fixes: list[Fix]
+
+
+class MuteRequest(Schema):
+    until: datetime | None = Field(default=None, description="None: until unmuted")
+    reason: str | None = Field(default=None, max_length=500)
+
+
+class NoteRequest(Schema):
+    note: str | None = Field(default=None, max_length=2000)
+
+
+class PinRequest(Schema):
+    pinned: bool
+
+
+class RivalInfo(Schema):
+    id: str
+    title: str
+
+
+class CauseInfo(Schema):
+    """A rule: what it finds, how the fault works, what it could be confused with."""
+
+    id: str
+    title: str
+    summary: str
+    mechanism: str
+    needs: list[str]  # metric names
+    rivals: list[RivalInfo]
+    false_positives: list[str]
+    references: list[str]
+
+
+class TimelineCpu(Schema):
+    """100 ms ticks (or 10 ms where zoomed); parallel arrays, None where a tick is missing."""
+
+    t_us: list[int]
+    step_us: int
+    cpu_ratio: list[float | None]  # CPUs used: usage_us / step_us; per point the maximum of its ticks when downsampled
+    throttled_us: list[float | None]
+    throttled_periods: list[float | None]
+
+
+class TimelineSpan(Schema):
+    from_us: int
+    to_us: int
+    label: str
+    attributes: dict[str, str]
+
+
+class TimelineQueries(Schema):
+    """One entry a DNS answer; `t_us` is when its query reached the server, so that answers which waited for the same
+    moment form a staircase. `queue_wait_us` is -1 where it is not known. `complete` spans hold every query; outside
+    them only slow ones were kept."""
+
+    t_us: list[int]
+    latency_us: list[int]
+    result: list[int]
+    queue_wait_us: list[int] | None
+    name: list[int]  # index into names
+    names: list[str]
+    complete: list[tuple[int, int]]
+    truncated: int  # answers left out to keep the response under its point budget
+
+
+class TimelineRate(Schema):
+    """Per-tick counts and latency of the DNS server, also where single queries were not kept."""
+
+    t_us: list[int]
+    step_us: int
+    queries: list[float | None]
+    slow: list[float | None]
+    latency_p50_us: list[float | None]
+    latency_max_us: list[float | None]
+
+
+class TimelineLimit(Schema):
+    from_us: int
+    cpu_limit: float | None  # CPUs; None: no limit
+
+
+class TimelineConnections(Schema):
+    """Per-tick gauges of the subject's DNS servers, all together; of a point its highest tick. None: not measured."""
+
+    t_us: list[int]
+    step_us: int
+    connections: list[float | None]  # established from clients, accepted or not
+    idle: list[float | None]  # of these, without data for over 1 s
+    children: list[float | None]  # of a dnsmasq: one for each TCP connection
+    backlog: list[float | None]  # complete, but not accepted by the server
+    dropped: list[float | None]  # connection attempts dropped in the point's ticks
+    upstream: list[float | None]  # established to the servers that it asks
+    upstream_idle: list[float | None]
+
+
+class TimelineChildLimit(Schema):
+    from_us: int
+    limit: int
+
+
+class TimelineLine(Schema):
+    """Parallel to its lane's `t_us`; None where nothing is known. `hot`: what hurts when it is much."""
+
+    name: str
+    style: Literal["area", "line", "bars"]
+    hot: bool
+    values: list[float | None]
+
+
+class TimelineLaneLimit(Schema):
+    from_us: int
+    value: float | None  # in the lane's unit; None: no limit
+
+
+class TimelineLane(Schema):
+    """Lines of one unit on the picture's time axis; `t_us` need not be regular."""
+
+    id: str
+    title: str
+    unit: Unit
+    t_us: list[int]
+    step_us: int
+    lines: list[TimelineLine]
+    limits: list[TimelineLaneLimit]  # steps over time
+
+
+class TimelineMark(Schema):
+    """Something that happened; `kind` is the event's."""
+
+    from_us: int
+    to_us: int
+    label: str
+    kind: str
+    attributes: dict[str, str]
+
+
+class Timeline(Schema):
+    """Everything the incident picture shows, on one time axis [from_us, to_us)."""
+
+    from_us: int
+    to_us: int
+    subject: SubjectRef
+    cpu: TimelineCpu
+    limits: list[TimelineLimit]  # steps over time, from the fact history
+    throttled: list[TimelineSpan]
+    gc: list[TimelineSpan]
+    queries: TimelineQueries
+    rate: TimelineRate
+    connections: TimelineConnections | None  # None: no connections or children were measured here
+    child_limits: list[TimelineChildLimit]  # steps over time; the server serves no more TCP connections at once
+    errors: list[TimelineSpan]  # error lines of the servers; label: the kind
+    lanes: list[TimelineLane]  # as the cause's area declares them, what matters most first
+    marks: list[TimelineMark]  # sorted by time
+    slow_threshold_us: int
+    notes: list[str]  # what is not known here and what it would need

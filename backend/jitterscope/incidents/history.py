@@ -1,0 +1,40 @@
+"""Earlier findings of a node that the next ones are judged by, as its areas declare them (`Area.history`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from jitterscope.diagnosis.core.area import History
+from jitterscope.diagnosis.core.registry import all_areas
+from jitterscope.diagnosis.core.snapshot import Event
+from jitterscope.incidents.api.views import time_of, us_of
+from jitterscope.incidents.models import IncidentRow
+
+
+def before(session: Session, node_id: int, start_us: int) -> tuple[Event, ...]:
+    """What the incidents of a node before a time tell, oldest first."""
+    declared = [one for area in all_areas().values() for one in area.history]
+    events = [event for one in declared for event in _events(session, node_id, start_us, one)]
+    return tuple(sorted(events, key=lambda event: event.start_us))
+
+
+def _events(session: Session, node_id: int, start_us: int, history: History) -> list[Event]:
+    rows = session.scalars(
+        select(IncidentRow)
+        .where(
+            IncidentRow.subject_id == node_id,
+            IncidentRow.cause == history.cause,
+            IncidentRow.onset_at < time_of(start_us),
+        )
+        .order_by(IncidentRow.onset_at.desc())
+        .limit(history.newest)
+    ).all()
+    found = [history.event(us_of(row.onset_at), _numbers(row.finding)) for row in rows]
+    return [event for event in found if event is not None]
+
+
+def _numbers(finding: dict[str, Any]) -> dict[str, dict[str, float]]:
+    return {item["id"]: item.get("numbers", {}) for item in finding.get("evidence", []) if "id" in item}

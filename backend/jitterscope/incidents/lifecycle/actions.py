@@ -1,0 +1,122 @@
+"""What people do with incidents. Each change is one transition; doing what is done already changes nothing."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from jitterscope.errors import Problem, not_found
+from jitterscope.incidents.api.views import muted_now
+from jitterscope.incidents.lifecycle.apply import lock_subject
+from jitterscope.incidents.lifecycle.transitions import record
+from jitterscope.incidents.models import IncidentRow, TransitionRow
+from jitterscope.tenancy.auth import Principal
+
+
+def get(session: Session, incident_id: int) -> IncidentRow:
+    """One incident. Raises Problem 404."""
+    row = session.get(IncidentRow, incident_id)
+    if row is None:
+        raise not_found("incident", incident_id)
+    return row
+
+
+def history(session: Session, incident_id: int) -> list[TransitionRow]:
+    """Its transitions, oldest first."""
+    query = select(TransitionRow).where(TransitionRow.incident_id == incident_id).order_by(TransitionRow.id)
+    return list(session.scalars(query))
+
+
+def acknowledge(session: Session, principal: Principal, incident_id: int, note: str | None) -> IncidentRow:
+    """Somebody is on it."""
+    row = locked(session, incident_id)
+    # Who applied a fix is on it; acknowledging must not end its verification.
+    if row.state in ("acknowledged", "fix_applied"):
+        return row
+    _must_be_active(row, "acknowledged")
+    row.state = "acknowledged"
+    record(session, row, "acknowledged", note, principal)
+    return row
+
+
+def unacknowledge(session: Session, principal: Principal, incident_id: int) -> IncidentRow:
+    """Nobody is on it after all."""
+    row = locked(session, incident_id)
+    if row.state != "acknowledged":
+        return row
+    row.state = "open"
+    record(session, row, "unacknowledged", None, principal)
+    return row
+
+
+def resolve(session: Session, principal: Principal, incident_id: int, note: str | None) -> IncidentRow:
+    """It is over. The same symptom later than now opens it again."""
+    row = locked(session, incident_id)
+    if row.resolved_at is not None:
+        return row
+    row.state, row.resolved_at = "resolved", max(datetime.now(UTC), row.last_seen_at)
+    record(session, row, "resolved", note, principal)
+    return row
+
+
+def mute(
+    session: Session, principal: Principal, incident_id: int, until: datetime | None, reason: str | None
+) -> IncidentRow:
+    """No notifications until a time, or until unmuted."""
+    if until is not None and until.tzinfo is None:
+        raise Problem(422, "no-time-zone", "Time zone missing", "`until` has no time zone.", "Give the time in UTC.")
+    if until is not None and until <= datetime.now(UTC):
+        raise Problem(
+            422, "in-the-past", "Time is in the past", "`until` is in the past.", "Give a later time, or omit it."
+        )
+    row = locked(session, incident_id)
+    row.muted, row.muted_until = True, until
+    when = "until unmuted" if until is None else f"until {until.astimezone(UTC):%Y-%m-%d %H:%M:%SZ}"
+    record(session, row, "muted", f"{when}: {reason}" if reason else when, principal)
+    return row
+
+
+def unmute(session: Session, principal: Principal, incident_id: int) -> IncidentRow:
+    """Notifications again."""
+    row = locked(session, incident_id)
+    if not muted_now(row):
+        return row
+    row.muted, row.muted_until = False, None
+    record(session, row, "unmuted", None, principal)
+    return row
+
+
+def add_note(session: Session, principal: Principal, incident_id: int, note: str | None) -> IncidentRow:
+    """A line in the history."""
+    if not note or not note.strip():
+        raise Problem(422, "empty-note", "Note is empty", "A note needs text.", 'Send {"note": "…"}.')
+    row = locked(session, incident_id)
+    record(session, row, "noted", note.strip(), principal)
+    return row
+
+
+def pin(session: Session, principal: Principal, incident_id: int, pinned: bool) -> IncidentRow:
+    """Keep its data for good, or let retention have them."""
+    row = locked(session, incident_id)
+    if row.pinned != pinned:
+        row.pinned = pinned
+        record(session, row, "pinned" if pinned else "unpinned", None, principal)
+    return row
+
+
+def locked(session: Session, incident_id: int) -> IncidentRow:
+    """The incident, with its subject's lock held, as it is now."""
+    row = get(session, incident_id)
+    lock_subject(session, row.lives_on)
+    session.refresh(row, with_for_update=True)
+    return row
+
+
+def _must_be_active(row: IncidentRow, verb: str) -> None:
+    if row.resolved_at is not None:
+        raise Problem(
+            409, "already-resolved", "Already resolved", f"A resolved incident cannot be {verb}.",
+            "It reopens when the symptom returns.",
+        )  # fmt: skip

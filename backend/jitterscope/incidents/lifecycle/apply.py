@@ -1,0 +1,320 @@
+"""Applies diagnoses to stored incidents. The subject's lock makes one worker at a time decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from sqlalchemy import BigInteger, cast, delete, func, or_, select, text, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from jitterscope.diagnosis.core.engine import Diagnosis
+from jitterscope.diagnosis.core.finding import Found
+from jitterscope.incidents.api.schemas import SubjectRef
+from jitterscope.incidents.api.views import cause_title, time_of, us_of
+from jitterscope.incidents.lifecycle import decide as lifecycle
+from jitterscope.incidents.lifecycle import predictions
+from jitterscope.incidents.lifecycle import remainder as residue
+from jitterscope.incidents.lifecycle import shared_trouble as spread
+from jitterscope.incidents.lifecycle.decide import Known, Strength
+from jitterscope.incidents.lifecycle.transitions import record
+from jitterscope.incidents.models import IncidentRow, RiskRow, lives_on
+from jitterscope.incidents.scheduling import store as schedule
+from jitterscope.settings import settings
+
+_LOCK_CLASS = 0x6A6469  # "jdi": our namespace of advisory locks
+
+
+# What is shown of a risk that goes on may be so old (data time).
+_RISK_SHOWN_US = 60_000_000
+_NEWS = lifecycle.Open | lifecycle.Update | lifecycle.Reopen | lifecycle.Reclassify
+
+
+def lock_subject(session: Session, subject_id: int) -> None:
+    """Wait until no other transaction decides about this subject; held until the end of the transaction."""
+    session.execute(
+        text("SELECT pg_advisory_xact_lock(hashtextextended(:name, :class))"),
+        {"name": f"subject {subject_id}", "class": _LOCK_CLASS},
+    )
+
+
+class _Findings:
+    """Findings with their fixes, which are proposed once, where people will see them."""
+
+    def __init__(self, complete: Callable[[Found], Found]) -> None:
+        self._complete, self._done = complete, dict[str, Found]()
+
+    def full(self, found: Found) -> Found:
+        if found.cause not in self._done:
+            self._done[found.cause] = self._complete(found)
+        return self._done[found.cause]
+
+
+def apply_diagnosis(
+    session: Session,
+    subject: SubjectRef,
+    diagnosis: Diagnosis,
+    window: tuple[int, int],
+    clock_us: int,
+    complete: Callable[[Found], Found] = lambda found: found,
+) -> list[IncidentRow]:
+    """Open, update, reopen, correct and resolve what a diagnosis of [window) says; the incidents that changed.
+
+    `clock_us` is the newest data of the subject's node. A window older than one already applied is ignored. `complete`
+    adds what only people need, the fixes: it is called for findings that will be shown, before anything is locked.
+    """
+    findings = _Findings(complete)
+    if diagnosis.findings:
+        _prepare(session, subject.resource_id, diagnosis, window[0], findings)
+    may_spread = spread.lock(session, subject.resource_id, diagnosis.findings)
+    lock_subject(session, subject.resource_id)
+    if not schedule.advance(session, subject.resource_id, window[1]):
+        return []
+    rows = {row.id: row for row in _relevant(session, subject.resource_id)}
+    known = [_known(session, row) for row in rows.values()]
+    changes = lifecycle.decide(known, diagnosis.findings, diagnosis.not_found, window[0])
+    missing = [item.model_dump(mode="json") for item in diagnosis.not_enough_data]
+    changed = []
+    for change in changes:
+        if isinstance(change, lifecycle.Open | lifecycle.Reopen | lifecycle.Reclassify):
+            elsewhere, row = _elsewhere(session, subject, change, rows)
+            if elsewhere:
+                changed += [] if row is None else [row]
+                continue
+        row = _apply(session, subject, change, rows, window, missing, findings)
+        changed += [] if row is None else [row]
+        if may_spread and row is not None and isinstance(change, _NEWS):
+            for follower in spread.followers(session, subject.resource_id, change.found):
+                spread.absorb(session, row, follower)
+                changed.append(follower)
+    still_known = [_known(session, row) for row in rows.values()]
+    quiet_us = int(settings().incident_quiet_s * 1_000_000)
+    for resolve in lifecycle.settle(still_known, clock_us, quiet_us):
+        row = rows[resolve.incident.id]
+        row.state, row.resolved_at = "resolved", time_of(resolve.at_us)
+        record(session, row, "resolved", resolve.reason)
+        changed.append(row)
+    return changed
+
+
+def _elsewhere(
+    session: Session,
+    subject: SubjectRef,
+    change: lifecycle.Open | lifecycle.Reopen | lifecycle.Reclassify,
+    rows: dict[int, IncidentRow],
+) -> tuple[bool, IncidentRow | None]:
+    """Whether the finding belongs to an incident of another subject; that incident where it changed."""
+    host = spread.host_of(session, subject.resource_id, change.found)
+    if host is None:
+        return spread.is_told(session, subject.resource_id, change.found), None
+    if isinstance(change, lifecycle.Reclassify):
+        spread.merge(session, rows[change.incident.id], host)
+    return True, host if spread.join(session, host, subject, change.found) else None
+
+
+def _apply(
+    session: Session,
+    subject: SubjectRef,
+    change: lifecycle.Change,
+    rows: dict[int, IncidentRow],
+    window: tuple[int, int],
+    missing: list[dict[str, object]],
+    findings: _Findings,
+) -> IncidentRow | None:
+    match change:
+        case lifecycle.Open(found):
+            row = _new(session, subject, findings.full(found), window, missing)
+            rows[row.id] = row
+            record(session, row, "opened", found.summary)
+            return row
+        case lifecycle.Update(incident, found, strongest, escalated_to):
+            row = rows[incident.id]
+            _seen(row, found)
+            if strongest:
+                _show(row, subject, findings.full(found), window, missing)
+            if escalated_to is not None:
+                before, row.severity = row.severity, escalated_to
+                record(session, row, "escalated", f"From {before} to {escalated_to}.")
+            return row
+        case lifecycle.Continue(incident, last_us):
+            row = rows[incident.id]
+            row.last_seen_at = time_of(last_us)
+            row.occurrences += 1
+            return row
+        case lifecycle.Reopen(incident, found):
+            row = rows[incident.id]
+            row.state, row.resolved_at = "open", None
+            row.baseline_at = time_of(found.onset_us)
+            _seen(row, found)
+            _show(row, subject, findings.full(found), window, missing)
+            row.severity = found.severity or row.severity
+            record(session, row, "reopened", "The same symptom with the same cause returned within 24 h.")
+            return row
+        case lifecycle.Reclassify(incident, found, reason):
+            row = rows[incident.id]
+            before = cause_title(row.cause)
+            row.cause = found.cause
+            row.severity = found.severity or row.severity
+            _seen(row, found)
+            _show(row, subject, findings.full(found), window, missing)
+            record(session, row, "reclassified", f"With more data this is not “{before}”: {reason}")
+            return row
+        case lifecycle.Supersede(incident, by_cause, reason):
+            row = rows[incident.id]
+            row.state, row.resolved_at = "resolved", row.last_seen_at
+            record(session, row, "resolved", f"Replaced by “{cause_title(by_cause)}” of the same subject: {reason}")
+            return row
+        case lifecycle.NoteRisk(found):
+            if not _touch_risk(session, subject.resource_id, found):
+                _note_risk(session, subject, findings.full(found))
+            return None
+        case lifecycle.Resolve():
+            raise AssertionError("decide() does not resolve; settle() does")
+
+
+def _new(
+    session: Session, subject: SubjectRef, found: Found, window: tuple[int, int], missing: list[dict[str, object]]
+) -> IncidentRow:
+    row = IncidentRow(
+        organization_id=session.info["organization_id"],
+        **_subject_columns(subject),
+        cause=found.cause,
+        severity=found.severity,
+        state="open",
+        muted=False,
+        also_affected=[],
+        occurrences=1,
+        pinned=False,
+        onset_at=time_of(found.onset_us),
+        baseline_at=time_of(found.onset_us),
+        opened_at=func.clock_timestamp(),
+        last_seen_at=time_of(found.last_us),
+    )
+    _show(row, subject, found, window, missing)
+    session.add(row)
+    session.execute(delete(RiskRow).where(RiskRow.subject_id == subject.resource_id, RiskRow.cause == found.cause))
+    session.flush()
+    session.refresh(row)
+    return row
+
+
+def _show(
+    row: IncidentRow, subject: SubjectRef, found: Found, window: tuple[int, int], missing: list[dict[str, object]]
+) -> None:
+    """Make this window's evidence what people see; where it is of the subject's successor, that is the subject now."""
+    if row.successor_id is not None:
+        for name, value in _subject_columns(subject).items():
+            setattr(row, name, value)
+        row.successor_id = None
+    predictions.keep(row, found, time_of(window[1]))
+    row.title, row.confidence = found.title, found.confidence
+    row.finding, row.not_enough_data = found.model_dump(mode="json"), missing
+    row.window_from, row.window_to = time_of(window[0]), time_of(window[1])
+    row.trigger_at = time_of(found.last_us)
+
+
+def _seen(row: IncidentRow, found: Found) -> None:
+    row.onset_at = min(row.onset_at, time_of(found.onset_us))
+    last = time_of(found.last_us)
+    if last > row.last_seen_at:
+        row.last_seen_at = last
+        row.occurrences += 1
+
+
+def _touch_risk(session: Session, subject_id: int, found: Found) -> bool:
+    """Note that a risk is still there; False where there is none yet, or what is shown of it is old."""
+    shown_us = cast(RiskRow.finding["last_us"].astext, BigInteger)
+    fresh = update(RiskRow).where(
+        RiskRow.subject_id == subject_id, RiskRow.cause == found.cause, shown_us > found.last_us - _RISK_SHOWN_US
+    )
+    seen = func.greatest(RiskRow.last_seen_at, time_of(found.last_us))
+    return session.scalar(fresh.values(last_seen_at=seen).returning(RiskRow.id)) is not None
+
+
+def _note_risk(session: Session, subject: SubjectRef, found: Found) -> None:
+    values = {
+        "organization_id": session.info["organization_id"],
+        **_subject_columns(subject),
+        "cause": found.cause,
+        "first_seen_at": time_of(found.onset_us),
+        "last_seen_at": time_of(found.last_us),
+        "finding": found.model_dump(mode="json"),
+    }
+    statement = insert(RiskRow).values(values)
+    session.execute(
+        statement.on_conflict_do_update(
+            index_elements=["organization_id", "subject_id", "cause"],
+            set_={
+                "first_seen_at": func.least(RiskRow.first_seen_at, statement.excluded.first_seen_at),
+                "last_seen_at": func.greatest(RiskRow.last_seen_at, statement.excluded.last_seen_at),
+                "finding": statement.excluded.finding,
+                "subject_name": statement.excluded.subject_name,
+            },
+        )
+    )
+
+
+def _prepare(session: Session, subject_id: int, diagnosis: Diagnosis, start_us: int, findings: _Findings) -> None:
+    """Have the fixes of findings that will be shown proposed while nobody waits for a lock."""
+    known = [_known(session, row) for row in _relevant(session, subject_id, lock=False)]
+    for change in lifecycle.decide(known, diagnosis.findings, diagnosis.not_found, start_us):
+        match change:
+            case lifecycle.Open(found) | lifecycle.Reopen(_, found) | lifecycle.Reclassify(_, found):
+                findings.full(found)
+            case lifecycle.Update(_, found, strongest=True):
+                findings.full(found)
+            case lifecycle.NoteRisk(found) if not _touch_risk(session, subject_id, found):
+                findings.full(found)
+            case _:
+                pass
+
+
+def _relevant(session: Session, subject_id: int, *, lock: bool = True) -> Sequence[IncidentRow]:
+    """Active incidents of the subject and those of the last day that could reopen."""
+    newest = select(func.max(IncidentRow.last_seen_at)).where(lives_on == subject_id).scalar_subquery()
+    query = (
+        select(IncidentRow)
+        .where(
+            lives_on == subject_id,
+            or_(IncidentRow.resolved_at.is_(None), IncidentRow.resolved_at >= newest - timedelta(days=2)),
+        )
+        .order_by(IncidentRow.id)
+    )
+    if lock:
+        query = query.with_for_update().execution_options(populate_existing=True)
+    return session.scalars(query).all()
+
+
+def _known(session: Session, row: IncidentRow) -> Known:
+    return Known(
+        id=row.id,
+        cause=row.cause,
+        state=row.state,  # type: ignore[arg-type]
+        severity=row.severity,  # type: ignore[arg-type]
+        onset_us=us_of(row.onset_at),
+        last_us=us_of(row.last_seen_at),
+        resolved_us=None if row.resolved_at is None else us_of(row.resolved_at),
+        strength=Strength.of(Found.model_validate(row.finding)),
+        accepted=residue.of(session, row),
+    )
+
+
+def _subject_columns(subject: SubjectRef) -> dict[str, object]:
+    return {
+        "subject_id": subject.resource_id,
+        "subject_kind": subject.kind,
+        "subject_key": subject.key,
+        "subject_name": subject.name,
+        "subject_node": subject.node,
+    }
+
+
+def resolve_silent(session: Session, subject_id: int) -> list[IncidentRow]:
+    """Close what is still active of a subject that is no longer stored, or has no data any more."""
+    lock_subject(session, subject_id)
+    rows = session.scalars(select(IncidentRow).where(lives_on == subject_id, IncidentRow.resolved_at.is_(None))).all()
+    for row in rows:
+        row.state, row.resolved_at = "resolved", row.last_seen_at
+        record(session, row, "resolved", "The resource no longer exists and its data has expired.")
+    return list(rows)

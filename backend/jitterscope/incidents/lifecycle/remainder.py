@@ -1,0 +1,29 @@
+"""What a verified fix left of its fault: less than all is no reason to open the incident again."""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from jitterscope.incidents.api.verification_schemas import VerificationResult
+from jitterscope.incidents.lifecycle.decide import Residue, shares_of
+from jitterscope.incidents.models import IncidentRow
+from jitterscope.incidents.verification.models import VerificationRow
+
+# One window can have twice what was measured over many.
+_MARGIN = 2.0
+
+
+def of(session: Session, row: IncidentRow) -> Residue | None:
+    """None where the incident was not closed by a verification, or nothing of the fault was left."""
+    if row.state != "verified":
+        return None
+    query = select(VerificationRow.result).where(
+        VerificationRow.incident_id == row.id, VerificationRow.state == "verified"
+    )
+    content = session.scalars(query.order_by(VerificationRow.id.desc()).limit(1)).first()
+    if not content:
+        return None
+    after = {one.metric: one.after or 0.0 for one in VerificationResult.model_validate(content).measures}
+    left = {one.id: _MARGIN * after.get(one.id, 0.0) for one in shares_of(row.cause)}
+    return Residue(left) if any(left.values()) else None

@@ -1,0 +1,156 @@
+"""One incident for trouble that several subjects have at one time: replicas with one limit, servers along one path.
+
+Joined are findings of one cause that spreads (`Cause.spreads`), and what a server's trouble looks like to those who ask
+it (`Found.upstream`). The incident stays with the subject that showed it first, or that is asked; the others are listed
+in `also_affected` and keep it open as long as any of them is in trouble.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, or_, select, text
+from sqlalchemy.orm import Session
+
+from jitterscope.diagnosis.core.finding import Found
+from jitterscope.diagnosis.core.registry import all_causes
+from jitterscope.incidents.api.schemas import SubjectRef
+from jitterscope.incidents.api.views import subject_of, time_of
+from jitterscope.incidents.lifecycle.decide import severity_rank
+from jitterscope.incidents.lifecycle.transitions import record
+from jitterscope.incidents.models import IncidentRow, lives_on
+from jitterscope.inventory import service as inventory
+
+# Troubles of two subjects are one where they overlap, or lie no further apart than a retry takes.
+SAME_TIME = timedelta(seconds=10)
+# A list for people; beyond it trouble still keeps the incident open.
+MAX_MEMBERS = 200
+_LOCK_CLASS = 0x6A6470  # "jdp"
+
+
+def lock(session: Session, subject_id: int, findings: Iterable[Found]) -> bool:
+    """Make one worker at a time decide where trouble of a DNS server, or a spreading one, belongs; False for others.
+
+    Taken before any subject's lock by all who may need another subject's incident: so nobody waits for it who holds a
+    subject's lock.
+    """
+    hurting = [found for found in findings if found.severity is not None]
+    if not hurting:
+        return False
+    if not any(_may_join(one) for one in hurting):
+        subject = inventory.resource(session, subject_id)
+        tree = None if subject is None or subject.kind == "node" else inventory.subject_tree(session, subject_id)
+        if tree is None or not tree.dns_servers:
+            return False
+    session.execute(
+        text("SELECT pg_advisory_xact_lock(hashtextextended(:name, :class))"),
+        {"name": f"organization {session.info['organization_id']}", "class": _LOCK_CLASS},
+    )
+    return True
+
+
+def host_of(session: Session, subject_id: int, found: Found) -> IncidentRow | None:
+    """The active incident of another subject that the finding is part of, the oldest where there are several."""
+    ways: list[ColumnElement[bool]] = []
+    if _spreads(found.cause):
+        ways.append(IncidentRow.cause == found.cause)
+    if found.upstream is not None:
+        ways += [or_(lives_on == one, _lists(one)) for one in sorted(_asked(session, subject_id, found))]
+    if not ways:
+        return None
+    statement = _simultaneous(subject_id, found).where(or_(*ways)).limit(1)
+    return session.scalars(statement).first()
+
+
+def followers(session: Session, subject_id: int, found: Found) -> list[IncidentRow]:
+    """Active incidents of those who ask the subject's servers that tell of the same trouble."""
+    blaming = IncidentRow.finding["upstream"].astext.is_not(None)
+    rows = session.scalars(_simultaneous(subject_id, found).where(blaming)).all()
+    return [row for row in rows if subject_id in _asked(session, row.lives_on, Found.model_validate(row.finding))]
+
+
+def _asked(session: Session, subject_id: int, found: Found) -> set[int]:
+    """The cgroups of the servers that a finding blames."""
+    window = (found.onset_us, found.last_us + 1)
+    return set() if found.upstream is None else inventory.dns_cgroups_at(session, subject_id, found.upstream, *window)
+
+
+def _simultaneous(subject_id: int, found: Found) -> Select[IncidentRow]:
+    """Active incidents of others at the time of a finding, and those that the subject is a part of already."""
+    same_time = and_(
+        IncidentRow.onset_at <= time_of(found.last_us) + SAME_TIME,
+        IncidentRow.last_seen_at >= time_of(found.onset_us) - SAME_TIME,
+    )
+    return (
+        select(IncidentRow)
+        .where(IncidentRow.resolved_at.is_(None), lives_on != subject_id, or_(same_time, _lists(subject_id)))
+        .order_by(IncidentRow.id)
+        .with_for_update()
+    )
+
+
+def _lists(subject_id: int) -> ColumnElement[bool]:
+    return IncidentRow.also_affected.contains([{"resource_id": subject_id}])
+
+
+def _spreads(cause_id: str) -> bool:
+    cause = all_causes().get(cause_id)
+    return cause is not None and cause.spreads
+
+
+def _may_join(found: Found) -> bool:
+    return found.upstream is not None or _spreads(found.cause)
+
+
+def is_told(session: Session, subject_id: int, found: Found) -> bool:
+    """Whether an incident that is over told of the subject's newest symptom already."""
+    if not _may_join(found):
+        return False
+    over = select(IncidentRow.id).where(IncidentRow.resolved_at >= time_of(found.last_us), _lists(subject_id)).limit(1)
+    return session.scalar(over) is not None
+
+
+def join(session: Session, host: IncidentRow, subject: SubjectRef, found: Found) -> bool:
+    """Note a subject's trouble in an incident of another; False where that is not news."""
+    members: list[dict[str, Any]] = [dict(one) for one in host.also_affected]
+    known = next((one for one in members if one["resource_id"] == subject.resource_id), None)
+    if known is not None and found.last_us <= known["last_us"]:
+        return False
+    if known is None and len(members) >= MAX_MEMBERS:
+        host.last_seen_at = max(host.last_seen_at, time_of(found.last_us))
+        return True
+    if known is None:
+        known = {**subject.model_dump(), "first_us": found.onset_us}
+        members.append(known)
+        record(session, host, "spread", f"{subject.name} on {subject.node} is affected too: {found.title}")
+    known |= {
+        "first_us": min(known["first_us"], found.onset_us),
+        "last_us": found.last_us,
+        "impact": found.impact,
+    }
+    host.also_affected = members
+    host.onset_at = min(host.onset_at, time_of(found.onset_us))
+    host.last_seen_at = max(host.last_seen_at, time_of(found.last_us))
+    if found.severity is not None and severity_rank(found.severity) > severity_rank(host.severity):  # type: ignore[arg-type]
+        before, host.severity = host.severity, found.severity
+        record(session, host, "escalated", f"From {before} to {found.severity}, by {subject.name}.")
+    return True
+
+
+def merge(session: Session, own: IncidentRow, host: IncidentRow) -> None:
+    """Close a subject's own incident, whose trouble turned out to be that of another one."""
+    own.state, own.resolved_at = "resolved", own.last_seen_at
+    record(session, own, "resolved", f"Part of incident {host.id}, “{host.title}”, which other subjects have too.")
+
+
+def absorb(session: Session, host: IncidentRow, follower: IncidentRow) -> None:
+    """Make an incident a part of `host`, with those that it lists itself."""
+    merge(session, follower, host)
+    join(session, host, subject_of(follower), Found.model_validate(follower.finding))
+    listed = {host.lives_on, *(one["resource_id"] for one in host.also_affected)}
+    host.also_affected = [
+        *host.also_affected, *(one for one in follower.also_affected if one["resource_id"] not in listed),
+    ]  # fmt: skip
+    host.last_seen_at = max(host.last_seen_at, follower.last_seen_at)

@@ -1,0 +1,49 @@
+"""A transition is one transaction's work: history, audit trail, outbox and, once committed, the live event."""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from jitterscope.audit import service as audit
+from jitterscope.db import after_commit
+from jitterscope.incidents.api.live import event_of, tell
+from jitterscope.incidents.api.views import muted_now, payload_of
+from jitterscope.incidents.models import IncidentRow, TransitionRow
+from jitterscope.incidents.verification.models import VerificationRow
+from jitterscope.notify.outbox import enqueue
+from jitterscope.notify.payload import ACTIONS
+from jitterscope.tenancy.auth import Principal
+
+
+def record(
+    session: Session,
+    row: IncidentRow,
+    action: str,
+    detail: str | None = None,
+    principal: Principal | None = None,
+    verification: VerificationRow | None = None,
+) -> TransitionRow:
+    """Write down what just happened to `row`, which already shows it. `principal` is None for the service itself.
+
+    `verification` goes into notifications where the transition is about one.
+    """
+    transition = TransitionRow(
+        organization_id=row.organization_id,
+        incident_id=row.id,
+        actor="jitterscope" if principal is None else principal.actor,
+        action=action,
+        detail=detail,
+    )
+    session.add(transition)
+    session.flush()
+    session.refresh(transition)
+    name, target, facts = f"incident.{action}", f"incident {row.id}", {"cause": row.cause, "detail": detail}
+    if principal is None:
+        audit.record_system(session, name, target, facts)
+    else:
+        audit.record(session, principal, name, target, facts)
+    if action in ACTIONS and not muted_now(row):
+        enqueue(session, payload_of(row, transition, verification))
+    event, organization_id = event_of(transition), row.organization_id
+    after_commit(session, lambda: tell(organization_id, event))
+    return transition

@@ -1,0 +1,51 @@
+"""The windows that active and pinned incidents refer to, for retention to keep."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
+
+from jitterscope.incidents.api.views import us_of
+from jitterscope.incidents.models import IncidentRow, lives_on, reached_ids
+from jitterscope.incidents.verification import window
+from jitterscope.incidents.verification.models import VerificationRow
+from jitterscope.inventory import service as inventory
+from jitterscope.series.pins import PinnedWindow
+
+_MARGIN = timedelta(minutes=5)
+
+
+def windows(session: Session) -> list[PinnedWindow]:
+    """The strongest window of each active or pinned incident with five minutes around it, for all its neighbours."""
+    rows = session.scalars(select(IncidentRow).where(or_(IncidentRow.resolved_at.is_(None), IncidentRow.pinned)))
+    result: list[PinnedWindow] = []
+    for row in rows:
+        from_us, to_us = us_of(row.window_from - _MARGIN), us_of(row.window_to + _MARGIN)
+        tree = inventory.subject_tree(session, row.subject_id, from_us, to_us)
+        if tree is None:
+            continue
+        if tree.subject.id != tree.node.id:
+            tree = inventory.with_dns_neighbours(session, tree, from_us, to_us)
+        own = (tree.subject, tree.node, *tree.ancestors, *tree.processes, *tree.dns_servers, *tree.probes)
+        members = (*own, *tree.dns_paths, *tree.neighbours, *tree.workloads, *tree.cgroups)
+        result.append(PinnedWindow(tuple(member.id for member in members), from_us, to_us))
+    return result + _compared(session)
+
+
+def _compared(session: Session) -> list[PinnedWindow]:
+    """What verifications without a verdict still have to compare with."""
+    result: list[PinnedWindow] = []
+    for row in session.scalars(select(VerificationRow).where(VerificationRow.state == "waiting")):
+        from_us, to_us = us_of(row.before_from), us_of(row.before_to)
+        tree = inventory.subject_tree(session, row.before_subject_id, from_us, to_us)
+        if tree is not None and from_us < to_us:
+            result.append(PinnedWindow(window.members(tree), from_us, to_us))
+    return result
+
+
+def subjects(session: Session) -> list[int]:
+    """Every resource that an incident is about, resolved ones too, and the neighbours that pinned windows show."""
+    about = session.scalars(select(IncidentRow.subject_id).union(select(lives_on), select(reached_ids)))
+    return [*about, *(identity for pin in windows(session) for identity in pin.resource_ids)]

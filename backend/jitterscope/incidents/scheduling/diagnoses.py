@@ -1,0 +1,124 @@
+"""One diagnosis from data to stored incident: load, run, apply; and who has to be diagnosed without any trigger."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+
+import structlog
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
+
+from jitterscope.db import organization_session
+from jitterscope.diagnosis.core.engine import detect, with_fixes
+from jitterscope.incidents.lifecycle.apply import apply_diagnosis, resolve_silent
+from jitterscope.incidents.models import IncidentRow, lives_on, reached_ids
+from jitterscope.incidents.scheduling import snapshots
+from jitterscope.incidents.scheduling import store as schedule
+from jitterscope.incidents.scheduling.plan import Look
+from jitterscope.inventory import service as inventory
+from jitterscope.settings import settings
+
+log = structlog.get_logger(__name__)
+# DNS servers and nodes are visited while seen this lately; a resource is marked as seen once a minute.
+SEEN_US = 180_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a diagnosis did: the subject, causes found (best first), incidents changed, and the newest symptom that
+    hurts (µs; 0: none). `visited`: it is a node or has DNS servers, and so is looked at without triggers too."""
+
+    subject_id: int
+    causes: list[str]
+    changed_incidents: list[int]
+    took_ms: float
+    harm_us: int
+    visited: bool
+
+
+def diagnose_subject(organization_id: int, subject_id: int, *, only_newer: bool = False) -> Outcome | None:
+    """Load, run and apply. Reading and thinking hold no lock; two at once are ordered when they are applied.
+
+    None where there is nothing to look at; with `only_newer` also where nothing came since the last time.
+    """
+    began = time.perf_counter()
+    window_us = int(settings().diagnosis_window_s * 1_000_000)
+    with organization_session(organization_id) as session:
+        if only_newer and not _has_newer(session, subject_id):
+            return None
+        loaded = snapshots.load(session, subject_id, window_us)
+    if loaded is None:
+        with organization_session(organization_id) as session:
+            resolve_silent(session, subject_id)
+            schedule.forget(session, subject_id)
+        return None
+    diagnosis = detect(loaded.snapshot)
+    window = (loaded.snapshot.start_us, loaded.snapshot.end_us)
+    with organization_session(organization_id) as session:
+        changed = apply_diagnosis(
+            session, loaded.subject, diagnosis, window, loaded.clock_us, partial(with_fixes, loaded.snapshot)
+        )
+        changed_ids = [row.id for row in changed]
+    outcome = Outcome(
+        subject_id=subject_id,
+        causes=[found.cause for found in diagnosis.findings],
+        changed_incidents=changed_ids,
+        took_ms=(time.perf_counter() - began) * 1000,
+        harm_us=max((found.last_us for found in diagnosis.findings if found.severity is not None), default=0),
+        visited=loaded.subject.kind == "node" or bool(loaded.snapshot.dns_servers),
+    )
+    log.info(
+        "diagnosed", organization_id=organization_id, subject_id=subject_id, causes=outcome.causes,
+        incidents=changed_ids, ticks=loaded.snapshot.ticks, took_ms=round(outcome.took_ms, 1),
+    )  # fmt: skip
+    return outcome
+
+
+def look_of(session: Session, subject_id: int, outcome: Outcome | None) -> Look:
+    """What the schedule wants to know of a diagnosis."""
+    active = is_active(session, subject_id)
+    if outcome is None:
+        return Look((), 0, news=False, active=active, visited=False)
+    return Look(tuple(outcome.causes), outcome.harm_us, news=True, active=active, visited=outcome.visited)
+
+
+def is_active(session: Session, subject_id: int) -> bool:
+    """Whether a subject has an incident that is not over, or is one that such an incident reached."""
+    own = or_(lives_on == subject_id, IncidentRow.also_affected.contains([{"resource_id": subject_id}]))
+    return session.scalar(select(IncidentRow.id).where(IncidentRow.resolved_at.is_(None), own).limit(1)) is not None
+
+
+def plan_visits(organization_id: int) -> None:
+    """Make due whom no trigger tells of: DNS servers (retries after 5 s and needless queries make none), nodes (what
+    grows slowly in a kernel makes none), and those with an active incident."""
+    every = timedelta(seconds=settings().scheduled_diagnosis_every_s)
+    # Two transactions: whoever locks several rows of the schedule does it in order of their ids.
+    with organization_session(organization_id) as session:
+        schedule.visit(session, sorted(active_subjects(session)), timedelta(0))
+    with organization_session(organization_id) as session:
+        schedule.visit(session, visited_subjects(session), every)
+
+
+def visited_subjects(session: Session) -> list[int]:
+    """Cgroups with a DNS server, and nodes, that sent data of late, by id."""
+    after_us = time.time_ns() // 1000 - SEEN_US
+    return sorted({*inventory.dns_cgroups(session, after_us), *inventory.nodes_seen(session, after_us)})
+
+
+def active_subjects(session: Session) -> set[int]:
+    """Subjects that an active incident is about, and those that it reached."""
+    active = select(lives_on).where(IncidentRow.resolved_at.is_(None))
+    reached = select(reached_ids).where(IncidentRow.resolved_at.is_(None))
+    return set(session.scalars(active.union(reached)))
+
+
+def _has_newer(session: Session, subject_id: int) -> bool:
+    subject = inventory.resource(session, subject_id)
+    if subject is None:
+        return True
+    clock_us = inventory.node_clock_us(session, subject.node_id)
+    entry = schedule.state(session, subject_id)
+    return clock_us is None or entry is None or clock_us > entry.diagnosed_us

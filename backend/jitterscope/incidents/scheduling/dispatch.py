@@ -1,0 +1,131 @@
+"""Takes what is due from the schedule, fairly between organizations, and tells workers that something is due.
+
+The table is the truth. A message only says "look now", so that nobody waits for the next poll: one that is lost with
+the broker, or that comes twice, changes nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+from sqlalchemy.orm import Session
+
+from jitterscope.cache import ValkeyError
+from jitterscope.db import after_commit, organization_session
+from jitterscope.incidents.scheduling import diagnoses, plan
+from jitterscope.incidents.scheduling import store as schedule
+from jitterscope.incidents.scheduling.plan import Entry
+from jitterscope.incidents.scheduling.store import Claim
+from jitterscope.inventory import service as inventory
+from jitterscope.settings import settings
+from jitterscope.worker import send
+
+log = structlog.get_logger(__name__)
+
+TASK = "incidents.look"
+# Of one process: more at once only wait for each other's Python, and other work needs its threads.
+MOST_AT_ONCE = 2
+# Then other tasks of the queue have their turn.
+LONGEST_TURN_S = 2.0
+# What is due later than this is left to the poll.
+_SOON = timedelta(seconds=2)
+
+_places = threading.BoundedSemaphore(MOST_AT_ONCE)
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """A collector says that something happened to a resource, and what kind of thing."""
+
+    resource_id: int
+    reason: str
+    at_us: int
+
+
+def triggered(session: Session, triggers: Sequence[Trigger]) -> list[int]:
+    """Note triggers with the data that they came with, and wake a worker after the commit; the subjects' ids."""
+    if not triggers:
+        return []
+    owners = inventory.owning_subjects(session, [one.resource_id for one in triggers])
+    reasons: dict[int, set[str]] = {}
+    newest: dict[int, int] = {}
+    for one in triggers:
+        if (subject_id := owners.get(one.resource_id)) is not None:
+            reasons.setdefault(subject_id, set()).add(one.reason)
+            newest[subject_id] = max(one.at_us, newest.get(subject_id, 0))
+    if not newest:
+        return []
+
+    def rule(entry: Entry, now: datetime) -> Entry:
+        return plan.triggered(entry, sorted(reasons[entry.subject_id]), newest[entry.subject_id], now)
+
+    changes = schedule.change(session, list(newest), rule)
+    delays = {
+        after.due_at - now for before, after, now in changes.values()
+        if after.due_at is not None and after.due_at != before.due_at and after.due_at - now < _SOON
+    }  # fmt: skip
+    if delays:
+        after_commit(session, lambda: wake(*(delay.total_seconds() for delay in sorted(delays))))
+    return sorted(newest)
+
+
+def wake(*delays_s: float) -> None:
+    """Tell a worker that something is due, now or in a moment. Where the broker is away, the poll finds it."""
+    try:
+        for delay_s in sorted({round(max(0.0, one), 1) for one in delays_s}):
+            send(TASK, countdown_s=delay_s)
+    except (ValkeyError, OSError) as error:
+        log.warning("look_not_queued", error=str(error)[:200])
+
+
+def look_at_what_is_due() -> int:
+    """Diagnose what is due until nothing is, or for some seconds; how many. 0 where the process does enough already."""
+    if not _places.acquire(blocking=False):
+        return 0  # who has the place goes on until nothing is due
+    try:
+        began, looks = time.monotonic(), 0
+        while (claim := next_claim()) is not None:
+            look(claim)
+            looks += 1
+            if time.monotonic() - began > LONGEST_TURN_S:
+                wake(0.0)
+                break
+        return looks
+    finally:
+        _places.release()
+
+
+def next_claim() -> Claim | None:
+    """Take what is due: of the organization with the fewest looks under way, then of the one that waited longest."""
+    for organization_id in schedule.turns():
+        with organization_session(organization_id) as session:
+            claim = schedule.claim(session)
+        if claim is not None:
+            return claim
+    return None
+
+
+def look(claim: Claim) -> None:
+    """Diagnose what was claimed and plan the next look. An error is logged; the subject is tried again later."""
+    try:
+        outcome = diagnoses.diagnose_subject(claim.organization_id, claim.subject_id, only_newer=True)
+    except Exception:
+        log.exception("diagnosis_failed", organization_id=claim.organization_id, subject_id=claim.subject_id)
+        with organization_session(claim.organization_id) as session:
+            schedule.finish(session, claim, plan.failed)
+        return
+    every = timedelta(seconds=settings().scheduled_diagnosis_every_s)
+    with organization_session(claim.organization_id) as session:
+        seen = diagnoses.look_of(session, claim.subject_id, outcome)
+        finished = schedule.finish(
+            session, claim, lambda entry, now: plan.looked(entry, claim.reasons, seen, every, now)
+        )
+        if finished is not None and (due_at := finished[0].due_at) is not None:
+            delay = due_at - finished[1]
+            if timedelta(0) < delay < _SOON:
+                after_commit(session, lambda: wake(delay.total_seconds()))

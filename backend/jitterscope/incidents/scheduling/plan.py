@@ -1,0 +1,154 @@
+"""When to look at a subject next: pure decisions about one row of the schedule.
+
+A trigger is looked at at once, and a burst of them once more at its end. What cannot be explained yet is looked at
+again every 0.8 s for some seconds: the first throttled tick arrives before the time around it that a rule compares it
+with. A reason of which nothing comes is heard less often the longer that goes on: a server whose upstream is far away
+is slow all the time. A fault that is explained goes on to trigger with each batch: it is looked at every ten seconds,
+and at once where another reason joins or where it had been quiet; one that joins without another cause is followed up
+like what cannot be explained yet. Times are the database's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+BURST = timedelta(seconds=0.7)
+FOLLOW_UP = timedelta(seconds=0.8)
+FOLLOW_UP_FOR = timedelta(seconds=7)
+# What stays unexplained, however often it triggers, is left to the schedule.
+FOLLOW_UPS_A_MINUTE = 12
+MINUTE = timedelta(minutes=1)
+# A subject in trouble is looked at this often, and one for so long (data time) after its last trigger.
+STEADY = timedelta(seconds=10)
+WATCH_US = 120_000_000
+# A trigger that comes so long (data time) after what was explained is not the same fault going on.
+QUIET_US = 10_000_000
+# Held back after the first look in vain, twice as long after each other one.
+FIRST_HOLD = timedelta(seconds=0.7)
+LONGEST_HOLD = timedelta(seconds=5)
+# From then on nobody follows up: more data of the same kind told nothing either.
+VAIN_FOLLOW_UPS = 4
+LONGEST_BACKOFF = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Vain:
+    """Looks for a reason of which nothing came, the last one at `at`."""
+
+    looks: int
+    at: datetime
+
+    def held_until(self) -> datetime:
+        doubled: int = 1 << min(self.looks - 1, 8)
+        return self.at + min(FIRST_HOLD * doubled, LONGEST_HOLD)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A subject's row. `due_at` None: nothing to do. `waiting` are reasons of triggers that no look has seen yet,
+    `heard` those that the last findings (`causes`) explain. µs are data time: newest trigger, end of the newest window,
+    newest symptom that hurts and is explained."""
+
+    subject_id: int
+    due_at: datetime | None = None
+    urgent: bool = False
+    waiting: tuple[str, ...] = ()
+    heard: tuple[str, ...] = ()
+    triggered_us: int = 0
+    diagnosed_us: int = 0
+    claimed_at: datetime | None = None
+    looked_at: datetime | None = None
+    explained_us: int = 0
+    causes: tuple[str, ...] = ()
+    follow_until: datetime | None = None
+    follow_ups: int = 0
+    follow_ups_since: datetime | None = None
+    vain: Mapping[str, Vain] = field(default_factory=dict)
+    attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What came of a look. `harm_us`: the newest symptom that hurts, 0 where none. `news`: there were newer data than
+    at the last look. `active`: the subject has, or is part of, an incident that is not over."""
+
+    causes: tuple[str, ...]
+    harm_us: int
+    news: bool
+    active: bool
+    visited: bool
+
+
+def triggered(entry: Entry, reasons: Sequence[str], at_us: int, now: datetime) -> Entry:
+    """The row after triggers that came with one batch."""
+    entry = replace(entry, triggered_us=max(entry.triggered_us, at_us))
+    heard = [one for one in reasons if (held := entry.vain.get(one)) is None or held.held_until() <= now]
+    if not heard:
+        return entry
+    if set(heard) <= set(entry.heard) and at_us - entry.explained_us < QUIET_US and entry.looked_at is not None:
+        return replace(entry, due_at=_earlier(entry.due_at, entry.looked_at + STEADY))
+    at = now if entry.claimed_at is None else max(now, entry.claimed_at + BURST)
+    return replace(
+        entry, due_at=_earlier(entry.due_at, at), urgent=True, waiting=tuple(sorted({*entry.waiting, *heard}))
+    )
+
+
+def looked(entry: Entry, reasons: Sequence[str], look: Look, visit_every: timedelta, now: datetime) -> Entry:
+    """The row after a look that answered `reasons`; triggers that came meanwhile are in the row already."""
+    entry = replace(entry, looked_at=now, attempts=0)
+    if not look.news:
+        return _next(entry, look, visit_every, now)
+    vain = {reason: held for reason, held in entry.vain.items() if now - held.at < MINUTE}
+    if look.harm_us:
+        known = set(entry.heard) if set(look.causes) & set(entry.causes) else set()
+        heard, until = {*reasons, *known}, None
+        if set(look.causes) <= set(entry.causes):
+            # A reason joined and nothing new was found: it may be another fault, of which a second of data says little.
+            until = entry.follow_until
+            for reason in set(reasons) - known:
+                vain[reason] = Vain(vain[reason].looks + 1 if reason in vain else 1, now)
+                if vain[reason].looks < VAIN_FOLLOW_UPS:
+                    heard.discard(reason)
+                    until = now + FOLLOW_UP_FOR
+        for reason in heard:
+            vain.pop(reason, None)
+        entry = replace(
+            entry, vain=vain, heard=tuple(sorted(heard)), explained_us=look.harm_us, causes=look.causes,
+            follow_until=until,
+        )  # fmt: skip
+        return _next(entry, look, visit_every, now)
+    for reason in reasons:
+        vain[reason] = Vain(vain[reason].looks + 1 if reason in vain else 1, now)
+    same = bool(look.causes) and look.causes == entry.causes
+    hopeful = any(vain[reason].looks < VAIN_FOLLOW_UPS for reason in reasons) and not same
+    until = now + FOLLOW_UP_FOR if hopeful else entry.follow_until
+    entry = replace(entry, vain=vain, heard=(), explained_us=0, causes=look.causes, follow_until=until)
+    return _next(entry, look, visit_every, now)
+
+
+def failed(entry: Entry, now: datetime) -> Entry:
+    """The row after a look that raised an error."""
+    return replace(entry, due_at=now + min(timedelta(seconds=2 ** min(entry.attempts, 16)), LONGEST_BACKOFF))
+
+
+def _next(entry: Entry, look: Look, visit_every: timedelta, now: datetime) -> Entry:
+    """With the time of the next look: the earliest that anything asks for."""
+    due = entry.due_at
+    if entry.follow_until is not None and entry.follow_until > now:
+        since = entry.follow_ups_since
+        if since is None or now - since > MINUTE:
+            entry = replace(entry, follow_ups=0, follow_ups_since=now)
+        if entry.follow_ups < FOLLOW_UPS_A_MINUTE:
+            entry = replace(entry, follow_ups=entry.follow_ups + 1)
+            due = _earlier(due, now + FOLLOW_UP)
+    if look.active or look.harm_us or (look.news and entry.diagnosed_us - entry.triggered_us < WATCH_US):
+        due = _earlier(due, now + STEADY)
+    elif look.visited and look.news:
+        due = _earlier(due, now + visit_every)
+    return replace(entry, due_at=due)
+
+
+def _earlier(one: datetime | None, other: datetime) -> datetime:
+    return other if one is None else min(one, other)

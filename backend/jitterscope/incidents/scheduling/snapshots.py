@@ -1,0 +1,194 @@
+"""Builds the input of the rules from the database: a subject and its neighbours, aligned, for one window."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from types import MappingProxyType
+
+from sqlalchemy.orm import Session
+
+from jitterscope.diagnosis.core.snapshot import (
+    Distribution,
+    Event,
+    FactValue,
+    FloatArray,
+    Queries,
+    ResourceView,
+    Snapshot,
+)
+from jitterscope.incidents import history
+from jitterscope.incidents.api.schemas import SubjectRef
+from jitterscope.inventory import service as inventory
+from jitterscope.inventory.types import FactRow, ResourceRow, SubjectTree
+from jitterscope.series import service as series
+from jitterscope.series.catalogue import METRICS
+from jitterscope.series.types import TICK_US, StoredDistribution, StoredEvent, StoredQueries
+
+# A window never starts before the CPU limit changed: the rules compare demand with one limit.
+_REGIME_FACTS = frozenset({"cpu.quota_us", "cpu.period_us", "cpu.burst_us"})
+# Bounds what one diagnosis reads, whatever lives in the cgroup.
+_MAX_PROCESSES, _MAX_SERVERS, _MAX_PROBES, _MAX_ANCESTORS = 32, 8, 8, 8
+# Single queries of neighbours are compared hop by hop where something happens, which is at the window's end.
+_NEIGHBOUR_QUERIES_US = 60_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A snapshot with what incidents need besides: how to name the subject, and the node's newest data (µs)."""
+
+    snapshot: Snapshot
+    subject: SubjectRef
+    clock_us: int
+
+
+def load(session: Session, subject_id: int, window_us: int) -> Loaded | None:
+    """The newest `window_us` of a cgroup or a node. None where there is no such subject, or no data of its node."""
+    subject = inventory.resource(session, subject_id)
+    if subject is None:
+        return None
+    clock_us = inventory.node_clock_us(session, subject.node_id)
+    if clock_us is None:
+        return None
+    end_us = clock_us - clock_us % TICK_US
+    start_us = end_us - window_us + (window_us % TICK_US)
+    tree = inventory.subject_tree(session, subject_id, start_us, end_us)
+    if tree is None:
+        return None
+    if subject.kind != "node":
+        facts = inventory.facts(session, [subject_id], start_us, end_us)
+        start_us = _regime_start(facts.get(subject_id, ()), start_us)
+        tree = inventory.with_dns_neighbours(session, tree, start_us, end_us)
+    ref = SubjectRef(resource_id=subject.id, kind=subject.kind, key=subject.key, name=subject.name, node=tree.node.name)
+    return Loaded(read(session, tree, start_us, end_us), ref, clock_us)
+
+
+def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Snapshot:
+    """Everything stored of a tree in [start_us, end_us); both on the grid. Of its workloads only facts."""
+    of_node = tree.subject.id == tree.node.id
+    tree = replace(
+        tree,
+        ancestors=tree.ancestors[:_MAX_ANCESTORS],
+        # Those of a node are chosen already.
+        processes=tree.processes if of_node else _latest(tree.processes, _MAX_PROCESSES),
+        dns_servers=_latest(tree.dns_servers, _MAX_SERVERS),
+        probes=_latest(tree.probes, _MAX_PROBES),
+    )
+    own = [row.id for row in tree.dns_servers]
+    others = [row.id for row in tree.neighbours]
+    rows = (
+        *(() if of_node else (tree.subject,)), *tree.ancestors, *tree.cgroups, tree.node, *tree.processes,
+        *tree.dns_servers, *tree.neighbours, *tree.dns_paths, *tree.probes,
+    )  # fmt: skip
+    wanted = {row.id: _metrics_of(row.kind) for row in rows}
+    values, stored = series.read_all(session, wanted, sorted({row.node_id for row in rows}), start_us, end_us)
+    histograms = {
+        resource_id: {name: _distribution(one) for name, one in found.items()} for resource_id, found in stored.items()
+    }
+    measured = list(wanted)
+    # A node's servers are looked at like neighbours: for who was hurt.
+    own, others = ([], [*own, *others]) if of_node else (own, others)
+    queries = series.read_query_times(session, own, start_us, end_us) if own else {}
+    if others:
+        queries |= series.read_query_times(session, others, max(start_us, end_us - _NEIGHBOUR_QUERIES_US), end_us)
+    reader = _Reader(
+        values,
+        histograms,
+        inventory.facts(session, [*measured, *(row.id for row in tree.workloads)], start_us, end_us),
+        series.read_events(session, measured, start_us, end_us),
+        queries,
+    )
+    node = reader.view(tree.node)
+    if of_node:
+        node = replace(node, events=(*history.before(session, tree.node.id, start_us), *node.events))
+    return Snapshot(
+        start_us=start_us,
+        ticks=(end_us - start_us) // TICK_US,
+        subject=node if of_node else reader.view(tree.subject),
+        node=node,
+        ancestors=tuple(map(reader.view, tree.ancestors)),
+        processes=tuple(map(reader.view, tree.processes)),
+        dns_servers=tuple(map(reader.view, tree.dns_servers)),
+        probes=tuple(map(reader.view, tree.probes)),
+        dns_paths=tuple(map(reader.view, tree.dns_paths)),
+        neighbours=tuple(map(reader.view, tree.neighbours)),
+        workloads=tuple(map(reader.view, tree.workloads)),
+        cgroups=tuple(map(reader.view, tree.cgroups)),
+        unavailable=MappingProxyType(unavailable_sources(session, tree.node.id)),
+    )
+
+
+def unavailable_sources(session: Session, node_id: int) -> dict[str, str]:
+    """What the node's collector cannot measure, by source: why, and what it would need."""
+    return {
+        row.name: f"{row.detail} (needs {row.needs})" if row.needs else row.detail
+        for row in inventory.sources(session, node_id)
+        if row.state == "unavailable"
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    values: Mapping[int, Mapping[str, FloatArray]]
+    histograms: Mapping[int, Mapping[str, Distribution]]
+    facts: Mapping[int, tuple[FactRow, ...]]
+    events: Mapping[int, Sequence[StoredEvent]]
+    queries: Mapping[int, StoredQueries]
+
+    def view(self, row: ResourceRow) -> ResourceView:
+        stored = self.queries.get(row.id)
+        return ResourceView(
+            id=row.id,
+            kind=row.kind,
+            key=row.key,
+            name=row.name,
+            series=self.values.get(row.id, {}),
+            distributions=self.histograms.get(row.id, {}),
+            facts=tuple(FactValue(fact.name, fact.value, fact.since_us) for fact in self.facts.get(row.id, ())),
+            events=tuple(
+                Event(event.kind, event.start_us, event.duration_us, event.attributes)
+                for event in self.events.get(row.id, ())
+            ),
+            queries=None if stored is None else _queries(stored),
+        )
+
+
+@cache
+def _metrics_of(kind: str) -> tuple[str, ...]:
+    return tuple(metric.name for metric in METRICS.values() if kind in metric.resources)
+
+
+def _queries(stored: StoredQueries) -> Queries:
+    return Queries(
+        sent_us=stored.sent_us,
+        latency_us=stored.latency_us,
+        result=stored.result,
+        queue_wait_us=stored.queue_wait_us,
+        complete=stored.complete,
+    )
+
+
+def _distribution(stored: StoredDistribution) -> Distribution:
+    return Distribution(stored.tick, stored.bucket, stored.count)
+
+
+def _latest(rows: tuple[ResourceRow, ...], limit: int) -> tuple[ResourceRow, ...]:
+    if len(rows) <= limit:
+        return rows
+    kept = {row.id for row in sorted(rows, key=lambda row: row.last_seen_us, reverse=True)[:limit]}
+    return tuple(row for row in rows if row.id in kept)
+
+
+def _regime_start(facts: tuple[FactRow, ...], start_us: int) -> int:
+    """After the last change of the CPU limit in the window, on the grid. The first observation is no change."""
+    latest = start_us
+    current: dict[str, str] = {}
+    for fact in facts:
+        if fact.name not in _REGIME_FACTS:
+            continue
+        before = current.get(fact.name)
+        if before is not None and before != fact.value:
+            latest = max(latest, fact.since_us)
+        current[fact.name] = fact.value
+    return latest + (-latest % TICK_US)

@@ -1,0 +1,192 @@
+"""The schedule of diagnoses in PostgreSQL: the one table that says when to look at whom. See plan.py for the rules."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Row, bindparam, text
+from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
+from sqlalchemy.orm import Session
+
+from jitterscope.db import system_session
+from jitterscope.incidents.scheduling.plan import Entry, Vain
+
+# A look takes a second or two; longer after one that its worker did not survive.
+LEASE = timedelta(seconds=30)
+_MOST_LEASES = 4  # doublings
+# A visit has its turn before an urgent look that came so much later.
+_PATIENCE = timedelta(seconds=5)
+
+_COLUMNS = (
+    "subject_id, due_at, urgent, waiting, heard, triggered_us, diagnosed_us, claimed_at, looked_at, explained_us, "
+    "causes, follow_until, follow_ups, follow_ups_since, vain, attempts, leased_until"
+)
+_ADD = text(
+    "INSERT INTO diagnosis_schedule (organization_id, subject_id) SELECT :organization, id FROM unnest(:ids) AS s (id) "
+    "ORDER BY id ON CONFLICT DO NOTHING"
+).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
+# In one order everywhere, so that two writers wait for each other in turn.
+_LOCK = text(
+    f"SELECT {_COLUMNS}, clock_timestamp() AS now FROM diagnosis_schedule "  # noqa: S608
+    "WHERE subject_id = ANY(:ids) ORDER BY subject_id FOR UPDATE"
+).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
+_WRITE = text(
+    """
+    UPDATE diagnosis_schedule SET due_at = :due_at, urgent = :urgent, waiting = :waiting, heard = :heard,
+           triggered_us = :triggered_us, looked_at = :looked_at, explained_us = :explained_us, causes = :causes,
+           follow_until = :follow_until, follow_ups = :follow_ups, follow_ups_since = :follow_ups_since,
+           vain = CAST(:vain AS jsonb), attempts = :attempts,
+           leased_until = CASE WHEN :release THEN NULL ELSE leased_until END
+     WHERE subject_id = :subject_id
+    """
+)
+# While somebody looks, the row is due again when the lease ends: whoever dies is replaced by whoever comes then.
+_CLAIM = text(
+    f"""
+    WITH free AS (
+        SELECT organization_id, subject_id, waiting FROM diagnosis_schedule
+         WHERE due_at <= statement_timestamp() AND (leased_until IS NULL OR leased_until <= statement_timestamp())
+         ORDER BY due_at - CASE WHEN urgent THEN CAST(:patience AS interval) ELSE interval '0' END, subject_id
+         LIMIT 1 FOR UPDATE SKIP LOCKED
+    )
+    UPDATE diagnosis_schedule s SET claimed_at = statement_timestamp(), attempts = attempts + 1, urgent = false,
+           leased_until = statement_timestamp() + :lease * power(2, least(attempts, {_MOST_LEASES})),
+           due_at = statement_timestamp() + :lease * power(2, least(attempts, {_MOST_LEASES})), waiting = '{{}}'
+      FROM free WHERE s.organization_id = free.organization_id AND s.subject_id = free.subject_id
+    RETURNING s.subject_id, s.leased_until, free.waiting
+    """  # noqa: S608
+)
+_ADVANCE = text(
+    """
+    INSERT INTO diagnosis_schedule (organization_id, subject_id, diagnosed_us) VALUES (:organization, :subject, :end_us)
+    ON CONFLICT (organization_id, subject_id) DO UPDATE
+        SET diagnosed_us = greatest(diagnosis_schedule.diagnosed_us, excluded.diagnosed_us)
+    RETURNING diagnosed_us
+    """
+)
+# The first visit of each comes at a time of its own, so that they do not come all at once.
+_VISIT = text(
+    """
+    INSERT INTO diagnosis_schedule (organization_id, subject_id, due_at)
+    SELECT :organization, id, clock_timestamp() + (id % 16) / 16.0 * CAST(:spread AS interval)
+      FROM unnest(:ids) AS s (id) ORDER BY id
+    ON CONFLICT (organization_id, subject_id) DO UPDATE SET due_at = excluded.due_at
+        WHERE diagnosis_schedule.due_at IS NULL
+    """
+).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A look that this worker has to do until `leased_until`, for the reasons of triggers that wait for it."""
+
+    organization_id: int
+    subject_id: int
+    leased_until: datetime
+    reasons: tuple[str, ...] = ()
+
+
+def turns() -> list[int]:
+    """Organizations with something due, whose turn it is first."""
+    with system_session() as session:
+        return list(session.execute(text("SELECT organization_id FROM system_diagnosis_turns()")).scalars())
+
+
+def claim(session: Session) -> Claim | None:
+    """Take the look that waits longest; None where nothing is due, or others have it. Holds from the commit on."""
+    row = session.execute(_CLAIM, {"lease": LEASE, "patience": _PATIENCE}).first()
+    if row is None:
+        return None
+    return Claim(session.info["organization_id"], row.subject_id, row.leased_until, tuple(row.waiting))
+
+
+def change(
+    session: Session, subject_ids: Sequence[int], rule: Callable[[Entry, datetime], Entry], *, add: bool = True
+) -> dict[int, tuple[Entry, Entry, datetime]]:
+    """Apply a rule of plan.py to rows; before, after and the database's time of each. Locks them until the commit."""
+    if add:
+        _add(session, subject_ids)
+    result: dict[int, tuple[Entry, Entry, datetime]] = {}
+    for row in session.execute(_LOCK, {"ids": sorted(subject_ids)}).all():
+        before = _entry(row)
+        after = rule(before, row.now)
+        result[before.subject_id] = (before, after, row.now)
+        if after != before:
+            _write(session, after)
+    return result
+
+
+def finish(session: Session, claim: Claim, rule: Callable[[Entry, datetime], Entry]) -> tuple[Entry, datetime] | None:
+    """Give a look back with what a rule makes of the row. None where another worker has it, or it is gone."""
+    row = session.execute(_LOCK, {"ids": [claim.subject_id]}).first()
+    if row is None or row.leased_until != claim.leased_until:
+        return None
+    before = _entry(row)
+    if before.due_at == claim.leased_until:  # no trigger came meanwhile
+        before = replace(before, due_at=None)
+    after = rule(before, row.now)
+    _write(session, after, release=True)
+    return after, row.now
+
+
+def state(session: Session, subject_id: int) -> Entry | None:
+    """The row of a subject, None where it was neither triggered nor diagnosed."""
+    query = text(f"SELECT {_COLUMNS} FROM diagnosis_schedule WHERE subject_id = :id")  # noqa: S608
+    row = session.execute(query, {"id": subject_id}).first()
+    return None if row is None else _entry(row)
+
+
+def due(session: Session, within: timedelta = timedelta(0)) -> list[int]:
+    """Subjects that are due, or will be soon, by id."""
+    query = text("SELECT subject_id FROM diagnosis_schedule WHERE due_at <= clock_timestamp() + :within ORDER BY 1")
+    return list(session.execute(query, {"within": within}).scalars())
+
+
+def advance(session: Session, subject_id: int, end_us: int) -> bool:
+    """Note the newest window that is applied; False where a newer one was applied before."""
+    parameters = {"organization": session.info["organization_id"], "subject": subject_id, "end_us": end_us}
+    return int(session.execute(_ADVANCE, parameters).scalar_one()) <= end_us
+
+
+def visit(session: Session, subject_ids: Sequence[int], spread: timedelta) -> None:
+    """Make subjects due within `spread` that nobody has to look at yet."""
+    if subject_ids:
+        parameters = {"organization": session.info["organization_id"], "ids": sorted(subject_ids), "spread": spread}
+        session.execute(_VISIT, parameters)
+
+
+def forget(session: Session, subject_id: int) -> None:
+    """A subject that is gone."""
+    session.execute(text("DELETE FROM diagnosis_schedule WHERE subject_id = :id"), {"id": subject_id})
+
+
+def _add(session: Session, subject_ids: Sequence[int]) -> None:
+    session.execute(_ADD, {"organization": session.info["organization_id"], "ids": sorted(subject_ids)})
+
+
+def _entry(row: Row[Any]) -> Entry:
+    vain = {name: Vain(one["looks"], datetime.fromisoformat(one["at"])) for name, one in row.vain.items()}
+    return Entry(
+        row.subject_id, row.due_at, row.urgent, tuple(row.waiting), tuple(row.heard), row.triggered_us,
+        row.diagnosed_us, row.claimed_at, row.looked_at, row.explained_us, tuple(row.causes), row.follow_until,
+        row.follow_ups, row.follow_ups_since, vain, row.attempts,
+    )  # fmt: skip
+
+
+def _write(session: Session, entry: Entry, *, release: bool = False) -> None:
+    vain = {name: {"looks": one.looks, "at": one.at.isoformat()} for name, one in entry.vain.items()}
+    session.execute(
+        _WRITE,
+        {
+            "subject_id": entry.subject_id, "due_at": entry.due_at, "urgent": entry.urgent,
+            "waiting": list(entry.waiting), "heard": list(entry.heard), "triggered_us": entry.triggered_us,
+            "looked_at": entry.looked_at, "explained_us": entry.explained_us, "causes": list(entry.causes),
+            "follow_until": entry.follow_until, "follow_ups": entry.follow_ups,
+            "follow_ups_since": entry.follow_ups_since, "vain": json.dumps(vain), "attempts": entry.attempts,
+            "release": release,
+        },
+    )  # fmt: skip

@@ -1,0 +1,95 @@
+"""How predictions turned out, by kind of fix: the product's own record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from jitterscope.diagnosis.verification.plan import measure_of
+from jitterscope.incidents.api.verification_schemas import (
+    Calibration,
+    FixCalibration,
+    MetricCalibration,
+    PredictionOutcome,
+)
+from jitterscope.incidents.verification.models import OutcomeRow, VerificationRow
+
+LEVEL = 0.9
+# A change that no fix of the incident proposes is predicted and measured all the same.
+OTHER = "other"
+# Older outcomes are of older models; so many bound what one request reads.
+_CONSIDERED = 5_000
+
+
+def read(session: Session, recent: int) -> Calibration:
+    """Over the newest outcomes of the organization; `recent` of them are listed."""
+    rows = session.scalars(select(OutcomeRow).order_by(OutcomeRow.id.desc()).limit(_CONSIDERED)).all()
+    kind = func.coalesce(VerificationRow.fix_id, OTHER)
+    verdicts = session.execute(
+        select(kind, VerificationRow.state, func.count())
+        .where(VerificationRow.state.in_(("verified", "did_not_help", "made_worse")))
+        .group_by(kind, VerificationRow.state)
+    )
+    counts: dict[str, dict[str, int]] = {}
+    for fix_id, state, count in verdicts:
+        counts.setdefault(fix_id, {})[state] = count
+    for row in rows:
+        counts.setdefault(row.fix_id, {})
+    return Calibration(
+        level=LEVEL,
+        outcomes=len(rows),
+        inside_ratio=_inside(rows),
+        median_error_ratio=_error(rows),
+        fixes=[_of_fix(name, counts[name], [row for row in rows if row.fix_id == name]) for name in sorted(counts)],
+        recent=[_outcome(row) for row in rows[:recent]],
+    )
+
+
+def _of_fix(fix_id: str, verdicts: dict[str, int], rows: Sequence[OutcomeRow]) -> FixCalibration:
+    metrics = []
+    for metric in sorted({row.metric for row in rows}):
+        own = [row for row in rows if row.metric == metric]
+        metrics.append(
+            MetricCalibration(
+                metric=metric,
+                title=metric if (found := measure_of(metric)) is None else found.title,
+                outcomes=len(own),
+                inside_ratio=_inside(own),
+                median_error_ratio=_error(own),
+            )
+        )
+    return FixCalibration(
+        fix_id=fix_id,
+        verifications=sum(verdicts.values()),
+        verified=verdicts.get("verified", 0),
+        did_not_help=verdicts.get("did_not_help", 0),
+        made_worse=verdicts.get("made_worse", 0),
+        outcomes=len(rows),
+        inside_ratio=_inside(rows),
+        median_error_ratio=_error(rows),
+        metrics=metrics,
+    )
+
+
+def _outcome(row: OutcomeRow) -> PredictionOutcome:
+    """Titled as this version calls the measure; by its id and without a unit where it has none of it."""
+    measure = measure_of(row.metric)
+    names = PredictionOutcome.model_fields.keys() - {"title", "unit"}
+    return PredictionOutcome.model_validate(
+        {name: getattr(row, name) for name in names}
+        | {
+            "title": row.metric if measure is None else measure.title,
+            "unit": "1" if measure is None else measure.unit,
+        }
+    )
+
+
+def _inside(rows: Sequence[OutcomeRow]) -> float | None:
+    return sum(row.inside for row in rows) / len(rows) if rows else None
+
+
+def _error(rows: Sequence[OutcomeRow]) -> float | None:
+    return median(row.error_ratio for row in rows) if rows else None

@@ -1,0 +1,152 @@
+"""Measures a waiting verification: reads both sides, compares, and says what it came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from jitterscope.diagnosis.core.finding import Interval
+from jitterscope.diagnosis.core.snapshot import FloatArray
+from jitterscope.diagnosis.verification.blocks import BLOCK_US, Blocks, blocks
+from jitterscope.diagnosis.verification.figures import Figure
+from jitterscope.diagnosis.verification.load import Comparable, comparable
+from jitterscope.diagnosis.verification.plan import Plan, plan
+from jitterscope.diagnosis.verification.verdict import Judgement, Verdict, judge
+from jitterscope.incidents.api.verification_schemas import BlockLane, BlockSeries, VerificationResult, VerifiedMeasure
+from jitterscope.incidents.api.views import time_of, us_of
+from jitterscope.incidents.verification import window
+from jitterscope.incidents.verification.models import VerificationRow
+from jitterscope.incidents.verification.verifications import BEFORE, intervals
+from jitterscope.inventory import service as inventory
+from jitterscope.settings import settings
+
+# After so long without a comparison the fix is no longer what a difference would be due to.
+GIVE_UP_US = 24 * 3600 * 1_000_000
+# One that waits for long is looked at less often: at most a twentieth of its age goes by between two looks.
+_PATIENCE = 20
+_UNTESTED = "two figures, no test"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a look came to. `gave_up`: no verdict will come."""
+
+    verdict: Verdict
+    waiting_for: str | None
+    sentence: str | None
+    result: VerificationResult
+    figures: tuple[Figure, ...]
+    gave_up: bool = False
+
+
+def due(waiting: VerificationRow) -> bool:
+    """Whether there can be news since the last look."""
+    if waiting.checked_at is None:
+        return True
+    now = datetime.now(UTC)
+    return now - waiting.checked_at >= min((now - waiting.created_at) / _PATIENCE, timedelta(minutes=10))
+
+
+def measure(session: Session, cause_id: str, waiting: VerificationRow) -> Measured:
+    """Compare what is there by now."""
+    subject = inventory.resource(session, waiting.subject_id)
+    clock_us = None if subject is None else inventory.node_clock_us(session, subject.node_id)
+    applied_us = us_of(waiting.applied_at)
+    if subject is None or clock_us is None:
+        gone = "Data: the resource or the collector of its node no longer exists."
+        late = datetime.now(UTC) - waiting.created_at > timedelta(microseconds=GIVE_UP_US)
+        return Measured("waiting", gone, None, VerificationResult(), (), gave_up=late)
+    gave_up = clock_us - applied_us > GIVE_UP_US
+    settled_us = applied_us + int(settings().verification_settle_s * 1e6)
+    after_from_us = max(settled_us, clock_us - int(BEFORE[subject.kind == "node"].total_seconds() * 1e6))
+    if clock_us - after_from_us < BLOCK_US:
+        wanted = f"Data from {settings().verification_settle_s:g} s after the change on."
+        return Measured("waiting", wanted, None, VerificationResult(), (), gave_up)
+    how = plan(cause_id, waiting.fix_id)
+    before_window = us_of(waiting.before_from), us_of(waiting.before_to)
+    before = window.read(session, waiting.before_subject_id, *before_window, how.needs)
+    after = window.read(session, waiting.subject_id, after_from_us, clock_us, how.needs)
+    if before is None or after is None:
+        side = "before" if before is None else "after"
+        return Measured("waiting", f"Data from {side} the change is missing.", None, VerificationResult(), (), gave_up)
+    old, new = blocks(before, how.measures, how.loads), blocks(after, how.measures, how.loads)
+    match = comparable(old, new, how.loads)
+    found = judge(match, how, _predicted(waiting), settings().verification_least_s)
+    result = VerificationResult(
+        after_from=time_of(after_from_us),
+        after_to=time_of(clock_us),
+        measures=[_shown(one, intervals(waiting.promised)) for one in found.figures],
+        before=_series(old, how, found, match),
+        after=_series(new, how, found, match),
+        notes=_notes(waiting, how, match, len(old) - len(match.before), len(new) - len(match.after)),
+        needed_s=found.needed_s,
+        collected_s=found.collected_s,
+    )
+    return Measured(found.verdict, found.waiting_for, found.sentence, result, found.figures, gave_up)
+
+
+def _predicted(waiting: VerificationRow) -> dict[str, Interval]:
+    """For what was applied; where that could not be replayed, what the fix promised."""
+    return intervals(waiting.predicted) or intervals(waiting.promised)
+
+
+def _shown(one: Figure, promised: dict[str, Interval]) -> VerifiedMeasure:
+    return VerifiedMeasure(
+        metric=one.measure.id,
+        title=one.measure.title,
+        unit=one.measure.unit,
+        better=one.measure.better,
+        before=one.before,
+        after=one.after,
+        ratio=one.ratio,
+        p_value=one.p_value,
+        test=one.test or _UNTESTED,
+        decides=one.decides,
+        predicted=one.predicted,
+        promised=promised.get(one.measure.id),
+        inside=one.inside,
+    )
+
+
+def _series(side: Blocks, how: Plan, found: Judgement, match: Comparable) -> BlockSeries:
+    """The figures that have blocks, what decides first; then the load that they are compared at."""
+    lanes = []
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for one in found.figures:
+            column = side.columns.get(one.measure.id)
+            if column is not None:
+                kind, values = one.measure, _column(column.part / column.whole)
+                lanes.append(BlockLane(id=kind.id, title=kind.title, unit=kind.unit, values=values))
+    loads = [match.by] if match.by is not None else [load for load in how.loads if load.id in side.loads][:1]
+    lanes += [
+        BlockLane(id=f"load.{one.id}", title="Load", unit=one.unit, values=_column(side.loads[one.id]))
+        for one in loads
+        if one.id in side.loads
+    ]
+    return BlockSeries(t_us=side.t_us.tolist(), step_us=side.step_us, lanes=lanes)
+
+
+def _column(values: FloatArray) -> list[float | None]:
+    return [round(value, 6) if np.isfinite(value) else None for value in values.tolist()]
+
+
+def _notes(
+    waiting: VerificationRow, how: Plan, match: Comparable, dropped_before: int, dropped_after: int
+) -> list[str]:
+    notes = []
+    if match.by is None:
+        if match.why_not is None:
+            notes.append("No load is measured here, so it might differ before and after the change.")
+    elif match.by.id != how.loads[0].id:
+        notes.append(f"No {how.loads[0].unit} are known here: load is compared by {match.by.unit}, which says less.")
+    if dropped_before or dropped_after:
+        notes.append(
+            f"Left out for another load: {dropped_before} of the blocks before and {dropped_after} of those after "
+            "the change."
+        )
+    if waiting.changes and all(step["name"] == "restart" for step in waiting.changes):
+        notes.append("Only a restart was seen. A fault that grows with time comes back.")
+    return notes

@@ -1,0 +1,221 @@
+"""Verifications of an incident: read, start, replace. What they measure is in measure.py."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from jitterscope.diagnosis.core.finding import Interval
+from jitterscope.diagnosis.core.registry import fix_of
+from jitterscope.errors import Problem
+from jitterscope.incidents.api.verification_schemas import SettingStep, VerificationResult
+from jitterscope.incidents.lifecycle import actions, predictions
+from jitterscope.incidents.lifecycle.transitions import record
+from jitterscope.incidents.models import IncidentRow, lives_on
+from jitterscope.incidents.verification.models import VerificationRow
+from jitterscope.tenancy.auth import Principal
+
+# How much on either side of a change is compared at most; on a node (True) what goes wrong is rare.
+BEFORE = {False: timedelta(minutes=30), True: timedelta(hours=3)}
+ANOTHER = "Another change"
+# How much of what is compared may lie before the first symptom.
+_LEAD = timedelta(seconds=10)
+_SHORTEST_BEFORE = timedelta(seconds=20)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What was changed and where the subject lives from then on. `fix_id` is None for what no fix proposes.
+
+    `applied_at` is the last of the changes, `first_at` the first: what lies between is neither before nor after.
+    """
+
+    applied_at: datetime
+    first_at: datetime
+    fix_id: str | None
+    fix_title: str
+    steps: tuple[SettingStep, ...]
+    subject_id: int
+    subject_name: str
+    predicted: Mapping[str, Interval]
+
+
+def newest(session: Session, incident_id: int) -> VerificationRow | None:
+    """The last fix that was applied to an incident; None where there was none."""
+    query = select(VerificationRow).where(VerificationRow.incident_id == incident_id)
+    return session.scalars(query.order_by(VerificationRow.id.desc()).limit(1)).first()
+
+
+def of_incident(session: Session, incident_id: int) -> list[VerificationRow]:
+    """All of them, newest first."""
+    query = select(VerificationRow).where(VerificationRow.incident_id == incident_id)
+    return list(session.scalars(query.order_by(VerificationRow.id.desc())))
+
+
+def waiting(session: Session, incident_id: int) -> VerificationRow | None:
+    """The one that has no verdict yet."""
+    query = select(VerificationRow).where(VerificationRow.incident_id == incident_id)
+    return session.scalars(query.where(VerificationRow.state == "waiting").with_for_update()).one_or_none()
+
+
+def start_by_hand(
+    session: Session,
+    principal: Principal,
+    incident_id: int,
+    fix_id: str | None,
+    applied_at: datetime | None,
+    note: str | None,
+) -> IncidentRow:
+    """Somebody says that a fix was applied. Raises Problem 404, 409, 422."""
+    row = actions.locked(session, incident_id)
+    now = datetime.now(UTC)
+    at = applied_at or now
+    if at.tzinfo is None:
+        raise Problem(
+            422, "no-time-zone", "Time zone missing", "`applied_at` has no time zone.", "Give the time in UTC."
+        )
+    if at > now + timedelta(minutes=1):
+        raise Problem(
+            422,
+            "in-the-future",
+            "Time is in the future",
+            "`applied_at` is in the future.",
+            "Give the time when the fix took effect.",
+        )
+    if at < row.baseline_at + _SHORTEST_BEFORE:
+        raise Problem(
+            422,
+            "before-the-fault",
+            "Nothing to compare with",
+            f"The incident's fault was first seen at {row.baseline_at:%Y-%m-%d %H:%M:%SZ}; a fix that was applied less "
+            f"than {_SHORTEST_BEFORE.seconds} s later, or before, leaves no data to compare with.",
+            "Give the time at which the fix took effect.",
+        )
+    titles = {str(fix["id"]): str(fix["title"]) for fix in row.finding.get("fixes", [])}
+    if fix_id is not None and fix_id not in titles and fix_id not in row.predictions:
+        raise Problem(
+            422,
+            "unknown-fix",
+            "Unknown fix",
+            f"The incident has no fix {fix_id[:100]!r}.",
+            f"Use one of {', '.join(sorted(titles)) or 'none'}, or omit it for another change.",
+        )
+    _must_be_alone(session, row)
+    change = Change(
+        applied_at=at,
+        first_at=at,
+        fix_id=fix_id,
+        fix_title=ANOTHER if fix_id is None else titles.get(fix_id) or _title_of(row.cause, fix_id),
+        steps=(),
+        subject_id=row.lives_on,
+        subject_name=row.subject_name,
+        predicted={},
+    )
+    begin(session, row, change, f"{change.fix_title}: {note.strip()}" if note and note.strip() else None, principal)
+    return row
+
+
+def _title_of(cause: str, fix_id: str) -> str:
+    kind = fix_of(cause, fix_id)
+    return fix_id if kind is None else kind.title
+
+
+def begin(
+    session: Session, row: IncidentRow, change: Change, detail: str | None = None, principal: Principal | None = None
+) -> VerificationRow:
+    """The incident, whose lock is held, waits from now on for a verdict on `change`."""
+    before = waiting(session, row.id)
+    if before is not None:
+        replace(before, f"Replaced by another change at {change.applied_at:%H:%M:%SZ}.")
+        session.flush()
+    started = VerificationRow(
+        organization_id=row.organization_id,
+        incident_id=row.id,
+        state="waiting",
+        started_by="jitterscope" if principal is None else principal.actor,
+        applied_at=change.applied_at,
+        fix_id=change.fix_id,
+        fix_title=change.fix_title,
+        changes=[step.model_dump(mode="json") for step in change.steps],
+        before_subject_id=row.lives_on if before is None else before.before_subject_id,
+        subject_id=change.subject_id,
+        subject_name=change.subject_name,
+        before_from=max(fault_since(session, row), change.first_at - BEFORE[row.subject_kind == "node"]),
+        # Where an earlier change is still without verdict, what it did is no part of the state before.
+        before_to=min(change.first_at, before.before_to) if before is not None else change.first_at,
+        predicted=stored(change.predicted),
+        promised=stored(predictions.promised(row, change.fix_id)),
+        waiting_for="Data from after the change.",
+    )
+    session.add(started)
+    row.state, row.resolved_at = "fix_applied", None
+    row.successor_id = None if change.subject_id == row.subject_id else change.subject_id
+    session.flush()
+    record(session, row, "fix_applied", detail or describe(change), principal, started)
+    return started
+
+
+def fault_since(session: Session, row: IncidentRow) -> datetime:
+    """From when on the fault was there under the settings before the change: what followed an earlier fix, if any."""
+    query = select(VerificationRow).where(
+        VerificationRow.incident_id == row.id, VerificationRow.state.in_(("did_not_help", "made_worse"))
+    )
+    last = session.scalars(query.order_by(VerificationRow.id.desc()).limit(1)).first()
+    if last is not None:
+        after_from = VerificationResult.model_validate(last.result).after_from
+        if after_from is not None and after_from <= row.baseline_at:
+            return after_from
+    return row.baseline_at - _LEAD
+
+
+def replace(verification: VerificationRow, why: str) -> None:
+    """End it without a verdict."""
+    verification.state, verification.finished_at = "replaced", datetime.now(UTC)
+    verification.waiting_for, verification.verdict = None, why
+
+
+def stored(predicted: Mapping[str, Interval]) -> dict[str, Any]:
+    """Predictions by measure as they are kept."""
+    return {name: one.model_dump(mode="json") for name, one in predicted.items()}
+
+
+def intervals(content: Mapping[str, Any]) -> dict[str, Interval]:
+    """What `stored` wrote."""
+    return {name: Interval.model_validate(one) for name, one in content.items()}
+
+
+def describe(change: Change) -> str:
+    """ "Raise the CPU limit: CPU limit 0.5 → 1"."""
+    steps = "; ".join(wording(step) for step in change.steps)
+    return f"{change.fix_title}: {steps}" if steps else change.fix_title
+
+
+def wording(step: SettingStep) -> str:
+    """ "CPU limit 0.5 → 1"."""
+    if step.old is None and step.new is None:
+        return step.title
+    return f"{step.title} {step.old or 'not set'} → {step.new or 'not set'}"
+
+
+def _must_be_alone(session: Session, row: IncidentRow) -> None:
+    """A closed incident can be measured again only while no other one of its kind is active."""
+    if row.resolved_at is None:
+        return
+    other = session.scalars(
+        select(IncidentRow.id).where(
+            lives_on == row.lives_on, IncidentRow.cause == row.cause, IncidentRow.resolved_at.is_(None)
+        )
+    ).first()
+    if other is not None:
+        raise Problem(
+            409,
+            "another-is-active",
+            "Another incident is active",
+            f"Incident {other} has the same cause and subject and is active.",
+            f"Verify incident {other} instead.",
+        )

@@ -1,0 +1,95 @@
+"""One visit of an incident: was its workload changed, and can the change be judged yet?
+
+Reading and thinking hold no lock; what they lead to is applied under the subject's lock, if it still fits.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from jitterscope.db import organization_session
+from jitterscope.incidents.lifecycle import actions
+from jitterscope.incidents.lifecycle.transitions import record
+from jitterscope.incidents.models import IncidentRow
+from jitterscope.incidents.verification import landing, verifications
+from jitterscope.incidents.verification.calibration import OTHER
+from jitterscope.incidents.verification.measure import Measured, due, measure
+from jitterscope.incidents.verification.models import OutcomeRow, VerificationRow
+
+
+def active(organization_id: int) -> list[int]:
+    """Incidents that are not over."""
+    with organization_session(organization_id) as session:
+        return list(session.scalars(select(IncidentRow.id).where(IncidentRow.resolved_at.is_(None))))
+
+
+def visit(organization_id: int, incident_id: int) -> None:
+    """Start, update or finish the verification of an incident. Safe to repeat at any time."""
+    if not landing.notice(organization_id, incident_id):
+        return
+    with organization_session(organization_id) as session:
+        row = session.get(IncidentRow, incident_id)
+        waiting = verifications.waiting(session, incident_id)
+        if row is None or waiting is None or not due(waiting):
+            return
+        cause_id = row.cause
+        session.expunge(waiting)
+    with organization_session(organization_id) as session:
+        measured = measure(session, cause_id, waiting)
+    with organization_session(organization_id) as session:
+        row = actions.locked(session, incident_id)
+        current = verifications.waiting(session, incident_id)
+        if current is None or current.id != waiting.id or current.applied_at != waiting.applied_at:
+            return
+        _apply(session, row, current, measured)
+
+
+def _apply(session: Session, row: IncidentRow, waiting: VerificationRow, measured: Measured) -> None:
+    """Keep what a look came to, or end the verification with its verdict."""
+    waiting.checked_at = datetime.now(UTC)
+    waiting.result = measured.result.model_dump(mode="json")
+    waiting.waiting_for = measured.waiting_for
+    if measured.verdict == "waiting":
+        if measured.gave_up:
+            _give_up(session, row, waiting)
+        return
+    waiting.state, waiting.verdict, waiting.waiting_for = measured.verdict, measured.sentence, None
+    waiting.finished_at = datetime.now(UTC)
+    after_to = measured.result.after_to
+    assert after_to is not None, "a verdict has a window"
+    row.state = measured.verdict
+    # What changes from now on is another fix.
+    row.baseline_at = after_to
+    if measured.verdict == "verified":
+        row.resolved_at = max(after_to, row.last_seen_at)
+    for one in measured.figures:
+        if one.predicted is None or one.after is None or one.inside is None or one.error_ratio is None:
+            continue
+        session.add(
+            OutcomeRow(
+                organization_id=row.organization_id,
+                incident_id=row.id,
+                verification_id=waiting.id,
+                subject_name=waiting.subject_name,
+                fix_id=waiting.fix_id or OTHER,
+                metric=one.measure.id,
+                predicted=one.predicted.model_dump(mode="json"),
+                measured=one.after,
+                before=one.before,
+                inside=one.inside,
+                error_ratio=one.error_ratio,
+            )
+        )
+    session.flush()
+    record(session, row, measured.verdict, waiting.verdict, None, waiting)
+
+
+def _give_up(session: Session, row: IncidentRow, waiting: VerificationRow) -> None:
+    why = f"No comparison was possible within 24 h. Missing: {waiting.waiting_for or 'data'}"
+    verifications.replace(waiting, why)
+    row.state, row.baseline_at = "open", max(row.baseline_at, waiting.applied_at)
+    session.flush()
+    record(session, row, "noted", why)

@@ -1,0 +1,259 @@
+"""A workload then and now: what its watched settings were at the baseline, and what they are.
+
+A workload is a cgroup with its processes and DNS servers, or a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from jitterscope.diagnosis.core.area import Of, Sighting, WatchedFact
+from jitterscope.diagnosis.verification.changes import Step, steps
+from jitterscope.incidents.verification import window
+from jitterscope.inventory import service as inventory
+from jitterscope.inventory.types import FactRow, ResourceRow, SubjectTree
+from jitterscope.series import service as series
+
+# Silence of a resource for this long, while its node's data go on, means that it is gone.
+SILENCE_US = 5_000_000
+# How far back settings are looked for that only a window shows.
+_SIGHT_US = 1_800_000_000
+_MOST_CLIENTS = 32
+# How far a kill and the last tick of the process lie apart at most: the collector looks for processes every second or
+# so. A program that is started again comes within the longest time that a kubelet backs off.
+_KILL_TICKS, _TO_RESTART_US = 50, 360_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What of a workload is watched for changes, and until when a sighting belongs to the fault itself (µs)."""
+
+    facts: tuple[WatchedFact, ...]
+    sightings: tuple[Sighting, ...]
+    fault_until_us: int
+
+    def of(self, *places: Of) -> frozenset[str]:
+        """Names of the facts that are looked for there."""
+        return frozenset(one.fact for one in self.facts if one.of in places)
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The workload as it is now beside how it was at the baseline. `at_us`: the last of the changes; `first_us` the
+    first. Without any, `steps` is empty. `before` and `after` are the watched facts by name."""
+
+    subject: ResourceRow
+    steps: tuple[Step, ...]
+    first_us: int
+    at_us: int
+    before: Mapping[str, str]
+    after: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class _State:
+    """Facts at a time, and when each got its value (µs)."""
+
+    values: dict[str, str] = field(default_factory=dict)
+    since_us: dict[str, int] = field(default_factory=dict)
+
+    def take(self, other: _State, name: str) -> None:
+        self.values.pop(name, None)
+        if name in other.values:
+            self.values[name], self.since_us[name] = other.values[name], other.since_us[name]
+
+
+def current_subject(session: Session, subject_id: int, after_us: int) -> ResourceRow | None:
+    """Where the workload of `subject_id` runs now: itself, or what took its place. None: neither runs."""
+    own = inventory.resource(session, subject_id)
+    if own is None:
+        return None
+    if own.kind == "node" or _alive(session, own, "cpu_usage_us"):
+        return own
+    candidates = inventory.successors(session, subject_id, after_us)
+    return next((one for one in candidates if _alive(session, one, "cpu_usage_us")), None)
+
+
+def observe(
+    session: Session, old_subject_id: int, current: ResourceRow, baseline_us: int, watch: Watch
+) -> Observed | None:
+    """What differs between the workload at `baseline_us` and now. None where either cannot be read."""
+    clock_us = inventory.node_clock_us(session, current.node_id)
+    if clock_us is None:
+        return None
+    before = inventory.subject_tree(session, old_subject_id, baseline_us - SILENCE_US, clock_us)
+    now = before if current.id == old_subject_id else inventory.subject_tree(session, current.id, baseline_us, clock_us)
+    if before is None or now is None:
+        return None
+    pairs, restart_us = _pairs(session, before, now, watch, baseline_us, clock_us)
+    old, new = _merged(pairs)
+    for one in watch.sightings:
+        _sight(session, one, (old, old_subject_id), (new, current.id), max(baseline_us, watch.fault_until_us), clock_us)
+    found = steps((*watch.facts, *watch.sightings), old.values, new.values, restart_us is not None)
+    names = {step.name for step in found}
+    times = [new.since_us[name] for name in new.values if name in names]
+    # What is no longer set has no time of its own: it went with the process.
+    times += [restart_us] if restart_us is not None else []
+    times = [at_us for at_us in times if at_us > baseline_us]
+    if not found or not times:
+        return Observed(current, (), baseline_us, baseline_us, old.values, new.values)
+    return Observed(current, tuple(found), min(times), max(times), old.values, new.values)
+
+
+def _pairs(
+    session: Session, before: SubjectTree, now: SubjectTree, watch: Watch, baseline_us: int, clock_us: int
+) -> tuple[list[tuple[_State, _State]], int | None]:
+    """Old and new state of each resource that matters, and when a process that matters was started anew."""
+    clients = _clients(session, before, baseline_us, clock_us) if watch.of("clients") else []
+    rows = [row for tree in (before, now) for row in (tree.subject, tree.node, *tree.processes, *tree.dns_servers)]
+    ids = sorted({row.id for row in (*rows, *(one for pair in clients for one in pair))})
+    facts = inventory.facts(session, ids, baseline_us, clock_us + 1)
+
+    def pair(old: ResourceRow, new: ResourceRow, names: frozenset[str]) -> tuple[_State, _State]:
+        return _first(facts[old.id], names, baseline_us), _last(facts[new.id], names)
+
+    of_node = before.subject.id == before.node.id
+    found = [pair(before.subject, now.subject, watch.of("subject", "node") if of_node else watch.of("subject"))]
+    if not of_node and before.node.id == now.node.id:
+        found.append(pair(before.node, now.node, watch.of("node")))
+    restarts: list[int] = [] if now is before else [now.subject.first_seen_us]
+    names = watch.of("processes")
+    groups = _by_program(before.processes, facts, names)
+    groups_now = groups if now is before else _by_program(now.processes, facts, names)
+    for program, members in groups.items():
+        old = _at(members, baseline_us)
+        new = max(groups_now.get(program, members), key=lambda row: (row.first_seen_us, row.id))
+        if new.id != old.id and (new.first_seen_us <= baseline_us or _alive(session, old, "process_cpu_us")):
+            new = old  # a second process of the same program, not a new one in its place
+        found.append(pair(old, new, names))
+        if new.id != old.id and not of_node:
+            restarts += _restarts(session, now.subject, groups_now.get(program, members), baseline_us)
+    servers = watch.of("dns_servers")
+    if of_node:
+        found += [pair(one, one, servers) for one in before.dns_servers]
+    elif before.dns_servers and now.dns_servers:
+        old_server = _at(before.dns_servers, baseline_us)
+        new_server = _at(now.dns_servers, now.subject.last_seen_us) if now is not before else old_server
+        found.append(pair(old_server, new_server, servers))
+    found += [pair(old, new, watch.of("clients")) for old, new in clients]
+    return found, max(restarts, default=None)
+
+
+def _restarts(session: Session, subject: ResourceRow, members: Sequence[ResourceRow], baseline_us: int) -> list[int]:
+    """When processes of one program took another's place; what follows an OOM kill is the fault, and no change."""
+    rows = sorted(members, key=lambda row: (row.first_seen_us, row.id))
+    return [
+        new.first_seen_us
+        for old, new in pairwise(rows)
+        if new.first_seen_us > baseline_us and not _was_killed(session, subject, old, new.first_seen_us)
+    ]
+
+
+def _was_killed(session: Session, cgroup: ResourceRow, process: ResourceRow, next_us: int) -> bool:
+    """Whether the data of the process end with an OOM kill in its cgroup."""
+    window = (max(process.first_seen_us, next_us - _TO_RESTART_US), next_us)
+    wanted = series.read_series(session, [cgroup.id, process.id], ["memory_oom_kills", "process_cpu_us"], *window)
+    kills, ran = wanted.get((cgroup.id, "memory_oom_kills")), wanted.get((process.id, "process_cpu_us"))
+    if kills is None or ran is None:
+        return False
+    killed, last = np.flatnonzero(np.nan_to_num(kills) > 0), np.flatnonzero(np.isfinite(ran))
+    return bool(len(last) and np.any(np.abs(killed - last[-1]) <= _KILL_TICKS))
+
+
+def _clients(
+    session: Session, tree: SubjectTree, baseline_us: int, clock_us: int
+) -> list[tuple[ResourceRow, ResourceRow]]:
+    """Cgroups whose resolv.conf is known, each with what runs in its place now."""
+    known = inventory.asking_cgroups(session, tree.node.id, baseline_us - SILENCE_US, clock_us, _MOST_CLIENTS)
+    found = []
+    for old in known:
+        if old.first_seen_us > baseline_us:
+            continue
+        new = current_subject(session, old.id, baseline_us)
+        if new is not None:
+            found.append((old, new))
+    return found
+
+
+def _by_program(
+    processes: Iterable[ResourceRow], facts: Mapping[int, Sequence[FactRow]], names: frozenset[str]
+) -> dict[str, list[ResourceRow]]:
+    """Programs with a watched setting, and Go programs: their environment is what fixes change, and a restart of
+    anything else is none."""
+    groups: dict[str, list[ResourceRow]] = {}
+    for row in processes:
+        known = {fact.name: fact.value for fact in facts[row.id]}
+        if any(name in names or name.startswith("go.") for name in known):
+            groups.setdefault(known.get("process.executable") or known.get("process.command", ""), []).append(row)
+    return groups
+
+
+def _at(rows: Sequence[ResourceRow], at_us: int) -> ResourceRow:
+    """The newest that was there at a time; else the first that came."""
+    there = [row for row in rows if row.first_seen_us <= at_us]
+    if there:
+        return max(there, key=lambda row: (row.first_seen_us, row.id))
+    return min(rows, key=lambda row: (row.first_seen_us, row.id))
+
+
+def _first(facts: Sequence[FactRow], names: frozenset[str], at_us: int) -> _State:
+    """As it was at a time; what was first observed later was so before, as far as anybody knows."""
+    state = _State()
+    for fact in facts:
+        if fact.name in names and (fact.name not in state.values or fact.since_us <= at_us):
+            state.values[fact.name], state.since_us[fact.name] = fact.value, fact.since_us
+    return state
+
+
+def _last(facts: Sequence[FactRow], names: frozenset[str]) -> _State:
+    known = [fact for fact in facts if fact.name in names]
+    return _State({fact.name: fact.value for fact in known}, {fact.name: fact.since_us for fact in known})
+
+
+def _merged(pairs: Iterable[tuple[_State, _State]]) -> tuple[_State, _State]:
+    """One state of all: of several programs, servers or clients the one that changed speaks, else the first."""
+    old, new = _State(), _State()
+    settled: set[str] = set()
+    for before, after in pairs:
+        for name in {**before.values, **after.values}:
+            differs = before.values.get(name) != after.values.get(name)
+            known = name in old.values or name in new.values
+            if name in settled or (known and not differs):
+                continue
+            old.take(before, name)
+            new.take(after, name)
+            if differs:
+                settled.add(name)
+    return old, new
+
+
+def _sight(
+    session: Session,
+    one: Sighting,
+    old: tuple[_State, int],
+    new: tuple[_State, int],
+    baseline_us: int,
+    clock_us: int,
+) -> None:
+    """Adds what only a window shows to both states."""
+    for (state, subject_id), from_us, to_us in (
+        (old, baseline_us - _SIGHT_US, baseline_us),
+        (new, max(baseline_us, clock_us - _SIGHT_US), clock_us),
+    ):
+        read = window.read(session, subject_id, from_us, to_us, one.needs)
+        value = None if read is None else one.read(read)
+        if value is not None:
+            state.values[one.id], state.since_us[one.id] = value.value, value.since_us
+
+
+def _alive(session: Session, row: ResourceRow, metric: str) -> bool:
+    """Whether the newest seconds of its node's data have this resource."""
+    clock_us = inventory.node_clock_us(session, row.node_id)
+    if clock_us is None:
+        return False
+    return bool(series.read_series(session, [row.id], [metric], clock_us - SILENCE_US, clock_us))

@@ -1,0 +1,106 @@
+"""The fault of the coredns-oom lab, going on, and the fixes that can be tried on it."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from labs import load, processes
+from labs.applying.ongoing import Ongoing, ProposedFix, bound, number_in
+from labs.console import Say
+from labs.errors import LabError
+from labs.load import Load
+from labs.oom.bench import NAMES, READY, Bench, bench
+from labs.oom.figures import MIB
+from labs.oom.variants import Parameters, Variant, expected_cause
+from labs.oom.watched import LAB
+from labs.pace import tick_after
+from labs.rise import Rise
+
+_SECONDS, _LEAD_S = 1_500.0, 1.5
+# One burst after the other: long enough to kill the server, with time to start again and be calm between.
+_EVERY_S = 20.0
+
+
+@contextmanager
+def ongoing(variant: Variant, parameters: Parameters, folder: Path, say: Say) -> Iterator[Ongoing]:
+    """Bursts that kill the server, until the context ends. It is started again at once, as by a kubelet."""
+    with bench(parameters, folder, say) as made:
+        burst_s = min(parameters.seconds, 0.6 * _EVERY_S)
+        steady = Rise.soon(parameters, NAMES, made.addresses, say).load
+        shape = Load(
+            parameters.calm_qps,
+            burst_qps=parameters.qps,
+            burst_ms=1e3 * burst_s,
+            every_ms=1e3 * _EVERY_S,
+            names=NAMES,
+            unique=True,
+            clients=steady.clients,
+            timeout_ms=steady.timeout_ms,
+        )
+        out, start_us = folder / "load.bin", tick_after(time.time() + _LEAD_S)
+        driver = load.start(made.server, shape, _SECONDS, start_us, made.server.cgroup, made.clients, out)
+
+        def goes_on() -> bool:
+            if not made.upstream.is_running():
+                raise LabError("The upstream exited under load.")
+            if not made.server.is_running():
+                made.server.start(READY)
+            if driver.poll():
+                load.finish(driver, out)
+            return driver.returncode is None
+
+        try:
+            cause = expected_cause(variant, killed=True)
+            yield Ongoing(
+                LAB, variant.value, cause, (made.server.cgroup.key,), goes_on, bound(FIXES, made), before_s=100.0
+            )
+        finally:
+            processes.stop(driver)
+
+
+def _max_concurrent(made: Bench, fix: ProposedFix) -> None:
+    value = number_in(fix, r"max_concurrent (\d+)")
+    corefile = made.folder / "coredns.Corefile"
+    text = re.sub(r" *max_concurrent \d+\n", "", corefile.read_text())
+    corefile.write_text(text.replace("        max_fails 0", f"        max_concurrent {value}\n        max_fails 0"))
+    made.server.restart(READY)
+
+
+def _less_kept(made: Bench, fix: ProposedFix) -> None:
+    value = number_in(fix, r"success (\d+)")
+    corefile = made.folder / "coredns.Corefile"
+    corefile.write_text(re.sub(r"success \d+", f"success {value}", corefile.read_text()))
+    made.server.restart(READY)
+
+
+def _more_memory(made: Bench, fix: ProposedFix) -> None:
+    made.server.cgroup.limit_memory(_bytes(fix))
+
+
+def _gomemlimit(made: Bench, fix: ProposedFix) -> None:
+    value = next((found[1] for patch in fix["patches"] if (found := _GOMEMLIMIT.search(patch["text"]))), None)
+    if value is None:
+        raise LabError(f"No patch of {fix['id']} has a value: {fix['patches']}")
+    made.server.restart(READY, environment={**(made.server.environment or {}), "GOMEMLIMIT": value})
+
+
+FIXES: Mapping[str, Callable[[Bench, ProposedFix], None]] = {
+    "max_concurrent": _max_concurrent,
+    "raise_memory_limit": _more_memory,
+    "gomemlimit": _gomemlimit,
+    "cache_capacity": _less_kept,
+}
+_GOMEMLIMIT = re.compile(r"GOMEMLIMIT\W+(?:value:\W*)?(\d+(?:B|KiB|MiB|GiB))")
+
+
+def _bytes(fix: ProposedFix) -> int:
+    for patch in fix["patches"]:
+        if found := re.search(r"(\d+)(Mi|Gi|M|G)\b", patch["text"]):
+            return int(found[1]) * (MIB if found[2].startswith("M") else 1024 * MIB)
+        if found := re.search(r"(\d{8,})", patch["text"]):
+            return int(found[1])
+    raise LabError(f"No patch of {fix['id']} has a number of bytes: {fix['patches']}")

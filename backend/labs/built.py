@@ -1,0 +1,37 @@
+"""Programs of the labs that are written in Go (collector/cmd), as `make build` leaves them in bin/."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from jitterscope.settings import REPOSITORY
+from labs.errors import LabError
+
+
+def program(name: str, variable: str) -> Path:
+    """The program of that name, built here where it is missing; the environment `variable` names another one."""
+    given = os.environ.get(variable)
+    if given:
+        return Path(given)
+    built = REPOSITORY / "bin" / name
+    if not built.exists():
+        try:
+            subprocess.run(
+                ["go", "build", "-o", str(built), f"./cmd/{name}"],
+                cwd=REPOSITORY / "collector",
+                check=True,
+                capture_output=True,
+                text=True,
+                env={**os.environ, "CGO_ENABLED": "0"},
+            )
+        except (OSError, subprocess.CalledProcessError) as error:
+            detail = getattr(error, "stderr", None) or error
+            raise LabError(f"{name} is not built: run `make build`. ({detail})") from error
+    return built
+
+
+def fault() -> Path:
+    """jitterscope-fault."""
+    return program("jitterscope-fault", "JITTERSCOPE_FAULT")

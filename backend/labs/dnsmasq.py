@@ -1,0 +1,63 @@
+"""A real dnsmasq with kube-dns's arguments."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from labs import packages
+from labs.cgroups import LabCgroup
+from labs.errors import LabError
+from labs.servers import Server
+
+PACKAGE = "dnsmasq-base"
+# MAX_PROCS of its config.h; since 2.90 --max-tcp-connections overrides it.
+DEFAULT_CHILD_LIMIT = 20
+# As GKE's kube-dns Deployment has them, without addresses.
+_KUBE_DNS = ("-k", "--cache-size=1000", "--no-negcache", "--dns-forward-max=1500", "--log-facility=-", "--max-ttl=30",
+             "--max-cache-ttl=30", "--no-resolv")  # fmt: skip
+
+
+def executable() -> tuple[Path, dict[str, str]]:
+    """dnsmasq and the environment that it needs: the installed one, else Debian's, unpacked into the cache.
+
+    JITTERSCOPE_DNSMASQ names another one. --max-tcp-connections needs 2.90 or newer.
+    """
+    given = os.environ.get("JITTERSCOPE_DNSMASQ")
+    if given:
+        if not os.access(given, os.X_OK):
+            raise LabError(f"JITTERSCOPE_DNSMASQ={given} is not an executable file.")
+        return Path(given), {}
+    if installed := shutil.which("dnsmasq", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin"):
+        return Path(installed), {}
+    folder = packages.unpacked(PACKAGE)
+    return folder / "usr" / "sbin" / "dnsmasq", packages.environment(folder)
+
+
+def server(
+    name: str,
+    endpoint: tuple[str, int],
+    folder: Path,
+    cgroup: LabCgroup,
+    upstream: tuple[str, int],
+    child_limit: int | None = None,
+    more: Sequence[str] = (),
+) -> Server:
+    """One that forwards everything to `upstream`; `child_limit` None: dnsmasq's own. `more`: arguments."""
+    program, environment = executable()
+    target = f"{upstream[0]}#{upstream[1]}"
+    command = [
+        str(program),
+        *_KUBE_DNS,
+        *(f"--server=/{zone}/{target}" for zone in ("cluster.local", "in-addr.arpa", "ip6.arpa")),
+        f"--server={target}",
+        # kube-dns's has a network namespace of its own and listens on everything; here it must not.
+        f"--listen-address={endpoint[0]}", f"--port={endpoint[1]}", "--bind-interfaces",
+        "--conf-file=/dev/null", "--no-hosts", "--user=root", "--group=root", "--pid-file=",
+    ]  # fmt: skip
+    if child_limit is not None:
+        command.append(f"--max-tcp-connections={child_limit}")
+    command += more
+    return Server(name, endpoint, command, cgroup, environment, folder / f"{name}.log")

@@ -1,0 +1,89 @@
+"""The DNS load driver (collector/cmd/jitterscope-load) and the file it writes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from jitterscope.analyses.load_file import LoadResult, read
+from labs import built, processes
+from labs.cgroups import LabCgroup
+from labs.coredns import WIDE_NAMES
+from labs.errors import LabError
+from labs.servers import Server
+
+TIMEOUT_MS = 5000
+_READING_SHARE = 0.05  # of each CPU, for the thread that reads counters; it needs a tenth of that
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Queries per second for `names` in turn, and bursts at another rate where `burst_qps` is not 0.
+
+    `unique`: each query asks for another name, below one of `names`. `clients`: addresses to send from, in turn.
+    The first `calm_s` have a rate of their own.
+    """
+
+    qps: float
+    burst_qps: float = 0.0
+    burst_ms: float = 0.0
+    every_ms: float = 0.0
+    calm_qps: float = 0.0
+    calm_s: float = 0.0
+    names: tuple[str, ...] = WIDE_NAMES
+    unique: bool = False
+    clients: tuple[str, ...] = ()
+    timeout_ms: int = TIMEOUT_MS
+
+
+def start(
+    server: Server, load: Load, seconds: float, start_us: int, cgroup: LabCgroup, clients: LabCgroup, out: Path
+) -> subprocess.Popen[bytes]:
+    """Start sending at `start_us` (µs since the epoch) for `seconds`, from within the cgroup `clients`.
+
+    Meanwhile it reads the counters of the server's `cgroup`, before ordinary work: late readings guess a tick's edges.
+    """
+    clients.allow_realtime(_READING_SHARE)
+    command = [
+        str(built.program("jitterscope-load", "JITTERSCOPE_LOAD")),
+        f"--server={server.address}:{server.port}",
+        f"--names={','.join(load.names)}",
+        f"--unique={str(load.unique).lower()}",
+        f"--clients={','.join(load.clients)}",
+        f"--seconds={seconds}",
+        f"--start-at-us={start_us}",
+        f"--qps={load.qps}",
+        f"--burst-qps={load.burst_qps}",
+        f"--burst-ms={load.burst_ms}",
+        f"--every-ms={load.every_ms}",
+        f"--calm-qps={load.calm_qps}",
+        f"--calm-seconds={load.calm_s}",
+        f"--timeout-ms={load.timeout_ms}",
+        f"--cpu-stat={cgroup.cpu_stat}",
+        f"--out={out}",
+        "--nice=-10",  # clients are other machines: nothing here may delay them
+    ]
+    if cgroup.cpuacct_usage is not None:
+        command.append(f"--cpuacct-usage={cgroup.cpuacct_usage}")
+    return processes.spawn(command, cgroup_procs=clients.procs_files(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def finish(driver: subprocess.Popen[bytes], out: Path) -> LoadResult:
+    """Wait for the driver and read what it measured."""
+    printed, complaint = driver.communicate()
+    if driver.returncode != 0:
+        raise LabError(f"The load driver failed: {complaint.decode(errors='replace').strip()}")
+    return read(out, json.loads(printed))
+
+
+def run(
+    server: Server, load: Load, seconds: float, start_us: int, cgroup: LabCgroup, clients: LabCgroup, out: Path
+) -> LoadResult:
+    """`start` and `finish`; the driver is gone afterwards in any case."""
+    driver = start(server, load, seconds, start_us, cgroup, clients, out)
+    try:
+        return finish(driver, out)
+    finally:
+        processes.stop(driver)

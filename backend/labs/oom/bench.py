@@ -1,0 +1,144 @@
+"""A CoreDNS with a memory limit before an upstream that takes its time; the load, and what happens."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from jitterscope.analyses.load_file import LoadResult
+from labs import coredns, processes
+from labs.addresses import Block
+from labs.cgroups import Hierarchies, LabCgroup, LabRun, remove_stale
+from labs.console import Say
+from labs.errors import LabError
+from labs.oom.figures import MIB, OomFigures, measured
+from labs.oom.truth import Watcher
+from labs.oom.variants import Parameters
+from labs.pace import check_pace
+from labs.rise import Rise
+from labs.servers import Server, free_port
+
+NAMES = tuple(f"{name}.partner.example" for name in ("api", "pay", "mail", "cdn"))
+READY = "ready.lab.test"
+_KEPT_S = 3_600
+_FILE = "read-again"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What happened, by the lab's own account, in [from_us, to_us). `killed_us`: the first OOM kill."""
+
+    from_us: int
+    to_us: int
+    figures: OomFigures
+    killed_us: int | None
+    load: LoadResult
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """The running servers, before their load: each in a cgroup of its own, that of CoreDNS with the limit."""
+
+    server: Server
+    upstream: Server
+    clients: LabCgroup
+    addresses: Block
+    folder: Path
+    parameters: Parameters
+
+
+@contextmanager
+def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
+    """Start both servers, and see that a query passes through; all of it is gone afterwards."""
+    hierarchies = Hierarchies.of_this_machine()
+    for name in remove_stale(hierarchies):
+        say(f"Removed the cgroup {name} of a killed lab")
+    names, block = LabRun(hierarchies), Block.unused()
+    with ExitStack() as stack:
+
+        def running(name: str, endpoint: tuple[str, int], corefile: str) -> Server:
+            cgroup = names.cgroup(name)
+            stack.callback(cgroup.remove)
+            # The product has seconds to speak before the kill: a burst must not keep the CPU from it.
+            cgroup.create(preferred=False)
+            server = coredns.configured(name, endpoint, folder, cgroup, corefile)
+            server.start(READY)
+            stack.callback(server.stop)
+            return server
+
+        clients = names.cgroup("clients")
+        stack.callback(clients.remove)
+        clients.create(preferred=False)
+        say(f"Starting an upstream that takes {parameters.delay_ms:g} ms and a CoreDNS")
+        address = block.address(2, 1)
+        endpoint = (address, free_port(address, 10053))
+        upstream = running("upstream", endpoint, coredns.slow_corefile(endpoint, parameters.delay_ms, READY))
+        address = block.address(0, 10)
+        own = (address, free_port(address, 53))
+        server = running("coredns", own, _corefile(own, endpoint, parameters))
+        if parameters.file_mib:
+            say(f"Beside it, {parameters.readers} cat read a file of {parameters.file_mib:g} MiB over and over")
+            _write(folder / _FILE, round(parameters.file_mib))
+        server.cgroup.limit_memory(int(parameters.memory_mib * MIB))
+        yield Bench(server, upstream, clients, block, folder, parameters)
+
+
+@contextmanager
+def _readers(made: Bench, from_us: int) -> Iterator[None]:
+    """From `from_us` on, `cat` in the server's cgroup reads a file over and over, several times at once."""
+    if not made.parameters.file_mib:
+        yield
+        return
+    wait_s = max(0.0, from_us / 1e6 - time.time())
+    script = f'sleep {wait_s:.3f}; while cat "$1" > /dev/null; do :; done'
+    command = ["sh", "-c", script, "reader", str(made.folder / _FILE)]
+    with ExitStack() as stack:
+        for _ in range(made.parameters.readers):
+            reader = processes.spawn(command, cgroup_procs=made.server.cgroup.procs_files())
+            stack.callback(processes.stop, reader)
+        yield
+
+
+def _write(path: Path, mib: int) -> None:
+    """A file that is on the disk and not in memory: page cache counts for the cgroup that reads it."""
+    with path.open("wb") as file:
+        for _ in range(mib):
+            file.write(bytes(MIB))
+        file.flush()
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _corefile(endpoint: tuple[str, int], upstream: tuple[str, int], parameters: Parameters) -> str:
+    address, port = endpoint
+    cap = "" if parameters.max_concurrent is None else f"        max_concurrent {parameters.max_concurrent}\n"
+    kept = parameters.cached_names
+    cache = f"    cache {_KEPT_S} {{\n        success {kept} {_KEPT_S} {_KEPT_S}\n    }}\n" if kept else ""
+    return (
+        f".:{port} {{\n    bind {address}\n    errors\n    prometheus {address}:{free_port(address, 9153)}\n{cache}"
+        f"    forward . {upstream[0]}:{upstream[1]} {{\n{cap}        max_fails 0\n    }}\n}}\n"
+    )
+
+
+def run(made: Bench, say: Say) -> Run:
+    """Send the load, measure. Raises LabError where the upstream dies, or CoreDNS without the OOM killer."""
+    p = made.parameters
+    rise = Rise.soon(p, NAMES, made.addresses, say)
+    server = made.server
+    with Watcher(server.cgroup, server.pid) as watcher, _readers(made, rise.from_us):
+        result = rise.send(server, made.clients, made.folder / "load.bin")
+        readings = watcher.readings()
+    killed_us = readings.killed_us()
+    if not made.upstream.is_running():
+        raise LabError("The upstream exited during the run.")
+    if killed_us is None and not server.is_running():
+        raise LabError(f"CoreDNS exited during the run, but was not OOM-killed:\n{server.said()}")
+    check_pace(result, say)
+    if killed_us is not None:
+        say(f"CoreDNS was OOM-killed {(killed_us - rise.from_us) / 1e6:.1f} s after the load began")
+    figures = measured(result, readings, rise.from_us, rise.to_us)
+    return Run(rise.from_us, rise.to_us, figures, killed_us, result)

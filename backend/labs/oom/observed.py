@@ -1,0 +1,64 @@
+"""The lab's figures, computed from what the product stored."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jitterscope.recordings.model import RecordedResource, Recording
+from jitterscope.series.types import TICK_US, FloatArray
+from labs.oom.figures import MIB, OomFigures
+from labs.servers import Server
+
+
+def observed(recording: Recording, server: Server) -> OomFigures:
+    """What the product saw of the cgroup and its server, in a recording that begins with the measured window."""
+    subject = recording.resources[recording.subject]
+    kills = np.nan_to_num(subject.series.get("memory_oom_kills", np.zeros(recording.ticks)))
+    killed = np.flatnonzero(kills > 0)
+    until = int(killed[0]) + 1 if killed.size else recording.ticks
+    usage = subject.series.get("memory_usage_bytes")
+    seen = None if usage is None else usage[:until][np.isfinite(usage[:until])]
+    known = seen is not None and seen.size > 0
+    return OomFigures(
+        memory_begin_mib=float(seen[0]) / MIB if known and seen is not None else None,
+        memory_peak_mib=float(seen.max()) / MIB if known and seen is not None else None,
+        oom_kills=int(kills.sum()) if known else None,
+        killed_s=_killed_s(recording, subject, until) if killed.size else None,
+        fds_peak=_most(recording, "process_fds", until),
+        waiting_peak=_peak(_server(recording, server), "dns_inflight", until),
+        refused_share=_share(_server(recording, server), "dns_refused", until),
+        servfail_share=_share(_server(recording, server), "dns_servfail", until),
+    )
+
+
+def _killed_s(recording: Recording, subject: RecordedResource, until: int) -> float:
+    """By the kernel's record of the kill where there is one, else by the tick in which its counter moved."""
+    told = [event.start_us for event in subject.events if event.kind == "memory.oom_kill"]
+    at_us = min(told, default=recording.start_us + until * TICK_US)
+    return round((at_us - recording.start_us) / 1e6, 3)
+
+
+def _server(recording: Recording, server: Server) -> RecordedResource | None:
+    return next((one for one in recording.resources if one.kind == "dns_server" and one.key == server.key), None)
+
+
+def _most(recording: Recording, metric: str, until: int) -> int | None:
+    """Of the process in the subject that has most."""
+    own = [one for one in recording.resources if one.kind == "process" and one.parent == recording.subject]
+    return max((peak for one in own if (peak := _peak(one, metric, until)) is not None), default=None)
+
+
+def _peak(resource: RecordedResource | None, metric: str, until: int) -> int | None:
+    series = None if resource is None else resource.series.get(metric)
+    if series is None or not np.isfinite(series[:until]).any():
+        return None
+    return int(np.nanmax(series[:until]))
+
+
+def _share(server: RecordedResource | None, metric: str, until: int) -> float | None:
+    """Of the queries until then."""
+    if server is None or "dns_queries" not in server.series:
+        return None
+    queries: FloatArray = server.series["dns_queries"][:until]
+    counted = server.series.get(metric, np.zeros(queries.size))[:until]
+    return float(np.nansum(counted) / np.nansum(queries)) if np.nansum(queries) else None

@@ -1,0 +1,172 @@
+"""What a lab asks a running product, over its REST interface only."""
+
+from __future__ import annotations
+
+import io
+import socket
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar, cast
+
+import httpx
+
+from jitterscope.recordings import file
+from jitterscope.recordings.model import Recording
+from labs.errors import LabError
+
+Answer = TypeVar("Answer")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_PATIENCE_S = 5.0
+_LONGEST_CHECK_US = 900_000_000  # fits into one answer at full resolution
+_LOG_LINES_SHOWN, _LOG_LINE_SHOWN = 15, 400
+
+
+class Product:
+    """A running Jitterscope. `token`: an API token that may read incidents, resources and series.
+
+    `scheduled_diagnosis_every_s`: its setting of that name. `logs`: the log files of its programs, where they are at
+    hand: their last lines are told with every failure to get data.
+    """
+
+    def __init__(
+        self, url: str, token: str, scheduled_diagnosis_every_s: float = 60.0, logs: Sequence[Path] = ()
+    ) -> None:
+        self.url = url.rstrip("/")
+        self._logs = logs
+        self.scheduled_diagnosis_every_s = scheduled_diagnosis_every_s
+        self._http = httpx.Client(
+            base_url=f"{self.url}/api/v1", headers={"Authorization": f"Bearer {token}"}, timeout=60
+        )
+
+    @classmethod
+    def signed_in(cls, url: str, email: str, password: str) -> Self:
+        """With a session instead of a token. Raises LabError where the sign-in is refused."""
+        product = cls(url, "")
+        del product._http.headers["Authorization"]
+        product._http.headers["X-Requested-With"] = "jitterscope"
+        response = product._http.post("/auth/login", json={"email": email, "password": password})
+        if response.status_code >= 400:
+            raise LabError(f"{url} refuses {email}: HTTP {response.status_code}: {response.text[:300]}")
+        return product
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._http.close()
+
+    def _get(self, path: str, **query: object) -> httpx.Response:
+        parameters = cast(dict[str, Any], query)
+        try:
+            response = self._http.get(path, params=parameters)
+        except httpx.HTTPError as error:
+            raise LabError(f"The product at {self.url} does not answer: {error}") from error
+        if response.status_code >= 400:
+            raise LabError(f"{self.url}/api/v1{path}: HTTP {response.status_code}: {response.text[:300]}")
+        return response
+
+    def receives(self) -> bool:
+        """Whether a collector delivers now. Raises LabError where the URL or the token is wrong."""
+        return any(one["state"] == "receiving" for one in self._get("/collectors").json())
+
+    def wait_for(self, what: str, ready: Callable[[], Answer | None], patience_s: float) -> Answer:
+        """Ask until there is an answer. Raises LabError after `patience_s`."""
+        deadline = time.monotonic() + patience_s
+        while not (found := ready()):
+            if time.monotonic() > deadline:
+                raise LabError(f"The product did not show {what} within {patience_s:.0f} s.{self._last_logged()}")
+            time.sleep(0.25)
+        return found
+
+    def cgroup_id(self, key: str) -> int | None:
+        """The newest cgroup resource with this key (its path below the hierarchy root)."""
+        items = self._get("/resources", kind="cgroup", search=key, limit=50).json()["items"]
+        return max((int(one["id"]) for one in items if one["key"] == key), default=None)
+
+    def node_id(self) -> int | None:
+        """The node resource of this machine; where none has its name, the only one that there is."""
+        items = self._get("/resources", kind="node", limit=200).json()["items"]
+        own = [one for one in items if one["name"] == socket.gethostname()] or (items if len(items) == 1 else [])
+        return max((int(one["id"]) for one in own), default=None)
+
+    def wait_until_stored(self, resource_id: int, metric: str, from_us: int, to_us: int) -> None:
+        """Until every tick of the window is stored, or no more have come for a while: some are never sampled."""
+        stored, since = -1, time.monotonic()
+        while stored < (to_us - from_us) // 100_000:
+            now = self._ticks(resource_id, metric, max(from_us, to_us - _LONGEST_CHECK_US), to_us)
+            if now > stored:
+                stored, since = now, time.monotonic()
+            elif time.monotonic() - since > _PATIENCE_S:
+                break
+            else:
+                time.sleep(0.5)
+        if stored <= 0:
+            raise LabError(f"The product stored nothing of resource {resource_id}.{self._last_logged()}")
+
+    def _last_logged(self) -> str:
+        """What its programs logged last, or where to look."""
+        if not self._logs:
+            return " See the collector's log."
+        said = [""]
+        for log in self._logs:
+            lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+            said += [f"{log.name} ends with:", *(line[:_LOG_LINE_SHOWN] for line in lines[-_LOG_LINES_SHOWN:])]
+        return "\n".join(said)
+
+    def _ticks(self, resource_id: int, metric: str, from_us: int, to_us: int) -> int:
+        charts = self._get(
+            "/series/query",
+            resource=resource_id,
+            metric=metric,
+            points=10_000,
+            **{"from": _instant(from_us), "to": _instant(to_us)},
+        ).json()["series"]
+        return sum(value is not None for chart in charts for value in chart["high"])
+
+    def has_diagnosed(self, resource_id: int, until_us: int) -> bool:
+        """Whether it has looked at all data of the cgroup or node up to then."""
+        until = self._get(f"/resources/{resource_id}/diagnosis").json()["diagnosed_until"]
+        return until is not None and datetime.fromisoformat(until) >= _EPOCH + timedelta(microseconds=until_us)
+
+    def recording(self, resource_id: int, from_us: int, to_us: int) -> Recording:
+        """Everything stored of the cgroup and its neighbours in the window."""
+        content = self._get("/recordings", resource=resource_id, **{"from": str(from_us), "to": str(to_us)}).content
+        return file.read(io.BytesIO(content))
+
+    def incidents(self, cgroup_id: int, since_us: int) -> list[dict[str, Any]]:
+        """Incidents of the cgroup seen since then, the first opened first."""
+        found = self._get("/incidents", subject=cgroup_id, since=_instant(since_us), limit=100).json()["items"]
+        return sorted(found, key=lambda one: (str(one["opened_at"]), int(one["id"])))
+
+    def incident(self, incident_id: int) -> dict[str, Any]:
+        """One incident, with its history, oldest first."""
+        return dict(self._get(f"/incidents/{incident_id}").json())
+
+    def verifications(self, incident_id: int) -> list[dict[str, Any]]:
+        """Every fix that was applied to an incident, newest first."""
+        return list(self._get(f"/incidents/{incident_id}/verifications").json())
+
+    def declare(self, incident_id: int, fix_id: str, applied_us: int) -> None:
+        """Say that a fix was applied, and when."""
+        said = {"fix_id": fix_id, "applied_at": _instant(applied_us)}
+        response = self._http.post(f"/incidents/{incident_id}/verify", json=said)
+        if response.status_code >= 400:
+            raise LabError(f"The product rejects the fix {fix_id}: HTTP {response.status_code}: {response.text[:300]}")
+
+    def all_incidents(self) -> list[dict[str, Any]]:
+        """The newest incidents of every subject, newest first."""
+        return list(self._get("/incidents", limit=100).json()["items"])
+
+    def risks(self, cgroup_id: int) -> list[dict[str, Any]]:
+        """Risks of the cgroup, the first seen first."""
+        found = self._get("/risks", subject=cgroup_id, limit=100).json()["items"]
+        return sorted(found, key=lambda one: (str(one["first_seen_at"]), int(one["id"])))
+
+
+def _instant(at_us: int) -> str:
+    return (_EPOCH + timedelta(microseconds=at_us)).isoformat()

@@ -1,0 +1,128 @@
+"""Boots a Debian kernel in qemu (software emulation) with an initramfs of busybox, given files and an init script."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from labs import packages, processes
+from labs.errors import LabError
+
+KERNEL_PACKAGE = "linux-image-cloud-amd64"
+NEEDED = {"qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "cpio": "cpio", "dpkg-deb": "dpkg"}
+_INIT_HEAD = """#!/bin/busybox sh
+/bin/busybox mount -t devtmpfs none /dev
+exec </dev/ttyS0 >/dev/ttyS0 2>&1
+/bin/busybox --install -s /bin
+mount -t proc none /proc
+mount -t sysfs none /sys
+mount -t cgroup2 none /sys/fs/cgroup
+mount -t tracefs none /sys/kernel/tracing
+mount -t tmpfs none /tmp
+ip link set lo up 2>/dev/null || ifconfig lo 127.0.0.1
+stty raw -F /dev/ttyS1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the machine printed on its console, and what its script wrote to /dev/ttyS1."""
+
+    console: str
+    output: bytes
+
+
+def missing_tools() -> list[str]:
+    """Debian packages to install before a machine can boot."""
+    return [package for tool, package in NEEDED.items() if shutil.which(tool) is None]
+
+
+def kernel() -> Path:
+    """Debian's current cloud kernel, downloaded with apt-get at first use; JITTERSCOPE_VM_KERNEL names another one."""
+    given = os.environ.get("JITTERSCOPE_VM_KERNEL")
+    if given:
+        return Path(given)
+    package = _kernel_package()
+    image = packages.cache("kernels") / package.removeprefix("linux-image-")
+    if not image.exists():
+        _download(package, image)
+    return image
+
+
+def _kernel_package() -> str:
+    """What Debian's meta package stands for now. A fresh system has no package lists yet: root fetches them."""
+    for attempt in range(2):
+        try:
+            listed = packages.run(["apt-cache", "depends", KERNEL_PACKAGE])
+        except LabError:
+            listed = ""
+        match = re.search(r"Depends: (linux-image-\S+)", listed)
+        if match is not None:
+            return match[1]
+        if attempt == 0 and os.geteuid() == 0:
+            packages.run(["apt-get", "update", "-q"])
+    raise LabError(f"apt knows no {KERNEL_PACKAGE}: run `apt-get update`, or point JITTERSCOPE_VM_KERNEL to a kernel.")
+
+
+def _download(package: str, image: Path) -> None:
+    folder = image.with_name(f"{image.name}.{os.getpid()}")
+    try:
+        packages.unpack([package], folder)
+        next((folder / "boot").glob("vmlinuz-*")).replace(image)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def initramfs(folder: Path, script: str, programs: dict[str, Path]) -> Path:
+    """An initramfs whose init mounts the usual file systems, runs `script` and powers off."""
+    root = folder / "root"
+    for name in ("bin", "dev", "proc", "sys", "tmp", "etc"):
+        (root / name).mkdir(parents=True)
+    busybox = shutil.which("busybox") or "busybox"
+    for name, source in {"busybox": Path(busybox), **programs}.items():
+        shutil.copy(source, root / "bin" / name)
+        (root / "bin" / name).chmod(0o755)
+    (root / "etc" / "machine-id").write_text("6a697474657273636f70652d766d2d31\n")
+    (root / "init").write_text(f"{_INIT_HEAD}{script}\npoweroff -f\n")
+    (root / "init").chmod(0o755)
+    image = folder / "initramfs.cpio"
+    names = "\n".join(str(path.relative_to(root)) for path in sorted(root.rglob("*")))
+    with image.open("wb") as target:
+        subprocess.run(
+            ["cpio", "-o", "-H", "newc", "--quiet", "-R", "0:0"],
+            input=names.encode(),
+            stdout=target,
+            cwd=root,
+            check=True,
+        )
+    return image
+
+
+def boot(folder: Path, image: Path, *, cpus: int = 2, memory_mib: int = 1024, patience_s: float = 240) -> Outcome:
+    """Run until the machine powers off. Raises LabError where it does not, with the end of its console."""
+    console, output = folder / "console.log", folder / "output.bin"
+    command = [
+        "qemu-system-x86_64", "-accel", "tcg", "-cpu", "max", "-smp", str(cpus), "-m", str(memory_mib),
+        "-nodefaults", "-no-reboot", "-display", "none",
+        "-kernel", str(kernel()), "-initrd", str(image),
+        "-append", "console=ttyS0 quiet panic=-1 cgroup_no_v1=all",
+        "-serial", f"file:{console}", "-serial", f"file:{output}",
+    ]  # fmt: skip
+    machine = processes.spawn(command, stderr=subprocess.PIPE)
+    try:
+        _, complaint = machine.communicate(timeout=patience_s)
+    except subprocess.TimeoutExpired:
+        machine.kill()
+        machine.wait()
+        raise LabError(f"The machine did not end within {patience_s:.0f} s:\n{_tail(console)}") from None
+    if machine.returncode != 0:
+        raise LabError(f"qemu failed: {complaint.decode(errors='replace')}\n{_tail(console)}")
+    return Outcome(console.read_text(errors="replace"), output.read_bytes())
+
+
+def _tail(path: Path) -> str:
+    return path.read_text(errors="replace")[-3000:] if path.exists() else "(it printed nothing)"

@@ -1,0 +1,53 @@
+package priority
+
+import (
+	"runtime"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// Mutex is a lock that a thread with raised priority takes too. An ordinary thread that holds it has that priority meanwhile: on a busy node it
+// would otherwise lose its CPU for tens of milliseconds, and the sampling thread wait for it (L. Sha, R. Rajkumar and
+// J. P. Lehoczky, Priority Inheritance Protocols, IEEE Transactions on Computers 39(9), 1990: the priority ceiling). Hold it
+// shortly, and unlock it in the goroutine that locked it.
+type Mutex struct {
+	mutex  sync.Mutex
+	raised bool // its holder is
+
+	// Ordinary leaves threads as they are. Set it before the first use.
+	Ordinary bool
+}
+
+// Lock locks it. It does not allocate.
+func (m *Mutex) Lock() {
+	raised := !m.Ordinary && raise()
+	m.mutex.Lock()
+	m.raised = raised
+}
+
+// Unlock unlocks it.
+func (m *Mutex) Unlock() {
+	raised := m.raised
+	m.mutex.Unlock()
+	if raised {
+		set(unix.SCHED_NORMAL, 0)
+		runtime.UnlockOSThread()
+	}
+}
+
+// raise gives the calling thread real-time priority, where it has none.
+//
+// The kernel counts how long a thread has run at real-time priority since it last woke up with it (RLIMIT_RTTIME), and goes on
+// counting where it left off when the thread is raised again: after many short times it would take the thread for one that
+// runs on and on. So each time begins with waking up.
+func raise() bool {
+	runtime.LockOSThread()
+	if isOrdinary() && set(unix.SCHED_RR|resetOnFork, 1) {
+		pause := unix.Timespec{Nsec: 20_000} // long enough to be asleep before it ends
+		_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &pause, nil)
+		return true
+	}
+	runtime.UnlockOSThread()
+	return false
+}

@@ -1,0 +1,55 @@
+package cgroup
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+	"github.com/jitterscope/jitterscope/collector/internal/oomlog"
+	"github.com/jitterscope/jitterscope/collector/internal/sampler"
+	"github.com/jitterscope/jitterscope/collector/internal/source/sourcetest"
+)
+
+// TestOOMRecord has a kill in a watched cgroup, one in another and somebody drop caches. That the kernel's own log is
+// understood is shown by internal/oomlog and internal/livetest.
+func TestOOMRecord(t *testing.T) {
+	device := filepath.Join(sourcetest.Tree(t, map[string]string{"kmsg": ""}), "kmsg")
+	root := sourcetest.CgroupTree(t, 2, 1)
+	o := &oomRecord{}
+	r := sourcetest.Start(t, sourcetest.Setup{
+		Cgroup: root, Options: "device = '" + device + "'", Sources: []sampler.Source{&cgroupMemory{}, o},
+	})
+	if got := r.Status("oom_record"); got != "ACTIVE" {
+		t.Fatal(got)
+	}
+	r.Ticks(1)
+	o.found(oomlog.Kill{PID: 7, Command: "grow", Cgroup: "/group000", Constraint: "memcg", AnonBytes: 4096, FileBytes: -1, ShmemBytes: -1})
+	o.found(oomlog.Kill{PID: 8, Command: "other", Cgroup: "/elsewhere", Constraint: "none", AnonBytes: -1, FileBytes: -1, ShmemBytes: -1})
+	o.other([]byte("tee (4711): drop_caches: 3"))
+	sourcetest.Write(t, root, "group000/memory.events", "low 0\nhigh 0\nmax 0\noom 1\noom_kill 1\n")
+	r.Ticks(1)
+	told := r.Events("/group000", catalogue.EventMemoryOOMKill)
+	if len(told) != 1 || told[0]["pid"] != "7" || told[0]["command"] != "grow" || told[0]["anon_bytes"] != "4096" || told[0]["count"] != "1" {
+		t.Errorf("of the cgroup: %v", told)
+	}
+	if got := r.Triggers(sourcetest.Node); !slices.Contains(got, "oom_kill") {
+		t.Errorf("the node's memory was used up, and the triggers are %v", got)
+	}
+	if got := r.Events(sourcetest.Node, catalogue.EventFsDropCaches); len(got) != 1 || got[0]["command"] != "tee" || got[0]["pid"] != "4711" || got[0]["what"] != "3" {
+		t.Errorf("dropped caches: %v", got)
+	}
+	o.Discover(t.Context())
+	if got := r.Events(sourcetest.Node, catalogue.EventMemoryOOMKill); len(got) != 0 {
+		t.Errorf("a kill of the last moment has no cgroup yet: %v", got)
+	}
+	o.records.mu.Lock()
+	for i := range o.records.ring {
+		o.records.ring[i].atUS -= 2 * oomUnclaimedUS
+	}
+	o.records.mu.Unlock()
+	o.Discover(t.Context())
+	if got := r.Events(sourcetest.Node, catalogue.EventMemoryOOMKill); len(got) != 1 || got[0]["pid"] != "8" || got[0]["cgroup"] != "/elsewhere" {
+		t.Errorf("of no watched cgroup: %v", got)
+	}
+}

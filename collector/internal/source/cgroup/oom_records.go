@@ -1,0 +1,169 @@
+package cgroup
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+	"github.com/jitterscope/jitterscope/collector/internal/oomlog"
+	"github.com/jitterscope/jitterscope/collector/internal/sampler"
+)
+
+const (
+	oomRecordsKept = 64
+	oomRecordUS    = 5_000_000 // an older record does not belong to a new kill
+	oomWaitUS      = 1_000_000 // for the record of a kill: the log may be slower than the counter
+	oomUnclaimedUS = 3_000_000
+)
+
+// oomRecords are the last kills that the kernel's log told of.
+type oomRecords struct {
+	wanted chan struct{} // a kill was counted and is not told of
+
+	mu     sync.Mutex
+	active bool
+	ring   [oomRecordsKept]oomKillRecord
+	count  uint64
+}
+
+type oomKillRecord struct {
+	kill    oomlog.Kill
+	atUS    int64
+	number  uint64 // from 1
+	claimed bool
+}
+
+func sharedOOMRecords(registry *sampler.Registry) *oomRecords {
+	return registry.Shared("oom_records", func() any { return &oomRecords{wanted: make(chan struct{}, 1)} }).(*oomRecords)
+}
+
+func (r *oomRecords) setActive() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.active = true
+}
+
+func (r *oomRecords) isActive() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.active
+}
+
+func (r *oomRecords) add(kill oomlog.Kill, atUS int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.count++
+	r.ring[r.count%oomRecordsKept] = oomKillRecord{kill: kill, atUS: atUS, number: r.count}
+}
+
+// claim returns the first record of a kill in a cgroup, or also below it, behind number after.
+func (r *oomRecords) claim(path string, below bool, after uint64, sinceUS int64) (oomKillRecord, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for number := max(after, r.count-min(r.count, oomRecordsKept)) + 1; number <= r.count; number++ {
+		record := &r.ring[number%oomRecordsKept]
+		if record.atUS >= sinceUS && belongs(record.kill.Cgroup, path, below) {
+			record.claimed = true
+			return *record, true
+		}
+	}
+	return oomKillRecord{}, false
+}
+
+// unclaimed returns the records before untilUS that no cgroup claimed, each once.
+func (r *oomRecords) unclaimed(untilUS int64) (found []oomKillRecord) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for number := r.count - min(r.count, oomRecordsKept) + 1; number <= r.count; number++ {
+		record := &r.ring[number%oomRecordsKept]
+		if !record.claimed && record.atUS < untilUS {
+			record.claimed = true
+			found = append(found, *record)
+		}
+	}
+	return found
+}
+
+// belongs tells whether the cgroup of a kill is the one at path, or below it. "" is any: the kernel left the line out.
+func belongs(cgroup, path string, below bool) bool {
+	return cgroup == path || cgroup == "" || below && strings.HasPrefix(cgroup, path) && cgroup[len(path)] == '/'
+}
+
+// oomPending are the kills of a cgroup that are counted and not told yet.
+type oomPending struct {
+	count   int64
+	tickUS  int64  // when they were counted
+	claimed uint64 // number of the last record that was told
+	pid     int    // of it
+}
+
+func (p *oomPending) add(count int64, tick sampler.Tick) {
+	p.count += count
+	p.tickUS = tick.StartUS
+}
+
+// tellKills makes an event of each kill, with the kernel's record of it. Kills are rare and may allocate.
+func (m *cgroupMemory) tellKills(g *memoryGroup, tick sampler.Tick) {
+	p := &g.kill
+	if p.count == 0 {
+		return
+	}
+	for p.count > 0 {
+		record, ok := m.records.claim(g.Path, g.Version == 2, p.claimed, p.tickUS-oomRecordUS)
+		if !ok {
+			break
+		}
+		p.count--
+		// With memory.oom.group the kernel kills, counts and writes the one that it chose twice.
+		again := p.claimed > 0 && record.kill.PID == p.pid
+		if p.claimed, p.pid = record.number, record.kill.PID; again || m.toldBelow(g, &record.kill) {
+			continue
+		}
+		attributes := killAttributes(&record.kill)
+		attributes["count"] = "1"
+		m.registry.Event(g.Resource, catalogue.EventMemoryOOMKill, min(record.atUS, tick.EndUS()), 0, attributes)
+	}
+	if p.count > 0 {
+		select {
+		case m.records.wanted <- struct{}{}:
+		default:
+		}
+	}
+	if p.count > 0 && (!m.records.isActive() || tick.EndUS()-p.tickUS > oomWaitUS) {
+		m.registry.Event(g.Resource, catalogue.EventMemoryOOMKill, p.tickUS, 0, map[string]string{"count": strconv.FormatInt(p.count, 10)})
+		p.count = 0
+	}
+}
+
+// toldBelow tells whether the event is that of a cgroup further down: cgroup v2 counts a kill in all cgroups above as well.
+func (m *cgroupMemory) toldBelow(g *memoryGroup, kill *oomlog.Kill) bool {
+	if kill.Cgroup == "" || kill.Cgroup == g.Path {
+		return false
+	}
+	_, watched := m.registry.Cgroup(kill.Cgroup)
+	return watched
+}
+
+// killAttributes is what the kernel told of a kill.
+func killAttributes(kill *oomlog.Kill) map[string]string {
+	attributes := map[string]string{"pid": strconv.Itoa(kill.PID), "command": kill.Command}
+	for name, value := range map[string]string{
+		"constraint": kill.Constraint, "trigger_command": kill.TriggerCommand, "limit_cgroup": kill.LimitCgroup,
+	} {
+		if value != "" {
+			attributes[name] = value
+		}
+	}
+	for name, value := range map[string]int64{
+		"anon_bytes": kill.AnonBytes, "file_bytes": kill.FileBytes, "shmem_bytes": kill.ShmemBytes,
+	} {
+		if value >= 0 {
+			attributes[name] = strconv.FormatInt(value, 10)
+		}
+	}
+	return attributes
+}
+
+func nowUS() int64 { return time.Now().UnixMicro() }

@@ -1,0 +1,154 @@
+package dns
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/batch"
+	"github.com/jitterscope/jitterscope/collector/internal/kubeapi"
+	"github.com/jitterscope/jitterscope/collector/internal/sampler"
+	"github.com/jitterscope/jitterscope/collector/internal/source"
+)
+
+func init() { source.Register("kube", func() sampler.Source { return &kube{} }) }
+
+const (
+	kubeFirst = 5 * time.Second
+	kubeAgain = time.Minute // where nobody answered
+	kubeEvery = 15 * time.Minute
+	// The list of nodes takes kilobytes for each, and every node's collector asks for it: so seldom that all together
+	// ask for one in ten seconds, however many there are.
+	kubeNodesEach = 10 * time.Second
+	kubeNeeds     = "a service account that may list nodes and get, in kube-system, the ConfigMaps kube-dns and kube-dns-autoscaler and the Deployment kube-dns"
+)
+
+// kube states what the API server knows of the cluster and its DNS. It asks only where a DNS server runs on this node, and
+// samples nothing on the grid.
+type kube struct {
+	registry *sampler.Registry
+	shared   *dnsShared
+	server   kubeapi.Server
+	asking   sync.WaitGroup
+
+	nodes    int
+	cores    int
+	nodesDue time.Time
+}
+
+// kubeOptions are the [sources.kube] table.
+type kubeOptions struct {
+	APIServer string `toml:"api_server"` // auto, off, or a URL
+	TokenFile string `toml:"token_file"`
+	CAFile    string `toml:"ca_file"`
+}
+
+func (k *kube) Name() string { return "kube" }
+
+func (k *kube) Start(ctx context.Context, registry *sampler.Registry) error {
+	k.registry, k.shared = registry, sharedDNS(registry)
+	options := kubeOptions{APIServer: "auto", TokenFile: kubeapi.ServiceAccount + "/token", CAFile: kubeapi.ServiceAccount + "/ca.crt"}
+	if err := registry.Options(&options); err != nil {
+		return err
+	}
+	switch options.APIServer {
+	case "off":
+		return &sampler.Off{Detail: "api_server is off in [sources.kube]"}
+	case "auto":
+		server, ok := kubeapi.InCluster(kubeapi.ServiceAccount)
+		if !ok {
+			return &sampler.Off{Detail: "this is not a pod of a Kubernetes cluster"}
+		}
+		k.server = server
+	default:
+		k.server = kubeapi.Server{URL: options.APIServer, TokenFile: options.TokenFile, CAFile: options.CAFile}
+	}
+	k.asking.Go(func() { k.loop(ctx) })
+	return nil
+}
+
+func (k *kube) loop(ctx context.Context) {
+	wait := kubeFirst
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		wait = kubeFirst
+		if len(*k.shared.servers.Load()) > 0 {
+			wait = kubeAgain
+			if k.ask(ctx) {
+				wait = kubeEvery + rand.N(kubeEvery/4) // not all nodes at the same time
+			}
+		}
+	}
+}
+
+// ask states what can be had; one thing that is forbidden does not keep back the others. It returns whether the server answers.
+func (k *kube) ask(ctx context.Context) (answers bool) {
+	var problems []error
+	failed := func(err error) bool {
+		if err != nil && ctx.Err() == nil {
+			problems = append(problems, err)
+		}
+		return err != nil
+	}
+	version, err := k.server.Version(ctx)
+	if !failed(err) {
+		k.fact("kube.server_version", version)
+	}
+	answers = err == nil || errors.Is(err, kubeapi.ErrForbidden)
+	if data, err := k.server.ConfigMap(ctx, "kube-dns-autoscaler"); !failed(err) {
+		k.fact("kube.dns_autoscaler", kubeapi.Parsed(data, "linear", "ladder"))
+	}
+	if data, err := k.server.ConfigMap(ctx, "kube-dns"); !failed(err) {
+		k.fact("kube.stub_domains", kubeapi.Parsed(data, "stubDomains", "upstreamNameservers"))
+	}
+	size := make(map[string]int)
+	if replicas, ok, err := k.server.Replicas(ctx, "kube-dns"); !failed(err) && ok {
+		size["kube_dns_replicas"] = replicas
+	}
+	if !failed(k.countNodes(ctx)) && k.nodes > 0 {
+		size["nodes"], size["cores"] = k.nodes, k.cores
+	}
+	if text, err := json.Marshal(size); err == nil && len(size) > 0 {
+		k.fact("kube.cluster_size", string(text))
+	}
+	if err := errors.Join(problems...); err != nil {
+		k.registry.Degraded(problems[0].Error(), kubeNeeds)
+	} else {
+		k.registry.Degraded("", "")
+	}
+	return answers
+}
+
+func (k *kube) fact(name, value string) {
+	if value != "" {
+		k.registry.Fact(batch.Node, name, value)
+	}
+}
+
+// countNodes asks for the nodes where that is due.
+func (k *kube) countNodes(ctx context.Context) error {
+	if time.Now().Before(k.nodesDue) {
+		return nil
+	}
+	nodes, milliCPU, err := k.server.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	k.nodes, k.cores = nodes, int((milliCPU+999)/1000)
+	k.nodesDue = time.Now().Add(time.Duration(nodes) * kubeNodesEach)
+	return nil
+}
+
+func (k *kube) Sample(sampler.Tick, *sampler.Recorder) {}
+
+func (k *kube) Close() error {
+	k.asking.Wait()
+	return nil
+}

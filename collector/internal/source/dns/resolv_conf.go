@@ -1,0 +1,186 @@
+package dns
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/dnsservers"
+	"github.com/jitterscope/jitterscope/collector/internal/names"
+	"github.com/jitterscope/jitterscope/collector/internal/netns"
+	"github.com/jitterscope/jitterscope/collector/internal/netsock"
+	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
+	"github.com/jitterscope/jitterscope/collector/internal/sampler"
+	"github.com/jitterscope/jitterscope/collector/internal/source"
+)
+
+func init() {
+	source.Register("resolv_conf", func() sampler.Source { return &resolvConf{} }, "process")
+}
+
+const (
+	resolvAgain   = time.Second // a young container is still being given its network and files; then after 2, 4, 8 … seconds
+	resolvMost    = 64 * time.Second
+	resolvAtOnce  = 32 // cgroups in one round of discovery
+	resolvMaxPIDs = 4  // tried in a cgroup
+	maxAddresses  = 32
+)
+
+// resolvConf states how containers look names up, and under which addresses they ask. It samples nothing on the grid.
+type resolvConf struct {
+	registry *sampler.Registry
+	watcher  *procwatch.Watcher
+	host     dnsservers.ResolvConf // the node's own
+	hostNS   uint64
+
+	mu     sync.Mutex
+	groups map[string]*resolvingGroup
+}
+
+type resolvingGroup struct {
+	group    *sampler.Group
+	due      time.Time
+	interval time.Duration
+}
+
+func (r *resolvConf) Name() string { return "resolv_conf" }
+
+func (r *resolvConf) Start(_ context.Context, registry *sampler.Registry) error {
+	r.registry, r.watcher, r.groups = registry, procwatch.Shared(registry), make(map[string]*resolvingGroup)
+	var err error
+	if r.hostNS, err = netns.ID(registry.Roots.Proc, "1"); err != nil {
+		r.hostNS, _ = netns.ID(registry.Roots.Proc, "self")
+	}
+	if r.host, err = dnsservers.ReadResolvConf(registry.Roots.Proc, 1, "/etc/resolv.conf"); err != nil {
+		r.host, _ = dnsservers.ReadResolvConf(registry.Roots.Proc, os.Getpid(), "/etc/resolv.conf")
+	}
+	registry.OnCgroups(r.change)
+	return nil
+}
+
+func (r *resolvConf) change(added, removed []*sampler.Group) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, group := range removed {
+		delete(r.groups, group.Path)
+	}
+	for _, group := range added {
+		r.groups[group.Path] = &resolvingGroup{group: group, interval: resolvAgain}
+	}
+}
+
+// Discover looks at the cgroups that are due.
+func (r *resolvConf) Discover(ctx context.Context) {
+	now := time.Now()
+	r.mu.Lock()
+	var due []*resolvingGroup
+	for _, g := range r.groups {
+		if now.After(g.due) {
+			due = append(due, g)
+		}
+	}
+	r.mu.Unlock()
+	slices.SortFunc(due, func(a, b *resolvingGroup) int { return a.due.Compare(b.due) })
+	watched := make(map[string]bool)
+	for _, process := range r.watcher.Processes() {
+		watched[process.Cgroup] = true
+	}
+	for _, g := range due[:min(len(due), resolvAtOnce)] {
+		if ctx.Err() != nil {
+			return
+		}
+		g.due = now.Add(g.interval)
+		g.interval = min(2*g.interval, resolvMost)
+		r.look(g.group, watched[g.group.Path])
+	}
+}
+
+// look states the facts of a cgroup if it is a container, or its processes resolve names in another way than the node does, or
+// it is watched anyway. Of the node's other services nothing is to be said: the node's resolv.conf holds for them.
+func (r *resolvConf) look(group *sampler.Group, watched bool) {
+	proc := r.registry.Roots.Proc
+	for _, pid := range processesIn(group) {
+		conf, err := dnsservers.ReadResolvConf(proc, pid, "/etc/resolv.conf")
+		if err != nil {
+			continue // another process may be there still, or have one
+		}
+		namespace, err := netns.ID(proc, strconv.Itoa(pid))
+		if err != nil {
+			continue
+		}
+		container := names.Identify(group.Path).ContainerID != ""
+		if container && isPause(proc, pid) {
+			return // holds the pod's network and asks nothing; its resolv.conf is not the pod's
+		}
+		own := namespace != r.hostNS
+		if !container && !own && !watched && reflect.DeepEqual(conf, r.host) {
+			return
+		}
+		r.fact(group, "dns.resolv_conf", conf)
+		if own {
+			if addresses := addressesOf(proc, pid); len(addresses) > 0 {
+				r.fact(group, "net.addresses", addresses)
+			}
+		}
+		return
+	}
+}
+
+func (r *resolvConf) fact(group *sampler.Group, name string, value any) {
+	if text, err := json.Marshal(value); err == nil {
+		r.registry.Fact(group.Resource, name, string(text))
+	}
+}
+
+// processesIn returns some processes of a cgroup.
+func processesIn(group *sampler.Group) (pids []int) {
+	directory := cmp.Or(group.CPU, group.CPUAcct, group.Memory, group.Pids)
+	file, err := os.Open(filepath.Join(directory, "cgroup.procs"))
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = file.Close() }()
+	var buffer [256]byte
+	n, _ := file.Read(buffer[:])
+	lines := strings.Split(string(buffer[:n]), "\n")
+	for _, line := range lines[:min(len(lines)-1, resolvMaxPIDs)] { // the last one is empty or cut
+		if pid, err := strconv.Atoi(line); err == nil && pid > 0 {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func isPause(proc string, pid int) bool {
+	comm, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "comm"))
+	return err == nil && strings.TrimSpace(string(comm)) == "pause"
+}
+
+// addressesOf lists the addresses of a process's network namespace, loopback and link-local ones left out.
+func addressesOf(proc string, pid int) (list []string) {
+	local, err := netsock.Local(proc, pid)
+	if err != nil {
+		return nil
+	}
+	for raw := range local {
+		address := netip.AddrFrom16(raw).Unmap()
+		if !address.IsLoopback() && !address.IsLinkLocalUnicast() && !address.IsMulticast() {
+			list = append(list, address.String())
+		}
+	}
+	slices.Sort(list)
+	return list[:min(len(list), maxAddresses)]
+}
+
+func (r *resolvConf) Sample(sampler.Tick, *sampler.Recorder) {}
+
+func (r *resolvConf) Close() error { return nil }

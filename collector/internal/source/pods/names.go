@@ -1,0 +1,169 @@
+package pods
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/kubeapi"
+	"github.com/jitterscope/jitterscope/collector/internal/names"
+	"github.com/jitterscope/jitterscope/collector/internal/sampler"
+	"github.com/jitterscope/jitterscope/collector/internal/source"
+)
+
+func init() { source.Register("names", func() sampler.Source { return &workloadNames{} }) }
+
+// workloadNames states what each cgroup runs: container, pod, namespace, owner and image, or the systemd unit. It samples
+// nothing on the grid.
+type workloadNames struct {
+	registry *sampler.Registry
+	resolver *names.Resolver
+	asking   sync.WaitGroup
+	wake     chan struct{}
+
+	mu       sync.Mutex
+	groups   map[string]*sampler.Group
+	complete map[string]bool // facts are as good as they get
+}
+
+// nameOptions are the [sources.names] table.
+type nameOptions struct {
+	Kubelet            string   `toml:"kubelet"` // auto, off, or a URL
+	KubeletInsecureTLS bool     `toml:"kubelet_insecure_tls"`
+	KubeletTokenFile   string   `toml:"kubelet_token_file"`
+	KubeletCAFile      string   `toml:"kubelet_ca_file"`
+	DockerSocket       string   `toml:"docker_socket"`
+	CRISockets         []string `toml:"cri_sockets"`
+}
+
+func (w *workloadNames) Name() string { return "names" }
+
+func (w *workloadNames) Start(ctx context.Context, registry *sampler.Registry) error {
+	options := nameOptions{
+		Kubelet: "auto", KubeletTokenFile: kubeapi.ServiceAccount + "/token", KubeletCAFile: kubeapi.ServiceAccount + "/ca.crt", DockerSocket: "/run/docker.sock",
+		CRISockets: []string{"/run/containerd/containerd.sock", "/run/k3s/containerd/containerd.sock", "/run/crio/crio.sock"},
+	}
+	if err := registry.Options(&options); err != nil {
+		return err
+	}
+	w.registry = registry
+	w.groups, w.complete = map[string]*sampler.Group{}, map[string]bool{}
+	w.resolver = names.NewResolver(options.directories()...)
+	w.wake = make(chan struct{}, 1)
+	registry.OnCgroups(w.change)
+	w.asking.Go(func() { w.loop(ctx) })
+	return nil
+}
+
+// directories lists whom to ask: the kubelet first, because it alone knows the owners of pods.
+func (o nameOptions) directories() []names.Directory {
+	var list []names.Directory
+	switch o.Kubelet {
+	case "off":
+	case "auto":
+		// JITTERSCOPE_NODE_IP comes from the downward API (status.hostIP) where the collector has a network of its own.
+		host := cmp.Or(os.Getenv("JITTERSCOPE_NODE_IP"), "127.0.0.1")
+		list = append(list, names.LocalKubelet{Host: host, Insecure: o.KubeletInsecureTLS, ServiceAccount: kubeapi.ServiceAccount})
+	default:
+		list = append(list, names.Kubelet{URL: o.Kubelet, TokenFile: o.KubeletTokenFile, CAFile: o.KubeletCAFile, Insecure: o.KubeletInsecureTLS})
+	}
+	for _, socket := range o.CRISockets {
+		list = append(list, names.CRISocket{Path: socket})
+	}
+	return append(list, names.DockerSocket{Path: o.DockerSocket})
+}
+
+func (w *workloadNames) change(added, removed []*sampler.Group) {
+	w.mu.Lock()
+	for _, group := range removed {
+		delete(w.groups, group.Path)
+		delete(w.complete, group.Path)
+	}
+	for _, group := range added {
+		w.groups[group.Path] = group
+	}
+	w.mu.Unlock()
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// loop asks for names on a goroutine of its own: a runtime that hangs must not hold up discovery.
+func (w *workloadNames) loop(ctx context.Context) {
+	ticker := time.NewTicker(2 * time.Second)
+	defer ticker.Stop()
+	for {
+		if unknown := w.state(); w.resolver.Due(time.Now(), unknown > 0) && w.askable() {
+			w.resolver.Ask(ctx)
+			w.forgetComplete()
+			w.report(w.state())
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.wake:
+		case <-ticker.C:
+		}
+	}
+}
+
+// askable is false where no cgroup can belong to a container: then nobody is asked.
+func (w *workloadNames) askable() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for path := range w.groups {
+		if identity := names.Identify(path); identity.ContainerID != "" || identity.PodUID != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// state states the facts of all cgroups that lack some and counts those that still do.
+func (w *workloadNames) state() (unknown int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for path, group := range w.groups {
+		if w.complete[path] {
+			continue
+		}
+		facts, known := w.resolver.Facts(path)
+		for name, value := range facts {
+			w.registry.Fact(group.Resource, name, value)
+		}
+		w.complete[path] = known
+		if !known {
+			unknown++
+		}
+	}
+	return unknown
+}
+
+// forgetComplete has all facts stated again after new answers; those that did not change are not sent.
+func (w *workloadNames) forgetComplete() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.complete)
+}
+
+func (w *workloadNames) report(unknown int) {
+	using, problems := w.resolver.Status()
+	switch {
+	case problems != "":
+		w.registry.Degraded(problems, "a kubelet that answers /pods (read-only port, or a service account that may get nodes/proxy), or the socket of the container runtime")
+	case unknown > 0 && using == "":
+		w.registry.Degraded("nobody to ask for container names; paths are used", "the kubelet's /pods, or the socket of containerd, CRI-O or Docker")
+	default:
+		w.registry.Degraded("", "")
+	}
+}
+
+func (w *workloadNames) Sample(sampler.Tick, *sampler.Recorder) {}
+
+func (w *workloadNames) Close() error {
+	w.asking.Wait()
+	return nil
+}

@@ -1,0 +1,123 @@
+package pods
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/batch"
+	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+	"github.com/jitterscope/jitterscope/collector/internal/podmetrics"
+	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
+	"github.com/jitterscope/jitterscope/collector/internal/sampler"
+)
+
+const (
+	podPageEvery = 10 * time.Second
+	podPageFirst = 2 * time.Second
+	podPageAgain = 30 * time.Second // where nobody answered
+	// A page is read so seldom that its reading takes no more than this share of the time.
+	podPageShare = 100
+	podPageMost  = time.Minute
+)
+
+// podMetricIDs are the metrics of the phases.
+var podMetricIDs = [podmetrics.Phases]uint32{
+	catalogue.PodStartSliUS, catalogue.PodStartTotalUS, catalogue.PodSandboxUS, catalogue.PodImagePullUS,
+	catalogue.PodContainerStartUS, catalogue.PodCgroupUS, catalogue.PodCniUS, catalogue.PodBpfLoadUS, catalogue.PodBpfCompileUS,
+}
+
+// podPage follows the histograms of one metrics page: what came since the last reading is recorded for the node in the tick
+// after it.
+type podPage struct {
+	registry *sampler.Registry
+	every    time.Duration
+	fact     string // that says the program's version
+	read     func(context.Context) (*podmetrics.Reading, error)
+	needs    string // to be allowed to read
+	last     *podmetrics.Reading
+
+	mu      sync.Mutex
+	fresh   bool // not recorded yet
+	pending [podmetrics.Phases]batch.Histogram
+}
+
+// loop reads the page until ctx ends.
+func (p *podPage) loop(ctx context.Context) {
+	wait := podPageFirst
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(min(wait, p.every)):
+		}
+		began := time.Now()
+		wait = p.visit(ctx, began)
+	}
+}
+
+// visit reads the page once and returns how long to wait for the next time.
+func (p *podPage) visit(ctx context.Context, now time.Time) time.Duration {
+	reading, err := p.read(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			p.registry.Degraded(err.Error(), p.needs)
+		}
+		return podPageAgain
+	}
+	if !reading.Present {
+		if p.last == nil && !reading.At.IsZero() {
+			p.last = reading // a page on which nothing was observed yet: all that comes is new
+		}
+		return podPageAgain
+	}
+	p.registry.Degraded("", "")
+	if reading.Version != "" {
+		p.registry.Fact(batch.Node, p.fact, reading.Version)
+	}
+	p.take(reading)
+	return min(max(p.every, time.Since(now)*podPageShare), max(p.every, podPageMost))
+}
+
+// take notes what is new in a reading.
+func (p *podPage) take(reading *podmetrics.Reading) {
+	before := p.last
+	p.last = reading
+	if before == nil {
+		// What a young program counted since it began is a part of what is watched; of an old one it is history.
+		if reading.Started.IsZero() || reading.At.Sub(reading.Started) > procwatch.Young {
+			return
+		}
+		before = &podmetrics.Reading{}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for phase, histogram := range reading.Histograms {
+		if histogram == nil {
+			continue
+		}
+		grown := histogram.Since(before.Histograms[phase])
+		if grown.Total() > 0 {
+			grown.EachValue(p.pending[phase].ObserveMany)
+			p.fresh = true
+		}
+	}
+}
+
+// record writes what was read since the last tick. Called by Sample.
+func (p *podPage) record(recorder *sampler.Recorder) {
+	if !p.mu.TryLock() {
+		return // being written: next tick
+	}
+	defer p.mu.Unlock()
+	if !p.fresh {
+		return
+	}
+	p.fresh = false
+	for phase := range p.pending {
+		if histogram := &p.pending[phase]; histogram.Total() > 0 {
+			recorder.Distribution(0, batch.Node, podMetricIDs[phase], histogram)
+			histogram.Reset()
+		}
+	}
+}

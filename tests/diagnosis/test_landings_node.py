@@ -1,0 +1,157 @@
+"""Fixes of kernel, memory and pods land by the change that they make, and by nothing else."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from jitterscope.diagnosis.areas.kernel.readings import settings
+from jitterscope.diagnosis.areas.pods.readings.programs_seen import PROGRAMS, programs
+from jitterscope.diagnosis.core.area import Amounts
+from jitterscope.diagnosis.core.engine import diagnose
+from jitterscope.diagnosis.core.landing import Facts, Seen
+from jitterscope.diagnosis.core.registry import all_areas, fix_of, fixes_of
+from jitterscope.diagnosis.core.snapshot import Event, Snapshot
+from jitterscope.diagnosis.scenarios.pods.simulate import CILIUM_112, Loader, PodLoad, run
+from tests.diagnosis.scenarios import SCENARIOS, built
+
+AREAS = ("kernel", "memory", "pods")
+FAULTS = [name for name, one in SCENARIOS.items() if (one.expected or "").partition("/")[0] in AREAS]
+
+
+def _nss(**told: str) -> str:
+    return json.dumps({"version": "3.36", "file_system": "overlay"} | told)
+
+
+def _corefile(*options: str, plugin: str = "forward") -> str:
+    """The fact dns.corefile_parsed of one server block with one plugin."""
+    words = [option.split() for option in options]
+    return json.dumps([{"zones": ["."], "plugins": [{"name": plugin, "args": ["."], "options": words}]}])
+
+
+def _marks(scale: int, least: int) -> str:
+    return json.dumps({"watermark_scale_factor": scale, "min_free_kbytes": least, "zones": [{"name": "DMA"}]})
+
+
+_PROGRAMS = json.dumps({"cilium-agent": ["a", "b_ipv6", "c"]})
+_UPSTREAMS = json.dumps([{"zone": ".", "address": "10.0.0.1", "max_concurrent": 100}])
+# cause, fix, before, after it, and a change of the same facts that is another one.
+LANDINGS: list[tuple[str, str, Facts, Facts, Facts]] = [
+    ("kernel/negative_dentry_growth", "memory_limit", {settings.LOOKER_LIMIT: "-1"}, {settings.LOOKER_LIMIT: "500"},
+     {settings.LOOKER_LIMIT: "-1"}),
+    ("kernel/negative_dentry_growth", "dentry_limit", {"node.dentry_limit": '{"fs.negative-dentry-limit": "0"}'},
+     {"node.dentry_limit": '{"fs.negative-dentry-limit": "15"}'}, {"node.dentry_limit": '{"fs.dentry-negative": "1"}'}),
+    ("kernel/negative_dentry_growth", "dentry_limit", {"node.kernel": "4.18.0-477.el8", "node.dentry_limit": "{}"},
+     {"node.kernel": "4.18.0-553.el8", "node.dentry_limit": "{}"}, {"node.dentry_limit": "{}"}),
+    ("kernel/negative_dentry_growth", "drop_caches", {settings.LAST_DROP: "1000"}, {settings.LAST_DROP: "2000"}, {}),
+    ("kernel/negative_dentry_growth", "drop_caches", {}, {settings.LAST_DROP: "2000"}, {settings.LAST_DROP: ""}),
+    ("kernel/dentry_reclaim_contention", "drop_before_unmount", {}, {settings.LAST_DROP: "2000"}, {}),
+    ("kernel/negative_dentry_growth", "forget_removed", {"node.dentry_limit": '{"fs.dentry-negative": "0"}'},
+     {"node.dentry_limit": '{"fs.dentry-negative": "1"}'}, {"node.dentry_limit": "{}"}),
+    ("kernel/dentry_reclaim_contention", "newer_kernel", {"node.kernel": "3.10"}, {"node.kernel": "5.14"}, {}),
+    ("kernel/dentry_reclaim_contention", "watermark_scale_factor", {"node.watermarks": _marks(10, 5)},
+     {"node.watermarks": _marks(100, 5)}, {"node.watermarks": _marks(10, 50)}),
+    ("kernel/nss_stat_storm", "nss_variable", {settings.NSS: _nss()}, {settings.NSS: _nss(env="no")},
+     {settings.NSS: _nss(env="auto")}),
+    ("kernel/nss_stat_storm", "nss_unset", {settings.NSS: _nss(env="auto")}, {settings.NSS: _nss()},
+     {settings.NSS: _nss(env="no")}),
+    ("kernel/nss_stat_storm", "nss_update", {settings.NSS: _nss()}, {settings.NSS: _nss(version="3.53")},
+     {settings.NSS: _nss(env="no")}),
+    ("memory/limit_oom", "raise_memory_limit", {"memory.limit_bytes": "100"}, {"memory.limit_bytes": "-1"},
+     {"memory.limit_bytes": "50"}),
+    ("memory/limit_oom", "gomemlimit", {}, {"go.env.GOMEMLIMIT": "100MiB"}, {"go.env.GOGC": "50"}),
+    ("memory/limit_oom", "cache_capacity", {"dns.corefile_parsed": _corefile("success 200000", plugin="cache")},
+     {"dns.corefile_parsed": _corefile("success 9984", plugin="cache")}, {}),
+    ("memory/query_burst_oom", "max_concurrent", {"dns.corefile_parsed": _corefile()},
+     {"dns.corefile_parsed": _corefile("max_concurrent 900")}, {"dns.corefile_parsed": _corefile("expire 9s")}),
+    ("memory/query_burst_oom", "max_concurrent", {"dns.upstreams": _UPSTREAMS.replace("100", "900")},
+     {"dns.upstreams": _UPSTREAMS}, {"dns.upstreams": "broken"}),
+    ("memory/query_burst_oom", "shed", {"dns.corefile_parsed": _corefile()},
+     {"dns.corefile_parsed": _corefile(plugin="shed")},
+     {"dns.corefile_parsed": _corefile("max_concurrent 900")}),
+    ("memory/reclaim_stall", "watermark_scale_factor", {"node.watermarks": _marks(10, 5)},
+     {"node.watermarks": _marks(100, 5)}, {"node.watermarks": _marks(10, 50)}),
+    ("memory/reclaim_stall", "min_free_kbytes", {"node.watermarks": _marks(10, 5)},
+     {"node.watermarks": _marks(10, 50)}, {"node.watermarks": _marks(100, 5)}),
+    ("pods/bpf_verification", "newer_cilium", {"node.cilium": "1.12.3"}, {"node.cilium": "1.19.0"},
+     {"node.cilium": "1.11.0"}),
+    ("pods/bpf_verification", "leave_out", {PROGRAMS: _PROGRAMS}, {PROGRAMS: '{"cilium-agent": ["a", "b_ipv6"]}'},
+     {PROGRAMS: '{"cilium-agent": ["a", "other"]}'}),
+    ("pods/bpf_verification", "without_ipv6", {PROGRAMS: _PROGRAMS}, {PROGRAMS: '{"cilium-agent": ["a", "c"]}'},
+     {PROGRAMS: '{"cilium-agent": ["a", "b_ipv6"]}'}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("cause", "fix_id", "before", "after", "other"), LANDINGS)
+def test_a_fix_lands_by_its_own_change(cause: str, fix_id: str, before: Facts, after: Facts, other: Facts) -> None:
+    kind = fix_of(cause, fix_id)
+    assert kind is not None
+    assert isinstance(kind.landing, Seen)
+    assert {name for facts in (before, after) for name in facts} <= set(kind.landing.facts)
+    assert kind.landing.lands_as(before, after)
+    assert not kind.landing.lands_as(before, other)
+    assert not kind.landing.lands_as(before, before)
+    # What is no longer seen is no change.
+    assert not kind.landing.lands_as(before, {})
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_every_landing_that_is_seen_is_tried(area: str) -> None:
+    tried = {fix_id for cause, fix_id, *_ in LANDINGS if cause.startswith(f"{area}/")}
+    seen = {kind.id for kind in fixes_of(area) if isinstance(kind.landing, Seen)}
+    assert seen - {"dentry_negative"} == tried
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_every_fix_is_declared_and_measured(name: str) -> None:
+    """What is proposed says how it lands, and one of its measures has something to lose here."""
+    scenario, snapshot = SCENARIOS[name], built(name)
+    cause = scenario.expected or ""
+    measures = {one.id: one for one in all_areas()[cause.partition("/")[0]].measures}
+    for fix in diagnose(snapshot).findings[0].fixes:
+        kind = fix_of(cause, fix.id)
+        assert kind is not None, fix.id
+        assert set(kind.measures) <= set(measures), fix.id
+        if not scenario.hurts or fix.verdict == "cannot_help":
+            continue
+        read = [measures[one].read(snapshot) for one in kind.measures]
+        lost = any(isinstance(one, Amounts) and np.nansum(one.part) > 0 for one in read)
+        # What only grows towards a limit has hurt nobody yet.
+        assert lost or cause.startswith("memory/"), fix.id
+
+
+def test_a_drop_by_hand_is_seen_by_the_event_or_the_counter() -> None:
+    quiet = built("healthy node/idle")
+    assert settings.last_drop(quiet) is None
+    dropped = built("dentry_reclaim_contention/dropped by hand")
+    seen = settings.last_drop(dropped)
+    assert seen is not None
+    assert abs(seen.since_us - dropped.start_us - 61_900_000) <= 200_000
+    pages = Event("fs.drop_caches", quiet.start_us + 5_000_000, 0, {"what": "1"})
+    assert settings.last_drop(_with(quiet, pages)) is None
+    names = replace(pages, attributes={"what": "2"})
+    told = settings.last_drop(_with(quiet, names))
+    assert told is not None
+    assert told.since_us == names.start_us
+
+
+def _with(snapshot: Snapshot, event: Event) -> Snapshot:
+    node = replace(snapshot.node, events=(*snapshot.node.events, event))
+    return replace(snapshot, node=node, subject=node)
+
+
+def test_the_programs_of_a_pod_are_those_of_a_whole_set() -> None:
+    snapshot = run(PodLoad(loader=Loader("cilium-agent", CILIUM_112), seed=5))
+    seen = programs(snapshot)
+    assert seen is not None
+    assert json.loads(seen.value) == {"cilium-agent": sorted(CILIUM_112)}
+    # A set that the end of the window cuts in two says nothing of what is loaded.
+    last = max(event.start_us for event in snapshot.node.events if event.kind == "bpf.load")
+    cut = replace(snapshot, ticks=(last - snapshot.start_us) // snapshot.step_us)
+    node = replace(cut.node, events=tuple(event for event in cut.node.events if event.start_us < cut.end_us))
+    again = programs(replace(cut, node=node, subject=node))
+    assert again is not None
+    assert json.loads(again.value) == {"cilium-agent": sorted(CILIUM_112)}

@@ -1,0 +1,179 @@
+"""What was not observed is never ruled out: signals are taken away, and verdicts must grow more careful."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jitterscope.diagnosis.core import wording
+from jitterscope.diagnosis.core.engine import diagnose
+from jitterscope.diagnosis.core.finding import Found
+from jitterscope.diagnosis.core.registry import all_causes
+from jitterscope.diagnosis.core.snapshot import FactValue, Snapshot
+from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+from jitterscope.diagnosis.scenarios.cpu.views import without
+from tests.diagnosis.scenarios import SCENARIOS, built
+
+CAUSES = all_causes()
+FAULTS = [name for name, one in SCENARIOS.items() if one.expected]
+# What a server is says that this cannot be, with or without its signals: only dnsmasq serves connections by children.
+BY_SOFTWARE = "dns/dnsmasq_connection_exhaustion"
+GC = "cpu/gc_throttling"
+LEVELS = ("low", "medium", "high")
+
+
+def finding(snapshot: Snapshot, cause: str) -> Found | None:
+    return next((one for one in diagnose(snapshot).findings if one.cause == cause), None)
+
+
+def wrongly_ruled_out(name: str) -> list[str]:
+    """ "RIVAL without METRIC": rivals of the scenario's cause that stay ruled out though a signal they need is gone."""
+    expected = SCENARIOS[name].expected
+    assert expected is not None
+    needs = {rival: CAUSES[rival].needs for rival in CAUSES[expected].rivals}
+    wrong = []
+    for metric in sorted({one for names in needs.values() for one in names}):
+        found = finding(without(built(name), metric), expected)
+        wrong += [
+            f"{rival.cause} without {metric}"
+            for rival in (() if found is None else found.rivals)
+            if rival.status == "ruled_out"
+            and metric in needs[rival.cause]
+            and not (rival.cause == BY_SOFTWARE and "No dnsmasq among" in rival.reason)
+            # Of what was never throttled no cause of throttling is left.
+            and not (rival.cause.startswith("cpu/") and rival.numbers.get("throttled_periods") == 0.0)
+            and not (rival.cause.startswith("cpu/") and rival.reason.startswith("There is no CPU limit"))
+        ]
+    return wrong
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_rival_that_lacks_a_signal_is_not_ruled_out(name: str) -> None:
+    assert wrongly_ruled_out(name) == []
+
+
+def test_a_server_whose_software_is_not_known_may_be_a_dnsmasq() -> None:
+    """Only what all servers of the subject are excludes it; a missing fact excludes nothing."""
+    snapshot = without(
+        without(built("udp_loss/near miss: out of connections"), "process_children"), "dns_accept_backlog"
+    )
+    cause = CAUSES[BY_SOFTWARE]
+
+    def told(*software: str | None) -> Snapshot:
+        server = snapshot.dns_servers[0]
+        rest = tuple(fact for fact in server.facts if fact.name != "dns.software")
+        servers = tuple(
+            replace(server, facts=rest if one is None else (*rest, FactValue("dns.software", one, snapshot.start_us)))
+            for one in software
+        )
+        return replace(snapshot, dns_servers=servers)
+
+    assert cause.detect(told("coredns", "coredns")).kind == "not_found"
+    for unknown in (told("coredns", None), told(None), told("coredns", "dnsmasq")):
+        assert cause.detect(unknown).kind == "not_enough_data"
+
+
+def test_a_finding_is_less_certain_where_a_rival_of_dns_cannot_be_judged() -> None:
+    name = "dnsmasq_connection_exhaustion/upstream not seen"
+    found, alone = finding(built(name), BY_SOFTWARE), CAUSES[BY_SOFTWARE].detect(built(name))
+    assert found is not None
+    assert isinstance(alone, Found)
+    assert {one.cause for one in found.rivals if one.status == "not_enough_data"} == {"dns/slow_upstream"}
+    assert LEVELS.index(found.confidence) == LEVELS.index(alone.confidence) - 1
+
+
+@pytest.mark.parametrize("cause", ["cpu/gc_throttling", "cpu/periodic_burst"])
+def test_harm_is_not_none_where_no_server_was_watched(cause: str) -> None:
+    blind = finding(built(f"{cause.removeprefix('cpu/')}/without DNS"), cause)
+    assert blind is not None
+    assert (blind.severity, blind.harm) == (None, "not_measured")
+
+
+def test_queries_without_times_are_no_slow_answers() -> None:
+    snapshot = built("gc_throttling/case 1")
+    servers = tuple(
+        replace(one, queries=None, distributions={}, series={"dns_queries": one.series["dns_queries"]})
+        for one in snapshot.dns_servers
+    )
+    untimed, timed = finding(replace(snapshot, dns_servers=servers), GC), finding(snapshot, GC)
+    assert timed is not None
+    assert untimed is not None
+    assert (timed.harm, untimed.harm) == ("measured", "not_measured")
+    assert untimed.impact["queries"]
+    assert not untimed.impact.keys() & {"slow_queries", "slow_ratio"}
+
+
+@pytest.mark.parametrize("name", [name for name, one in SCENARIOS.items() if one.expected])
+def test_harm_agrees_with_severity_and_with_what_was_counted(name: str) -> None:
+    for found in diagnose(built(name)).findings:
+        if found.severity is None:
+            assert found.harm != "measured"
+        if found.harm == "none" and found.cause.startswith(("cpu/", "dns/")):
+            assert found.impact["queries"]
+            assert "slow_queries" in found.impact
+
+
+@pytest.mark.parametrize(
+    ("watched", "unwatched", "unknown", "said"),
+    [
+        ("gc_throttling/case 1", "gc_throttling/without DNS", {"cpu/request_burst"}, "queries"),
+        ("memory_limit_gc_spiral/case 1 with GOMEMLIMIT", "memory_limit_gc_spiral/without DNS", {"cpu/request_burst"},
+         "queries"),
+        ("limit_too_low/small heap", "limit_too_low/no Go", {"cpu/gc_throttling", "cpu/memory_limit_gc_spiral"},
+         "garbage collection"),
+        ("limit_too_low/small heap", "limit_too_low/without DNS",
+         {"cpu/gc_throttling", "cpu/memory_limit_gc_spiral", "cpu/request_burst"}, "queries and garbage collection"),
+        ("periodic_burst/beside a small heap", "periodic_burst/no Go",
+         {"cpu/gc_throttling", "cpu/memory_limit_gc_spiral"}, "garbage collection"),
+        ("periodic_burst/beside a small heap", "periodic_burst/without DNS",
+         {"cpu/gc_throttling", "cpu/memory_limit_gc_spiral", "cpu/request_burst"}, "queries and garbage collection"),
+        ("request_burst/small heap", "request_burst/no Go", {"cpu/gc_throttling", "cpu/memory_limit_gc_spiral"},
+         "garbage collection"),
+    ],
+)  # fmt: skip
+def test_less_watched_is_less_certain(watched: str, unwatched: str, unknown: set[str], said: str) -> None:
+    cause = SCENARIOS[watched].expected
+    assert cause is not None
+    full, less = finding(built(watched), cause), finding(built(unwatched), cause)
+    assert full is not None
+    assert less is not None
+    assert LEVELS.index(less.confidence) < LEVELS.index(full.confidence)
+    assert {one.cause for one in less.rivals if one.status == "not_enough_data"} == unknown
+    assert f"Not watched here, so not ruled out: {said}." in less.summary
+    assert "Not watched" not in full.summary
+
+
+def test_a_periodic_job_claims_only_what_was_watched() -> None:
+    for name, claim in (
+        ("periodic_burst/beside a small heap", "neither with more queries nor with GC cycles"),
+        ("periodic_burst/no Go", "does not come with more queries."),
+    ):
+        found = finding(built(name), "cpu/periodic_burst")
+        assert found is not None
+        assert claim in found.summary
+    found = finding(built("periodic_burst/without DNS"), "cpu/periodic_burst")
+    assert found is not None
+    assert "come" not in found.summary
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "texts"),
+    [
+        (0.104, 0.1, ("0.104", "0.1")),
+        (0.1, 0.5, ("0.1", "0.5")),
+        (0.62, 0.5, ("0.62", "0.5")),
+        (2.0004, 2, ("2.0004", "2")),
+        (2, 2, ("2", "2")),
+    ],
+)
+def test_two_figures_are_told_apart(one: float, other: float, texts: tuple[str, str]) -> None:
+    assert wording.apart(one, other) == texts
+
+
+def test_the_title_of_a_limit_just_too_low_has_figures_that_differ() -> None:
+    """0.104 CPU needed and a limit of 0.1 CPU are not "0.1 CPU" and "0.10 CPU"."""
+    tight = simulate(Workload(quota_us=10_000, qps=500, live_mb=3, gogc=None, seconds=30, seed=41)).snapshot
+    found = finding(tight, "cpu/limit_too_low")
+    assert found is not None
+    assert "needs 0.104 CPU for its 500 queries/s, more than its limit of 0.1 CPU" in found.title

@@ -1,0 +1,52 @@
+"""What a page looks like: it fits its window and cuts no text off. JITTERSCOPE_SCREENSHOTS=DIR keeps the pictures."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from playwright.sync_api import Locator, Page, expect
+
+# Text wider than the box that holds it, where neither a scroll bar nor an ellipsis is meant to take care of it.
+CUT_OFF = """() => [...document.querySelectorAll("body *")].filter((node) => {
+  if (node.closest("svg, canvas, .visually-hidden, [aria-hidden=true]")) return false;
+  const own = [...node.childNodes].some((child) => child.nodeType === Node.TEXT_NODE && child.data.trim() !== "");
+  if (!own || !node.checkVisibility({visibilityProperty: true}) || node.clientWidth <= 1) return false;
+  const style = getComputedStyle(node);
+  if (style.textOverflow === "ellipsis" || ["auto", "scroll"].includes(style.overflowX)) return false;
+  return node.scrollWidth > node.clientWidth + 1;
+}).map((node) => `${node.tagName} ${node.scrollWidth} px in ${node.clientWidth}: ${node.textContent.slice(0, 80)}`)"""
+
+
+def settled(page: Page) -> None:
+    expect(page.locator("[role=status][aria-label^=Loading]")).to_have_count(0)
+    expect(page.get_by_text("live", exact=True).first).to_be_attached()
+    page.evaluate("document.fonts.ready")
+    page.wait_for_timeout(600)
+
+
+def below_the_bar(page: Page, part: Locator, bar_px: int = 110) -> None:
+    """Scrolls to a part, below the bar that stays on top."""
+    part.evaluate("(node, bar) => window.scrollTo(0, node.getBoundingClientRect().top + scrollY - bar)", bar_px)
+    settled(page)
+
+
+class Look:
+    """A window of one size and theme. Like every window of the tests it must not complain on its console."""
+
+    def __init__(self, page: Page, window: str, *, is_phone: bool) -> None:
+        self.page = page
+        self.is_phone = is_phone
+        self._window = window
+        folder = os.environ.get("JITTERSCOPE_SCREENSHOTS")
+        self._folder = None if folder is None else Path(folder)
+
+    def at(self, name: str) -> None:
+        """Checks what the window shows once it is settled; `name` is that of its screenshot."""
+        settled(self.page)
+        assert self.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name} scrolls sideways"
+        cut = self.page.evaluate(CUT_OFF)
+        assert cut == [], f"{name} cuts text off: {cut}"
+        if self._folder is not None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self.page.screenshot(path=self._folder / f"{name}-{self._window}.png")

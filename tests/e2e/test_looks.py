@@ -1,0 +1,61 @@
+"""The pages of a CPU incident and the lists, in each size and theme."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import Product, picture
+from tests.e2e.looks import Look, below_the_bar
+
+
+def test_pages(look: Look, product: Product) -> None:
+    page = look.page
+    pages = {
+        "incidents": "/incidents",
+        "risks": "/risks",
+        "explore": "/resources?all=true",
+        "resource": f"/resources/{product.subject_id}",
+        "collectors": "/collectors",
+        "add-collector": "/collectors?add=true",
+        "causes": "/causes?cause=cpu/gc_throttling",
+        "channels": "/settings/channels",
+        "members": "/settings/members",
+        "tokens": "/settings/tokens",
+        "audit": "/settings/audit",
+        "account": "/settings/account",
+    }
+    for name, path in pages.items():
+        page.goto(path)
+        expect(page.get_by_role("heading").first).to_be_visible()
+        look.at(name)
+
+
+def test_incident(look: Look, product: Product) -> None:
+    page = look.page
+    page.goto(f"/incidents/{product.incident_id}?try=cpu_limit:1")
+    expect(picture(page)).to_be_visible()
+    look.at("incident")
+    below_the_bar(page, page.get_by_role("region", name="What happened"))
+    look.at("timeline")
+    below_the_bar(page, page.get_by_role("heading", name="What to change"))
+    look.at("fixes")
+    below_the_bar(page, page.get_by_role("heading", name="What if"))
+    expect(page.locator("[data-figure=p99_ms]")).to_be_visible()
+    look.at("whatif")
+    if look.is_phone:
+        below_the_bar(page, page.get_by_role("region", name="What if").get_by_role("application"), 160)
+        look.at("whatif-runs")
+    below_the_bar(page, page.get_by_role("heading", name="Other causes considered"))
+    look.at("evidence-of-incident")
+
+
+def test_verification_and_calibration(look: Look, verified_incident: int) -> None:
+    page = look.page
+    page.goto(f"/incidents/{verified_incident}")
+    expect(picture(page)).to_be_visible()
+    below_the_bar(page, page.get_by_role("heading", name="Did it help?"))
+    expect(page.get_by_role("img", name="Before and after the change")).to_be_visible()
+    look.at("verified")
+    page.goto("/calibration")
+    expect(page.get_by_role("list", name="Predictions and outcomes")).to_be_visible()
+    look.at("calibration")

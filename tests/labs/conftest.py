@@ -1,0 +1,53 @@
+"""Products that watch the labs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from labs.hosting import own_product
+from labs.product import Product
+from tests.support.said import say
+
+
+class SharedProduct:
+    """One product for all labs that follow each other; it ends before a test that does not use it."""
+
+    def __init__(self) -> None:
+        self._stack: ExitStack | None = None
+        self._product: Product | None = None
+
+    def running(self) -> Product:
+        if self._product is None:
+            self._stack = ExitStack()
+            self._product = self._stack.enter_context(own_product(say))
+        return self._product
+
+    def end(self) -> None:
+        if self._stack is not None:
+            self._stack.close()
+        self._stack = self._product = None
+
+
+_shared = SharedProduct()
+
+
+@pytest.fixture
+def shared_product() -> Product:
+    """The product that watches; other labs before this one were watched by it too."""
+    return _shared.running()
+
+
+@pytest.fixture
+def product() -> Iterator[Product]:
+    """A new one, for labs that are about the whole node."""
+    with own_product(say) as running:
+        yield running
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    if "shared_product" not in getattr(nextitem, "fixturenames", ()):
+        _shared.end()

@@ -1,0 +1,144 @@
+"""Fixes applied to running faults: what fixes say of the labs that try them, and a real one of each lab."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jitterscope.diagnosis.core.registry import all_areas, fixes_of
+from labs import commands
+from labs import variants as coredns_variants
+from labs import watched as coredns_watched
+from labs.applying import attempt, coredns_gc, dentries, forwarding, nodelocal, oom, podstart, search
+from labs.applying.ongoing import Ongoing
+from labs.dentries import variants as dentries_variants
+from labs.dentries import watched as dentries_watched
+from labs.forwarding import variants as forwarding_variants
+from labs.forwarding import watched as forwarding_watched
+from labs.hosting import own_product
+from labs.nodelocal import variants as nodelocal_variants
+from labs.nodelocal import watched as nodelocal_watched
+from labs.oom import variants as oom_variants
+from labs.oom import watched as oom_watched
+from labs.podstart import variants as podstart_variants
+from labs.podstart import watched as podstart_watched
+from labs.podstart.watched import kubelet
+from labs.search import variants as search_variants
+from labs.search import watched as search_watched
+from tests.support.lab_plan import live
+from tests.support.said import say
+
+NAMES = {
+    importlib.import_module(f"{commands.__name__}.{one.name}").NAME for one in pkgutil.iter_modules(commands.__path__)
+}
+
+
+TRIED = {
+    coredns_watched.LAB: set(coredns_gc.FIXES),
+    nodelocal_watched.LAB: set(nodelocal.FIXES),
+    search_watched.LAB: set(search.FIXES),
+    forwarding_watched.LAB: set(forwarding.FIXES),
+    oom_watched.LAB: set(oom.FIXES),
+    dentries_watched.LAB: set(dentries.FIXES),
+    podstart_watched.LAB: set(podstart.FIXES),
+}
+
+
+def test_fixes_name_the_labs_that_try_them() -> None:
+    named: dict[str, set[str]] = {}
+    # Two areas may declare a fix of the same id; one of them is what the lab makes.
+    for kind in (kind for area in all_areas() for kind in fixes_of(area)):
+        if kind.lab is not None:
+            lab, *_, option, fix = kind.lab.split()
+            assert (option, fix) == ("--apply", kind.id)
+            named.setdefault(lab, set()).add(fix)
+    assert named == TRIED
+    assert set(named) <= NAMES
+
+
+Made = Iterator[tuple[AbstractContextManager[Ongoing], str]]
+
+
+@contextmanager
+def starting_pods(variant: str, folder: Path) -> Made:
+    with kubelet() as served:
+        chosen = podstart_variants.Variant(variant)
+        parameters = podstart_variants.parameters_of(chosen, {})
+        yield podstart.ongoing(served, chosen, parameters, folder, say), served.collector_config
+
+
+# What applies fixes, and what makes the faults that they are applied to.
+MADE_BY: dict[str, tuple[Any, Any]] = {
+    coredns_watched.LAB: (coredns_gc, coredns_variants),
+    nodelocal_watched.LAB: (nodelocal, nodelocal_variants),
+    search_watched.LAB: (search, search_variants),
+    forwarding_watched.LAB: (forwarding, forwarding_variants),
+    oom_watched.LAB: (oom, oom_variants),
+    dentries_watched.LAB: (dentries, dentries_variants),
+}
+
+
+@contextmanager
+def others(lab: str, variant: str, given: dict[str, Any], folder: Path) -> Made:
+    applied, variants = MADE_BY[lab]
+    one = variants.Variant(variant)
+    yield applied.ongoing(one, variants.parameters_of(one, given), folder, say), ""
+
+
+def tried(
+    seconds: float,
+    cause: str,
+    made: str,
+    fix: str,
+    noticed: str,
+    verdict: str,
+    given: dict[str, Any] | None = None,
+    *,
+    by_turn: bool = False,
+) -> Any:
+    """`made`: the lab and its variant. Three minutes each: all by turns would be a third of `make test`."""
+    marks = live(seconds, cause, by_turn=by_turn)
+    return pytest.param(*made.split(), given or {}, fix, noticed, verdict, marks=marks, id=f"{made} {fix}")
+
+
+# Names that look like those of NSS are another cause.
+SESSION = {"names": "session"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes real faults: needs root")
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    ("lab", "variant", "given", "fix", "noticed", "verdict"),
+    [
+        tried(170, "cpu/gc_throttling", "coredns-gc fault", "raise_cpu_limit", "seen", "verified", by_turn=True),
+        tried(180, "cpu/periodic_burst", "coredns-gc periodic-burst", "raise_cpu_limit", "seen", "verified"),
+        tried(200, "cpu/memory_limit_gc_spiral", "coredns-gc gc-spiral", "unset_gomemlimit", "seen", "verified"),
+        tried(200, "cpu/limit_too_low", "coredns-gc overload", "raise_cpu_limit", "seen", "verified"),
+        tried(200, "dns/dnsmasq_connection_exhaustion", "nodelocal-dnsmasq fault", "prefer_udp", "seen", "verified",
+              by_turn=True),
+        tried(200, "dns/upstream_rate_limited", "dns-forward rate-limited", "cache_more", "seen", "did_not_help"),
+        tried(200, "none", "negative-dentries storm", "stop_lookups", "declared", "verified", SESSION, by_turn=True),
+        tried(200, "none", "negative-dentries storm", "vfs_cache_pressure", "declared", "did_not_help", SESSION,
+              by_turn=True),
+        tried(200, "kernel/nss_stat_storm", "negative-dentries nss", "nss_variable", "declared", "verified",
+              by_turn=True),
+        tried(260, "pods/bpf_verification", "bpf-startup fault", "leave_out", "seen", "verified"),
+        tried(220, "pods/pod_slo", "bpf-startup slow-start", "look_at_rest", "declared", "verified", by_turn=True),
+    ],
+)  # fmt: skip
+def test_a_fix_is_judged(lab: str, variant: str, given: dict[str, Any], fix: str, noticed: str, verdict: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="jitterscope-lab-") as name:
+        folder = Path(name)
+        made = starting_pods(variant, folder) if lab == "bpf-startup" else others(lab, variant, given, folder)
+        with made as (fault, config), own_product(say, config, attempt.ENVIRONMENT) as product, fault as going:
+            done = attempt.attempt(product, going, fix, say)
+    say(done.model_dump_json())
+    assert (done.noticed, done.verdict) == (noticed, verdict), attempt.table(done)
