@@ -51,8 +51,8 @@ def _enter(cgroup_procs: Sequence[Path]) -> Callable[[], None]:
     return enter
 
 
-def stop(process: subprocess.Popen[bytes], patience_s: float = 5.0) -> None:
-    """Ask it to end, then insist."""
+def terminate(process: subprocess.Popen[bytes], patience_s: float = 5.0) -> None:
+    """Ask it to end, then insist. Its pipes stay open, for those who still read them."""
     if process.poll() is None:
         process.terminate()
         try:
@@ -62,9 +62,9 @@ def stop(process: subprocess.Popen[bytes], patience_s: float = 5.0) -> None:
             process.wait()
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
-    """Stop it, and close what is left of its pipes."""
-    stop(process)
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """End it, and close its pipes."""
+    terminate(process)
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:
             with suppress(BrokenPipeError):

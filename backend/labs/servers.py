@@ -102,7 +102,7 @@ class Server:
 
     def stop(self) -> None:
         # Where it is throttled it takes its time to end.
-        processes.stop(self._process, 10.0)
+        processes.terminate(self._process, 10.0)
         for reader in self._readers:
             reader.join(5)
 

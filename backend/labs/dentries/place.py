@@ -81,4 +81,4 @@ def place(folder: Path, files: int) -> Iterator[Place]:
             raise LabError(f"Cannot mount a file system of the lab's own: {complaint.decode(errors='replace').strip()}")
         yield Place(holder, mounted)
     finally:
-        processes.end(holder)
+        processes.stop(holder)

@@ -126,7 +126,7 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
 def _network_of_its_own(network: Network, number: int, cgroup: LabCgroup, stack: ExitStack) -> list[str]:
     """The network's `number`-th namespace, which ends with the lab; the command that enters it."""
     holder = processes.spawn(["unshare", "--net", "cat"], cgroup_procs=cgroup.procs_files(), stdin=subprocess.PIPE)
-    stack.callback(processes.end, holder)
+    stack.callback(processes.stop, holder)
     entered = Path(f"/proc/{holder.pid}/ns/net")
     own = Path("/proc/self/ns/net").readlink()
     for _ in range(200):

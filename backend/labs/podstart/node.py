@@ -109,6 +109,6 @@ class Node:
         process = processes.spawn(
             command, cgroup_procs=cgroup.procs_files(), stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
-        self._stack.callback(processes.end, process)
+        self._stack.callback(processes.stop, process)
         self.pids.append(process.pid)
         return process

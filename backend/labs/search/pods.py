@@ -109,6 +109,3 @@ class Pod:
     def stop(self) -> None:
         """End it; its network goes with it."""
         processes.stop(self._process)
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if stream is not None:
-                stream.close()

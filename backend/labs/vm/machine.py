@@ -116,9 +116,9 @@ def boot(folder: Path, image: Path, *, cpus: int = 2, memory_mib: int = 1024, pa
     try:
         _, complaint = machine.communicate(timeout=patience_s)
     except subprocess.TimeoutExpired:
-        machine.kill()
-        machine.wait()
         raise LabError(f"The machine did not end within {patience_s:.0f} s:\n{_tail(console)}") from None
+    finally:
+        processes.stop(machine)
     if machine.returncode != 0:
         raise LabError(f"qemu failed: {complaint.decode(errors='replace')}\n{_tail(console)}")
     return Outcome(console.read_text(errors="replace"), output.read_bytes())
