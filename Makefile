@@ -57,15 +57,15 @@ status: build-python ## Show what runs
 demo: build ## Start everything and run a real fault under it (without root: replay a recording of it)
 	@$(RUN) jitterscope demo $(ARGS)
 
-# `make test` in stages. Tests of code run beside each other; what times something has its stage, and what times real
-# faults the machine, to itself.
+# `make test` in stages. Tests of code run beside each other, and so do those that mostly wait; what times something has
+# its stage, and what times real faults the machine, to itself.
 STAGE_deps := deps
 STAGE_build := build
 BESIDE := -j2 --output-sync=target BESIDE_EACH_OTHER=yes
 STAGE_code := $(BESIDE) test-backend lint test-frontend test-storage test-collector-code
 STAGE_collector := test-collector-live
-STAGE_product := test-browser test-chaos
-STAGE_labs := test-system
+STAGE_product := $(BESIDE) test-browser test-chaos test-lab-parts
+STAGE_labs := test-live
 ifndef BESIDE_EACH_OTHER
 .NOTPARALLEL:
 endif
@@ -74,8 +74,6 @@ endif
 LABS ?= turn
 PARALLEL := -n 3 --dist loadgroup
 CODE := backend contract diagnosis
-# Of the browser's tests one makes a real fault.
-BROWSER := $(patsubst %,--ignore=../%,$(filter-out tests/e2e/test_fix_live.py,$(wildcard tests/e2e/test_*.py)))
 # Of the backend's tests, those that another kind of database may change.
 STORAGE := series ingest inventory recordings platform/test_database.py
 DATABASE := $(if $(filter 0,$(shell id -u)),timescaledb,embedded)
@@ -91,9 +89,8 @@ test-fast: build-python build-collector ## Run the tests that need no root, no l
 test-code: build-python build-collector
 	$(RUN) pytest ../tests/contract ../tests/diagnosis ../tests/backend $(PARALLEL) $(ARGS)
 
-test-labs: build ## Run every live lab run (root, 40 minutes), or with LABS=1 to LABS=6 a sixth of them
-	cd backend && JITTERSCOPE_LABS=$(LABS:turn=all) $(UV) run --frozen pytest ../tests -m live $(CODE:%=--ignore=../tests/%) --durations=0 \
-	  --durations-min=5 $(ARGS)
+test-labs: ## Run every live lab run (root, an hour), or with LABS=1 to LABS=6 a sixth of them
+	@$(MAKE) --no-print-directory test-live LABS=$(LABS:turn=all)
 
 test-backend: build
 	cd backend && JITTERSCOPE_TEST_DATABASE=$(DATABASE) $(UV) run --frozen pytest $(CODE:%=../tests/%) $(PARALLEL) $(ARGS)
@@ -102,14 +99,17 @@ test-storage: build
 	$(RUN) pytest $(STORAGE:%=../tests/backend/%) -n 2 --dist loadfile $(ARGS)
 
 test-browser: build ## Run the browser tests
-	$(RUN) pytest ../tests/e2e -m "not live" --durations=20 --durations-min=5 $(ARGS)
+	$(RUN) pytest ../tests/e2e -m "not live" -n 2 --dist loadfile --durations=20 --durations-min=5 $(ARGS)
 
 test-chaos: build
 	$(RUN) pytest ../tests/chaos $(ARGS)
 
-test-system: build ## Run the labs whose turn it is, and the collector on another kernel (root)
-	cd backend && JITTERSCOPE_LABS=$(LABS) $(UV) run --frozen pytest ../tests $(CODE:%=--ignore=../tests/%) \
-	  --ignore=../tests/chaos $(BROWSER) --durations=60 --durations-min=5 $(ARGS)
+test-lab-parts: build ## Run the tests of what labs are made of, and the collector on another kernel (root)
+	$(RUN) pytest ../tests/labs ../tests/vm -m "not live" --durations=20 --durations-min=5 $(ARGS)
+
+test-live: build
+	cd backend && JITTERSCOPE_LABS=$(LABS) $(UV) run --frozen pytest ../tests -m live $(CODE:%=--ignore=../tests/%) --durations=0 \
+	  --durations-min=5 $(ARGS)
 
 SPACE := $(subst ,, )
 # Packages whose tests watch the kernel and real programs need the machine to themselves: those that ask testenv for it.

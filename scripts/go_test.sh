@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../collector"
 events=$(mktemp)
 trap 'rm -f "$events"' EXIT
 status=0
-go tool gotestsum --format pkgname --no-color --jsonfile-timing-events "$events" -- -count=1 -timeout 20m "${@:-./...}" || status=$?
+go tool gotestsum --format pkgname --no-color --jsonfile-timing-events "$events" -- -count=1 -parallel 3 -timeout 20m "${@:-./...}" || status=$?
 count() { grep -cE "\"Action\":\"$1\".*\"Test\":" "$events" || true; }
 skipped=$(count skip)
 [ "$skipped" -eq 0 ] || [ "${JITTERSCOPE_NO_SKIPS:-0}" != 1 ] || status=1

@@ -125,13 +125,12 @@ SESSION = {"names": "session"}
         tried(200, "dns/dnsmasq_connection_exhaustion", "nodelocal-dnsmasq fault", "prefer_udp", "seen", "verified",
               by_turn=True),
         tried(200, "dns/upstream_rate_limited", "dns-forward rate-limited", "cache_more", "seen", "did_not_help"),
-        tried(200, "none", "negative-dentries storm", "stop_lookups", "declared", "verified", SESSION, by_turn=True),
-        tried(200, "none", "negative-dentries storm", "vfs_cache_pressure", "declared", "did_not_help", SESSION,
-              by_turn=True),
+        tried(200, "none", "negative-dentries storm", "stop_lookups", "declared", "verified", SESSION),
+        tried(200, "none", "negative-dentries storm", "vfs_cache_pressure", "declared", "did_not_help", SESSION),
         tried(200, "kernel/nss_stat_storm", "negative-dentries nss", "nss_variable", "declared", "verified",
               by_turn=True),
         tried(260, "pods/bpf_verification", "bpf-startup fault", "leave_out", "seen", "verified"),
-        tried(220, "pods/pod_slo", "bpf-startup slow-start", "look_at_rest", "declared", "verified", by_turn=True),
+        tried(220, "pods/pod_slo", "bpf-startup slow-start", "look_at_rest", "declared", "verified"),
     ],
 )  # fmt: skip
 def test_a_fix_is_judged(lab: str, variant: str, given: dict[str, Any], fix: str, noticed: str, verdict: str) -> None:

@@ -108,6 +108,7 @@ func page(t testing.TB, address string) gometrics.CoreDNS {
 // TestForwardingCoreDNS compares what the collector says with what the client did and with CoreDNS's own counters: cache,
 // upstream, connections; error lines by kind with upstream and name; names asked, by client, type and result.
 func TestForwardingCoreDNS(t *testing.T) {
+	t.Parallel()
 	upstream := freeAddress(t, "127.0.0.1")
 	startServer(t, nil, buildDNSServer(t), upstream)
 	server, metrics := freeAddress(t, "127.0.0.1"), freeAddress(t, "127.0.0.1")

@@ -13,6 +13,7 @@ import (
 
 // TestErrorsInAContainersLog has a server run in a cgroup as the kubelet makes them, and its log where the kubelet keeps it.
 func TestErrorsInAContainersLog(t *testing.T) {
+	t.Parallel()
 	const podUID = "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0"
 	id := strings.Repeat("4d5e6f01", 8)
 	top, path := cgroupFor(t, 100_000)

@@ -23,6 +23,7 @@ const tcpSources = "dns_capture,dns_tcp,process,process_children"
 // TestDnsmasqRunsOutOfChildren opens more TCP connections than a dnsmasq serves, step by step: below its limit, above it, and more
 // than its accept queue holds.
 func TestDnsmasqRunsOutOfChildren(t *testing.T) {
+	t.Parallel()
 	upstream, server := freeAddress(t, "127.0.0.1"), freeAddress(t, "127.0.0.1")
 	startServer(t, nil, buildDNSServer(t), upstream)
 	command := startDnsmasq(t, nil, server, upstream)
@@ -116,6 +117,7 @@ func TestDnsmasqRunsOutOfChildren(t *testing.T) {
 // TestConnectionsToUpstreams counts the connections that a dnsmasq's children make, and not those of another program to the
 // same server.
 func TestConnectionsToUpstreams(t *testing.T) {
+	t.Parallel()
 	upstream, server := freeAddress(t, "127.0.0.1"), freeAddress(t, "127.0.0.1")
 	startServer(t, nil, buildDNSServer(t), upstream)
 	startDnsmasq(t, nil, server, upstream)
@@ -168,6 +170,7 @@ func TestConnectionsToUpstreams(t *testing.T) {
 
 // TestBacklogInANamespace is a dnsmasq in a network namespace of its own, as in a pod.
 func TestBacklogInANamespace(t *testing.T) {
+	t.Parallel()
 	server := freeAddress(t, "127.0.0.1")
 	command := startDnsmasq(t, inNamespace(t), server, "127.0.0.1:9", "--max-tcp-connections=3")
 	o := observe(t, tcpSources)
@@ -222,6 +225,7 @@ func (o *observer) processes() map[string]bool {
 
 // TestPoolOfAForwarder has a real CoreDNS hold as many connections to its upstream as it needed at once, and shows who asks whom.
 func TestPoolOfAForwarder(t *testing.T) {
+	t.Parallel()
 	upstream := freeAddress(t, "127.0.0.1")
 	startServer(t, nil, buildDNSServer(t), upstream)
 	server := freeAddress(t, "127.0.0.1")

@@ -16,6 +16,7 @@ const dnsSources = "dns_capture,dns_path_split,udp_socket,process"
 
 // TestDNSIsCountedAndTimed compares what the collector says with what the client did, over UDP and TCP, IPv4 and IPv6.
 func TestDNSIsCountedAndTimed(t *testing.T) {
+	t.Parallel()
 	binary := buildDNSServer(t)
 	for _, c := range []struct{ network, host string }{{"udp", "127.0.0.1"}, {"tcp", "127.0.0.1"}, {"udp", "::1"}, {"tcp", "::1"}} {
 		t.Run(c.network+" "+c.host, func(t *testing.T) {
@@ -93,6 +94,7 @@ func checkQuantiles(t *testing.T, o *observer, server string, from time.Time, la
 
 // TestSlowQueryIsCapturedWithItsNeighbours also checks names, results and the split into waiting and work.
 func TestSlowQueryIsCapturedWithItsNeighbours(t *testing.T) {
+	t.Parallel()
 	server := freeAddress(t, "127.0.0.1")
 	process := startServer(t, nil, buildDNSServer(t), server)
 	o := observe(t, dnsSources)
@@ -158,6 +160,7 @@ func TestSlowQueryIsCapturedWithItsNeighbours(t *testing.T) {
 
 // TestStoppedServerFillsItsQueue stops the server, so that queries wait in the socket, and overflows the queue.
 func TestStoppedServerFillsItsQueue(t *testing.T) {
+	t.Parallel()
 	server := freeAddress(t, "127.0.0.1")
 	process := startServer(t, nil, buildDNSServer(t), server)
 	o := observe(t, dnsSources)

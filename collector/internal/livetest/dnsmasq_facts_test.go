@@ -12,6 +12,7 @@ import (
 
 // TestDnsmasqTellsWhatItIs reads settings and counters of a real dnsmasq.
 func TestDnsmasqTellsWhatItIs(t *testing.T) {
+	t.Parallel()
 	upstream, server := freeAddress(t, "127.0.0.1"), freeAddress(t, "127.0.0.1")
 	startServer(t, nil, buildDNSServer(t), upstream)
 	startDnsmasq(t, nil, server, upstream, "--max-tcp-connections=50", "--server=/corp.example/10.1.2.3")
@@ -45,6 +46,7 @@ func TestDnsmasqTellsWhatItIs(t *testing.T) {
 // TestGuardianIsNotTheServer has a process of the server's name start the server, as a guardian does: it is the child that
 // serves, and that is watched.
 func TestGuardianIsNotTheServer(t *testing.T) {
+	t.Parallel()
 	shell, err := os.ReadFile("/bin/sh")
 	if err != nil {
 		t.Fatal(err)

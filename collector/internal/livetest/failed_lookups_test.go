@@ -69,6 +69,7 @@ func startStorm(t *testing.T, cgroup, folder string, rate int) (pid int, stop fu
 // TestStormIsNamedAndTracingEnds: within ten seconds the process and the pattern of a storm are told, on the node and on its
 // cgroup, with the right rate; some time after the storm nothing is traced any more.
 func TestStormIsNamedAndTracingEnds(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	directory, path := cgroupFor(t, -1)
 	o := observe(t, "failed_lookups")

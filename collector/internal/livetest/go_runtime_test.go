@@ -66,6 +66,7 @@ func (o *observer) childOf(cgroup string) (key string) {
 }
 
 func TestCollectionsByProbe(t *testing.T) {
+	t.Parallel()
 	o, process := busyCoreDNS(t, "")
 	o.needs("go_runtime")
 	if source := o.fact(process, "go.gc_source"); source != "uprobe" {
@@ -97,6 +98,7 @@ func TestCollectionsByProbe(t *testing.T) {
 }
 
 func TestCollectionsByMetricsPage(t *testing.T) {
+	t.Parallel()
 	o, process := busyCoreDNS(t, "[sources.go_runtime]\nprobes = false\n")
 	if source := o.fact(process, "go.gc_source"); source != "metrics" {
 		t.Fatalf("collections are taken from %q", source)

@@ -34,6 +34,7 @@ func (o *observer) node() (key string) {
 
 // TestLoadsOfProgramsAreTold loads an eBPF program in this process.
 func TestLoadsOfProgramsAreTold(t *testing.T) {
+	t.Parallel()
 	o := observe(t, "bpf_loads")
 	o.needs("bpf_loads")
 	time.Sleep(time.Second)
@@ -69,6 +70,7 @@ func TestLoadsOfProgramsAreTold(t *testing.T) {
 
 // TestUnmountsAndMassExitsAreTold unmounts a file system and has a process of many threads end.
 func TestUnmountsAndMassExitsAreTold(t *testing.T) {
+	t.Parallel()
 	o := observe(t, "process_exits,unmounts")
 	o.needs("unmounts")
 	o.needs("process_exits")

@@ -38,6 +38,7 @@ func memoryCgroup(t *testing.T, limitBytes int64) (directory, path string) {
 // TestOOMKillIsAnnouncedAndExplained: memory that grows asks for a diagnosis well before the kernel kills, and the event of
 // the kill says whom it hit and why.
 func TestOOMKillIsAnnouncedAndExplained(t *testing.T) {
+	t.Parallel()
 	t.Run("by the device", func(t *testing.T) { oomKill(t) })
 	config := filepath.Join(t.TempDir(), "collector.toml")
 	if err := os.WriteFile(config, []byte("[sources.oom_record]\ndevice = \"syslog\"\n"), 0o600); err != nil {
@@ -115,6 +116,7 @@ func oomKill(t *testing.T, arguments ...string) {
 
 // TestKernelMemoryOfTheNode compares what is recorded with the kernel's own files.
 func TestKernelMemoryOfTheNode(t *testing.T) {
+	t.Parallel()
 	o := observe(t, "dentry_state,meminfo,slabinfo,vmstat,watermarks")
 	for _, source := range []string{"dentry_state", "meminfo", "slabinfo", "vmstat", "watermarks"} {
 		o.needs(source)
@@ -152,6 +154,7 @@ func TestKernelMemoryOfTheNode(t *testing.T) {
 
 // TestServerUnderABurst: descriptors, memory and goroutines of a CoreDNS are known at each tick.
 func TestServerUnderABurst(t *testing.T) {
+	t.Parallel()
 	address := freeAddress(t, "127.0.0.1")
 	host, port := split(t, address)
 	silent, err := net.ListenPacket("udp", "127.0.0.1:0") // an upstream that does not answer: each query waits

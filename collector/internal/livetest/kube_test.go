@@ -10,6 +10,7 @@ import (
 
 // TestWhatTheAPIServerKnows asks a server over TLS that forbids one of the things asked for.
 func TestWhatTheAPIServerKnows(t *testing.T) {
+	t.Parallel()
 	config := sourcetest.Tree(t, map[string]string{
 		"collector.toml": "[sources.kube]\n" + sourcetest.APIServer(t, sourcetest.Cluster),
 	})

@@ -26,6 +26,7 @@ func inNamespace(t testing.TB) []string {
 // TestServerInANamespaceOfItsOwn asks a server that cannot be reached from the host, and one of the same address on the
 // host at the same time: neither is taken for the other.
 func TestServerInANamespaceOfItsOwn(t *testing.T) {
+	t.Parallel()
 	binary := buildDNSServer(t)
 	server := freeAddress(t, "127.0.0.1")
 	inside := startServer(t, inNamespace(t), binary, server)
@@ -70,6 +71,7 @@ func TestServerInANamespaceOfItsOwn(t *testing.T) {
 // TestServerBehindAVeth asks a server in a namespace from the host through a pair of interfaces, as a pod is asked. Its
 // packets pass several interfaces and must be counted once.
 func TestServerBehindAVeth(t *testing.T) {
+	t.Parallel()
 	binary := buildDNSServer(t)
 	inNamespace(t)
 	// All in one namespace of the test: its "host" side, and the server's, so that nothing of the machine is touched.

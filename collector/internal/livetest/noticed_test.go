@@ -39,6 +39,7 @@ func sleeper(t *testing.T) (pid int, key string) {
 // TestProcessesAreNoticedSoon has what container runtimes and administrators do: the limit is written after the process is
 // there, and a process that is there for long is moved into a limited cgroup.
 func TestProcessesAreNoticedSoon(t *testing.T) {
+	t.Parallel()
 	limited, _ := cgroupFor(t, 50_000)
 	late, _ := cgroupFor(t, 50_000)
 	file, none, limit := "cpu.cfs_quota_us", "-1", "50000"

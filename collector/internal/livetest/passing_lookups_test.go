@@ -16,6 +16,7 @@ import (
 
 // TestNamesBetweenTicksAreNoticed: names that a program makes at even distances, and that are gone again before each tick ends.
 func TestNamesBetweenTicksAreNoticed(t *testing.T) {
+	t.Parallel()
 	o := observe(t, "failed_lookups")
 	o.needs("failed_lookups")
 	time.Sleep(2 * time.Second)

@@ -45,6 +45,7 @@ func podPages(t *testing.T, program, token string, started *atomic.Bool) *httpte
 
 // TestPodStart has a kubelet, over TLS, and a Cilium agent tell of four pods that started.
 func TestPodStart(t *testing.T) {
+	t.Parallel()
 	for _, release := range []struct {
 		kubelet, version, cilium string
 		start                    uint32
@@ -95,6 +96,7 @@ func TestPodStart(t *testing.T) {
 
 // TestPodStartIsForbidden has a kubelet that does not know the collector's service account.
 func TestPodStartIsForbidden(t *testing.T) {
+	t.Parallel()
 	var started atomic.Bool
 	kubelet := podPages(t, "kubelet-1.30.5", "another", &started)
 	config := filepath.Join(t.TempDir(), "collector.toml")
@@ -118,6 +120,7 @@ func TestPodStartIsForbidden(t *testing.T) {
 
 // TestPodStartOnANewNode has a kubelet that has not started a pod before it is first read.
 func TestPodStartOnANewNode(t *testing.T) {
+	t.Parallel()
 	var started atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		text := []byte("# nothing yet\nprocess_start_time_seconds 1.7e9\n")

@@ -37,6 +37,7 @@ func TestKubeletHelper(t *testing.T) {
 
 // TestStartedPodsAreNamed has a kubelet log pods that started, to a journal of the test's own.
 func TestStartedPodsAreNamed(t *testing.T) {
+	t.Parallel()
 	run := journaltest.Start(t)
 	binary := filepath.Join(t.TempDir(), "kubelet")
 	self, err := os.ReadFile("/proc/self/exe")

@@ -12,6 +12,7 @@ import (
 )
 
 func TestProber(t *testing.T) {
+	t.Parallel()
 	server := freeAddress(t, "127.0.0.1")
 	startServer(t, nil, buildDNSServer(t), server)
 	config := filepath.Join(t.TempDir(), "collector.toml")
@@ -43,6 +44,7 @@ func TestProber(t *testing.T) {
 }
 
 func TestProberWithoutTargetsIsOff(t *testing.T) {
+	t.Parallel()
 	o := observe(t, "dns_probe,host_cpu")
 	waitFor(t, "the other source runs", func() bool { return len(o.agent.Engine.Status()) > 0 })
 	for _, status := range o.agent.Engine.Status() {
@@ -56,6 +58,7 @@ func TestProberWithoutTargetsIsOff(t *testing.T) {
 }
 
 func TestProberRefusesNonsense(t *testing.T) {
+	t.Parallel()
 	for name, target := range map[string]string{
 		"type": `name = "a"` + "\ntype = \"NOSUCH\"", "name": `name = ""`, "key": `name = "a"` + "\nnosuch = 1",
 	} {

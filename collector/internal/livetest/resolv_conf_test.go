@@ -9,6 +9,7 @@ import (
 // TestResolvConfOfAContainer runs a process in a cgroup, network and file system of its own and gives it its address and
 // resolv.conf only after a while, as a container runtime does. One that looks names up as the node does is no news.
 func TestResolvConfOfAContainer(t *testing.T) {
+	t.Parallel()
 	inNamespace(t)
 	directory, path := cgroupFor(t, -1)
 	plainDirectory, plainPath := cgroupFor(t, -1)
