@@ -57,14 +57,15 @@ status: build-python ## Show what runs
 demo: build ## Start everything and run a real fault under it (without root: replay a recording of it)
 	@$(RUN) jitterscope demo $(ARGS)
 
-# `make test` in stages. Tests of code run beside each other, and so do those that mostly wait; what times something has
-# its stage, and what times real faults the machine, to itself.
+# `make test` in stages. Tests of code run beside each other, and so do those of the product, which mostly wait; what
+# times something has its stage, and what times real faults the machine, to itself. Parts of labs make networks: browsers
+# would try their requests again.
 STAGE_deps := deps
 STAGE_build := build
-BESIDE := -j2 --output-sync=target BESIDE_EACH_OTHER=yes
-STAGE_code := $(BESIDE) test-backend lint test-frontend test-storage test-collector-code
+BESIDE := -j3 --output-sync=target BESIDE_EACH_OTHER=yes
+STAGE_code := $(BESIDE) test-backend test-lab-parts lint test-frontend test-storage test-collector-code
 STAGE_collector := test-collector-live
-STAGE_product := $(BESIDE) test-browser test-chaos test-lab-parts
+STAGE_product := $(BESIDE) test-browser test-chaos
 STAGE_labs := test-live
 ifndef BESIDE_EACH_OTHER
 .NOTPARALLEL:

@@ -82,6 +82,18 @@ def test_being_quiet_is_no_resolution_while_it_is_measured(
     assert service.get(f"/incidents/{incident_id}")["state"] == "fix_applied"
 
 
+def test_being_quiet_is_no_resolution_where_a_change_was_not_looked_at_yet(
+    service: Any, fault: Recording, more_cpu: Recording, settings_override: Callable[..., Any]
+) -> None:
+    """The data of a minute may come at once, as after an outage: the diagnosis is first, the visit second."""
+    settings_override(incident_quiet_s=5)
+    incident_id = story(service, fault, more_cpu)
+    subject = service.get(f"/incidents/{incident_id}")["subject"]["resource_id"]
+    service.diagnose(subject)
+    assert service.get(f"/incidents/{incident_id}")["state"] == "open"
+    assert visit(service, incident_id)["state"] == "verified"
+
+
 def test_visiting_again_changes_nothing(service: Any, fault: Recording, more_cpu: Recording) -> None:
     incident_id = story(service, fault, more_cpu)
     first, second = visit(service, incident_id), visit(service, incident_id)

@@ -58,11 +58,13 @@ def apply_diagnosis(
     window: tuple[int, int],
     clock_us: int,
     complete: Callable[[Found], Found] = lambda found: found,
+    is_changed: Callable[[IncidentRow], bool] = lambda row: False,
 ) -> list[IncidentRow]:
     """Open, update, reopen, correct and resolve what a diagnosis of [window) says; the incidents that changed.
 
     `clock_us` is the newest data of the subject's node. A window older than one already applied is ignored. `complete`
     adds what only people need, the fixes: it is called for findings that will be shown, before anything is locked.
+    An incident that is quiet is not resolved where its workload `is_changed`: its fix will be judged.
     """
     findings = _Findings(complete)
     if diagnosis.findings:
@@ -92,6 +94,8 @@ def apply_diagnosis(
     quiet_us = int(settings().incident_quiet_s * 1_000_000)
     for resolve in lifecycle.settle(still_known, clock_us, quiet_us):
         row = rows[resolve.incident.id]
+        if is_changed(row):
+            continue
         row.state, row.resolved_at = "resolved", time_of(resolve.at_us)
         record(session, row, "resolved", resolve.reason)
         changed.append(row)

@@ -18,6 +18,7 @@ from jitterscope.incidents.models import IncidentRow, lives_on, reached_ids
 from jitterscope.incidents.scheduling import snapshots
 from jitterscope.incidents.scheduling import store as schedule
 from jitterscope.incidents.scheduling.plan import Look
+from jitterscope.incidents.verification import landing
 from jitterscope.inventory import service as inventory
 from jitterscope.settings import settings
 
@@ -59,7 +60,13 @@ def diagnose_subject(organization_id: int, subject_id: int, *, only_newer: bool 
     window = (loaded.snapshot.start_us, loaded.snapshot.end_us)
     with organization_session(organization_id) as session:
         changed = apply_diagnosis(
-            session, loaded.subject, diagnosis, window, loaded.clock_us, partial(with_fixes, loaded.snapshot)
+            session,
+            loaded.subject,
+            diagnosis,
+            window,
+            loaded.clock_us,
+            partial(with_fixes, loaded.snapshot),
+            partial(landing.is_changed, session),
         )
         changed_ids = [row.id for row in changed]
     outcome = Outcome(

@@ -40,7 +40,7 @@ def notice(organization_id: int, incident_id: int) -> bool:
         if row is None or row.resolved_at is not None:
             return True
         baseline_at, known = row.baseline_at, verifications.waiting(session, incident_id)
-        old_id = row.lives_on if known is None else known.before_subject_id
+        old_id = _unchanged(row, known)
         seen = _look(session, row, old_id)
         if seen is None or not _is_news(seen, known):
             return True
@@ -62,6 +62,13 @@ def notice(organization_id: int, incident_id: int) -> bool:
     return True
 
 
+def is_changed(session: Session, row: IncidentRow) -> bool:
+    """Whether the workload was changed, and `notice` has not said so yet."""
+    known = verifications.waiting(session, row.id)
+    seen = _look(session, row, _unchanged(row, known))
+    return seen is not None and _is_news(seen, known)
+
+
 def _look(session: Session, row: IncidentRow, old_id: int) -> Observed | None:
     """The workload now, beside what `old_id` was at the baseline."""
     baseline_us = us_of(row.baseline_at)
@@ -73,6 +80,11 @@ def _look(session: Session, row: IncidentRow, old_id: int) -> Observed | None:
     fault_until_us = us_of(min(row.opened_at, row.window_to))
     watch = Watch(watched(row.cause, proposed), sightings(row.cause, proposed), fault_until_us)
     return workload.observe(session, old_id, current, baseline_us, watch)
+
+
+def _unchanged(row: IncidentRow, waiting: VerificationRow | None) -> int:
+    """The subject as it was before the change."""
+    return row.lives_on if waiting is None else waiting.before_subject_id
 
 
 def _proposed(row: IncidentRow) -> list[str]:
