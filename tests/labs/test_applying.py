@@ -104,7 +104,10 @@ def tried(
     *,
     by_turn: bool = False,
 ) -> Any:
-    """`made`: the lab and its variant. Three minutes each: all by turns would be a third of `make test`."""
+    """`made`: the lab and its variant. Three minutes each: all by turns would be a third of `make test`.
+
+    What a CPU limit does is tried in tests/e2e/test_fix_live.py, by turns.
+    """
     marks = live(seconds, cause, by_turn=by_turn)
     return pytest.param(*made.split(), given or {}, fix, noticed, verdict, marks=marks, id=f"{made} {fix}")
 
@@ -118,7 +121,7 @@ SESSION = {"names": "session"}
 @pytest.mark.parametrize(
     ("lab", "variant", "given", "fix", "noticed", "verdict"),
     [
-        tried(170, "cpu/gc_throttling", "coredns-gc fault", "raise_cpu_limit", "seen", "verified", by_turn=True),
+        tried(170, "cpu/gc_throttling", "coredns-gc fault", "raise_cpu_limit", "seen", "verified"),
         tried(180, "cpu/periodic_burst", "coredns-gc periodic-burst", "raise_cpu_limit", "seen", "verified"),
         tried(200, "cpu/memory_limit_gc_spiral", "coredns-gc gc-spiral", "unset_gomemlimit", "seen", "verified"),
         tried(200, "cpu/limit_too_low", "coredns-gc overload", "raise_cpu_limit", "seen", "verified"),
