@@ -9,6 +9,11 @@ from playwright.sync_api import Page, expect
 from tests.e2e.conftest import OpenWindow, Product, picture
 
 
+def open_palette(page: Page) -> None:
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("combobox")).to_be_focused()
+
+
 def test_list_with_j_and_enter_then_back_by_palette(open_window: OpenWindow, product: Product) -> None:
     page = open_window().page
     page.goto("/incidents")
@@ -21,7 +26,7 @@ def test_list_with_j_and_enter_then_back_by_palette(open_window: OpenWindow, pro
     expect(page.locator("li[data-current=true]")).to_contain_text(product.title)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text(product.title)
-    page.keyboard.press("Control+k")
+    open_palette(page)
     page.keyboard.type("explore")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Explore")).to_be_visible()
@@ -34,7 +39,7 @@ def test_palette_finds_a_resource_by_a_part_of_its_name(open_window: OpenWindow,
     page = open_window().page
     page.goto("/incidents")
     expect(page.get_by_role("link", name=product.title)).to_be_visible()
-    page.keyboard.press("Control+k")
+    open_palette(page)
     page.keyboard.type("7c9/coredns")
     page.get_by_role("option").filter(has_text="Cgroup on node-1").first.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("kube-system/coredns-7c9/coredns")

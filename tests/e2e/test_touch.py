@@ -30,6 +30,11 @@ def pinch(page: Page, cdp: CDPSession, begin: tuple[Point, Point], end: tuple[Po
         page.wait_for_timeout(20)
     touch(cdp, "touchEnd")
     page.wait_for_url(lambda url: url != before)
+    # The URL follows the fingers, some time behind them.
+    before = ""
+    while page.url != before:
+        before = page.url
+        page.wait_for_timeout(500)
     return view_us(page)
 
 
