@@ -59,9 +59,10 @@ def incidents(stack: Stack, token: str) -> list[dict[str, Any]]:
                 return found
 
 
-def looks(stack: Stack) -> int:
-    """Diagnoses so far, by the worker's log."""
-    return stack.log("worker").read_text(errors="replace").count('"event": "diagnosed"')
+def looks(stack: Stack) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Diagnoses so far, and looks that ended with signs that none shows, by the worker's log."""
+    log = stack.log("worker").read_text(errors="replace")
+    return np.array([log.count(f'"event": "{name}"') for name in ("diagnosed", "nothing_shows")])
 
 
 def files(nodes: int, faulty: float) -> list[Path]:
@@ -126,7 +127,8 @@ def main() -> None:
     for name, percent in cpu.items():
         print(f"  {name:<10}{percent:>8.1f}")
     print(f"  {'all':<10}{sum(cpu.values()):>8.1f}")
-    print(f"{looked} diagnoses, {60 * looked / took / max(1, arguments.nodes):.1f} a minute and node")
+    whole, short = 60 * looked / took / max(1, arguments.nodes)
+    print(f"{looked[0]} diagnoses, {whole:.1f} a minute and node; {looked[1]} looks ended early, {short:.1f}")
     print(f"{len(found)} incidents on {len(faulty)} nodes; onset to incident in s:")
     if waits:
         p50, p95 = np.percentile(waits, (50, 95))

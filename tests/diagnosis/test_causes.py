@@ -8,9 +8,10 @@ from itertools import chain
 
 import pytest
 
-from jitterscope.diagnosis.core.engine import diagnose, judges
+from jitterscope.diagnosis.core.engine import diagnose, judges, signs_read
 from jitterscope.diagnosis.core.finding import Found, Rival
 from jitterscope.diagnosis.core.registry import all_causes
+from jitterscope.diagnosis.core.signs import narrow
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.scenarios.cpu.views import without
 from jitterscope.diagnosis.verification.plan import measure_of
@@ -46,6 +47,11 @@ def test_only_the_made_cause_is_detected(name: str) -> None:
     about = [cause for cause in CAUSES.values() if judges(cause, built(name))]
     found = [cause.id for cause in about if isinstance(cause.detect(built(name)), Found)]
     assert found == [SCENARIOS[name].expected]
+    reads = signs_read(built(name).subject.kind)
+    assert reads is not None
+    part = narrow(built(name), reads)
+    shown = [cause.id for cause in about if cause.signs is not None and cause.signs.shown(part)]
+    assert set(found) <= set(shown)
 
 
 @pytest.mark.slow

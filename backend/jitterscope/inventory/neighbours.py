@@ -68,12 +68,12 @@ def added(session: Session, tree: SubjectTree, from_us: int, to_us: int) -> Subj
     return replace(
         tree,
         dns_paths=tuple(sorted(map(as_resource, paths), key=lambda row: row.id)),
-        neighbours=tuple(sorted(_nearest(session, tree.dns_servers, others, to_us), key=lambda row: row.id)),
+        neighbours=tuple(sorted(nearest(session, tree.dns_servers, others, to_us), key=lambda row: row.id)),
         workloads=tuple(row for row in workloads if row.id != tree.subject.id),
     )
 
 
-def _nearest(
+def nearest(
     session: Session, own: Sequence[ResourceRow], others: Sequence[ResourceRow], to_us: int
 ) -> Sequence[ResourceRow]:
     """Those fewest hops of the path away, then those seen last."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
-from jitterscope.inventory import collectors, dns_servers, neighbours, nodes, tree
+from jitterscope.inventory import collectors, dns_servers, narrow, neighbours, nodes, tree
 from jitterscope.inventory import dns_upstreams as dns_asked
 from jitterscope.inventory import facts as fact_store
 from jitterscope.inventory import successors as rollouts
@@ -68,6 +68,17 @@ def subject_tree(
     if found is not None:
         return found
     return nodes.tree(session, subject_id, 0 if from_us is None else from_us, _ALWAYS_US if to_us is None else to_us)
+
+
+def narrow_tree(session: Session, subject: ResourceRow, from_us: int, to_us: int) -> SubjectTree | None:
+    """Where signs of trouble of a subject are: of a cgroup its ancestors, its DNS servers and (as neighbours) the
+    node's others; of a node itself alone. None where it has no node."""
+    return narrow.tree(session, subject, from_us, to_us)
+
+
+def event_kinds(session: Session, node_id: int, kinds: Sequence[str], from_us: int, to_us: int) -> list[str]:
+    """Which of these kinds of events happened in a window, at a node or at anything on it."""
+    return narrow.event_kinds(session, node_id, kinds, from_us, to_us)
 
 
 def with_dns_neighbours(session: Session, found: SubjectTree, from_us: int, to_us: int) -> SubjectTree:

@@ -9,7 +9,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from jitterscope.series.landing import driver
-from jitterscope.series.types import IntArray, StoredDistribution
+from jitterscope.series.types import StoredDistribution
 from jitterscope.series.window import Window
 
 _ROWS = (
@@ -20,19 +20,22 @@ _ROWS = (
 
 def read(session: Session, series: Sequence[int], window: Window) -> dict[int, StoredDistribution]:
     """Histograms of each series id that has any in the window, in order of ticks."""
-    parts: dict[int, list[tuple[IntArray, IntArray, IntArray]]] = defaultdict(list)
+    found: dict[int, list[tuple[int, bytes, bytes, bytes]]] = defaultdict(list)
     with driver(session).cursor(binary=True) as cursor:
         rows = cursor.execute(_ROWS, (list(series), window.earliest_row_us, window.end_us, window.step_us))
-        for identity, start_us, entries, buckets, counts in rows:
-            per_tick = np.frombuffer(entries, "<u2").astype(np.int64)
-            first = (start_us - window.start_us) // window.step_us
-            tick = np.repeat(np.arange(first, first + len(per_tick)), per_tick)
-            inside = (tick >= 0) & (tick < window.ticks)
-            if inside.any():
-                bucket = np.frombuffer(buckets, "<u2").astype(np.int64)
-                count = np.frombuffer(counts, "<u4").astype(np.int64)
-                parts[identity].append((tick[inside], bucket[inside], count[inside]))
-    return {
-        identity: StoredDistribution(*(np.concatenate(column) for column in zip(*columns, strict=True)))
-        for identity, columns in parts.items()
-    }
+        for identity, start_us, *columns in rows:
+            found[identity].append(((start_us - window.start_us) // window.step_us, *columns))
+    joined = ((identity, _joined(parts, window.ticks)) for identity, parts in found.items())
+    return {identity: stored for identity, stored in joined if len(stored.tick)}
+
+
+def _joined(parts: Sequence[tuple[int, bytes, bytes, bytes]], ticks: int) -> StoredDistribution:
+    """Of rows (first tick, entries of each tick, their buckets, their counts), what lies in the first `ticks`."""
+    firsts, entries, buckets, counts = zip(*parts, strict=True)
+    lengths = np.array([len(one) // 2 for one in entries])
+    place = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    tick = np.repeat(np.repeat(firsts, lengths) + place, np.frombuffer(b"".join(entries), "<u2"))
+    bucket = np.frombuffer(b"".join(buckets), "<u2").astype(np.int64)
+    count = np.frombuffer(b"".join(counts), "<u4").astype(np.int64)
+    inside = (tick >= 0) & (tick < ticks)
+    return StoredDistribution(tick[inside], bucket[inside], count[inside])

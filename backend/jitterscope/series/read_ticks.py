@@ -41,6 +41,9 @@ _SEGMENTS = (
     "WHERE series_id = ANY(%b) AND start_us > %b AND start_us < %b AND step_us = %b"
 )
 
+# Series between two wanted ones that are read with them rather than left out.
+_BRIDGED = 16
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -83,32 +86,44 @@ def _put_blocks(cursor: psycopg.Cursor[tuple[Any, ...]], scope: Scope, grid: Gri
     span = (window.earliest_row_us, window.end_us, window.step_us)
     used = [row[0] for row in cursor.execute(_LAYOUTS, (nodes, *span))]
     ordered = np.sort(series)
-    wanted: dict[int, list[int]] = {}
+    wanted: dict[int, tuple[list[int], IntArray]] = {}
     runs: list[tuple[int, int, int]] = []
     for layout_id, content in layouts.contents(scope.session, scope.organization_id, used).items():
         at = np.minimum(np.searchsorted(ordered, content), len(ordered) - 1)
         positions = np.flatnonzero(ordered[at] == content)
         if len(positions):
-            wanted[layout_id] = content[positions].tolist()
-            runs += [(layout_id, first, size) for first, size in _runs(positions)]
+            found, places = _runs(positions)
+            wanted[layout_id] = content[positions].tolist(), places
+            runs += [(layout_id, first, size) for first, size in found]
     if not wanted:
         return
-    blocks: dict[int, list[tuple[int, FloatArray]]] = defaultdict(list)
+    alike: dict[tuple[int, int, int], list[tuple[int, bytes]]] = defaultdict(list)
     columns = [list(column) for column in zip(*runs, strict=True)]
     for layout_id, start_us, ticks, encoding, payload in cursor.execute(
         _BLOCKS, (*columns, list(wanted), nodes, *span)
     ):
-        blocks[layout_id].append((start_us, codec.decode_wire(encoding, payload, ticks)))
-    for layout_id, found in blocks.items():
-        grid.put(wanted[layout_id], found)
+        alike[layout_id, encoding, ticks].append((start_us, payload))
+    blocks: dict[int, list[tuple[int, FloatArray]]] = defaultdict(list)
+    for (layout_id, encoding, ticks), rows in alike.items():
+        values = codec.decode_wire(encoding, b"".join(payload for _, payload in rows), ticks)
+        every = values.reshape(len(rows), -1, ticks)[:, wanted[layout_id][1]]
+        blocks[layout_id] += [(start_us, one) for (start_us, _), one in zip(rows, every, strict=True)]
+    for layout_id, decoded in blocks.items():
+        grid.put(wanted[layout_id][0], decoded)
 
 
-def _runs(positions: IntArray) -> list[tuple[int, int]]:
-    """(first, how many) of each run of positions that follow each other."""
-    breaks = np.flatnonzero(np.diff(positions) != 1) + 1
+def _runs(positions: IntArray) -> tuple[list[tuple[int, int]], IntArray]:
+    """(first, how many) of runs that cover the positions, and the place of each position in all of them together.
+
+    A run takes a few that nobody wants along: the server unpacks the whole block for every run.
+    """
+    breaks = np.flatnonzero(np.diff(positions) > _BRIDGED) + 1
     firsts = positions[np.concatenate(([0], breaks))]
-    sizes = np.diff(np.concatenate(([0], breaks, [len(positions)])))
-    return list(zip(firsts.tolist(), sizes.tolist(), strict=True))
+    sizes = positions[np.concatenate((breaks - 1, [len(positions) - 1]))] - firsts + 1
+    before = np.cumsum(sizes) - sizes
+    lengths = np.diff(np.concatenate(([0], breaks, [len(positions)])))
+    places = positions - np.repeat(firsts - before, lengths)
+    return list(zip(firsts.tolist(), sizes.tolist(), strict=True)), places
 
 
 def _put_segments(cursor: psycopg.Cursor[tuple[Any, ...]], grid: Grid, series: list[int]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from jitterscope.diagnosis.core.finding import Fix, Found, NotEnoughData, NotFound
+from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
 SubjectKind = Literal["cgroup", "node"]
@@ -22,7 +23,8 @@ class Cause:
     can look the same; each must be judged in every Found. `spreads`: found on several subjects at one time it is one
     trouble of what they share, and so one incident. `subjects` are the kinds of subjects that it is about: `detect`
     never sees a snapshot of another kind. `excludes`: rivals that its own figures exclude, so that it is no less
-    certain where their detectors lack data.
+    certain where their detectors lack data. `signs`: without any of them `detect` finds nothing, however much it is
+    given; None: that cannot be told, so that every look reads everything.
     """
 
     id: str
@@ -39,3 +41,4 @@ class Cause:
     relies_on: tuple[str, ...] = ()
     subjects: tuple[SubjectKind, ...] = ("cgroup",)
     excludes: tuple[str, ...] = ()
+    signs: Signs | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from jitterscope.diagnosis.core import missing_data
 from jitterscope.diagnosis.core.cause import Cause
@@ -59,9 +59,36 @@ def detect(snapshot: Snapshot, causes: Iterable[Cause] | None = None) -> Diagnos
     )
 
 
+def signs_read(kind: str, causes: Iterable[Cause] | None = None) -> tuple[str, ...] | None:
+    """All that the signs of the causes about such subjects are read from; None where one of them has no signs."""
+    about = [one for one in (all_causes().values() if causes is None else causes) if _about(one, kind)]
+    known = [one.signs for one in about if one.signs is not None]
+    return tuple(sorted({name for signs in known for name in signs.reads})) if len(known) == len(about) else None
+
+
+def shows_nothing(snapshot: Snapshot, causes: Iterable[Cause] | None = None) -> bool:
+    """Whether no cause shows in a narrow snapshot (see core/signs.py), so that `detect` would find nothing."""
+    if snapshot.ticks < 1:
+        return True
+    about = [one for one in (all_causes().values() if causes is None else causes) if judges(one, snapshot)]
+    seen: dict[Callable[[Snapshot], bool], bool] = {}
+    for one in about:
+        if one.signs is None:
+            return False
+        if one.signs.shown not in seen:
+            seen[one.signs.shown] = one.signs.shown(snapshot)
+        if seen[one.signs.shown]:
+            return False
+    return True
+
+
 def judges(cause: Cause, snapshot: Snapshot) -> bool:
     """Whether a cause is about this kind of subject: a node is judged as a node, all else as what runs on one."""
-    return ("node" if snapshot.subject.kind == "node" else "cgroup") in cause.subjects
+    return _about(cause, snapshot.subject.kind)
+
+
+def _about(cause: Cause, kind: str) -> bool:
+    return ("node" if kind == "node" else "cgroup") in cause.subjects
 
 
 def _rivals(one: Cause, other: Cause) -> bool:

@@ -6,16 +6,17 @@ import time
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from typing import Literal
 
 import structlog
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from jitterscope.db import organization_session
-from jitterscope.diagnosis.core.engine import detect, with_fixes
+from jitterscope.diagnosis.core.engine import detect, shows_nothing, with_fixes
 from jitterscope.incidents.lifecycle.apply import apply_diagnosis, resolve_silent
 from jitterscope.incidents.models import IncidentRow, lives_on, reached_ids
-from jitterscope.incidents.scheduling import snapshots
+from jitterscope.incidents.scheduling import plan, snapshots
 from jitterscope.incidents.scheduling import store as schedule
 from jitterscope.incidents.scheduling.plan import Look
 from jitterscope.incidents.verification import landing
@@ -30,7 +31,8 @@ SEEN_US = 180_000_000
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a diagnosis did: the subject, causes found (best first), incidents changed, and the newest symptom that
-    hurts (µs; 0: none). `visited`: it is a node or has DNS servers, and so is looked at without triggers too."""
+    hurts (µs; 0: none). `visited`: it is a node or has DNS servers, and so is looked at without triggers too. `calm`:
+    it has no active incident, and none of the signs of a cause shows."""
 
     subject_id: int
     causes: list[str]
@@ -38,6 +40,7 @@ class Outcome:
     took_ms: float
     harm_us: int
     visited: bool
+    calm: bool = False
 
 
 def diagnose_subject(organization_id: int, subject_id: int, *, only_newer: bool = False) -> Outcome | None:
@@ -48,8 +51,10 @@ def diagnose_subject(organization_id: int, subject_id: int, *, only_newer: bool 
     began = time.perf_counter()
     window_us = int(settings().diagnosis_window_s * 1_000_000)
     with organization_session(organization_id) as session:
-        if only_newer and not _has_newer(session, subject_id):
-            return None
+        if only_newer:
+            outcome = _first_look(session, subject_id, window_us)
+            if outcome != "open":
+                return outcome
         loaded = snapshots.load(session, subject_id, window_us)
     if loaded is None:
         with organization_session(organization_id) as session:
@@ -84,9 +89,31 @@ def diagnose_subject(organization_id: int, subject_id: int, *, only_newer: bool 
     return outcome
 
 
+def _first_look(session: Session, subject_id: int, window_us: int) -> Outcome | Literal["open"] | None:
+    """What can be said without reading everything; "open": nothing. None where nothing came since the last look."""
+    began = time.perf_counter()
+    subject, entry = inventory.resource(session, subject_id), schedule.state(session, subject_id)
+    clock_us = None if subject is None else inventory.node_clock_us(session, subject.node_id)
+    if subject is None or clock_us is None or entry is None:
+        return "open"
+    if clock_us <= entry.diagnosed_us:
+        return None
+    # Who is in trouble shows it: reading its signs first would only be one more thing to read.
+    if not plan.is_calm(entry) or is_active(session, subject_id):
+        return "open"
+    signs = snapshots.load_signs(session, subject, clock_us, window_us)
+    if signs is None or not shows_nothing(signs):
+        return "open"
+    schedule.advance(session, subject_id, signs.end_us)
+    took_ms = (time.perf_counter() - began) * 1000
+    log.info("nothing_shows", subject_id=subject_id, took_ms=round(took_ms, 1))
+    visited = subject.kind == "node" or bool(signs.dns_servers)
+    return Outcome(subject_id, [], [], took_ms, 0, visited, calm=True)
+
+
 def look_of(session: Session, subject_id: int, outcome: Outcome | None) -> Look:
     """What the schedule wants to know of a diagnosis."""
-    active = is_active(session, subject_id)
+    active = (outcome is None or not outcome.calm) and is_active(session, subject_id)
     if outcome is None:
         return Look((), 0, news=False, active=active, visited=False)
     return Look(tuple(outcome.causes), outcome.harm_us, news=True, active=active, visited=outcome.visited)
@@ -120,12 +147,3 @@ def active_subjects(session: Session) -> set[int]:
     active = select(lives_on).where(IncidentRow.resolved_at.is_(None))
     reached = select(reached_ids).where(IncidentRow.resolved_at.is_(None))
     return set(session.scalars(active.union(reached)))
-
-
-def _has_newer(session: Session, subject_id: int) -> bool:
-    subject = inventory.resource(session, subject_id)
-    if subject is None:
-        return True
-    clock_us = inventory.node_clock_us(session, subject.node_id)
-    entry = schedule.state(session, subject_id)
-    return clock_us is None or entry is None or clock_us > entry.diagnosed_us

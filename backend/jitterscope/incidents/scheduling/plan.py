@@ -81,6 +81,11 @@ class Look:
     visited: bool
 
 
+def is_calm(entry: Entry) -> bool:
+    """Nothing was found at the last look, and nothing triggered of late but what led to nothing."""
+    return not entry.causes and (bool(entry.vain) or entry.diagnosed_us - entry.triggered_us >= WATCH_US)
+
+
 def triggered(entry: Entry, reasons: Sequence[str], at_us: int, now: datetime) -> Entry:
     """The row after triggers that came with one batch."""
     entry = replace(entry, triggered_us=max(entry.triggered_us, at_us))

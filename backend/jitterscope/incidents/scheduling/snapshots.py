@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from sqlalchemy.orm import Session
 
+from jitterscope.diagnosis.core.engine import signs_read
 from jitterscope.diagnosis.core.snapshot import (
     Distribution,
     Event,
@@ -62,6 +63,43 @@ def load(session: Session, subject_id: int, window_us: int) -> Loaded | None:
         tree = inventory.with_dns_neighbours(session, tree, start_us, end_us)
     ref = SubjectRef(resource_id=subject.id, kind=subject.kind, key=subject.key, name=subject.name, node=tree.node.name)
     return Loaded(read(session, tree, start_us, end_us), ref, clock_us)
+
+
+def load_signs(session: Session, subject: ResourceRow, clock_us: int, window_us: int) -> Snapshot | None:
+    """What `load` would read for signs of trouble alone, up to the node's newest data. None where a cause about such
+    subjects has no signs, or the subject has no node."""
+    reads = signs_read(subject.kind)
+    end_us = clock_us - clock_us % TICK_US
+    start_us = end_us - window_us + (window_us % TICK_US)
+    tree = None if reads is None else inventory.narrow_tree(session, subject, start_us, end_us)
+    if reads is None or tree is None:
+        return None
+    of_node = subject.id == tree.node.id
+    own, above = _latest(tree.dns_servers, _MAX_SERVERS), tree.ancestors[:_MAX_ANCESTORS]
+    told = (*(() if of_node else (subject,)), *above, tree.node, *own)
+    facts = inventory.facts(session, [row.id for row in told], start_us, end_us)
+    if not of_node:
+        start_us = _regime_start(facts.get(subject.id, ()), start_us)
+        facts = {resource_id: _in_effect(rows, start_us) for resource_id, rows in facts.items()}
+    wanted = {row.id: _signs_of(row.kind, reads) for row in told}
+    wanted |= {row.id: _signs_of(row.kind, reads, plain=True) for row in tree.neighbours}
+    values, stored = series.read_all(session, wanted, [tree.node.id], start_us, end_us)
+    histograms = {
+        resource_id: {name: _distribution(one) for name, one in found.items()} for resource_id, found in stored.items()
+    }
+    kinds = [name for name in reads if name not in METRICS] if of_node else []
+    happened = inventory.event_kinds(session, tree.node.id, kinds, start_us, end_us) if kinds else []
+    reader = _Reader(values, histograms, facts, {}, {})
+    node = replace(reader.view(tree.node), events=tuple(Event(kind, start_us) for kind in happened))
+    return Snapshot(
+        start_us=start_us,
+        ticks=(end_us - start_us) // TICK_US,
+        subject=node if of_node else reader.view(subject),
+        node=node,
+        ancestors=tuple(map(reader.view, above)),
+        dns_servers=tuple(map(reader.view, own)),
+        neighbours=tuple(map(reader.view, tree.neighbours)),
+    )
 
 
 def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Snapshot:
@@ -159,6 +197,14 @@ def _metrics_of(kind: str) -> tuple[str, ...]:
     return tuple(metric.name for metric in METRICS.values() if kind in metric.resources)
 
 
+@cache
+def _signs_of(kind: str, reads: tuple[str, ...], *, plain: bool = False) -> tuple[str, ...]:
+    """Those metrics of `reads` that such resources record; with `plain` without distributions."""
+    return tuple(
+        name for name in _metrics_of(kind) if name in reads and not (plain and METRICS[name].kind == "distribution")
+    )
+
+
 def _queries(stored: StoredQueries) -> Queries:
     return Queries(
         sent_us=stored.sent_us,
@@ -192,3 +238,9 @@ def _regime_start(facts: tuple[FactRow, ...], start_us: int) -> int:
             latest = max(latest, fact.since_us)
         current[fact.name] = fact.value
     return latest + (-latest % TICK_US)
+
+
+def _in_effect(facts: tuple[FactRow, ...], start_us: int) -> tuple[FactRow, ...]:
+    """Of facts in order of time those in effect at a later start, and what follows."""
+    newest = {fact.name: fact.since_us for fact in facts if fact.since_us <= start_us}
+    return tuple(fact for fact in facts if fact.since_us >= newest.get(fact.name, start_us))

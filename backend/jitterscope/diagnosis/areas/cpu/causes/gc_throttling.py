@@ -6,7 +6,7 @@ import numpy as np
 
 from jitterscope.diagnosis.areas.cpu.causes import _report as report
 from jitterscope.diagnosis.areas.cpu.fixes import cfs_burst, cpu_limit, gogc_off, gomaxprocs, gomemlimit, udp_sockets
-from jitterscope.diagnosis.areas.cpu.readings.throttling import Judged, analyse
+from jitterscope.diagnosis.areas.cpu.readings.throttling import SIGNS, Judged, analyse
 from jitterscope.diagnosis.core import patches
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
@@ -242,4 +242,5 @@ CAUSE = Cause(
         "https://docs.kernel.org/scheduler/sched-bwc.html",
         "https://github.com/golang/go/issues/33803",
     ),
+    signs=SIGNS,
 )

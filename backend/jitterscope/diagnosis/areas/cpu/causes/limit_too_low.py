@@ -6,7 +6,7 @@ import numpy as np
 
 from jitterscope.diagnosis.areas.cpu.causes import _report as report
 from jitterscope.diagnosis.areas.cpu.fixes import cpu_limit, scale_out
-from jitterscope.diagnosis.areas.cpu.readings.throttling import Judged, analyse
+from jitterscope.diagnosis.areas.cpu.readings.throttling import SIGNS, Judged, analyse
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
@@ -193,4 +193,5 @@ CAUSE = Cause(
         "https://docs.kernel.org/scheduler/sched-bwc.html",
         "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/",
     ),
+    signs=SIGNS,
 )

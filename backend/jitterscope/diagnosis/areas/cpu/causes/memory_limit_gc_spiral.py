@@ -6,7 +6,7 @@ import numpy as np
 
 from jitterscope.diagnosis.areas.cpu.causes import _report as report
 from jitterscope.diagnosis.areas.cpu.fixes import gomemlimit
-from jitterscope.diagnosis.areas.cpu.readings.throttling import Judged, analyse
+from jitterscope.diagnosis.areas.cpu.readings.throttling import SIGNS, Judged, analyse
 from jitterscope.diagnosis.core import patches
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
@@ -159,4 +159,5 @@ CAUSE = Cause(
         "https://github.com/golang/go/issues/58106",
         "https://github.com/golang/go/issues/59715",
     ),
+    signs=SIGNS,
 )

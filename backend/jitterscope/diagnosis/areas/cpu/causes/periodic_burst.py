@@ -9,7 +9,7 @@ import numpy as np
 from jitterscope.diagnosis.areas.cpu.causes import _report as report
 from jitterscope.diagnosis.areas.cpu.fixes import cfs_burst, cpu_limit, own_cgroup
 from jitterscope.diagnosis.areas.cpu.readings.gc_signals import is_go
-from jitterscope.diagnosis.areas.cpu.readings.throttling import Judged, Throttling, analyse
+from jitterscope.diagnosis.areas.cpu.readings.throttling import SIGNS, Judged, Throttling, analyse
 from jitterscope.diagnosis.core import missing_data
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
@@ -247,4 +247,5 @@ CAUSE = Cause(
         "https://docs.kernel.org/scheduler/sched-bwc.html",
         "https://docs.kernel.org/admin-guide/cgroup-v2.html#cpu-interface-files",
     ),
+    signs=SIGNS,
 )

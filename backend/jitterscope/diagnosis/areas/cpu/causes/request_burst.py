@@ -6,7 +6,7 @@ import numpy as np
 
 from jitterscope.diagnosis.areas.cpu.causes import _report as report
 from jitterscope.diagnosis.areas.cpu.fixes import cfs_burst, cpu_limit, udp_sockets
-from jitterscope.diagnosis.areas.cpu.readings.throttling import RISE, Judged, analyse, hot_mask
+from jitterscope.diagnosis.areas.cpu.readings.throttling import RISE, SIGNS, Judged, analyse, hot_mask
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
@@ -197,4 +197,5 @@ CAUSE = Cause(
         "https://docs.kernel.org/scheduler/sched-bwc.html#burst-feature",
         "https://github.com/kubernetes/kubernetes/issues/104516",
     ),
+    signs=SIGNS,
 )

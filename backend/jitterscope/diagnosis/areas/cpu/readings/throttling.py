@@ -21,6 +21,7 @@ from jitterscope.diagnosis.areas.cpu.readings.warm_up import starting
 from jitterscope.diagnosis.areas.cpu.whatif import cfs
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.signals import Cpu, Dns, has, number, read_cpu, read_dns, series
+from jitterscope.diagnosis.core.signs import Signs, shows
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
 from jitterscope.diagnosis.programs.golang import at_memory_limit, maxprocs
@@ -88,6 +89,13 @@ class Throttling:
     def go_unobserved(self, snapshot: Snapshot) -> bool:
         """A Go process runs here whose GC nobody observed."""
         return self.go is None and any(is_go(process) for process in snapshot.processes)
+
+
+def _throttled(snapshot: Snapshot) -> bool:
+    return shows((snapshot.subject, *snapshot.ancestors), "cpu_throttled_periods")
+
+
+SIGNS = Signs(("cpu_throttled_periods",), _throttled)
 
 
 @reading

@@ -9,8 +9,9 @@ from jitterscope.diagnosis.areas.dns.causes import _report as report
 from jitterscope.diagnosis.areas.dns.fixes import connections as dns_connections
 from jitterscope.diagnosis.areas.dns.fixes import pool as dns_pool
 from jitterscope.diagnosis.areas.dns.fixes import transport as dns_transport
-from jitterscope.diagnosis.areas.dns.readings.pool import Held, Opened, pool
+from jitterscope.diagnosis.areas.dns.readings.pool import OPENED, Held, Opened, may_be_idle, pool
 from jitterscope.diagnosis.areas.dns.readings.shortage import FAILS_AFTER_US
+from jitterscope.diagnosis.areas.dns.readings.tcp_limit import WAITING
 from jitterscope.diagnosis.areas.dns.readings.why_not import WhyNot
 from jitterscope.diagnosis.core import harm as dns_harm
 from jitterscope.diagnosis.core import impact, servers
@@ -18,6 +19,7 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Fix, Found, NotEnoughData, NotFound
 from jitterscope.diagnosis.core.severity import SLOW_US, harm_of
+from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
 ID = "dns/connection_pool_churn"
@@ -141,4 +143,5 @@ CAUSE = Cause(
         "https://www.rfc-editor.org/rfc/rfc7766#section-6.2",
     ),
     spreads=True,
+    signs=Signs((OPENED, *WAITING), may_be_idle),
 )

@@ -11,6 +11,7 @@ from jitterscope.diagnosis.areas.dns.fixes import replicas as dns_replicas
 from jitterscope.diagnosis.areas.dns.fixes import transport as dns_transport
 from jitterscope.diagnosis.areas.dns.readings import tcp_limit as dns_tcp_limit
 from jitterscope.diagnosis.areas.dns.readings.shortage import FAILS_AFTER_US, Shortage, shortage
+from jitterscope.diagnosis.areas.dns.readings.tcp_limit import WAITING, may_be_short
 from jitterscope.diagnosis.areas.dns.readings.why_not import WhyNot
 from jitterscope.diagnosis.core import impact
 from jitterscope.diagnosis.core import wording as say
@@ -18,6 +19,7 @@ from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Fix, Found, NotEnoughData, NotFound
 from jitterscope.diagnosis.core.harm import DnsHarm
 from jitterscope.diagnosis.core.signals import has
+from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
 ID = "dns/dnsmasq_connection_exhaustion"
@@ -145,4 +147,5 @@ CAUSE = Cause(
         "https://man7.org/linux/man-pages/man2/listen.2.html",
     ),
     spreads=True,
+    signs=Signs(WAITING, may_be_short),
 )

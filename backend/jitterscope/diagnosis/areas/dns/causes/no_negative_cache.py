@@ -15,6 +15,7 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
 from jitterscope.diagnosis.core.severity import harm_of, severity
+from jitterscope.diagnosis.core.signs import Signs, total
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
 ID = "dns/no_negative_cache"
@@ -22,12 +23,20 @@ NEEDS = ("dns_queries", "dns_nxdomain")
 LEAST_REPEATED, LEAST_RATIO = 30, 0.2
 
 
+def _few(queries: float, denied: float) -> bool:
+    return denied < LEAST_REPEATED or denied < LEAST_RATIO * queries
+
+
+def _many_denied(snapshot: Snapshot) -> bool:
+    return not _few(*(total(snapshot.dns_servers, name) for name in NEEDS))
+
+
 def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     if gone := servers.missing(snapshot, NEEDS):
         return report.not_enough(ID, gone, snapshot)
-    queries, denied = (float(np.nansum(servers.summed(snapshot, name))) for name in NEEDS)
+    queries, denied = (total(snapshot.dns_servers, name) for name in NEEDS)
     numbers = {"queries": queries, "nxdomain": denied}
-    if denied < LEAST_REPEATED or denied < LEAST_RATIO * queries:
+    if _few(queries, denied):
         return NotFound(
             cause=ID,
             reason=f"{denied:,.0f} of {queries:,.0f} queries were for names that do not exist: too few.",
@@ -196,4 +205,5 @@ CAUSE = Cause(
         "https://thekelleys.org.uk/dnsmasq/docs/dnsmasq-man.html",
         "https://coredns.io/plugins/cache/",
     ),
+    signs=Signs(NEEDS, _many_denied),
 )

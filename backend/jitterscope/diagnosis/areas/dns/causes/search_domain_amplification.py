@@ -6,8 +6,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from jitterscope.diagnosis.areas.dns.causes import _report as report
 from jitterscope.diagnosis.areas.dns.fixes import autopath, negative_cache, search_domains
 from jitterscope.diagnosis.areas.dns.readings import names as dns_names
@@ -25,6 +23,7 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound, Severity
 from jitterscope.diagnosis.core.severity import SLOW_US, harm_of, severity
+from jitterscope.diagnosis.core.signs import Signs, total
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
 ID = "dns/search_domain_amplification"
@@ -46,12 +45,20 @@ class Delay:
     mean_us: float
 
 
+def _few(queries: float, denied: float) -> bool:
+    return denied < LEAST_WASTED or denied < 0.5 * LEAST_RATIO * queries
+
+
+def _many_denied(snapshot: Snapshot) -> bool:
+    return not _few(*(total(snapshot.dns_servers, name) for name in NEEDS))
+
+
 def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     if gone := servers.missing(snapshot, NEEDS):
         return report.not_enough(ID, gone, snapshot)
-    queries, denied = (float(np.nansum(servers.summed(snapshot, name))) for name in NEEDS)
+    queries, denied = (total(snapshot.dns_servers, name) for name in NEEDS)
     numbers = {"queries": queries, "nxdomain": denied}
-    if denied < LEAST_WASTED or denied < 0.5 * LEAST_RATIO * queries:
+    if _few(queries, denied):
         return NotFound(
             cause=ID,
             reason=f"{denied:,.0f} of {queries:,.0f} queries were for names that do not exist: too few.",
@@ -270,4 +277,5 @@ CAUSE = Cause(
         "https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/",
         "https://github.com/kubernetes/kubernetes/issues/33554#issuecomment-266251056",
     ),
+    signs=Signs(NEEDS, _many_denied),
 )

@@ -9,11 +9,13 @@ from jitterscope.diagnosis.areas.dns.causes._exhaustion_evidence import refs
 from jitterscope.diagnosis.areas.dns.fixes import upstream as dns_upstream
 from jitterscope.diagnosis.areas.dns.readings.own_time import own_time
 from jitterscope.diagnosis.areas.dns.readings.slow_upstream import SlowUpstream, slow_upstream
+from jitterscope.diagnosis.areas.dns.readings.upstream_time import SIGNS, may_be_slow
 from jitterscope.diagnosis.areas.dns.readings.why_not import WhyNot
 from jitterscope.diagnosis.core import impact, servers
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
+from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
 ID = "dns/slow_upstream"
@@ -181,4 +183,5 @@ CAUSE = Cause(
     ),
     references=("https://coredns.io/plugins/forward/", "https://www.rfc-editor.org/rfc/rfc8767"),
     spreads=True,
+    signs=Signs(SIGNS, may_be_slow),
 )

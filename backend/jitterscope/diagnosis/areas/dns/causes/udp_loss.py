@@ -7,7 +7,7 @@ import numpy as np
 from jitterscope.diagnosis.areas.dns.causes import _loss_evidence as proof
 from jitterscope.diagnosis.areas.dns.causes import _report as report
 from jitterscope.diagnosis.areas.dns.fixes import loss as dns_loss
-from jitterscope.diagnosis.areas.dns.readings.loss import Loss, loss
+from jitterscope.diagnosis.areas.dns.readings.loss import SIGNS, Loss, loss, may_be_lost
 from jitterscope.diagnosis.areas.dns.readings.retries import (
     CLIENT_US,
 )
@@ -17,6 +17,7 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Fix, Found, NotEnoughData, NotFound
 from jitterscope.diagnosis.core.signals import series
+from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
 ID = "dns/udp_loss"
@@ -112,4 +113,5 @@ CAUSE = Cause(
         "https://github.com/kubernetes/kubernetes/issues/56903",
         "https://coredns.io/plugins/forward/",
     ),
+    signs=Signs(SIGNS, may_be_lost),
 )

@@ -7,13 +7,22 @@ import numpy as np
 from jitterscope.diagnosis.areas.dns.causes import _report as report
 from jitterscope.diagnosis.areas.dns.causes._rate_evidence import evidence_of
 from jitterscope.diagnosis.areas.dns.fixes import rate_limit
-from jitterscope.diagnosis.areas.dns.readings.upstream_limit import NEAR, RETRIED_S, RateCase, busiest, rate_limited
+from jitterscope.diagnosis.areas.dns.readings.upstream_limit import (
+    NEAR,
+    RETRIED_S,
+    SIGNS,
+    RateCase,
+    busiest,
+    may_be_limited,
+    rate_limited,
+)
 from jitterscope.diagnosis.areas.dns.readings.why_not import WhyNot
 from jitterscope.diagnosis.core import impact, servers
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Fix, Found, NotEnoughData, NotFound
 from jitterscope.diagnosis.core.severity import harm_of, severity
+from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.programs.dns_upstreams import upstreams
 from jitterscope.diagnosis.programs.resolver_limits import limit_of
@@ -119,4 +128,5 @@ CAUSE = Cause(
         "https://repost.aws/knowledge-center/vpc-find-cause-of-failed-dns-queries",
     ),
     spreads=True,
+    signs=Signs(SIGNS, may_be_limited),
 )

@@ -17,6 +17,8 @@ from jitterscope.diagnosis.areas.dns.readings.retries import (
     spread_ratio,
     ticks_of,
 )
+from jitterscope.diagnosis.areas.dns.readings.slowest import SIGNS as LATE_SIGNS
+from jitterscope.diagnosis.areas.dns.readings.slowest import answers_over
 from jitterscope.diagnosis.areas.dns.readings.tcp_limit import is_dnsmasq
 from jitterscope.diagnosis.areas.dns.readings.upstream_limit import RateLimited, rate_limited
 from jitterscope.diagnosis.areas.dns.readings.upstream_time import out_of_connections, upstream_times
@@ -26,6 +28,7 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.harm import DnsHarm
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.signals import has, read_cpu, series
+from jitterscope.diagnosis.core.signs import shows, total
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
 
@@ -54,6 +57,18 @@ class Loss:
     @property
     def lost(self) -> float:
         return self.drops if self.where == "socket" else float(self.found.suspects if self.found is not None else 0)
+
+
+SIGNS = (*LATE_SIGNS, "dns_socket_drops", "dns_timeouts")
+
+
+def may_be_lost(snapshot: Snapshot) -> bool:
+    """Of a narrow snapshot: false only where no datagram of the subject's servers is known to be lost."""
+    graph = path(snapshot)
+    forwarding = [server for server in snapshot.dns_servers if graph.upstreams_of(server.id)]
+    dropped = any(total((server,), "dns_socket_drops") >= MANY for server in snapshot.dns_servers)
+    late = any(answers_over(snapshot, server, 0.99 * ATTEMPT_US) > 0 for server in forwarding)
+    return dropped or late or shows(forwarding, "dns_timeouts")
 
 
 @reading

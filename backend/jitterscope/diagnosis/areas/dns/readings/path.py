@@ -115,7 +115,7 @@ def _at(address: str, port: int, asker: ResourceView, servers: dict[int, Resourc
         at = endpoint(view)
         if view.id == asker.id or at is None or at[1] != port:
             continue
-        local = _is_loopback(address) or at[0] in WILDCARDS
+        local = is_loopback(address) or at[0] in WILDCARDS
         if at[0] == address or at[0] in WILDCARDS:
             near = _namespace(view) == _namespace(asker)
             matches.append((near if local else True, at[0] == address, -view.id))
@@ -123,7 +123,8 @@ def _at(address: str, port: int, asker: ResourceView, servers: dict[int, Resourc
     return -best[2] if best is not None and best[0] else None
 
 
-def _is_loopback(address: str) -> bool:
+def is_loopback(address: str) -> bool:
+    """Of the same network namespace."""
     return address.startswith("127.") or address == "::1"
 
 
@@ -152,7 +153,7 @@ def _by_time(edges: list[Edge], servers: dict[int, ResourceView]) -> Iterable[Ed
     asked = {(edge.asker, edge.target) for edge in edges if edge.target is not None}
     reached = {edge.target for edge in edges if edge.target is not None}
     for edge in edges:
-        if edge.target is not None or _is_loopback(edge.address):
+        if edge.target is not None or is_loopback(edge.address):
             yield edge
             continue
         inside = []

@@ -18,6 +18,7 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.harm import DnsHarm
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.signals import series
+from jitterscope.diagnosis.core.signs import total
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray
 
@@ -55,6 +56,16 @@ class Opened:
     @property
     def miss_ratio(self) -> float:
         return self.misses / (self.hits + self.misses)
+
+
+OPENED = "coredns_conn_cache_misses"
+
+
+def may_be_idle(snapshot: Snapshot) -> bool:
+    """Of a narrow snapshot: false where no connection waited, and few were opened."""
+    seconds = max(1.0, snapshot.ticks * snapshot.step_us / 1e6)
+    opened = max((total((server,), OPENED) for server in snapshot.dns_servers), default=0.0)
+    return opened / seconds >= OPENED_PER_S or dns_tcp_limit.may_be_short(snapshot)
 
 
 @reading
@@ -100,7 +111,7 @@ def _opened(snapshot: Snapshot, graph: PathGraph, server: ResourceView) -> Opene
     pooled = np.nan_to_num(series(server, "dns_upstream_connections", n)).max(initial=0.0) >= 1
     if not (forced or pooled):
         return None
-    hits, misses = series(server, "coredns_conn_cache_hits", n), series(server, "coredns_conn_cache_misses", n)
+    hits, misses = series(server, "coredns_conn_cache_hits", n), series(server, OPENED, n)
     opened, reused = float(np.nansum(misses)), float(np.nansum(hits))
     if opened + reused < 1:
         return None

@@ -14,6 +14,7 @@ from scipy.special import pdtr, pdtri
 from jitterscope.diagnosis.areas.dns.readings.path import PathGraph, path, quantiles
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.signals import fact_series, runs, series
+from jitterscope.diagnosis.core.signs import shows
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray
 
@@ -101,6 +102,14 @@ class TcpLimit:
 
 def is_dnsmasq(server: ResourceView) -> bool:
     return server.fact("dns.software") == "dnsmasq"
+
+
+WAITING = ("dns_accept_backlog", "dns_listen_drops")
+
+
+def may_be_short(snapshot: Snapshot) -> bool:
+    """Of a narrow snapshot: false where no connection waited or was turned away."""
+    return shows(snapshot.dns_servers, *WAITING)
 
 
 @reading

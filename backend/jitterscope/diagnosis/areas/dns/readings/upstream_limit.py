@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from jitterscope.diagnosis.areas.dns.readings import names as dns_names
 from jitterscope.diagnosis.areas.dns.readings.path import path
-from jitterscope.diagnosis.areas.dns.readings.upstream_rate import Rates, rates
+from jitterscope.diagnosis.areas.dns.readings.slowest import SIGNS as LATE_SIGNS
+from jitterscope.diagnosis.areas.dns.readings.slowest import answers_over
+from jitterscope.diagnosis.areas.dns.readings.upstream_rate import LATE_US, Rates, rates
 from jitterscope.diagnosis.areas.dns.readings.upstream_time import out_of_connections
 from jitterscope.diagnosis.areas.dns.readings.why_not import WhyNot
 from jitterscope.diagnosis.core import servers
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.reading import reading
+from jitterscope.diagnosis.core.signs import by_second, total
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
 from jitterscope.diagnosis.programs.dns_upstreams import Upstream, upstreams
@@ -61,6 +65,22 @@ class RateLimited:
 
     case: RateCase
     hurts: bool
+
+
+_FAILURES = ("dns_servfail", "dns_refused", "dns_timeouts")
+SIGNS = (*LATE_SIGNS, *_FAILURES)
+
+
+def may_be_limited(snapshot: Snapshot) -> bool:
+    """Of a narrow snapshot: false where hardly anything fails, at a rate that is far from any published limit."""
+    limits = [limit_of(snapshot, one) for view in snapshot.dns_servers for one in upstreams(view)]
+    failed = sum(total(snapshot.dns_servers, name) for name in _FAILURES)
+    late = sum(answers_over(snapshot, server, LATE_US) for server in snapshot.dns_servers)
+    if limits and failed + late >= LEAST_FAILED:
+        return True
+    least = min((limit.per_s for limit in limits if limit is not None), default=math.inf)
+    asked = sum((by_second(snapshot, view, "dns_queries") for view in snapshot.dns_servers), np.zeros(1))
+    return busiest(asked) >= NEAR * least
 
 
 @reading

@@ -13,9 +13,12 @@ from typing import Literal
 
 import numpy as np
 
-from jitterscope.diagnosis.areas.dns.readings.path import Edge, path
+from jitterscope.diagnosis.areas.dns.readings.path import Edge, PathGraph, is_loopback, path
+from jitterscope.diagnosis.areas.dns.readings.slowest import SIGNS as LATE_SIGNS
+from jitterscope.diagnosis.areas.dns.readings.slowest import answers_over
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.signals import has, series
+from jitterscope.diagnosis.core.signs import by_second
 from jitterscope.diagnosis.core.sketch import value_of
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray
@@ -25,6 +28,7 @@ CHANGED_US = 100_000.0
 TIMES_USUAL = 5.0
 BLOCK_TICKS = 10
 MANY = 5
+COUNTERS = ("coredns_forward_time_us", "coredns_forward_requests")
 SHARE = 0.05
 # An upstream whose accept queue is not emptied for so many ticks has run out of connections, not of speed.
 STANDING_TICKS = 3
@@ -189,9 +193,7 @@ def _latest(values: FloatArray, chosen: BoolArray) -> FloatArray:
 
 def _by_counters(snapshot: Snapshot, edge: Edge, asker: ResourceView) -> UpstreamTime:
     """Requests and their time, added up between readings: only means are known."""
-    starts = np.arange(0, snapshot.ticks, BLOCK_TICKS)
-    took = np.add.reduceat(np.nan_to_num(series(asker, "coredns_forward_time_us", snapshot.ticks)), starts)
-    answers = np.add.reduceat(np.nan_to_num(series(asker, "coredns_forward_requests", snapshot.ticks)), starts)
+    took, answers = (by_second(snapshot, asker, name) for name in COUNTERS)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(answers > 0, took / answers, np.nan)
     usual = usual_of(mean, answers)
@@ -200,6 +202,41 @@ def _by_counters(snapshot: Snapshot, edge: Edge, asker: ResourceView) -> Upstrea
     none = np.zeros(len(mean))
     never = np.zeros(len(mean), dtype=np.bool_)
     return UpstreamTime(edge, asker, None, "counters", usual, limit, mean, mean, answers, slow, none, none, none, never)
+
+
+SIGNS = (*LATE_SIGNS, "dns_inflight", *COUNTERS)
+
+
+def may_be_slow(snapshot: Snapshot) -> bool:
+    """Of a narrow snapshot: false only where no upstream of the subject can be slow."""
+    graph = path(snapshot)
+    for server in snapshot.dns_servers:
+        edges = graph.upstreams_of(server.id)
+        targets = {target.id: target for edge in edges for target in _may_be(edge, graph)}.values()
+        if edges and _slow_by_counters(snapshot, server):
+            return True
+        if any(answers_over(snapshot, one, CHANGED_US) >= MANY or _leaves_many(snapshot, one) for one in targets):
+            return True
+    return False
+
+
+def _may_be(edge: Edge, graph: PathGraph) -> list[ResourceView]:
+    """The servers of the node that an edge can lead to: which one is behind a Service only single queries tell."""
+    target = graph.view(edge.target)
+    if target is not None:
+        return [target]
+    return [] if is_loopback(edge.address) else [view for view in graph.servers.values() if view.id != edge.asker]
+
+
+def _leaves_many(snapshot: Snapshot, server: ResourceView) -> bool:
+    """More queries are in flight than came within a tick: none waits for longer otherwise."""
+    inflight, came = (np.nan_to_num(series(server, name, snapshot.ticks)) for name in ("dns_inflight", "dns_queries"))
+    return bool((inflight - came >= MANY).any())
+
+
+def _slow_by_counters(snapshot: Snapshot, server: ResourceView) -> bool:
+    took, answers = (by_second(snapshot, server, name) for name in COUNTERS)
+    return bool(((answers >= MANY) & (took >= CHANGED_US * answers)).any())
 
 
 def usual_of(median_us: FloatArray, answers: FloatArray) -> float | None:

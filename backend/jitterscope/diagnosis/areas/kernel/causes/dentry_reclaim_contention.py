@@ -10,13 +10,22 @@ from jitterscope.diagnosis.areas.kernel.fixes import dentries as fixes
 from jitterscope.diagnosis.areas.kernel.fixes import dentry_stalls as stall_fixes
 from jitterscope.diagnosis.areas.kernel.readings import dentry_report as report
 from jitterscope.diagnosis.areas.kernel.readings import kernel_memory, node_harm
-from jitterscope.diagnosis.areas.kernel.readings.dentry_stalls import Passed, Stall, Trigger, spans, stalls
+from jitterscope.diagnosis.areas.kernel.readings.dentry_stalls import (
+    SERIES,
+    Passed,
+    Stall,
+    Trigger,
+    may_stall,
+    spans,
+    stalls,
+)
 from jitterscope.diagnosis.areas.kernel.readings.node_harm import NodeHarm
 from jitterscope.diagnosis.areas.kernel.whatif import dentry_drop
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Evidence, Fix, Found, NotEnoughData, NotFound
 from jitterscope.diagnosis.core.signals import series
+from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
 ID = "kernel/dentry_reclaim_contention"
@@ -249,4 +258,5 @@ CAUSE = Cause(
         "https://lwn.net/Articles/894098/",
     ),
     subjects=("node",),
+    signs=Signs(SERIES, may_stall),
 )

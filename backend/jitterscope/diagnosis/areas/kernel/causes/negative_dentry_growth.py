@@ -9,10 +9,15 @@ from jitterscope.diagnosis.areas.kernel.readings.dentry_growth import Growth, gr
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
+from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
 ID = "kernel/negative_dentry_growth"
 NEEDS = ("dentries", "dentries_negative")
+
+
+def _grown(snapshot: Snapshot) -> bool:
+    return growth(snapshot) is not None
 
 
 def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
@@ -152,4 +157,5 @@ CAUSE = Cause(
         "https://lwn.net/Articles/894098/",
     ),
     subjects=("node",),
+    signs=Signs(NEEDS, _grown),
 )

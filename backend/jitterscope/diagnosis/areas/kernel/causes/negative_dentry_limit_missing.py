@@ -11,6 +11,7 @@ from jitterscope.diagnosis.areas.kernel.whatif import dentry_drop
 from jitterscope.diagnosis.areas.kernel.whatif.dentry_drop import Pause
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Evidence, Fix, Found, NotEnoughData, NotFound
+from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.programs import dentry_limits
 from jitterscope.diagnosis.programs.dentry_limits import Limit
@@ -18,6 +19,10 @@ from jitterscope.diagnosis.programs.dentry_limits import Limit
 ID = "kernel/negative_dentry_limit_missing"
 NEEDS = ("dentries_negative",)
 _LEAST, _MEMORY_RATIO = 1_000_000.0, 0.05
+
+
+def _many(snapshot: Snapshot) -> bool:
+    return kernel_memory.read(snapshot).negative_now >= _LEAST
 
 
 def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
@@ -109,4 +114,5 @@ CAUSE = Cause(
     ),
     references=(dentry_limits.RHEL_7, dentry_limits.RHEL_8, dentry_limits.UPSTREAM),
     subjects=("node",),
+    signs=Signs(NEEDS, _many),
 )

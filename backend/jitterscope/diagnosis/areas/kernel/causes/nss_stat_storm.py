@@ -19,6 +19,8 @@ from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Evidence, Fix, Found, NotEnoughData, NotFound, Severity
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.severity import harm_of
+from jitterscope.diagnosis.core.signals import has
+from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
 ID = "kernel/nss_stat_storm"
@@ -79,6 +81,10 @@ def _not_traced(snapshot: Snapshot) -> NotFound | NotEnoughData:
     return unknown.model_copy(
         update={"reason": f"{unknown.reason} {now:,.0f} negative dentries are cached, their program is not known."}
     )
+
+
+def _traced(snapshot: Snapshot) -> bool:
+    return has(snapshot.node, "lookup_failures")
 
 
 def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
@@ -233,4 +239,5 @@ CAUSE = Cause(
     false_positives=("A program that imitates these names, as a test does.",),
     references=(nss.SOURCE, nss.BUG_LOCAL, nss.BUG_LEFT, nss.RHEL_7),
     subjects=("node",),
+    signs=Signs(("lookup_failures",), _traced),
 )

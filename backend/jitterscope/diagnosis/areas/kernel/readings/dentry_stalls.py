@@ -13,6 +13,7 @@ from jitterscope.diagnosis.areas.kernel.readings.dentry_falls import Fall, falls
 from jitterscope.diagnosis.areas.kernel.whatif import dentry_drop
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.signals import series
+from jitterscope.diagnosis.core.signs import shows
 from jitterscope.diagnosis.core.snapshot import Event, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, robust_baseline
 from jitterscope.diagnosis.programs import dentry_limits
@@ -49,6 +50,15 @@ class Passed:
     fall: Fall
     why: str
     missing: str | None = None
+
+
+SERIES = ("dentries", "dentries_unused", "dentries_negative")
+
+
+def may_stall(snapshot: Snapshot) -> bool:
+    """Of a narrow snapshot: false where no dentries went, and no old kernel fights for its lock of many."""
+    locked = dentry_limits.global_lru_lock(snapshot) is True
+    return bool(falls(snapshot)) or (locked and shows((snapshot.node,), "dentries_unused", least=_MANY_UNUSED - 1))
 
 
 @reading

@@ -9,7 +9,7 @@ import numpy as np
 from jitterscope.diagnosis.areas.memory.causes import _report as report
 from jitterscope.diagnosis.areas.memory.fixes import memory_limit
 from jitterscope.diagnosis.areas.memory.readings import signals as memory_signals
-from jitterscope.diagnosis.areas.memory.readings.oom import Alarm, NoAlarm, first_alarm, of_growth
+from jitterscope.diagnosis.areas.memory.readings.oom import Alarm, NoAlarm, first_alarm, may_fill, of_growth
 from jitterscope.diagnosis.areas.memory.readings.signals import Growth, Life, Memory
 from jitterscope.diagnosis.areas.memory.readings.waiting_queries import Burst, NoBurst, burst
 from jitterscope.diagnosis.core import impact
@@ -17,6 +17,7 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound, Severity
 from jitterscope.diagnosis.core.reading import reading
+from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
 ID = "memory/limit_oom"
@@ -265,4 +266,5 @@ CAUSE = Cause(
         "https://docs.kernel.org/admin-guide/cgroup-v2.html#memory",
         "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/",
     ),
+    signs=Signs(memory_signals.SERIES, may_fill),
 )

@@ -11,7 +11,14 @@ from jitterscope.diagnosis.areas.memory.fixes import memory_limit, query_memory
 from jitterscope.diagnosis.areas.memory.readings import signals as memory_signals
 from jitterscope.diagnosis.areas.memory.readings.oom import Alarm, NoAlarm, first_alarm, of_burst
 from jitterscope.diagnosis.areas.memory.readings.signals import Life, Memory
-from jitterscope.diagnosis.areas.memory.readings.waiting_queries import Burst, NoBurst, burst, burst_until, waiting
+from jitterscope.diagnosis.areas.memory.readings.waiting_queries import (
+    Burst,
+    NoBurst,
+    burst,
+    burst_until,
+    may_pile_up,
+    waiting,
+)
 from jitterscope.diagnosis.core import impact, servers
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
@@ -19,6 +26,7 @@ from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found,
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.severity import harm_of
 from jitterscope.diagnosis.core.signals import has
+from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
 ID = "memory/query_burst_oom"
@@ -279,4 +287,5 @@ CAUSE = Cause(
         "https://github.com/coredns/coredns/issues/4823",
         "https://coredns.io/plugins/forward/",
     ),
+    signs=Signs(("dns_inflight",), may_pile_up),
 )

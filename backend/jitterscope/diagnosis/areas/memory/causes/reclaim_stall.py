@@ -18,6 +18,7 @@ from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found,
 from jitterscope.diagnosis.core.harm import DnsHarm
 from jitterscope.diagnosis.core.severity import harm_of
 from jitterscope.diagnosis.core.signals import has, series
+from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
 ID = "memory/reclaim_stall"
@@ -229,4 +230,5 @@ CAUSE = Cause(
         "https://docs.kernel.org/admin-guide/cgroup-v2.html#memory",
     ),
     subjects=("cgroup", "node"),
+    signs=Signs(NEEDS, memory_reclaim.may_wait),
 )

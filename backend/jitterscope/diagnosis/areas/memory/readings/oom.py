@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jitterscope.diagnosis.areas.memory.readings.query_waits import GARBAGE_RATE
-from jitterscope.diagnosis.areas.memory.readings.signals import Growth, Life, Memory, growth
+from jitterscope.diagnosis.areas.memory.readings.signals import Growth, Life, Memory, growth, lives, read
 from jitterscope.diagnosis.areas.memory.readings.waiting_queries import Burst, burst_until
 from jitterscope.diagnosis.core.signals import has, series
 from jitterscope.diagnosis.core.snapshot import IntArray, ResourceView, Snapshot
@@ -92,11 +92,28 @@ def _time_of(found: Burst, limit: float) -> float:
     return found.lasts_s + left / (GARBAGE_RATE * rise.rate)
 
 
+def _small(rise: Growth, limit: float) -> bool:
+    return rise.seconds < LEAK_LEAST_S or rise.risen < max(LEAST_RISE * limit, 2 << 20)
+
+
+def may_fill(snapshot: Snapshot) -> bool:
+    """Of a narrow snapshot: false where nothing was killed, and memory does not grow enough to tell when it is full."""
+    memory = read(snapshot)
+    if memory is None or not np.isfinite(memory.limit_bytes):
+        return False
+    for life in lives(memory):
+        limit = float(memory.limit[min(life.end, snapshot.ticks) - 1])
+        rise = growth(memory.net, life, snapshot.step_us)
+        if life.killed or (rise is not None and not _small(rise, limit)):
+            return True
+    return False
+
+
 def of_growth(snapshot: Snapshot, memory: Memory, rise: Growth, limit: float) -> Alarm | NoAlarm:
     """A straight line that reaches `limit` bytes soon, compared with how long it was seen."""
     seconds = rise.time_to(limit)
     numbers = {"used_bytes": rise.now, "limit_bytes": limit, "grown_s": rise.seconds, "rate_bytes_per_s": rise.rate}
-    if rise.seconds < LEAK_LEAST_S or rise.risen < max(LEAST_RISE * limit, 2 << 20):
+    if _small(rise, limit):
         return NoAlarm(f"Memory has grown by {rise.risen / (1 << 20):,.1f} MiB only.", numbers)
     if rise.steadiness < STEADY or rise.rate <= 0 or rise.rates[0] <= 0.3 * rise.rates[1]:
         return NoAlarm(f"Memory does not grow steadily (R² {rise.steadiness:.2f}).", numbers)

@@ -50,6 +50,12 @@ class Reclaim:
         return float(self.waits_us[self.hot].mean()) / step_us if self.hot.any() else 0.0
 
 
+def may_wait(snapshot: Snapshot) -> bool:
+    """Of a narrow snapshot: false where tasks hardly waited for memory."""
+    waits = snapshot.subject.series.get("psi_memory_some_us", np.zeros(1))
+    return int((waits >= SHARE * snapshot.step_us).sum()) >= LEAST_TICKS
+
+
 @reading
 def read(snapshot: Snapshot) -> Reclaim | str:
     """Of the subject; the name of what is missing otherwise."""

@@ -81,6 +81,9 @@ class Growth:
         return (level - self.now) / self.rate if self.rate > 0 else float("inf")
 
 
+SERIES = ("memory_usage_bytes", "memory_file_bytes", "memory_anon_bytes", "memory_oom_kills", "memory_limit_hits")
+
+
 @reading
 def read(snapshot: Snapshot) -> Memory | None:
     """None where no cgroup of the subject recorded its memory."""

@@ -25,6 +25,7 @@ from jitterscope.diagnosis.areas.memory.readings.signals import (
 )
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.signals import series
+from jitterscope.diagnosis.core.signs import peak
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import lead_lag
 
@@ -95,6 +96,11 @@ class NoBurst:
 
     reason: str
     numbers: dict[str, float]
+
+
+def may_pile_up(snapshot: Snapshot) -> bool:
+    """Of a narrow snapshot: false where few queries wait."""
+    return peak(snapshot.dns_servers, "dns_inflight") >= LEAST_WAITING
 
 
 @reading

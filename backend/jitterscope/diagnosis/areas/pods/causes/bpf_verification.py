@@ -6,6 +6,7 @@ from jitterscope.diagnosis.areas.pods.causes import _report as report
 from jitterscope.diagnosis.areas.pods.fixes import bpf_programs
 from jitterscope.diagnosis.areas.pods.readings import bpf_loads
 from jitterscope.diagnosis.areas.pods.readings import verifier as pod_verifier
+from jitterscope.diagnosis.areas.pods.readings.starts import SIGNS
 from jitterscope.diagnosis.areas.pods.readings.verifier import Verifying
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
@@ -206,4 +207,5 @@ CAUSE = Cause(
         "https://docs.kernel.org/bpf/verifier.html",
     ),
     subjects=("node",),
+    signs=SIGNS,
 )

@@ -8,7 +8,7 @@ from jitterscope.diagnosis.areas.pods.readings import phases as pod_phases
 from jitterscope.diagnosis.areas.pods.readings import starts as pod_starts
 from jitterscope.diagnosis.areas.pods.readings import verifier as pod_verifier
 from jitterscope.diagnosis.areas.pods.readings.phases import Part
-from jitterscope.diagnosis.areas.pods.readings.starts import OBJECTIVE_US, PodStarts
+from jitterscope.diagnosis.areas.pods.readings.starts import OBJECTIVE_US, SIGNS, PodStarts
 from jitterscope.diagnosis.areas.pods.readings.verifier import Verifying
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
@@ -136,4 +136,5 @@ CAUSE = Cause(
         "https://kubernetes.io/blog/2023/05/15/speed-up-pod-startup/",
     ),
     subjects=("node",),
+    signs=SIGNS,
 )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from jitterscope.diagnosis.areas.pods.readings import events as pod_events
 from jitterscope.diagnosis.core.reading import reading
+from jitterscope.diagnosis.core.signs import Signs, happened
 from jitterscope.diagnosis.core.sketch import quantile_us, value_of
 from jitterscope.diagnosis.core.snapshot import Distribution, FloatArray, Snapshot
 from jitterscope.diagnosis.programs.versions import parse_version
@@ -126,6 +127,17 @@ def _told(snapshot: Snapshot, metric: str) -> Distribution | None:
     if found is not None and len(found.count) and found.count.sum():
         return found
     return pod_events.distribution(snapshot, metric) if metric in pod_events.STANDS_FOR else None
+
+
+_WHOLE = ("pod_start_sli_us", "pod_start_total_us")
+
+
+def may_have_started(snapshot: Snapshot) -> bool:
+    """Of a narrow snapshot: false where no start of a pod was told."""
+    return happened(snapshot, pod_events.KIND) or any(name in snapshot.node.distributions for name in _WHOLE)
+
+
+SIGNS = Signs((*_WHOLE, pod_events.KIND), may_have_started)
 
 
 @reading

@@ -1,0 +1,92 @@
+"""What a cause shows itself by: read first, and alone. Where none of it is there, nothing else has to be read.
+
+    CAUSE = Cause(..., signs=Signs(("cpu_throttled_periods",), throttled))
+
+A look at a subject that nothing has happened to reads the signs of all causes, a tenth of what a diagnosis reads, and
+ends there unless one shows. That rules nothing out: it says that no cause would find anything in this window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from jitterscope.diagnosis.core.snapshot import Event, FloatArray, ResourceView, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """`reads` names all that `shown` looks at beside facts: metrics, distributions, and kinds of events.
+
+    `shown` must be true wherever `detect` could find the cause. It sees a `narrow` snapshot: the subject, its
+    ancestors, its DNS servers and the node, with these metrics and with facts; the node's other DNS servers with
+    metrics alone; of a node as the subject one event of each kind that happened anywhere on it, without attributes.
+    """
+
+    reads: tuple[str, ...]
+    shown: Callable[[Snapshot], bool]
+
+
+def shows(views: Iterable[ResourceView], *metrics: str, least: float = 0.0) -> bool:
+    """Whether any of the metrics is over `least` in any tick."""
+    return any((view.series[name] > least).any() for view in views for name in metrics if name in view.series)
+
+
+def peak(views: Iterable[ResourceView], metric: str) -> float:
+    """The highest tick of a metric, the resources' peaks added up: no tick of their sum is higher."""
+    known = (view.series[metric] for view in views if metric in view.series)
+    return float(sum(float(np.nanmax(values)) for values in known if np.isfinite(values).any()))
+
+
+def total(views: Iterable[ResourceView], metric: str) -> float:
+    """The sum of a metric over the window and the resources; missing ticks are 0."""
+    return float(sum(float(np.nansum(view.series[metric])) for view in views if metric in view.series))
+
+
+def by_second(snapshot: Snapshot, view: ResourceView, metric: str) -> FloatArray:
+    """Sums of ten ticks each, from the start of the window; missing ticks are 0."""
+    values = view.series.get(metric)
+    starts = np.arange(0, snapshot.ticks, 10)
+    return np.zeros(len(starts)) if values is None else np.add.reduceat(np.nan_to_num(values), starts)
+
+
+def happened(snapshot: Snapshot, kind: str) -> bool:
+    """Whether there was an event of this kind on the node."""
+    return any(event.kind == kind for event in snapshot.node.events)
+
+
+def narrow(snapshot: Snapshot, reads: Iterable[str]) -> Snapshot:
+    """What of a whole snapshot is read for signs."""
+    names = set(reads)
+
+    def view(one: ResourceView, *, whole: bool = True) -> ResourceView:
+        return replace(
+            one,
+            series={name: values for name, values in one.series.items() if name in names},
+            distributions={name: found for name, found in one.distributions.items() if name in names and whole},
+            facts=one.facts if whole else (),
+            events=(),
+            queries=None,
+        )
+
+    kinds = {
+        event.kind: event.start_us
+        for one in (snapshot.node, *snapshot.cgroups, *snapshot.processes)
+        for event in one.events
+        if event.kind in names
+    }
+    of_node = snapshot.subject.kind == "node"
+    kinds = kinds if of_node else {}
+    node = replace(view(snapshot.node), events=tuple(Event(kind, at_us) for kind, at_us in kinds.items()))
+    return Snapshot(
+        start_us=snapshot.start_us,
+        ticks=snapshot.ticks,
+        step_us=snapshot.step_us,
+        subject=node if of_node else view(snapshot.subject),
+        node=node,
+        ancestors=tuple(map(view, snapshot.ancestors)),
+        dns_servers=() if of_node else tuple(map(view, snapshot.dns_servers)),
+        neighbours=() if of_node else tuple(view(one, whole=False) for one in snapshot.neighbours),
+    )

@@ -1,0 +1,72 @@
+"""Signs: where a cause says that none shows, its detector finds nothing in the whole of the same window.
+
+That the causes of scenarios show is held in test_causes.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jitterscope.diagnosis.core.cause import Cause
+from jitterscope.diagnosis.core.engine import judges, shows_nothing, signs_read
+from jitterscope.diagnosis.core.finding import Found
+from jitterscope.diagnosis.core.registry import all_causes
+from jitterscope.diagnosis.core.signs import narrow
+from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.recordings import file
+from jitterscope.recordings.model import Recording
+from jitterscope.recordings.snapshots import snapshot_of
+
+RECORDINGS = sorted((Path(__file__).parents[1] / "fixtures" / "recordings").glob("*.jitterscope"))
+# Of these nothing triggers and nothing is wrong.
+CALM = ("coredns-gc-healthy", "coredns-gc-limit", "search-domains-ndots")
+WINDOW_US, EVERY_US = 10_000_000, 5_000_000
+
+
+def windows(recording: Recording) -> Iterator[Snapshot]:
+    """The whole, what there is of it after some seconds, and what a shorter window sees."""
+    yield snapshot_of(recording)
+    for end_us in range(recording.start_us + EVERY_US, recording.end_us, EVERY_US):
+        yield snapshot_of(recording, recording.start_us, end_us)
+        if end_us - WINDOW_US > recording.start_us:
+            yield snapshot_of(recording, end_us - WINDOW_US, end_us)
+
+
+def hidden(snapshot: Snapshot) -> list[str]:
+    """Causes that are found though they do not show."""
+    reads = signs_read(snapshot.subject.kind)
+    assert reads is not None
+    part = narrow(snapshot, reads)
+    about = [cause for cause in all_causes().values() if judges(cause, snapshot)]
+    silent = [cause for cause in about if cause.signs is not None and not cause.signs.shown(part)]
+    return [cause.id for cause in silent if isinstance(cause.detect(snapshot), Found)]
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+def test_what_is_found_in_a_recording_shows(path: Path) -> None:
+    assert [found for one in windows(file.load(path)) for found in hidden(one)] == []
+
+
+@pytest.mark.parametrize("name", CALM)
+def test_a_calm_subject_shows_nothing(name: str) -> None:
+    (path,) = (path for path in RECORDINGS if path.stem == name)
+    snapshot = snapshot_of(file.load(path))
+    reads = signs_read(snapshot.subject.kind)
+    assert reads is not None
+    assert shows_nothing(narrow(snapshot, reads))
+
+
+@pytest.mark.parametrize("cause", all_causes().values(), ids=lambda cause: cause.id)
+def test_signs_read_what_they_name(cause: Cause) -> None:
+    """A cause sees no more in what other causes' signs read as well than in what its own do."""
+    assert cause.signs is not None
+    for path in RECORDINGS[::4]:
+        snapshot = snapshot_of(file.load(path))
+        if judges(cause, snapshot):
+            reads = signs_read(snapshot.subject.kind)
+            assert reads is not None
+            own = cause.signs.shown(narrow(snapshot, cause.signs.reads))
+            assert own == cause.signs.shown(narrow(snapshot, reads))
