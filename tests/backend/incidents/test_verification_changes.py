@@ -24,9 +24,9 @@ def test_a_change_that_is_taken_back(service: Any, fault: Recording, more_cpu: R
 def test_said_by_hand(service: Any, fault: Recording, more_cpu: Recording) -> None:
     """Facts do not tell everything: here somebody says what was done, and the collector saw no change."""
     silent = without_facts(more_cpu, "cpu.quota_us", "cpu.period_us", "cpu.burst_us")
+    applied_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - silent.ticks / 10))
     incident_id = story(service, fault, silent)
     assert visit(service, incident_id)["state"] in ("open", "acknowledged")
-    applied_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - silent.ticks / 10))
     path = f"/incidents/{incident_id}/verify"
     service.post(path, {"fix_id": "nonsense"}, status=422)
     service.post(path, {"applied_at": "2020-01-01T00:00:00Z"}, status=422)
