@@ -132,6 +132,7 @@ SESSION = {"names": "session"}
         tried(200, "dns/no_negative_cache", "dns-forward no-negative-cache", "negative_cache", "seen", "verified"),
         tried(240, "dns/single_socket_serialization", "dns-forward one-socket", "multisocket", "declared",
               "did_not_help"),
+        tried(200, "dns/udp_loss", "dns-forward udp-loss", "force_tcp", "seen", "verified"),
         tried(240, "memory/query_burst_oom", "coredns-oom fault", "max_concurrent", "seen", "verified"),
         tried(200, "none", "negative-dentries storm", "stop_lookups", "declared", "verified", SESSION),
         tried(200, "none", "negative-dentries storm", "vfs_cache_pressure", "declared", "did_not_help", SESSION),
