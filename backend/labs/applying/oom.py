@@ -22,8 +22,9 @@ from labs.pace import tick_after
 from labs.rise import Rise
 
 _SECONDS = 1_500.0
-# Until the product knows the memory limit: one that it reads during the fault looks like a change.
-_LEAD_S = 6.0
+# Until the product knows the memory limit, which it reads every 15 s: one that it reads during the fault looks like a
+# change.
+_LEAD_S = 20.0
 # One burst after the other: long enough to kill the server, with time to start again and be calm between. One comes in
 # each block of the comparison, so that all blocks have the same load, wherever they begin.
 _EVERY_S, _BURST = BLOCK_US / 1e6, 0.7
@@ -63,7 +64,7 @@ def ongoing(variant: Variant, parameters: Parameters, folder: Path, say: Say) ->
         killed = not parameters.reclaims
         cause = expected_cause(variant, killed, parameters.reclaims)
         # Where one kill follows the other, several are needed before; a leak takes its time.
-        before_s = {Variant.LEAK: 150.0, Variant.RECLAIM: 70.0}.get(variant, 100.0)
+        before_s = _LEAD_S + {Variant.LEAK: 150.0, Variant.RECLAIM: 70.0}.get(variant, 100.0)
         try:
             with readers(made, start_us):
                 yield Ongoing(
