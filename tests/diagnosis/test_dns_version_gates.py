@@ -150,7 +150,7 @@ def test_more_sockets_need_1_12() -> None:
 
 
 def test_tcp_is_not_advised_towards_a_dnsmasq() -> None:
-    assert case(LOST)["force_tcp"].verdict == "removes"
+    assert case(LOST)["force_tcp"].verdict == "reduces"
     behind = case(LOST, front={"dns.software": "dnsmasq"})["force_tcp"]
     assert behind.verdict == "cannot_help"
     assert not behind.patches

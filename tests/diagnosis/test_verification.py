@@ -72,14 +72,14 @@ def test_the_rate_test_is_the_exact_one() -> None:
 
 
 def test_how_long_absence_must_last() -> None:
-    assert needed_s(6, 60) == pytest.approx(60 * (0.05 ** (-1 / 6) - 1))
-    assert needed_s(1, 60) == pytest.approx(19 * 60)
-    # With many events it is the rule of three.
-    assert needed_s(100_000, 100_000) == pytest.approx(3.0, abs=0.01)
+    assert needed_s(6, 60) == pytest.approx(60 * (0.025 ** (-1 / 6) - 1))
+    assert needed_s(1, 60) == pytest.approx(39 * 60)
+    # With many events it is the rule of three, two-sided.
+    assert needed_s(100_000, 100_000) == pytest.approx(3.69, abs=0.01)
     assert needed_s(0, 60) == math.inf
-    # One event less than that long is still chance, one-sided.
-    share = needed_s(6, 60) / (needed_s(6, 60) + 60)
-    assert (1 - share) ** 6 == pytest.approx(0.05)
+    # Who waited that long is not told that it can still be chance.
+    for events in (1, 2, 6, 50):
+        assert rate_p(events, 60, 0, needed_s(events, 60)) == pytest.approx(0.05)
 
 
 def test_the_upper_end_of_a_rate_ratio_covers() -> None:

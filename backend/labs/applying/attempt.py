@@ -23,8 +23,9 @@ ENVIRONMENT = {
 }
 _LOOK_EVERY_S = 0.5
 _TO_INCIDENT_S = 90.0
-# Facts are read every few seconds, and a change is taken as one once no other came for a while.
-_TO_NOTICE_S = 40.0
+# Most facts are read every few seconds, a resolv.conf once a minute in the end; and a change is taken as one once no
+# other came for a while.
+_TO_NOTICE_S = 80.0
 _FINAL = ("verified", "did_not_help", "made_worse")
 
 
@@ -82,7 +83,8 @@ def attempt(product: Product, fault: Ongoing, fix_id: str, say: Say, patience_s:
     say(f"Applying: {fix['title']}")
     applied_us = watching.now_us()
     fault.fixes[fix_id](fix)
-    noticed = _noticed(product, fault, int(incident["id"]), fix_id, say)
+    can_be_seen = any(one["seen"] for one in incident["landings"] if one["fix_id"] == fix_id)
+    noticed = can_be_seen and _noticed(product, fault, int(incident["id"]), fix_id, say)
     if not noticed:
         product.declare(int(incident["id"]), fix_id, applied_us)
     say("The product saw the fix land" if noticed else "Declared the fix: the product cannot see it land")

@@ -62,6 +62,16 @@ def _cache(made: Bench, fix: ProposedFix) -> None:
     _edit(made, "    forward ", f"{patch}    forward ")
 
 
+def _negative_cache(made: Bench, _fix: ProposedFix) -> None:
+    _edit(made, "    forward ", "    cache 30\n    forward ")
+
+
+def _another_socket(made: Bench, _fix: ProposedFix) -> None:
+    """On a second address, and so with a second socket: more than that no option of dnsmasq gives."""
+    more = f"--listen-address={made.addresses.address(0, 11)}"
+    made.server.restart(READY, command=[*made.server.command, more])
+
+
 def _force_tcp(made: Bench, _fix: ProposedFix) -> None:
     _edit(made, "        max_fails 0\n", "        max_fails 0\n        force_tcp\n")
 
@@ -69,6 +79,8 @@ def _force_tcp(made: Bench, _fix: ProposedFix) -> None:
 FIXES: Mapping[str, Callable[[Bench, ProposedFix], None]] = {
     "more_resolvers": _more_resolvers,
     "cache_more": _cache,
+    "negative_cache": _negative_cache,
+    "multisocket": _another_socket,
     "force_tcp": _force_tcp,
 }
 

@@ -1,4 +1,4 @@
-"""The fault of the coredns-oom lab, going on, and the fixes that can be tried on it."""
+"""The faults of the coredns-oom lab, going on, and the fixes that can be tried on them."""
 
 from __future__ import annotations
 
@@ -8,28 +8,36 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from jitterscope.diagnosis.verification.blocks import BLOCK_US
 from labs import load, processes
 from labs.applying.ongoing import Ongoing, ProposedFix, bound, number_in
 from labs.console import Say
 from labs.errors import LabError
 from labs.load import Load
-from labs.oom.bench import NAMES, READY, Bench, bench
+from labs.oom.bench import NAMES, READY, Bench, bench, readers
 from labs.oom.figures import MIB
 from labs.oom.variants import Parameters, Variant, expected_cause
 from labs.oom.watched import LAB
 from labs.pace import tick_after
 from labs.rise import Rise
 
-_SECONDS, _LEAD_S = 1_500.0, 1.5
-# One burst after the other: long enough to kill the server, with time to start again and be calm between.
-_EVERY_S = 20.0
+_SECONDS = 1_500.0
+# Until the product knows the memory limit, which it reads every 15 s: one that it reads during the fault looks like a
+# change.
+_LEAD_S = 20.0
+# One burst after the other: long enough to kill the server, with time to start again and be calm between. One comes in
+# each block of the comparison, so that all blocks have the same load, wherever they begin.
+_EVERY_S, _BURST = BLOCK_US / 1e6, 0.7
 
 
 @contextmanager
 def ongoing(variant: Variant, parameters: Parameters, folder: Path, say: Say) -> Iterator[Ongoing]:
-    """Bursts that kill the server, until the context ends. It is started again at once, as by a kubelet."""
+    """The variant's fault, until the context ends: bursts that kill the server, or a load that goes on.
+
+    A killed server is started again at once, as by a kubelet.
+    """
     with bench(parameters, folder, say) as made:
-        burst_s = min(parameters.seconds, 0.6 * _EVERY_S)
+        burst_s = min(parameters.seconds, _BURST * _EVERY_S)
         steady = Rise.soon(parameters, NAMES, made.addresses, say).load
         shape = Load(
             parameters.calm_qps,
@@ -53,11 +61,15 @@ def ongoing(variant: Variant, parameters: Parameters, folder: Path, say: Say) ->
                 load.finish(driver, out)
             return driver.returncode is None
 
+        killed = not parameters.reclaims
+        cause = expected_cause(variant, killed, parameters.reclaims)
+        # Where one kill follows the other, several are needed before; a leak takes its time.
+        before_s = _LEAD_S + {Variant.LEAK: 150.0, Variant.RECLAIM: 70.0}.get(variant, 100.0)
         try:
-            cause = expected_cause(variant, killed=True)
-            yield Ongoing(
-                LAB, variant.value, cause, (made.server.cgroup.key,), goes_on, bound(FIXES, made), before_s=100.0
-            )
+            with readers(made, start_us):
+                yield Ongoing(
+                    LAB, variant.value, cause, (made.server.cgroup.key,), goes_on, bound(FIXES, made), before_s=before_s
+                )
         finally:
             processes.stop(driver)
 

@@ -25,7 +25,7 @@ def command(
     limit_qps: Annotated[
         int | None, typer.Option(help="rate-limited: answered queries per second [half of --qps]")
     ] = None,
-    loss_percent: Annotated[float | None, typer.Option(help="udp-loss: dropped datagrams in percent [1.5]")] = None,
+    loss_percent: Annotated[float | None, typer.Option(help="udp-loss: dropped packets in percent [1.5]")] = None,
     missing: Annotated[
         int | None, typer.Option(help="Number of names that do not exist [20 in the variants that look them up]")
     ] = None,

@@ -101,7 +101,7 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
                 made = unbound.rate_limited(name, target, folder, own, (_ZONE, READY), parameters.limit_qps, inside)
             running(made)
             if parameters.loss_percent:
-                say(f"{parameters.loss_percent:g} % of the datagrams to the upstream are dropped")
+                say(f"{parameters.loss_percent:g} % of the packets to the upstream are dropped")
                 _drop(inside, folder, parameters.loss_percent)
             return made
 
@@ -189,12 +189,13 @@ def _logging(
 
 
 def _drop(inside: list[str], folder: Path, percent: float) -> None:
-    """Queries that arrive in the upstream's network, by chance."""
+    """Packets that arrive in the upstream's network, by chance; also those of TCP, as on a lossy link."""
     unpacked = packages.unpacked("nftables")
     rules = folder / "loss.nft"
     rules.write_text(
         "table inet lab {\n    chain arriving {\n        type filter hook input priority 0;\n"
-        f"        udp dport 53 numgen random mod 10000 < {round(percent * 100)} drop\n    }}\n}}\n"
+        f"        meta l4proto {{ tcp, udp }} th dport 53 numgen random mod 10000 < {round(percent * 100)} drop\n"
+        "    }\n}\n"
     )
     program = str(unpacked / "usr" / "sbin" / "nft")
     packages.run([*inside, program, "-f", str(rules)], environment=packages.environment(unpacked))

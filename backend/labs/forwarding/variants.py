@@ -33,7 +33,7 @@ class Parameters(BaseModel):
     limit_qps: int | None = Field(
         None, ge=10, le=5_000, description="queries per second that the upstream answers per client address"
     )
-    loss_percent: float = Field(0, ge=0, le=50, description="share of datagrams to the upstream that are dropped")
+    loss_percent: float = Field(0, ge=0, le=50, description="share of packets to the upstream that are dropped")
     missing: int = Field(0, ge=0, le=1_000, description="names that do not exist, looked up repeatedly; 0: none")
     volley: int = Field(0, ge=0, le=2_000, description="queries at once, after each --calm-seconds; 0: none")
     logged: int = Field(0, ge=0, le=200, description="addresses of each name, which a dnsmasq logs; 0: a CoreDNS")

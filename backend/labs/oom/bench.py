@@ -88,7 +88,7 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
 
 
 @contextmanager
-def _readers(made: Bench, from_us: int) -> Iterator[None]:
+def readers(made: Bench, from_us: int) -> Iterator[None]:
     """From `from_us` on, `cat` in the server's cgroup reads a file over and over, several times at once."""
     if not made.parameters.file_mib:
         yield
@@ -129,7 +129,7 @@ def run(made: Bench, say: Say) -> Run:
     p = made.parameters
     rise = Rise.soon(p, NAMES, made.addresses, say)
     server = made.server
-    with Watcher(server.cgroup, server.pid) as watcher, _readers(made, rise.from_us):
+    with Watcher(server.cgroup, server.pid) as watcher, readers(made, rise.from_us):
         result = rise.send(server, made.clients, made.folder / "load.bin")
         readings = watcher.readings()
     killed_us = readings.killed_us()

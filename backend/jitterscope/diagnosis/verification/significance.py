@@ -46,12 +46,13 @@ def rate_ratio_high(before: float, before_s: float, after: float, after_s: float
 
 
 def needed_s(before: float, before_s: float, alpha: float = 0.05) -> float:
-    """Seconds without an event after which its absence is no chance (p < alpha), from `before` events in `before_s`.
+    """Seconds without an event after which its absence is no chance, from `before` events in `before_s`.
 
-    The exact form of the rule of three: with many events before it tends to 3 / rate. inf without events before.
+    From then on `rate_p` is below alpha: both are two-sided. With many events before it tends to 3.7 / rate. inf
+    without events before.
     """
     k0 = round(before)
-    return before_s * (alpha ** (-1 / k0) - 1) if k0 > 0 else math.inf
+    return before_s * ((alpha / 2) ** (-1 / k0) - 1) if k0 > 0 else math.inf
 
 
 def permutation_p(part: FloatArray, whole: FloatArray, after: BoolArray) -> float:

@@ -169,6 +169,7 @@ FIXES = (
             "dns.udp_sockets",
         ),
         measures=_UNREAD,
+        lab="dns-forward --variant one-socket --apply multisocket",
     ),
     FixKind(
         id="so_reuseport",

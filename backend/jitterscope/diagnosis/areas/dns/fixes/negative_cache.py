@@ -197,6 +197,7 @@ FIXES = (
             *landing.DNSMASQ,
         ),
         measures=_REPEATS,
+        lab="dns-forward --variant no-negative-cache --apply negative_cache",
     ),
     FixKind(
         id="nodelocal_dnscache",
