@@ -32,9 +32,8 @@ def starts(load: PodLoad) -> Recording:
 
 def declared(service: Any, parts: tuple[Recording, ...], fix_id: str) -> Any:
     """The story, with somebody saying that the fix was applied between its parts."""
+    applied_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - parts[-1].ticks / 10))
     incident_id = story(service, *parts)
-    after_s = parts[-1].ticks / 10
-    applied_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - after_s))
     service.post(f"/incidents/{incident_id}/verify", {"fix_id": fix_id, "applied_at": applied_at})
     return visit(service, incident_id)
 
