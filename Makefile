@@ -62,7 +62,7 @@ demo: build ## Start everything and run a real fault under it (without root: rep
 # would try their requests again.
 STAGE_deps := deps
 STAGE_build := build
-BESIDE := -j3 --output-sync=target BESIDE_EACH_OTHER=yes
+BESIDE := -j4 --output-sync=target BESIDE_EACH_OTHER=yes
 STAGE_code := $(BESIDE) test-backend test-lab-parts lint test-frontend test-storage test-collector-code
 STAGE_collector := test-collector-live
 STAGE_product := $(BESIDE) test-browser test-chaos
