@@ -67,9 +67,12 @@ STAGE_code := $(BESIDE) test-backend test-lab-parts lint test-frontend test-stor
 STAGE_collector := test-collector-live
 STAGE_product := $(BESIDE) test-browser test-chaos
 STAGE_labs := test-live
+# Within a stage all is built: a target that had to look would lose its turn to those behind it.
 ifndef BESIDE_EACH_OTHER
+BUILT := build
 .NOTPARALLEL:
 endif
+stage-code stage-product: stage-build
 
 # Which live lab runs `make test` makes: turn (a sixth of them, by the commit), 1 to 6, or all; docs/decisions/0075.
 LABS ?= turn
@@ -87,25 +90,25 @@ stage-%:
 test-fast: build-python build-collector ## Run the tests that need no root, no lab, no browser and little time
 	@$(MAKE) --no-print-directory $(BESIDE) test-code test-collector-code test-frontend ARGS='-m "not slow" $(ARGS)'
 
-test-code: build-python build-collector
+test-code: $(BUILT)
 	$(RUN) pytest ../tests/contract ../tests/diagnosis ../tests/backend $(PARALLEL) $(ARGS)
 
 test-labs: ## Run every live lab run (root, an hour), or with LABS=1 to LABS=6 a sixth of them
 	@$(MAKE) --no-print-directory test-live LABS=$(LABS:turn=all)
 
-test-backend: build
+test-backend: $(BUILT)
 	cd backend && JITTERSCOPE_TEST_DATABASE=$(DATABASE) $(UV) run --frozen pytest $(CODE:%=../tests/%) $(PARALLEL) $(ARGS)
 
-test-storage: build
+test-storage: $(BUILT)
 	$(RUN) pytest $(STORAGE:%=../tests/backend/%) -n 2 --dist loadfile $(ARGS)
 
-test-browser: build ## Run the browser tests
+test-browser: $(BUILT) ## Run the browser tests
 	$(RUN) pytest ../tests/e2e -m "not live" -n 2 --dist loadfile --durations=20 --durations-min=5 $(ARGS)
 
-test-chaos: build
+test-chaos: $(BUILT)
 	$(RUN) pytest ../tests/chaos $(ARGS)
 
-test-lab-parts: build ## Run the tests of what labs are made of, and the collector on another kernel (root)
+test-lab-parts: $(BUILT) ## Run the tests of what labs are made of, and the collector on another kernel (root)
 	$(RUN) pytest ../tests/labs ../tests/vm -m "not live" --durations=20 --durations-min=5 $(ARGS)
 
 test-live: build
