@@ -8,6 +8,7 @@ from jitterscope.diagnosis.areas.dns.causes import _report as report
 from jitterscope.diagnosis.areas.dns.fixes import negative_cache
 from jitterscope.diagnosis.areas.dns.readings import names as dns_names
 from jitterscope.diagnosis.areas.dns.readings.denials import Denials, denials
+from jitterscope.diagnosis.areas.dns.readings.nxdomain import NEEDS, NxdomainCount, counted
 from jitterscope.diagnosis.areas.dns.readings.path import path
 from jitterscope.diagnosis.areas.dns.readings.upstream_trouble import trouble_of_upstream
 from jitterscope.diagnosis.core import impact, servers
@@ -15,39 +16,34 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
 from jitterscope.diagnosis.core.severity import harm_of, severity
-from jitterscope.diagnosis.core.signs import Signs, total
+from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
 ID = "dns/no_negative_cache"
-NEEDS = ("dns_queries", "dns_nxdomain")
 LEAST_REPEATED, LEAST_RATIO = 30, 0.2
 
 
-def _few(queries: float, denied: float) -> bool:
-    return denied < LEAST_REPEATED or denied < LEAST_RATIO * queries
+def _few(count: NxdomainCount) -> bool:
+    return count.is_few(LEAST_REPEATED, LEAST_RATIO)
 
 
 def _many_denied(snapshot: Snapshot) -> bool:
-    return not _few(*(total(snapshot.dns_servers, name) for name in NEEDS))
+    return not _few(counted(snapshot))
 
 
 def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     if gone := servers.missing(snapshot, NEEDS):
         return report.not_enough(ID, gone, snapshot)
-    queries, denied = (total(snapshot.dns_servers, name) for name in NEEDS)
-    numbers = {"queries": queries, "nxdomain": denied}
-    if _few(queries, denied):
-        return NotFound(
-            cause=ID,
-            reason=f"{denied:,.0f} of {queries:,.0f} queries were for names that do not exist: too few.",
-            numbers=numbers,
-        )
+    count = counted(snapshot)
+    numbers = {"queries": count.queries, "nxdomain": count.nxdomain}
+    if _few(count):
+        return NotFound(cause=ID, reason=count.too_few, numbers=numbers)
     told = {view.fact("dns.negative_cache") for view in snapshot.dns_servers}
     if told == {"yes"}:
         return NotFound(
             cause=ID,
-            reason=f"The server's settings cache negative answers. {denied:,.0f} of {queries:,.0f} queries were "
-            "answered NXDOMAIN.",
+            reason="The server's settings cache negative answers. "
+            f"{count.nxdomain:,.0f} of {count.queries:,.0f} queries were answered NXDOMAIN.",
             numbers=numbers,
         )
     spans = dns_names.of(snapshot)
@@ -55,11 +51,11 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         return report.not_enough(ID, ["dns.names"], snapshot)
     found = denials(snapshot)
     numbers |= {"repeated": float(found.repeated), "listed": float(found.total)}
-    if found.repeated_short < LEAST_REPEATED or found.repeated_short < LEAST_RATIO * queries:
+    if found.repeated_short < LEAST_REPEATED or found.repeated_short < LEAST_RATIO * count.queries:
         return NotFound(
             cause=ID,
-            reason=f"Only {found.repeated_short:,} of {denied:,.0f} negative answers came within 5 s of one for the "
-            "same name that the upstream has to answer.",
+            reason=f"Only {found.repeated_short:,} of {count.nxdomain:,.0f} negative answers came within 5 s of one "
+            "for the same name that the upstream has to answer.",
             numbers=numbers,
         )
     passed = _passed_on(snapshot)

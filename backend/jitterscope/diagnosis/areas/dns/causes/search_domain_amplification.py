@@ -16,6 +16,7 @@ from jitterscope.diagnosis.areas.dns.readings.amplification import (
     measure,
     per_lookup,
 )
+from jitterscope.diagnosis.areas.dns.readings.nxdomain import NEEDS, NxdomainCount, counted
 from jitterscope.diagnosis.areas.dns.readings.path import path
 from jitterscope.diagnosis.areas.dns.readings.upstream_trouble import trouble_of_upstream
 from jitterscope.diagnosis.core import impact, servers
@@ -23,11 +24,10 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound, Severity
 from jitterscope.diagnosis.core.severity import SLOW_US, harm_of, severity
-from jitterscope.diagnosis.core.signs import Signs, total
+from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
 ID = "dns/search_domain_amplification"
-NEEDS = ("dns_queries", "dns_nxdomain")
 # Below these it is not worth a word: one search domain of a rare name, a handful of queries.
 LEAST_WASTED, LEAST_RATIO = 30, 0.2
 # From here on the server is near its CPU limit, and what is wasted decides.
@@ -45,25 +45,21 @@ class Delay:
     mean_us: float
 
 
-def _few(queries: float, denied: float) -> bool:
-    return denied < LEAST_WASTED or denied < 0.5 * LEAST_RATIO * queries
+def _few(count: NxdomainCount) -> bool:
+    return count.is_few(LEAST_WASTED, 0.5 * LEAST_RATIO)
 
 
 def _many_denied(snapshot: Snapshot) -> bool:
-    return not _few(*(total(snapshot.dns_servers, name) for name in NEEDS))
+    return not _few(counted(snapshot))
 
 
 def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     if gone := servers.missing(snapshot, NEEDS):
         return report.not_enough(ID, gone, snapshot)
-    queries, denied = (total(snapshot.dns_servers, name) for name in NEEDS)
-    numbers = {"queries": queries, "nxdomain": denied}
-    if _few(queries, denied):
-        return NotFound(
-            cause=ID,
-            reason=f"{denied:,.0f} of {queries:,.0f} queries were for names that do not exist: too few.",
-            numbers=numbers,
-        )
+    count = counted(snapshot)
+    numbers = {"queries": count.queries, "nxdomain": count.nxdomain}
+    if _few(count):
+        return NotFound(cause=ID, reason=count.too_few, numbers=numbers)
     spans = dns_names.of(snapshot)
     if not spans:
         return report.not_enough(ID, ["dns.names"], snapshot)
