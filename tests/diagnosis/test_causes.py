@@ -11,11 +11,11 @@ import pytest
 from jitterscope.diagnosis.core.engine import diagnose, judges, signs_read
 from jitterscope.diagnosis.core.finding import Found, Rival
 from jitterscope.diagnosis.core.registry import all_causes
-from jitterscope.diagnosis.core.signs import narrow
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.scenarios.cpu.views import without
 from jitterscope.diagnosis.verification.plan import measure_of
 from tests.diagnosis.scenarios import SCENARIOS, built
+from tests.support.narrowed import narrow
 
 CAUSES = all_causes()
 FAULTS = [name for name, scenario in SCENARIOS.items() if scenario.expected]

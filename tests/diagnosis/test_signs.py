@@ -13,11 +13,11 @@ import pytest
 from jitterscope.diagnosis.core.engine import judges, shows_nothing, signs_read
 from jitterscope.diagnosis.core.finding import Found
 from jitterscope.diagnosis.core.registry import all_causes
-from jitterscope.diagnosis.core.signs import narrow
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.recordings import file
 from jitterscope.recordings.model import Recording
 from jitterscope.recordings.snapshots import snapshot_of
+from tests.support.narrowed import narrow
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "fixtures" / "recordings").glob("*.jitterscope"))
 # Of these nothing triggers and nothing is wrong.

@@ -12,7 +12,6 @@ from sqlalchemy import text
 
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core.engine import signs_read
-from jitterscope.diagnosis.core.signs import narrow
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.incidents.scheduling import diagnoses, snapshots
 from jitterscope.incidents.scheduling import store as schedule
@@ -20,6 +19,7 @@ from jitterscope.incidents.scheduling.dispatch import Trigger, triggered
 from jitterscope.inventory import service as inventory
 from jitterscope.recordings import file
 from jitterscope.recordings.model import Recording
+from tests.support.narrowed import narrow
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
 WINDOW_US = 120_000_000

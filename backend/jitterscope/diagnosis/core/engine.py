@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from jitterscope.diagnosis.core import missing_data
 from jitterscope.diagnosis.core.cause import Cause
@@ -71,15 +71,9 @@ def shows_nothing(snapshot: Snapshot, causes: Iterable[Cause] | None = None) -> 
     if snapshot.ticks < 1:
         return True
     about = [one for one in (all_causes().values() if causes is None else causes) if judges(one, snapshot)]
-    seen: dict[Callable[[Snapshot], bool], bool] = {}
-    for one in about:
-        if one.signs is None:
-            return False
-        if one.signs.shown not in seen:
-            seen[one.signs.shown] = one.signs.shown(snapshot)
-        if seen[one.signs.shown]:
-            return False
-    return True
+    # Causes may share a sign.
+    known = dict.fromkeys(one.signs for one in about)
+    return all(signs is not None and not signs.shown(snapshot) for signs in known)
 
 
 def judges(cause: Cause, snapshot: Snapshot) -> bool:

@@ -9,18 +9,18 @@ ends there unless one shows. That rules nothing out: it says that no cause would
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from jitterscope.diagnosis.core.snapshot import Event, FloatArray, ResourceView, Snapshot
+from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class Signs:
     """`reads` names all that `shown` looks at beside facts: metrics, distributions, and kinds of events.
 
-    `shown` must be true wherever `detect` could find the cause. It sees a `narrow` snapshot: the subject, its
+    `shown` must be true wherever `detect` could find the cause. It sees a narrow snapshot: the subject, its
     ancestors, its DNS servers and the node, with these metrics and with facts; the node's other DNS servers with
     metrics alone; of a node as the subject one event of each kind that happened anywhere on it, without attributes.
     """
@@ -55,38 +55,3 @@ def by_second(snapshot: Snapshot, view: ResourceView, metric: str) -> FloatArray
 def happened(snapshot: Snapshot, kind: str) -> bool:
     """Whether there was an event of this kind on the node."""
     return any(event.kind == kind for event in snapshot.node.events)
-
-
-def narrow(snapshot: Snapshot, reads: Iterable[str]) -> Snapshot:
-    """What of a whole snapshot is read for signs."""
-    names = set(reads)
-
-    def view(one: ResourceView, *, whole: bool = True) -> ResourceView:
-        return replace(
-            one,
-            series={name: values for name, values in one.series.items() if name in names},
-            distributions={name: found for name, found in one.distributions.items() if name in names and whole},
-            facts=one.facts if whole else (),
-            events=(),
-            queries=None,
-        )
-
-    kinds = {
-        event.kind: event.start_us
-        for one in (snapshot.node, *snapshot.cgroups, *snapshot.processes)
-        for event in one.events
-        if event.kind in names
-    }
-    of_node = snapshot.subject.kind == "node"
-    kinds = kinds if of_node else {}
-    node = replace(view(snapshot.node), events=tuple(Event(kind, at_us) for kind, at_us in kinds.items()))
-    return Snapshot(
-        start_us=snapshot.start_us,
-        ticks=snapshot.ticks,
-        step_us=snapshot.step_us,
-        subject=node if of_node else view(snapshot.subject),
-        node=node,
-        ancestors=tuple(map(view, snapshot.ancestors)),
-        dns_servers=() if of_node else tuple(map(view, snapshot.dns_servers)),
-        neighbours=() if of_node else tuple(view(one, whole=False) for one in snapshot.neighbours),
-    )
