@@ -50,4 +50,4 @@ RUN mkdir -m 700 /evidence && chown 10001:10001 /evidence
 USER 10001:10001
 EXPOSE 8000
 CMD ["uvicorn", "--factory", "jitterscope.main:create_app", "--host", "0.0.0.0", "--port", "8000", \
-     "--no-server-header", "--no-access-log", "--timeout-graceful-shutdown", "10", "--log-level", "warning"]
+     "--no-server-header", "--no-access-log", "--no-proxy-headers", "--timeout-graceful-shutdown", "10", "--log-level", "warning"]

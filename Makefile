@@ -5,7 +5,8 @@ SHELL := /bin/bash -eo pipefail
 .PHONY: $(shell grep -oE '^[a-z-]+:' $(MAKEFILE_LIST) | tr -d :)
 
 UV := $(shell command -v uv || echo $(CURDIR)/.tools/bin/uv)
-RUN := cd backend && $(UV) run --frozen
+GIVE_WAY :=
+RUN = cd backend && $(GIVE_WAY) $(UV) run --frozen
 FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.html frontend/vite.config.ts -type f 2>/dev/null)
 VERSION := $(shell git describe --always --dirty 2>/dev/null || echo 0.1.0)
 # Arguments for `make up` and `make demo`: make up ARGS="--port 8000 --no-collector"
@@ -57,22 +58,26 @@ status: build-python ## Show what runs
 demo: build ## Start everything and run a real fault under it (without root: replay a recording of it)
 	@$(RUN) jitterscope demo $(ARGS)
 
-# `make test` in stages. Tests of code run beside each other, and so do those of the product, which mostly wait; what
-# times something has its stage, and what times real faults the machine, to itself. Parts of labs make networks: browsers
-# would try their requests again.
+# `make test` in stages. Tests of code and of the product share the CPUs; what times something has its stage, and what
+# times real faults the machine, to itself. Tests of the product mostly wait, and people's patience is in them: what only
+# computes gives way to them.
+STAGES := deps build shared collector labs
 STAGE_deps := deps
 STAGE_build := build
 BESIDE := -j4 --output-sync=target BESIDE_EACH_OTHER=yes
-STAGE_code := $(BESIDE) test-backend test-lab-parts lint test-frontend test-storage test-collector-code
+STAGE_shared := $(BESIDE) test-backend test-lab-parts-then-browser test-chaos lint test-frontend \
+  test-storage test-collector-code
 STAGE_collector := test-collector-live
-STAGE_product := $(BESIDE) test-browser test-chaos
 STAGE_labs := test-live
 # Within a stage all is built: a target that had to look would lose its turn to those behind it.
-ifndef BESIDE_EACH_OTHER
+ifdef BESIDE_EACH_OTHER
+GIVE_WAY := nice -n 10
+test-lab-parts test-browser test-chaos: GIVE_WAY :=
+else
 BUILT := build
 .NOTPARALLEL:
 endif
-stage-code stage-product: stage-build
+stage-shared: stage-build
 
 # Which live lab runs `make test` makes: turn (a sixth of them, by the commit), 1 to 6, or all; docs/decisions/0075.
 LABS ?= turn
@@ -82,9 +87,10 @@ CODE := backend contract diagnosis
 STORAGE := series ingest inventory recordings platform/test_database.py
 DATABASE := $(if $(filter 0,$(shell id -u)),timescaledb,embedded)
 
-test: stage-deps stage-build stage-code stage-collector stage-product stage-labs ## Run every check and test, as CI does
+test: $(STAGES:%=stage-%) ## Run every check and test, as CI does
 
-stage-%:
+# Their names are given: make looks for no pattern rule for a target that is phony, and runs nothing instead.
+$(STAGES:%=stage-%): stage-%:
 	@scripts/stage.sh $* $(MAKE) --no-print-directory $(STAGE_$*)
 
 test-fast: build-python build-collector ## Run the tests that need no root, no lab, no browser and little time
@@ -97,7 +103,7 @@ test-labs: ## Run every live lab run (root, an hour), or with LABS=1 to LABS=6 a
 	@$(MAKE) --no-print-directory test-live LABS=$(LABS:turn=all)
 
 test-backend: $(BUILT)
-	cd backend && JITTERSCOPE_TEST_DATABASE=$(DATABASE) $(UV) run --frozen pytest $(CODE:%=../tests/%) $(PARALLEL) $(ARGS)
+	cd backend && JITTERSCOPE_TEST_DATABASE=$(DATABASE) $(GIVE_WAY) $(UV) run --frozen pytest $(CODE:%=../tests/%) $(PARALLEL) $(ARGS)
 
 test-storage: $(BUILT)
 	$(RUN) pytest $(STORAGE:%=../tests/backend/%) -n 2 --dist loadfile $(ARGS)
@@ -111,6 +117,10 @@ test-chaos: $(BUILT)
 test-lab-parts: $(BUILT) ## Run the tests of what labs are made of, and the collector on another kernel (root)
 	$(RUN) pytest ../tests/labs ../tests/vm -m "not live" --durations=20 --durations-min=5 $(ARGS)
 
+# Parts of labs make networks, and a browser tries its requests again where one comes or goes.
+test-lab-parts-then-browser:
+	@status=0; for target in test-lab-parts test-browser; do $(MAKE) --no-print-directory $$target || status=1; done; exit $$status
+
 test-live: build
 	cd backend && JITTERSCOPE_LABS=$(LABS) $(UV) run --frozen pytest ../tests -m live $(CODE:%=--ignore=../tests/%) --durations=0 \
 	  --durations-min=5 $(ARGS)
@@ -122,13 +132,13 @@ LIVE = $(shell cd collector && git grep -lE 'testenv\.|journaltest\.' -- 'intern
 test-collector: test-collector-code test-collector-live ## Run the tests of the collector
 
 test-collector-code:
-	scripts/go_test.sh $$(cd collector && go list ./... | grep -vE '/($(subst $(SPACE),|,$(LIVE)))$$')
+	$(GIVE_WAY) scripts/go_test.sh $$(cd collector && go list ./... | grep -vE '/($(subst $(SPACE),|,$(LIVE)))$$')
 
 test-collector-live:
 	scripts/go_test.sh $(LIVE:%=./%)
 
 test-frontend: frontend/node_modules/.package-lock.json
-	cd frontend && npm test --silent
+	cd frontend && $(GIVE_WAY) npm test --silent
 
 hooks: ## Check style and file sizes before each commit, with a git hook
 	install -m 755 scripts/pre_commit.sh "$$(git rev-parse --git-path hooks)/pre-commit"
@@ -163,13 +173,13 @@ lint-go:
 	@# The kernel sends this signal when a thread ends, and threads of Go do: see internal/deathsig.
 	@careless=$$(cd collector && git ls-files '*.go' | xargs grep -l Pdeathsig | xargs grep -L LockOSThread || true); \
 	  [ -z "$$careless" ] || { echo "Pdeathsig without LockOSThread, use deathsig.Start: $$careless" >&2; exit 1; }
-	cd collector && go vet ./... && go tool staticcheck ./...
+	cd collector && $(GIVE_WAY) go vet ./... && $(GIVE_WAY) go tool staticcheck ./...
 	@# What no program calls, be it tested or not; then what no test calls either, of the packages that help tests.
 	@dead=$$(cd collector && go tool deadcode ./cmd/... ./bench/... && go tool deadcode -test ./...); \
 	  [ -z "$$dead" ] || { echo "unused code: $$dead" >&2; exit 1; }
 
 lint-frontend: frontend/node_modules/.package-lock.json
-	cd frontend && npm run --silent typecheck && npm run --silent lint
+	cd frontend && $(GIVE_WAY) npm run --silent typecheck && $(GIVE_WAY) npm run --silent lint
 
 gen: build-python ## Generate code and docs from the contracts, and the OpenAPI schema from the API
 	for script in scripts/gen_*.py; do (cd backend && $(UV) run --frozen python -W ignore ../$$script); done
@@ -179,7 +189,7 @@ gen: build-python ## Generate code and docs from the contracts, and the OpenAPI 
 screenshots: build ## Write pictures of every page to .run/screenshots, at desktop and phone width, light and dark
 	cd backend && JITTERSCOPE_SCREENSHOTS=$(CURDIR)/.run/screenshots $(UV) run --frozen pytest ../tests/e2e -k looks $(ARGS)
 
-bench: bench-collector bench-ingest bench-evidence bench-diagnosis ## Run all benchmarks
+bench: bench-collector bench-ingest bench-evidence bench-diagnosis bench-frames ## Run all benchmarks
 
 bench-collector: build ## CPU, memory and allocations of the collector at 100 and 500 cgroups; overhead on CoreDNS; the flight recorder; traced lookups
 	$(RUN) python ../tests/bench/collector.py $(ARGS)
@@ -192,6 +202,9 @@ bench-diagnosis: build-python ## CPU time of the worker for each diagnosis, over
 
 bench-nodes: build-python ## Twenty nodes replayed at once, half of them faulty: CPU of each program, time to incident
 	$(RUN) python ../tests/bench/nodes.py $(ARGS)
+
+bench-frames: build ## What a step of panning and zooming takes with 100,000 answers in the picture
+	$(RUN) pytest ../tests/e2e/test_performance.py -rP $(ARGS)
 
 bench-evidence: build-collector ## Megabytes of packet capture a second, and memory, beside a plain read of the same file
 	cd collector && go run ./bench/evidence $(ARGS)

@@ -28,7 +28,13 @@ export default defineConfig({
     },
   },
   test: {
-    environment: "jsdom",
+    // A page for components alone: it takes longer to make than most other tests to run.
+    projects: [
+      { extends: true, test: { name: "logic", include: ["src/**/*.test.ts"], environment: "node" } },
+      { extends: true, test: { name: "components", include: ["src/**/*.test.tsx"], environment: "jsdom" } },
+    ],
+    // How long a test takes says nothing on a machine that others share.
+    testTimeout: 120_000,
     globals: true,
     setupFiles: ["./src/test/setup.ts"],
     css: { modules: { classNameStrategy: "non-scoped" } },

@@ -9,13 +9,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import psycopg
+import psycopg.errors
 import structlog
+from prometheus_client import Counter
 from sqlalchemy import Connection, Engine, MetaData, create_engine, event, make_url, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import InvalidatePoolError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from jitterscope.kit import allowance
 from jitterscope.settings import settings, when_replaced
 
 log = structlog.get_logger(__name__)
@@ -23,6 +27,7 @@ log = structlog.get_logger(__name__)
 # The GUC that every policy compares organization_id with.
 ORGANIZATION_GUC = "jitterscope.organization_id"
 _HOOKS = "jitterscope.after_commit"
+FAILED = Counter("jitterscope_work_failed_total", "Work for one organization that failed and is tried again", ["what"])
 
 
 class Base(DeclarativeBase):
@@ -125,12 +130,21 @@ def forget_after_fork() -> None:
 def organization_session(organization_id: int) -> Iterator[Session]:
     """One transaction that sees and writes rows of this organization only. Commits at the end of the block."""
     with _transaction() as session:
-        session.info["organization_id"] = organization_id
-        connection = session.connection().connection.driver_connection
-        assert isinstance(connection, psycopg.Connection)
-        with connection.pipeline():  # BEGIN and this travel together
-            connection.execute("SELECT set_config(%s, %s, true)", (ORGANIZATION_GUC, str(organization_id)))
+        enter_organization(session, organization_id)
         yield session
+
+
+def enter_organization(session: Session, organization_id: int) -> None:
+    """Bind the rest of a transaction to an organization, or to another one: what a SECURITY DEFINER function told."""
+    session.info["organization_id"] = organization_id
+    connection = session.connection().connection.driver_connection
+    assert isinstance(connection, psycopg.Connection)
+    with connection.pipeline():  # BEGIN and this travel together
+        connection.execute("SELECT set_config(%s, %s, true)", (ORGANIZATION_GUC, str(organization_id)))
+        left_s = allowance.left_s()
+        if left_s is not None and left_s < settings().database_statement_timeout_s:
+            # 0 would be no limit at all.
+            connection.execute("SELECT set_config('statement_timeout', %s, true)", (str(max(1, round(left_s * 1000))),))
 
 
 @contextmanager
@@ -151,6 +165,28 @@ def organization_ids() -> list[int]:
     """Every organization, for periodic work that visits each with its own scoped session."""
     with system_session() as session:
         return list(session.execute(text("SELECT organization_id FROM system_organization_ids()")).scalars())
+
+
+@contextmanager
+def isolated(what: str, **details: object) -> Iterator[None]:
+    """Log what goes wrong in the block and go on behind it: rows of one organization that cannot be handled must not
+    keep others waiting. A database that is not there is everybody's trouble, and is raised."""
+    try:
+        yield
+    except Exception as error:
+        cause = getattr(error, "orig", None) or error
+        gone = isinstance(cause, psycopg.OperationalError) and not isinstance(cause, psycopg.errors.QueryCanceled)
+        if gone or isinstance(cause, PoolTimeout | psycopg.InterfaceError):
+            raise
+        FAILED.labels(what).inc()
+        log.exception("work_failed", what=what, **details)
+
+
+def each_organization(what: str, work: Callable[[int], object]) -> None:
+    """Periodic work for every organization; where it fails for one, the others get theirs all the same."""
+    for organization_id in organization_ids():
+        with isolated(what, organization=organization_id):
+            work(organization_id)
 
 
 def after_commit(session: Session, hook: Callable[[], object]) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
 import psycopg
+import psycopg.errors
 import redis.exceptions
 import structlog
 from fastapi import FastAPI, Request
@@ -14,8 +15,11 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from sqlalchemy.exc import DataError, DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
+from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
+
+from jitterscope.kit import allowance
 
 log = structlog.get_logger(__name__)
 MEDIA_TYPE = "application/problem+json"
@@ -46,11 +50,14 @@ class Problem(Exception):
         *,
         headers: Mapping[str, str] | None = None,
         errors: list[dict[str, Any]] | None = None,
+        afterwards: Callable[[], object] | None = None,
     ) -> None:
         super().__init__(f"{title}: {detail}")
         self.status, self.type, self.title, self.detail, self.what_to_do = status, type, title, detail, what_to_do
         self.headers = dict(headers or {})
         self.errors = errors
+        # Done once the answer is sent, so that it takes no longer for it.
+        self.afterwards = afterwards
 
 
 def not_found(what: str, identifier: object) -> Problem:
@@ -80,6 +87,7 @@ def problem_response(problem: Problem, request_id: str | None) -> JSONResponse:
         status_code=problem.status,
         headers=problem.headers,
         media_type=MEDIA_TYPE,
+        background=None if problem.afterwards is None else BackgroundTask(problem.afterwards),
     )
 
 
@@ -91,6 +99,25 @@ def problem_for(error: Exception) -> Problem:
         return _validation(error)
     if isinstance(error, HTTPException):
         return _http(error)
+    if isinstance(error, allowance.TooMuch):
+        return Problem(
+            422,
+            "too-much-data",
+            "Too much data",
+            f"The request covers more data than it may hold at once ({error.most_bytes // 1024**2} MiB).",
+            "Ask for a shorter window, or for fewer resources.",
+        )
+    if isinstance(error, allowance.TooLong) or isinstance(getattr(error, "orig", error), psycopg.errors.QueryCanceled):
+        limit = f"{error.seconds:g} s" if isinstance(error, allowance.TooLong) else "its time"
+        log.warning("took_too_long", error=str(error)[:300])
+        return Problem(
+            503,
+            "took-too-long",
+            "Took too long",
+            f"The request did not finish within {limit}.",
+            "Ask for a shorter window or for fewer resources, or try again when the service is less busy.",
+            headers={"Retry-After": "10"},
+        )
     # psycopg's own: hot paths use the driver below SQLAlchemy.
     lost = OperationalError | PoolTimeout | psycopg.OperationalError | psycopg.InterfaceError
     if isinstance(error, lost) or (isinstance(error, DBAPIError) and error.connection_invalidated):
@@ -119,11 +146,17 @@ def problem_for(error: Exception) -> Problem:
     )
 
 
-def install(app: FastAPI) -> None:
-    """Register the handlers. Everything else reaches `problem_for` through the request middleware."""
+def install(app: FastAPI, refused: Callable[[Request, Problem], Callable[[], object] | None]) -> None:
+    """Register the handlers. Everything else reaches `problem_for` through the request middleware.
+
+    `refused` says what to do after a 403 was sent.
+    """
 
     async def handle(request: Request, error: Exception) -> JSONResponse:
-        return problem_response(problem_for(error), getattr(request.state, "request_id", None))
+        problem = problem_for(error)
+        if problem.status == 403 and problem.afterwards is None:
+            problem.afterwards = refused(request, problem)
+        return problem_response(problem, getattr(request.state, "request_id", None))
 
     for kind in (Problem, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, handle)

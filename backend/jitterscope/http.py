@@ -10,6 +10,7 @@ from prometheus_client import Counter, Histogram
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from jitterscope import bounds
 from jitterscope.errors import problem_for, problem_response
 
 log = structlog.get_logger("jitterscope.http")
@@ -22,6 +23,7 @@ SECONDS = Histogram(
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
 )
 
+_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 _HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -65,11 +67,16 @@ class RequestMiddleware:
                 ]
                 if scope["path"].startswith("/api/") and b"cache-control" not in present:
                     message["headers"].append((b"cache-control", b"no-store"))
-            await send(message)
+            async with bounds.in_time(scope):
+                await send(message)
+
+        async def receive_in_time() -> Message:
+            async with bounds.in_time(scope):
+                return await receive()
 
         structlog.contextvars.bind_contextvars(request_id=request_id)
         try:
-            await self._app(scope, receive, send_with_headers)
+            await self._app(scope, receive_in_time, send_with_headers)
         except Exception as error:
             problem = problem_for(error)
             if status:  # the response has begun: all that is left is to cut it off
@@ -78,6 +85,7 @@ class RequestMiddleware:
             response = problem_response(problem, request_id)
             await response(Request(scope).scope, receive, send_with_headers)
         finally:
+            bounds.leave(scope)
             self._record(scope, status, time.perf_counter() - started)
             structlog.contextvars.unbind_contextvars("request_id")
 
@@ -88,7 +96,9 @@ class RequestMiddleware:
         prefix = "/api/v1" if scope["path"].startswith("/api/v1/") else ""
         found = getattr(scope.get("route"), "path", None)
         route = "unmatched" if found is None else found if found.startswith("/api/") else prefix + found
-        REQUESTS.labels(scope["method"], route, str(status)).inc()
-        SECONDS.labels(scope["method"], route).observe(seconds)
+        # Whatever a client calls its method becomes a label, and a label is memory until the process ends.
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        REQUESTS.labels(method, route, str(status)).inc()
+        SECONDS.labels(method, route).observe(seconds)
         level = log.warning if status >= 500 else log.debug
         level("request", method=scope["method"], path=scope["path"], status=status, ms=round(seconds * 1000, 1))

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 
 from jitterscope import __doc__ as description
-from jitterscope import db, errors, health, ui
+from jitterscope import bounds, db, errors, health, ui
+from jitterscope.bounds import OPEN, bounded
 from jitterscope.http import RequestMiddleware
+from jitterscope.kit.declared import anyone, route_table
 from jitterscope.kit.discovery import import_named
 from jitterscope.logs import configure_logging
+from jitterscope.proxies import ClientAddressMiddleware
 from jitterscope.settings import settings
+from jitterscope.tenancy import refusals
 
 PREFIX = "/api/v1"
 
@@ -24,32 +29,57 @@ def create_app() -> FastAPI:
     """Build the application. Give it to uvicorn with `--factory`."""
     configure_logging()
     app = FastAPI(
+        dependencies=[Depends(bounds.enter_by_address)],
         title="Jitterscope",
         version="1",
         description=description or "",
-        openapi_url=f"{PREFIX}/openapi.json",
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan,
         generate_unique_id_function=_operation_id,
         responses={"default": {"model": errors.ProblemDocument, "description": "Any error: a problem document"}},
     )
-    errors.install(app)
-    app.include_router(health.router)
-    for module in import_named("jitterscope", "endpoints"):
-        router = getattr(module, "router", None)
-        if isinstance(router, APIRouter):
-            app.include_router(router, prefix=PREFIX)
-    ui.mount(app, settings().frontend_dist)
+    app.state.slots = bounds.Slots()
+    errors.install(app, refusals.afterwards)
+    routers = list(_routers(app))
+    app.state.route_table = route_table(routers)
+    for prefix, router in routers:
+        bounds.check(router)
+        app.include_router(router, prefix=prefix)
     app.add_middleware(RequestMiddleware, hsts=settings().cookie_secure)
+    app.add_middleware(ClientAddressMiddleware, trusted=settings().trusted_proxies)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
 
 
+def _routers(app: FastAPI) -> Iterator[tuple[str, APIRouter]]:
+    yield "", health.router
+    for module in import_named("jitterscope", "endpoints"):
+        router = getattr(module, "router", None)
+        if isinstance(router, APIRouter):
+            yield PREFIX, router
+    yield PREFIX, _description(app)
+    # Last: it answers what no other route did.
+    yield "", ui.router(settings().frontend_dist)
+
+
 @asynccontextmanager
 async def _lifespan(_app: FastAPI) -> AsyncIterator[None]:
-    yield
+    with health.metrics_served():
+        yield
     db.dispose()
+
+
+def _description(app: FastAPI) -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/openapi.json", include_in_schema=False, dependencies=[anyone("the contract holds no data")])
+    @bounded(OPEN)
+    def openapi() -> JSONResponse:
+        return JSONResponse(app.openapi())
+
+    return router
 
 
 def _operation_id(route: APIRoute) -> str:

@@ -25,7 +25,8 @@ class Settings(BaseSettings):
     database_pool_size: int = Field(default=12, ge=1, le=200)
     database_statement_timeout_s: float = Field(default=60.0, gt=0)
     valkey_url: str = "redis://127.0.0.1:6379/0"
-    # Encrypts channel secrets at rest: 32 random bytes as URL-safe base64 (cryptography's Fernet key).
+    # Encrypts channel secrets at rest: 32 random bytes as URL-safe base64 (cryptography's Fernet key). Several with
+    # commas between them while the key is rotated: the first one encrypts, all of them decrypt.
     secret_key: SecretStr = SecretStr("")
     # What browsers and notifications use to reach this service.
     public_url: str = "http://127.0.0.1:8000"
@@ -34,9 +35,36 @@ class Settings(BaseSettings):
     collector_folder: Path = REPOSITORY / "bin"
     state_dir: Path = REPOSITORY / ".run"
     session_ttl_s: int = Field(default=7 * 24 * 3600, ge=60)
+    # A minute: of strangers for one account from one network, and of one browser that has signed in to it before.
     login_attempts_per_minute: int = Field(default=10, ge=1)
+    # A minute: of strangers from one network, over all accounts.
+    login_attempts_per_network: int = Field(default=100, ge=1)
+    # Addresses and networks of proxies whose X-Forwarded-For is believed, with commas between; "*": whoever connects.
+    trusted_proxies: str = ""
+    # Mails: invitations, and links that verify an address. Without a host, invitations are handed over by hand and no
+    # address is verified.
+    smtp_host: str = ""
+    smtp_port: int = Field(default=587, ge=1, le=65535)
+    smtp_security: Literal["starttls", "tls", "none"] = "starttls"
+    smtp_user: str = ""
+    smtp_password: SecretStr = SecretStr("")
+    mail_from: str = "jitterscope@localhost"
+    # Streams of events that one user or token may have open at once, over all API processes.
+    streams_per_caller: int = Field(default=20, ge=1)
+    # What one organization may use: answered with 429 above it, warned of at 80 %.
+    limit_series: int = Field(default=5_000_000, ge=1)
+    limit_samples_per_min: int = Field(default=1_000_000_000, ge=1)
+    limit_ingest_bytes_per_min: int = Field(default=6 * 1024**3, ge=1)
+    limit_diagnoses_per_min: int = Field(default=3_000, ge=1)
+    limit_requests_per_min: int = Field(default=12_000, ge=1)
+    limit_streams: int = Field(default=500, ge=1)
     ingest_max_body_bytes: int = Field(default=8 * 1024 * 1024, ge=1024)
     ingest_max_batch_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)
+    # The most that an organization can keep, by level, and how old samples may be that arrive: days.
+    retention_max_raw_days: int = Field(default=30, ge=1, le=1000)
+    retention_max_second_days: int = Field(default=180, ge=1, le=1000)
+    retention_max_minute_days: int = Field(default=800, ge=1, le=1000)
+    ingest_oldest_days: int = Field(default=7, ge=1, le=1000)
     # How much a diagnosis looks at, and how long a symptom must stay away before its incident is resolved (data time).
     diagnosis_window_s: float = Field(default=120.0, ge=10, le=900)
     # DNS servers and nodes are diagnosed this often without any trigger too: some of their causes have none.
@@ -47,6 +75,8 @@ class Settings(BaseSettings):
     verification_least_s: float = Field(default=60.0, ge=20, le=3600)
     # Webhooks may go to loopback and private addresses: for tests, demos and receivers inside your network.
     notify_allow_private_targets: bool = False
+    # Notifications go through this HTTP proxy: http://user:password@host:port.
+    notify_proxy_url: SecretStr = SecretStr("")
     notify_timeout_s: float = Field(default=15.0, gt=0, le=60)
     notify_max_attempts: int = Field(default=12, ge=1, le=100)
     # Uploaded evidence files: API and workers must see the same folder. None: "evidence" in state_dir.
@@ -60,6 +90,12 @@ class Settings(BaseSettings):
     evidence_max_cpu_s: int = Field(default=900, ge=1)
     evidence_max_wall_s: int = Field(default=1800, ge=1)
     evidence_max_unpacked_bytes: int = Field(default=16 * 1024**3, ge=1024)
+    # Logs shrink to a tenth or a fiftieth: a file that unpacks to more than this many times its size is made to.
+    evidence_max_inflation: int = Field(default=100, ge=1)
+    # Files of one organization that are analysed at once; workers stay free for others.
+    evidence_at_once: int = Field(default=2, ge=1)
+    # HOST:PORT of /metrics of this API process or worker; empty: nowhere. Keep it inside your network.
+    metrics_listen: str = ""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["json", "text"] = "json"
 

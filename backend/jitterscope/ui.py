@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fastapi import FastAPI
+from fastapi import APIRouter
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, HTMLResponse, Response
+
+from jitterscope.bounds import OPEN, bounded
+from jitterscope.kit.declared import anyone
 
 _NOT_BUILT = "<!doctype html><title>Jitterscope</title><p>The UI is not built yet: run <code>make build</code>.</p>"
 
 
-def mount(app: FastAPI, dist: Path) -> None:
-    """Add the catch-all route. It must come last: it answers what no other route did."""
+def router(dist: Path) -> APIRouter:
+    """The catch-all route. It must come last: it answers what no other route did."""
+    routes = APIRouter()
 
-    @app.get("/{path:path}", include_in_schema=False)
+    @routes.get("/{path:path}", include_in_schema=False, dependencies=[anyone("the UI's files hold no data")])
+    @bounded(OPEN)
     def page(path: str) -> Response:
         if path.startswith("api/"):
             raise HTTPException(404, "There is no such API route.")
@@ -33,3 +38,5 @@ def mount(app: FastAPI, dist: Path) -> None:
         if not index.is_file():
             return HTMLResponse(_NOT_BUILT, status_code=503)
         return FileResponse(index, headers={"Cache-Control": "no-cache"})
+
+    return routes

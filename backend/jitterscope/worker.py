@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 from celery import Celery
-from celery.signals import setup_logging, task_postrun, worker_process_init
+from celery.signals import setup_logging, task_postrun, worker_init, worker_process_init, worker_shutdown
 
-from jitterscope import db
+from jitterscope import db, health
 from jitterscope.cache import valkey
 from jitterscope.kit import memory
 from jitterscope.kit.discovery import modules_named
@@ -79,6 +80,19 @@ def send(task_name: str, *, countdown_s: float = 0.0, **kwargs: Any) -> None:  #
 @worker_process_init.connect  # type: ignore[untyped-decorator]
 def _fresh_connections(**_: object) -> None:
     db.forget_after_fork()
+
+
+_metrics = ExitStack()
+
+
+@worker_init.connect  # type: ignore[untyped-decorator]
+def _serve_metrics(**_: object) -> None:
+    _metrics.enter_context(health.metrics_served())
+
+
+@worker_shutdown.connect  # type: ignore[untyped-decorator]
+def _end_metrics(**_: object) -> None:
+    _metrics.close()
 
 
 @task_postrun.connect  # type: ignore[untyped-decorator]

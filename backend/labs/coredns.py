@@ -136,6 +136,13 @@ def slow_corefile(endpoint: tuple[str, int], delay_ms: float, ready: str) -> str
 """
 
 
+def quick_corefile(endpoint: tuple[str, int], addresses: int) -> str:
+    """Of an upstream that knows every name, with so many addresses, and answers at once."""
+    address, port = endpoint
+    answers = "".join(f'        answer "{{{{ .Name }}}} 3600 IN A 192.0.2.{one}"\n' for one in range(1, addresses + 1))
+    return f".:{port} {{\n    bind {address}\n    errors\n    template IN A {{\n{answers}    }}\n}}\n"
+
+
 def delay(delay_ms: float) -> str:
     """The line of an `erratic` that takes so long for each answer."""
     return f"delay 1 {delay_ms * 1e3:.0f}us" if delay_ms else "drop 0"

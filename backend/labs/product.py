@@ -49,7 +49,7 @@ class Product:
         product._http.headers["X-Requested-With"] = "jitterscope"
         response = product._http.post("/auth/login", json={"email": email, "password": password})
         if response.status_code >= 400:
-            raise LabError(f"{url} refuses {email}: HTTP {response.status_code}: {response.text[:300]}")
+            raise LabError(f"{url} refuses {email}: {_complaint(response)}")
         return product
 
     def __enter__(self) -> Self:
@@ -67,7 +67,7 @@ class Product:
         except httpx.HTTPError as error:
             raise LabError(f"The product at {self.url} does not answer: {error}") from error
         if response.status_code >= 400:
-            raise LabError(f"{self.url}/api/v1{path}: HTTP {response.status_code}: {response.text[:300]}")
+            raise LabError(f"{self.url}/api/v1{path}: {_complaint(response)}")
         return response
 
     def receives(self) -> bool:
@@ -156,7 +156,7 @@ class Product:
         said = {"fix_id": fix_id, "applied_at": _instant(applied_us)}
         response = self._http.post(f"/incidents/{incident_id}/verify", json=said)
         if response.status_code >= 400:
-            raise LabError(f"The product rejects the fix {fix_id}: HTTP {response.status_code}: {response.text[:300]}")
+            raise LabError(f"The product rejects the fix {fix_id}: {_complaint(response)}")
 
     def all_incidents(self) -> list[dict[str, Any]]:
         """The newest incidents of every subject, newest first."""
@@ -166,6 +166,16 @@ class Product:
         """Risks of the cgroup, the first seen first."""
         found = self._get("/risks", subject=cgroup_id, limit=100).json()["items"]
         return sorted(found, key=lambda one: (str(one["first_seen_at"]), int(one["id"])))
+
+
+def _complaint(response: httpx.Response) -> str:
+    """What a problem says is wrong and what to do; else the beginning of what came instead."""
+    try:
+        told = response.json()
+        words = [told["detail"], told.get("what_to_do")]
+        return f"HTTP {response.status_code}: {' '.join(word for word in words if word)}"
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return f"HTTP {response.status_code}: {response.text[:300]}"
 
 
 def _instant(at_us: int) -> str:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from importlib import metadata
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -56,6 +57,7 @@ def start(blocked: set[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_nothing_of_the_development_packages_is_needed_to_run() -> None:
     allowed = closure("jitterscope")
     owners = metadata.packages_distributions()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import pkgutil
 from functools import cache
 
 from jitterscope.diagnosis import scenarios
+from jitterscope.diagnosis.core.engine import Diagnosis, diagnose
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.scenarios.scenario import Scenario
 
@@ -24,4 +26,12 @@ SCENARIOS = {scenario.name: scenario for scenario in all_scenarios()}
 
 @cache
 def built(name: str) -> Snapshot:
-    return SCENARIOS[name].build()
+    """Kept to the end, so the garbage collector need not look through its millions of objects again and again."""
+    snapshot = SCENARIOS[name].build()
+    gc.freeze()
+    return snapshot
+
+
+@cache
+def diagnosed(name: str) -> Diagnosis:
+    return diagnose(built(name))

@@ -14,7 +14,7 @@ from jitterscope.diagnosis.core.registry import all_causes
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.scenarios.cpu.views import without
 from jitterscope.diagnosis.verification.plan import measure_of
-from tests.diagnosis.scenarios import SCENARIOS, built
+from tests.diagnosis.scenarios import SCENARIOS, built, diagnosed
 from tests.support.narrowed import narrow
 
 CAUSES = all_causes()
@@ -27,7 +27,7 @@ OWN = {
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_the_made_cause_comes_first_and_alone(name: str) -> None:
-    scenario, diagnosis = SCENARIOS[name], diagnose(built(name))
+    scenario, diagnosis = SCENARIOS[name], diagnosed(name)
     assert [found.cause for found in diagnosis.findings] == ([scenario.expected] if scenario.expected else [])
     if scenario.expected:
         assert (diagnosis.findings[0].severity is not None) == scenario.hurts
@@ -106,7 +106,7 @@ def _blind(snapshot: Snapshot, signal: str) -> Snapshot:
 @pytest.mark.parametrize("name", FAULTS)
 def test_findings_are_complete(name: str) -> None:
     snapshot = built(name)
-    found = diagnose(snapshot).findings[0]
+    found = diagnosed(name).findings[0]
     cause = CAUSES[found.cause]
     assert snapshot.start_us <= found.onset_us < found.last_us <= snapshot.end_us
     assert [rival.cause for rival in found.rivals] == list(cause.rivals)
@@ -145,10 +145,10 @@ def test_findings_are_complete(name: str) -> None:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_diagnosis_is_deterministic(name: str) -> None:
     """The same of other objects with the same content."""
-    assert diagnose(built(name)).model_dump_json() == diagnose(deepcopy(built(name))).model_dump_json()
+    assert diagnosed(name).model_dump_json() == diagnose(deepcopy(built(name))).model_dump_json()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [next(iter(names)) for names in OWN.values()])
 def test_a_scenario_is_the_same_each_time(name: str) -> None:
-    assert diagnose(built(name)).model_dump_json() == diagnose(SCENARIOS[name].build()).model_dump_json()
+    assert diagnosed(name).model_dump_json() == diagnose(SCENARIOS[name].build()).model_dump_json()

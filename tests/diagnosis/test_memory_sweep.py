@@ -40,6 +40,7 @@ def told(run: MemoryRun, limit: float) -> Alarm | None:
     return first_alarm(run.snapshot, memory, life, limit * MIB, by_queries=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("limit", "qps", "wait_s", "kib"), GRID)
 def test_a_burst_is_told_if_it_kills(limit: float, qps: float, wait_s: float, kib: float) -> None:
     run = run_of(limit, qps, wait_s, kib)

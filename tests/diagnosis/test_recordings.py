@@ -34,6 +34,7 @@ def test_the_whole_recording(variant: str) -> None:
     assert inside.numbers["p_value"] < 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [30, 100, 300, 424])
 @pytest.mark.parametrize("variant", ["limit", "gogc"])
 def test_no_finding_where_nobody_suffers(variant: str, length: int) -> None:

@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator
 from jitterscope.devstack.stack import Stack
 from tests.e2e.looks import Look
 from tests.e2e.recorded_batches import RecordedNode, ingest, wait_for_incident, wait_for_state
+from tests.support.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 DIST = ROOT / "frontend" / "dist" / "index.html"
@@ -33,7 +34,7 @@ DESKTOP, PHONE = (1440, 1000), (390, 844)
 WINDOWS = [(size, scheme) for size in (DESKTOP, PHONE) for scheme in ("light", "dark")]
 IDS = [f"{'desktop' if size == DESKTOP else 'phone'}-{scheme}" for size, scheme in WINDOWS]
 # Other suites may share the machine: waiting longer is never a wrong result.
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=PATIENCE_S * 1e3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,7 @@ def open_window(product: Product, browser: Browser, signed_in: Path) -> Iterator
             permissions=["clipboard-read", "clipboard-write"],
         )
         window = Window(context, context.new_page(), [])
-        window.page.set_default_timeout(20_000)
+        window.page.set_default_timeout(PATIENCE_S * 1e3)
         window.listen()
         opened.append(window)
         return window

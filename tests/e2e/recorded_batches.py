@@ -16,6 +16,7 @@ from jitterscope.diagnosis.core.sketch import bucket_of
 from jitterscope.pb import ingest_pb2 as pb
 from tests.diagnosis.recorded import ENVIRONMENT, FOLDER, STEP_US, Recording, load
 from tests.support.batches import CGROUP, DNS_SERVER, PROCESS, BatchBuilder, now_us
+from tests.support.patience import PATIENCE_S
 
 HEADERS = {"Content-Type": "application/x-protobuf", "Content-Encoding": "zstd"}
 TICKS_PER_BATCH = 20
@@ -195,7 +196,7 @@ def ingest(url: str, token: str, node: RecordedNode) -> None:
             client.post("/api/v1/ingest", content=body, headers=HEADERS).raise_for_status()
 
 
-def wait_for_incident(client: httpx.Client, node: str, timeout_s: float = 60) -> dict[str, Any]:
+def wait_for_incident(client: httpx.Client, node: str, timeout_s: float = PATIENCE_S) -> dict[str, Any]:
     """The incident of a node, once there is one."""
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
@@ -207,7 +208,7 @@ def wait_for_incident(client: httpx.Client, node: str, timeout_s: float = 60) ->
     raise AssertionError(f"no incident was opened within {timeout_s:.0f} s")
 
 
-def wait_for_state(client: httpx.Client, incident_id: int, state: str, timeout_s: float = 60) -> None:
+def wait_for_state(client: httpx.Client, incident_id: int, state: str, timeout_s: float = PATIENCE_S) -> None:
     """Returns once an incident is in a state."""
     deadline = time.monotonic() + timeout_s
     seen = None

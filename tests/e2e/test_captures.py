@@ -21,6 +21,7 @@ from tests.e2e.recorded_batches import HEADERS, wait_for_incident
 from tests.e2e.test_accessibility import violations
 from tests.support.batches import BatchBuilder, now_us
 from tests.support.captures import capture
+from tests.support.patience import PATIENCE_S
 
 S_US = 1_000_000
 # Of the product's second fault.
@@ -54,7 +55,7 @@ def incidents(product: Product) -> Incidents:
         return Incidents(of_kernel(client), int(wait_for_incident(client, POD_NODE)["id"]))
 
 
-def of_kernel(client: httpx.Client, timeout_s: float = 120) -> int:
+def of_kernel(client: httpx.Client, timeout_s: float = PATIENCE_S) -> int:
     """The incident of the node itself."""
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:

@@ -16,6 +16,7 @@ from tests.e2e.looks import Look, below_the_bar
 from tests.e2e.test_accessibility import violations
 from tests.support.batches import now_us
 from tests.support.dns_node import LIMIT, load, recorded
+from tests.support.patience import PATIENCE_S
 
 EXHAUSTION = "dns/dnsmasq_connection_exhaustion"
 NODES = ("gke-pool-1-a", "gke-pool-1-b")
@@ -47,7 +48,7 @@ def dns(product: Product) -> Dns:
     return Dns(incident_id, node_id, to_us)
 
 
-def wait_for_both(client: httpx.Client, timeout_s: float = 120) -> int:
+def wait_for_both(client: httpx.Client, timeout_s: float = PATIENCE_S) -> int:
     """The one incident that lists both nodes."""
     deadline, seen = time.monotonic() + timeout_s, []
     while time.monotonic() < deadline:

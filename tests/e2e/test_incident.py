@@ -7,10 +7,11 @@ import time
 
 import httpx
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from jitterscope.kit.instant import parse_us
 from tests.e2e.conftest import OpenWindow, Product, picture, sign_in
+from tests.support.patience import PATIENCE_S
 
 
 def view_us(page: Page) -> tuple[int, int]:
@@ -107,8 +108,13 @@ def test_evidence_shows_where_its_number_comes_from(incident_page: Page) -> None
 
 
 def test_acknowledging_shows_at_once_and_can_be_undone(incident_page: Page, product: Product) -> None:
+    held: list[Route] = []
+    incident_page.route("**/acknowledge", lambda route: held.append(route))
     incident_page.get_by_role("button", name="Acknowledge", exact=True).click()
-    expect(incident_page.get_by_role("button", name="Unacknowledge")).to_be_visible(timeout=1000)
+    expect(incident_page.get_by_role("button", name="Unacknowledge")).to_be_visible()
+    for request in held:
+        request.continue_()
+    incident_page.unroute("**/acknowledge")
     wait_for_state(product, "acknowledged")
     incident_page.get_by_role("button", name="Undo").click()
     expect(incident_page.get_by_role("button", name="Unacknowledge")).to_be_hidden()
@@ -161,7 +167,7 @@ def trigger_us(product: Product) -> int:
 
 def wait_for_state(product: Product, state: str) -> None:
     with product.client() as client:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENCE_S
         seen = None
         while time.monotonic() < deadline:
             try:

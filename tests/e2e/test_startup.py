@@ -17,6 +17,7 @@ from tests.e2e.conftest import OpenWindow, Product
 from tests.e2e.looks import Look, below_the_bar
 from tests.e2e.test_accessibility import violations
 from tests.support.batches import now_us
+from tests.support.patience import PATIENCE_S
 
 CAUSE = "pods/bpf_verification"
 NODE = "gke-pool-2-pods"
@@ -51,7 +52,7 @@ def pods(product: Product) -> Pods:
         return Pods(int(found["subject"]["resource_id"]), int(found["id"]), ends_us)
 
 
-def _incident(client: httpx.Client, timeout_s: float = 120) -> dict[str, Any]:
+def _incident(client: httpx.Client, timeout_s: float = PATIENCE_S) -> dict[str, Any]:
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         items = client.get("/api/v1/incidents", params={"cause": CAUSE}).raise_for_status().json()["items"]

@@ -9,6 +9,7 @@ from playwright.sync_api import CDPSession, Page, expect
 
 from tests.e2e.conftest import PHONE, OpenWindow, Product, picture
 from tests.e2e.test_incident import view_us
+from tests.support.patience import wait_for
 
 Point = tuple[float, float]
 
@@ -18,9 +19,13 @@ def touch(cdp: CDPSession, kind: str, *points: Point) -> None:
     cdp.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": fingers})
 
 
-def pinch(page: Page, cdp: CDPSession, begin: tuple[Point, Point], end: tuple[Point, Point]) -> tuple[int, int]:
-    """Two fingers go from `begin` to `end` in ten steps; the view when they are lifted, as the URL has it."""
-    before = page.url
+def pinch(
+    page: Page, cdp: CDPSession, begin: tuple[Point, Point], end: tuple[Point, Point], expected_us: tuple[float, float]
+) -> tuple[int, int]:
+    """Two fingers go from `begin` to `end` in ten steps; the view after them, once the URL has about the expected one.
+
+    The URL follows the fingers, some time behind them.
+    """
     touch(cdp, "touchStart", begin[0])
     touch(cdp, "touchStart", *begin)
     for step in range(1, 11):
@@ -29,11 +34,16 @@ def pinch(page: Page, cdp: CDPSession, begin: tuple[Point, Point], end: tuple[Po
         touch(cdp, "touchMove", *at)
         page.wait_for_timeout(20)
     touch(cdp, "touchEnd")
-    page.wait_for_url(lambda url: url != before)
-    # The URL follows the fingers, some time behind them.
-    before = ""
-    while page.url != before:
-        before = page.url
+    tolerance_us = (expected_us[1] - expected_us[0]) / 20
+
+    def arrived() -> bool:
+        page.wait_for_timeout(100)
+        return view_us(page) == pytest.approx(expected_us, abs=tolerance_us)
+
+    wait_for(arrived, f"a view of {expected_us} µs")
+    previous = ""
+    while page.url != previous:
+        previous = page.url
         page.wait_for_timeout(500)
     return view_us(page)
 
@@ -55,7 +65,9 @@ def test_pinching_zooms_around_the_fingers(open_window: OpenWindow, product: Pro
 
     # Apart by a factor of three: a third of the time is seen, around the same middle.
     near, far = box["width"] * 0.12, box["width"] * 0.36
-    zoomed = pinch(page, cdp, ((middle_x - near, y), (middle_x + near, y)), ((middle_x - far, y), (middle_x + far, y)))
+    third = (to_us - from_us) / 3
+    apart = (middle_x - far, y), (middle_x + far, y)
+    zoomed = pinch(page, cdp, ((middle_x - near, y), (middle_x + near, y)), apart, (from_us + third, to_us - third))
     assert zoomed[1] - zoomed[0] == pytest.approx((to_us - from_us) / 3, rel=0.05)
     assert sum(zoomed) / 2 == pytest.approx((from_us + to_us) / 2, abs=(to_us - from_us) / 50)
     expect(page.get_by_text(re.compile(r"^2\.\d s of|^2 s of"))).to_be_visible()
@@ -66,6 +78,7 @@ def test_pinching_zooms_around_the_fingers(open_window: OpenWindow, product: Pro
         cdp,
         ((middle_x, y - 100), (middle_x, y + 100)),
         ((middle_x, y - 50), (middle_x, y + 50)),
+        (zoomed[0] - (zoomed[1] - zoomed[0]) / 2, zoomed[1] + (zoomed[1] - zoomed[0]) / 2),
     )
     assert again[1] - again[0] == pytest.approx((zoomed[1] - zoomed[0]) * 2, rel=0.05)
     assert page.evaluate("scrollY") == scrolled
@@ -77,6 +90,7 @@ def test_pinching_zooms_around_the_fingers(open_window: OpenWindow, product: Pro
         cdp,
         ((middle_x - 40, y), (middle_x + 40, y)),
         ((middle_x - 40 + shift, y), (middle_x + 40 + shift, y)),
+        (again[0] - (again[1] - again[0]) / 4, again[1] - (again[1] - again[0]) / 4),
     )
     width = again[1] - again[0]
     assert moved[1] - moved[0] == pytest.approx(width, rel=0.05)

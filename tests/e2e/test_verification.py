@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.conftest import PHONE, OpenWindow, Product
 from tests.e2e.test_accessibility import violations
+from tests.support.patience import PATIENCE_S
 
 
 def incident_of(product: Product, node: str) -> dict[str, Any]:
@@ -84,7 +85,7 @@ def test_saying_that_a_fix_was_applied_starts_the_measuring(open_window: OpenWin
     expect(apply).to_be_hidden()
     expect(page.get_by_text("◔ measuring", exact=True)).to_be_visible()
     assert violations(page) == []
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE_S
     while incident_of(product, "node-2")["state"] != "fix_applied":
         assert time.monotonic() < deadline
         time.sleep(0.2)

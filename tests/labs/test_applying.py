@@ -137,6 +137,7 @@ SESSION = {"names": "session"}
               "did_not_help"),
         tried(200, "dns/udp_loss", "dns-forward udp-loss", "force_tcp", "seen", "verified"),
         tried(240, "memory/query_burst_oom", "coredns-oom fault", "max_concurrent", "seen", "verified"),
+        tried(420, "memory/limit_oom", "coredns-oom leak", "cache_capacity", "seen", "verified"),
         tried(200, "none", "negative-dentries storm", "stop_lookups", "declared", "verified", SESSION),
         tried(200, "none", "negative-dentries storm", "vfs_cache_pressure", "declared", "did_not_help", SESSION),
         tried(200, "kernel/nss_stat_storm", "negative-dentries nss", "nss_variable", "declared", "verified",

@@ -176,7 +176,7 @@ def test_pods_wait_for_the_verifier(tmp_path: Path) -> None:
             (pod,) = done.pods
             assert len(pod.programs) == (4 if variant is pods.Variant.FAULT else 2)
             assert pod.verifier_s <= pod.sandbox_s <= pod.start_s < pod.total_s
-            assert pod.total_s - pod.start_s == pytest.approx(0.2, abs=0.15)
+            assert pod.total_s - pod.start_s > 0.19, "its image"
             took[variant] = sum(program.verified for program in pod.programs)
     assert took[pods.Variant.FAULT] == pytest.approx(160_000, rel=0.3)
     assert took[pods.Variant.PRUNED] == pytest.approx(80_000, rel=0.3)

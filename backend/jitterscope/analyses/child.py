@@ -93,8 +93,9 @@ def read(order: Order) -> BaseModel:
         raise Refused(
             "unpacks-to-too-much",
             "The unpacked file is too large",
-            f"More than {order.most_unpacked_bytes / 1e9:.3g} GB were unpacked.",
-            "Cut the file to the relevant minutes, or raise JITTERSCOPE_EVIDENCE_MAX_UNPACKED_BYTES.",
+            f"More than {order.most_unpacked_bytes / 1e9:.3g} GB were unpacked from {size / 1e6:.3g} MB.",
+            "Cut the file to the relevant minutes, or raise JITTERSCOPE_EVIDENCE_MAX_INFLATION and "
+            "JITTERSCOPE_EVIDENCE_MAX_UNPACKED_BYTES.",
         ) from None
     except Damaged as damaged:
         raise Refused(

@@ -11,10 +11,12 @@ from jitterscope.analyses import bench_report, service, upload
 from jitterscope.analyses.models import AnalysisRow
 from jitterscope.analyses.report import Report
 from jitterscope.analyses.schemas import Analysis, AnalysisProblem, AnalysisSummary, BenchResult
+from jitterscope.bounds import CHART, QUICK, UPLOAD, bounded
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core import shown
 from jitterscope.errors import Problem
 from jitterscope.kit import cursor as cursors
+from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
 from jitterscope.tenancy.auth import Principal, require
 
@@ -34,7 +36,8 @@ _BODY: dict[str, Any] = {
 }
 
 
-@router.post("", status_code=202, openapi_extra=_BODY)
+@router.post("", status_code=202, openapi_extra=_BODY, dependencies=[audited("analysis.create")])
+@bounded(UPLOAD)
 async def create_analysis(
     principal: Writer,
     request: Request,
@@ -54,7 +57,8 @@ def _keep(principal: Principal, arrived: upload.Upload) -> AnalysisSummary:
         arrived.path.unlink(missing_ok=True)  # it was moved where all went well
 
 
-@router.post("/dns-bench", status_code=201)
+@router.post("/dns-bench", status_code=201, dependencies=[audited("analysis.create")])
+@bounded(QUICK)
 def create_dns_bench(principal: Writer, result: BenchResult) -> Analysis:
     """Keep the result of `jitterscope dns-bench`."""
     report = bench_report.report_of(result)
@@ -64,6 +68,7 @@ def create_dns_bench(principal: Writer, result: BenchResult) -> Analysis:
 
 
 @router.get("")
+@bounded(QUICK)
 def list_analyses(
     principal: Reader, limit: Annotated[int, Query(ge=1, le=200)] = 50, cursor: str | None = None
 ) -> Page[AnalysisSummary]:
@@ -75,13 +80,15 @@ def list_analyses(
 
 
 @router.get("/{analysis_id}")
+@bounded(CHART)
 def get_analysis(principal: Reader, analysis_id: int) -> Analysis:
     """One analysis with its report."""
     with organization_session(principal.organization_id) as session:
         return _whole(service.get(session, analysis_id))
 
 
-@router.delete("/{analysis_id}", status_code=204, response_class=Response)
+@router.delete("/{analysis_id}", status_code=204, response_class=Response, dependencies=[audited("analysis.delete")])
+@bounded(QUICK)
 def delete_analysis(principal: Writer, analysis_id: int) -> None:
     """Delete an analysis, its report and its file."""
     with organization_session(principal.organization_id) as session:

@@ -11,7 +11,7 @@ import time
 from datetime import UTC, datetime, timedelta
 
 import structlog
-from sqlalchemy import ColumnElement, and_, or_, select, update
+from sqlalchemy import ColumnElement, and_, func, or_, select, text, update
 
 from jitterscope.analyses import folder
 from jitterscope.analyses.child import Refused
@@ -20,7 +20,7 @@ from jitterscope.analyses.models import AnalysisRow
 from jitterscope.analyses.report import Report
 from jitterscope.db import after_commit, organization_session
 from jitterscope.events.publish import publish
-from jitterscope.settings import settings
+from jitterscope.settings import Settings, settings
 
 log = structlog.get_logger(__name__)
 
@@ -30,6 +30,10 @@ BEAT_S = 2.0
 STALE_S = 20.0
 # Diagnoses go on while files are read.
 _slots = threading.BoundedSemaphore(2)
+# So much may come out of any file, however small; then what the slowest reader makes of a second of CPU.
+_SMALL_BYTES = 256 * 1024**2
+_START_CPU_S = 20
+_SLOWEST_BYTES_PER_CPU_S = 2 * 1024**2
 
 
 class _Gone(Exception):
@@ -62,6 +66,13 @@ def _free() -> ColumnElement[bool]:
 def _claim(organization_id: int, analysis_id: int) -> AnalysisRow | None:
     """Take the analysis, or None where it is done or somebody else's."""
     with organization_session(organization_id) as session:
+        # Two workers must not both take the last place of the organization.
+        session.execute(
+            text("SELECT pg_advisory_xact_lock(hashtextextended('analyses run', :id))"), {"id": organization_id}
+        )
+        running = session.scalar(select(func.count()).where(AnalysisRow.state == "running", ~_free())) or 0
+        if running >= settings().evidence_at_once:
+            return None
         query = select(AnalysisRow).where(AnalysisRow.id == analysis_id, _free()).with_for_update(skip_locked=True)
         row = session.scalar(query)
         if row is None:
@@ -100,14 +111,20 @@ def _read(row: AnalysisRow) -> Report:
             "Set the same JITTERSCOPE_EVIDENCE_FOLDER for API and workers, or upload the file again.",
         )  # fmt: skip
     given = settings()
-    limits = Limits(
-        unpacked_bytes=given.evidence_max_unpacked_bytes,
-        memory_bytes=given.evidence_max_memory_bytes,
-        cpu_s=given.evidence_max_cpu_s,
-        wall_s=given.evidence_max_wall_s,
-    )
+    limits = limits_of(path.stat().st_size, given)
     with _Heart(row) as heart:
         return analyse(path, row.created_at.year, given.collector_folder / "jitterscope-evidence", limits, heart.tell)
+
+
+def limits_of(size_bytes: int, given: Settings) -> Limits:
+    """What a file of a size may take: a small one that unpacks to very much holds no worker for long."""
+    unpacked = min(given.evidence_max_unpacked_bytes, max(_SMALL_BYTES, size_bytes * given.evidence_max_inflation))
+    return Limits(
+        unpacked_bytes=unpacked,
+        memory_bytes=given.evidence_max_memory_bytes,
+        cpu_s=min(given.evidence_max_cpu_s, _START_CPU_S + unpacked // _SLOWEST_BYTES_PER_CPU_S),
+        wall_s=given.evidence_max_wall_s,
+    )
 
 
 class _Heart:

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from jitterscope import worker
 from jitterscope.analyses import folder, run, service
 from jitterscope.analyses.models import AnalysisRow
-from jitterscope.db import organization_ids, organization_session
+from jitterscope.db import each_organization, organization_ids, organization_session
 
 log = structlog.get_logger(__name__)
 
@@ -42,8 +42,7 @@ def visit() -> None:
 def expire_files() -> None:
     """Delete files whose time is over, and what cut-off uploads left. Results stay."""
     folder.sweep_incoming(_DAY_S)
-    for organization_id in organization_ids():
-        expire(organization_id, datetime.now(UTC))
+    each_organization("expire files", lambda organization_id: expire(organization_id, datetime.now(UTC)))
 
 
 def expire(organization_id: int, now: datetime) -> int:

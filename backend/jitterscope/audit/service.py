@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import datetime
 from typing import Any, Protocol
 
-from sqlalchemy import select
+from sqlalchemy import inspect, select
 from sqlalchemy.orm import Session
 
 from jitterscope.audit.models import AuditEntry
@@ -43,6 +45,21 @@ def record(session: Session, actor: Actor, action: str, target: str, detail: dic
             detail=detail or {},
         )
     )
+
+
+def changes_of(row: object, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """What a change that is not flushed yet makes of a mapped row: {"role": {"from": "admin", "to": "viewer"}}."""
+    attributes = inspect(row).attrs
+    found = {}
+    for name in names:
+        history = attributes[name].history
+        if history.deleted and history.added:
+            found[name] = {"from": _plain(history.deleted[0]), "to": _plain(history.added[0])}
+    return found
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401
+    return value.isoformat() if isinstance(value, datetime) else value
 
 
 def entries(session: Session, organization_id: int, before_id: int | None, limit: int) -> list[AuditEntry]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
@@ -11,9 +12,19 @@ from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
 from jitterscope import db
-from jitterscope.charts.schemas import EventItem, ExternalSeriesItem, RetentionPolicy, SeriesChart, SeriesCharts
+from jitterscope.audit import service as audit
+from jitterscope.bounds import CHART, QUICK, bounded
+from jitterscope.charts.schemas import (
+    EventItem,
+    ExternalSeriesItem,
+    RetentionPolicy,
+    RetentionState,
+    SeriesChart,
+    SeriesCharts,
+)
 from jitterscope.errors import Problem, not_found
 from jitterscope.inventory import service as inventory
+from jitterscope.kit.declared import audited
 from jitterscope.series import charts, external, retention
 from jitterscope.series import service as series
 from jitterscope.series.catalogue import METRICS, Metric
@@ -35,6 +46,7 @@ _MAX_EXTERNAL = 100
 
 
 @router.get("/series/query", response_model=SeriesCharts)
+@bounded(CHART)
 def query_series(
     principal: ReadSeries,
     resource: Annotated[int, Query(description="Resource id")],
@@ -76,6 +88,7 @@ def query_series(
 
 
 @router.get("/resources/{resource_id}/events")
+@bounded(CHART)
 def list_resource_events(
     principal: ReadSeries,
     resource_id: int,
@@ -89,11 +102,12 @@ def list_resource_events(
     with db.organization_session(principal.organization_id) as session:
         if inventory.resource(session, resource_id) is None:
             raise not_found("resource", resource_id)
-        found = series.read_events(session, [resource_id], from_us, to_us, kind).get(resource_id, [])
-    return [EventItem.model_validate(event) for event in found[:limit]]
+        found = series.read_events(session, [resource_id], from_us, to_us, kind, limit).get(resource_id, [])
+    return [EventItem.model_validate(event) for event in found]
 
 
 @router.get("/resources/{resource_id}/external-series")
+@bounded(QUICK)
 def list_external_series(principal: ReadSeries, resource_id: int) -> list[ExternalSeriesItem]:
     """Series of a resource that came by Prometheus remote write."""
     with db.organization_session(principal.organization_id) as session:
@@ -103,20 +117,37 @@ def list_external_series(principal: ReadSeries, resource_id: int) -> list[Extern
 
 
 @router.get("/retention")
-def get_retention(principal: ReadSeries) -> RetentionPolicy:
-    """How long this organization keeps data."""
+@bounded(QUICK)
+def get_retention(principal: ReadSeries) -> RetentionState:
+    """How long this organization keeps data, and the most that it can."""
     with db.organization_session(principal.organization_id) as session:
-        return RetentionPolicy.model_validate(retention.of(session))
+        return _retention(retention.of(session))
 
 
-@router.put("/retention")
-def put_retention(principal: WriteSettings, policy: RetentionPolicy) -> RetentionPolicy:
-    """Change how long this organization keeps data. What is older goes within the hour; pinned windows stay."""
+@router.put("/retention", dependencies=[audited("retention.change")])
+@bounded(QUICK)
+def put_retention(principal: WriteSettings, policy: RetentionPolicy) -> RetentionState:
+    """Change how long this organization keeps data, as an administrator. What is older goes within the hour; pinned
+    windows stay."""
     if not policy.raw_days <= policy.second_days <= policy.minute_days:
         raise _bad("raw_days", "a level must be kept at least as long as the finer one")
+    for level, most_days in asdict(retention.most()).items():
+        if getattr(policy, level) > most_days:
+            raise Problem(
+                422, "beyond-retention-limit", "More than this installation keeps",
+                f"{level} can be {most_days} at most.",
+                f"Choose less, or ask the operator to raise JITTERSCOPE_RETENTION_MAX_{level.upper()}.",
+            )  # fmt: skip
     with db.organization_session(principal.organization_id) as session:
-        retention.set_policy(session, principal.organization_id, retention.Retention(**policy.model_dump()))
-    return policy
+        before, wanted = retention.of(session), retention.Retention(**policy.model_dump())
+        retention.set_policy(session, principal.organization_id, wanted)
+        detail = {name: {"from": getattr(before, name), "to": value} for name, value in asdict(wanted).items()}
+        audit.record(session, principal, "retention.change", "retention", detail)
+    return _retention(wanted)
+
+
+def _retention(policy: retention.Retention) -> RetentionState:
+    return RetentionState(**asdict(policy), most=RetentionPolicy.model_validate(retention.most()))
 
 
 def window(from_: datetime | None, to: datetime | None) -> tuple[int, int]:

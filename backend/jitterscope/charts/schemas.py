@@ -50,6 +50,12 @@ class RetentionPolicy(Schema):
     minute_days: int = Field(ge=1, le=1000, description="1 min rollups")
 
 
+class RetentionState(RetentionPolicy):
+    """How long data are kept now, and the most that this installation allows."""
+
+    most: RetentionPolicy
+
+
 class ExternalSeriesItem(Schema):
     """A series that came by Prometheus remote write; ask for it by its name as `metric`."""
 

@@ -133,3 +133,5 @@ class ValidBatch:
     # The earliest and latest start of anything partitioned by time; None where there is no such thing.
     first_us: int | None
     last_us: int | None
+    # Parts that were left out because they are older than is accepted.
+    too_old: int = 0

@@ -44,6 +44,10 @@ def column(values: Sequence[int], length: int, what: str, limit: int = 2**32 - 1
     return array
 
 
+# Older times are of a broken clock or of an attacker: nothing of the batch can be right.
+_ABSURD_US = 1200 * 86_400_000_000
+
+
 class Clock:
     """What times a batch may carry: not older than what is kept, not from the future."""
 
@@ -60,7 +64,10 @@ class Clock:
                 f"{what} is {(at_us - self._newest_us + MAX_FUTURE_US) / 1e6:.0f} s in the future",
             )
         if at_us < self._oldest_us:
-            raise _clock("too-old", f"{what} is older than this organization keeps data")
+            now_us = self._newest_us - MAX_FUTURE_US
+            if at_us < now_us - _ABSURD_US:
+                raise _clock("too-old", f"{what} lies years back")
+            raise TooOld(what, (now_us - self._oldest_us) / 86_400e6)
         return at_us
 
     def stored(self, at_us: int, what: str) -> int:
@@ -69,6 +76,14 @@ class Clock:
         self.first_us = at_us if self.first_us is None else min(self.first_us, at_us)
         self.last_us = at_us if self.last_us is None else max(self.last_us, at_us)
         return at_us
+
+
+class TooOld(Problem):
+    """A part of a batch is older than data are accepted; the rest of the batch is not to blame."""
+
+    def __init__(self, what: str, days: float) -> None:
+        problem = _clock("too-old", f"{what} is older than the {days:g} days for which data are accepted")
+        super().__init__(problem.status, problem.type, problem.title, problem.detail, problem.what_to_do)
 
 
 def _clock(slug: str, why: str) -> Problem:

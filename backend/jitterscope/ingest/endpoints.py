@@ -5,23 +5,36 @@ from __future__ import annotations
 import time
 from typing import Annotated
 
+import structlog
 from fastapi import APIRouter, Depends, Request
 from fastapi.concurrency import run_in_threadpool
+from prometheus_client import Counter
 
+from jitterscope.bounds import INGEST, bounded
 from jitterscope.ingest import body as bodies
 from jitterscope.ingest.schemas import Stored
 from jitterscope.ingest.store import store
 from jitterscope.ingest.validation import validate
+from jitterscope.kit.declared import not_audited
 from jitterscope.series import retention
 from jitterscope.settings import settings
+from jitterscope.tenancy import limits
 from jitterscope.tenancy.auth import Principal, require
+
+log = structlog.get_logger(__name__)
+TOO_OLD = Counter("jitterscope_ingest_too_old_total", "Parts of batches refused as older than accepted")
 
 router = APIRouter(tags=["ingest"])
 
 _CONTENT = {"application/x-protobuf": {"schema": {"type": "string", "format": "binary"}}}
 
 
-@router.post("/ingest", openapi_extra={"requestBody": {"required": True, "content": _CONTENT}})
+@router.post(
+    "/ingest",
+    openapi_extra={"requestBody": {"required": True, "content": _CONTENT}},
+    dependencies=[not_audited("data of collectors; each batch is counted by collector")],
+)
+@bounded(INGEST)
 async def ingest(request: Request, principal: Annotated[Principal, Depends(require("ingest:write"))]) -> Stored:
     """Store one batch: a zstd frame with an ingest.v1.Batch. Repeating a batch is safe: it is stored once.
 
@@ -34,5 +47,12 @@ async def ingest(request: Request, principal: Annotated[Principal, Depends(requi
 def _accept(organization_id: int, body: bytes) -> Stored:
     batch = bodies.parse(bodies.decompress(body, settings().ingest_max_batch_bytes))
     now_us = time.time_ns() // 1000
-    valid = validate(batch, now_us, now_us - retention.raw_us(organization_id))
-    return Stored(duplicate=not store(organization_id, valid))
+    valid = validate(batch, now_us, now_us - retention.accepted_us(organization_id))
+    series = [len(block.resource) for block in valid.blocks]
+    samples = sum(count * block.tick_count for count, block in zip(series, valid.blocks, strict=True))
+    limits.check_series(organization_id, valid.resources[0].key, sum(series))
+    limits.spend(organization_id, {"samples": samples, "ingest_bytes": len(body)})
+    if valid.too_old:
+        TOO_OLD.inc(valid.too_old)
+        log.info("samples_too_old", organization=organization_id, count=valid.too_old)
+    return Stored(duplicate=not store(organization_id, valid), too_old=valid.too_old)

@@ -12,14 +12,17 @@ from fastapi.concurrency import run_in_threadpool
 from sqlalchemy.orm import Session
 
 from jitterscope import db
+from jitterscope.bounds import INGEST, bounded
 from jitterscope.errors import Problem
 from jitterscope.ingest import body as bodies
 from jitterscope.ingest import remote_write
 from jitterscope.ingest.limits import MAX_FUTURE_US
 from jitterscope.ingest.remote_write import ExternalSeries, WriteRequest
 from jitterscope.inventory import external_resources
+from jitterscope.kit.declared import not_audited
 from jitterscope.series import external, partitions, retention
 from jitterscope.settings import settings
+from jitterscope.tenancy import limits
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(tags=["ingest"])
@@ -27,7 +30,13 @@ router = APIRouter(tags=["ingest"])
 _CONTENT = {"application/x-protobuf": {"schema": {"type": "string", "format": "binary"}}}
 
 
-@router.post("/write", status_code=204, openapi_extra={"requestBody": {"required": True, "content": _CONTENT}})
+@router.post(
+    "/write",
+    status_code=204,
+    openapi_extra={"requestBody": {"required": True, "content": _CONTENT}},
+    dependencies=[not_audited("samples of other senders; nothing else can be changed with them")],
+)
+@bounded(INGEST)
 async def write(request: Request, principal: Annotated[Principal, Depends(require("ingest:write"))]) -> Response:
     """Store samples of Prometheus, Grafana Alloy, vmagent or an OpenTelemetry Collector.
 
@@ -44,6 +53,7 @@ def _accept(organization_id: int, message: str, body: bytes) -> Response:
     parsed = remote_write.parse(message, content)
     samples, written = _within(organization_id, parsed)
     if samples:
+        limits.spend(organization_id, {"samples": written, "ingest_bytes": len(body)})
         first = min(one.samples[0][0] for one in samples)
         last = max(one.samples[-1][0] for one in samples)
         partitions.ensure(first, last)
@@ -70,7 +80,7 @@ def _accept(organization_id: int, message: str, body: bytes) -> Response:
 def _within(organization_id: int, parsed: WriteRequest) -> tuple[list[ExternalSeries], int]:
     """Series with the samples whose time is acceptable, in order, and how many samples count as written."""
     now_us = time.time_ns() // 1000
-    oldest_us, newest_us = now_us - retention.raw_us(organization_id), now_us + MAX_FUTURE_US
+    oldest_us, newest_us = now_us - retention.accepted_us(organization_id), now_us + MAX_FUTURE_US
     kept: list[ExternalSeries] = []
     written = 0
     for one in parsed.series:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
 import numpy as np
 
 from jitterscope.ingest import limits, validation_captures
@@ -18,12 +21,14 @@ from jitterscope.ingest.batch import (
     ValidBatch,
 )
 from jitterscope.ingest.body import malformed
-from jitterscope.ingest.checks import Clock, at_most, check, column, index, text
+from jitterscope.ingest.checks import Clock, TooOld, at_most, check, column, index, text
 from jitterscope.inventory.types import ResourceKind
 from jitterscope.pb import ingest_pb2 as pb
 from jitterscope.series.catalogue import METRICS
 from jitterscope.series.ids import MAX_METRIC
 
+Part = TypeVar("Part")
+Valid = TypeVar("Valid")
 _KINDS: dict[int, ResourceKind] = {
     pb.RESOURCE_KIND_NODE: "node",
     pb.RESOURCE_KIND_CGROUP: "cgroup",
@@ -71,12 +76,16 @@ def validate(batch: pb.Batch, now_us: int, oldest_us: int) -> ValidBatch:
     at_most(len(batch.triggers), limits.MAX_TRIGGERS, "triggers")
     at_most(len(batch.sources), limits.MAX_SOURCES, "sources")
     at_most(len(batch.captures), limits.MAX_CAPTURES, "captures")
-    blocks = [_block(block, bits, clock) for block in batch.blocks]
-    histograms = [_histogram(block, bits, clock) for block in batch.distributions]
-    facts = [_fact(fact, len(resources), clock) for fact in batch.facts]
-    events = [_event(event, len(resources), clock) for event in batch.events]
-    queries = [_queries(block, resources, clock) for block in batch.queries]
-    captures = [validation_captures.validate(one, len(resources), clock) for one in batch.captures]
+    recent = _Recent()
+    blocks = recent.of(batch.blocks, lambda block: _block(block, bits, clock))
+    histograms = recent.of(batch.distributions, lambda block: _histogram(block, bits, clock))
+    facts = recent.of(batch.facts, lambda fact: _fact(fact, len(resources), clock))
+    events = recent.of(batch.events, lambda event: _event(event, len(resources), clock))
+    queries = recent.of(batch.queries, lambda block: _queries(block, resources, clock))
+    captures = recent.of(batch.captures, lambda one: validation_captures.validate(one, len(resources), clock))
+    triggers = recent.of(batch.triggers, lambda trigger: _trigger(trigger, len(resources), clock))
+    if recent.fault is not None and not (blocks or histograms or facts or events or queries or captures):
+        raise recent.fault
     return ValidBatch(
         spool_id=batch.spool_id,
         sequence=batch.sequence,
@@ -90,11 +99,30 @@ def validate(batch: pb.Batch, now_us: int, oldest_us: int) -> ValidBatch:
         events=events,
         queries=queries,
         captures=captures,
-        triggers=[_trigger(trigger, len(resources), clock) for trigger in batch.triggers],
+        triggers=triggers,
         sources=_sources(batch),
         first_us=clock.first_us,
         last_us=clock.last_us,
+        too_old=recent.too_old,
     )
+
+
+class _Recent:
+    """Parts of a batch without those that are too old, which are counted."""
+
+    def __init__(self) -> None:
+        self.too_old = 0
+        self.fault: TooOld | None = None
+
+    def of(self, parts: Iterable[Part], valid: Callable[[Part], Valid]) -> list[Valid]:
+        kept: list[Valid] = []
+        for part in parts:
+            try:
+                kept.append(valid(part))
+            except TooOld as fault:
+                self.too_old += 1
+                self.fault = self.fault or fault
+        return kept
 
 
 def _resources(batch: pb.Batch) -> list[ResourceSpec]:

@@ -12,6 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from jitterscope import db
+from jitterscope.bounds import CHART, bounded
 from jitterscope.errors import Problem, not_found
 from jitterscope.inventory import facts, overview, service
 from jitterscope.inventory.collectors import SILENT
@@ -41,6 +42,7 @@ _FOREVER_US = 2**62
 
 
 @router.get("/resources")
+@bounded(CHART)
 def list_resources(
     principal: ReadResources,
     kind: ResourceKind | None = None,
@@ -63,6 +65,7 @@ def list_resources(
 
 
 @router.get("/resources/{resource_id}")
+@bounded(CHART)
 def get_resource(principal: ReadResources, resource_id: int) -> ResourceDetail:
     """A resource with its facts and their history, its place in the tree, and what its node can measure."""
     with db.organization_session(principal.organization_id) as session:
@@ -82,6 +85,7 @@ def get_resource(principal: ReadResources, resource_id: int) -> ResourceDetail:
 
 
 @router.get("/collectors")
+@bounded(CHART)
 def list_collectors(principal: ReadCollectors) -> list[CollectorItem]:
     """Every collector that has ever delivered, the newest first, and what its sources can measure."""
     with db.organization_session(principal.organization_id) as session:

@@ -20,10 +20,13 @@ _TOLD_S = 3600
 @periodic(seconds=3600)
 def drop_gone() -> None:
     """Remove resources of long ago."""
-    for organization_id in db.organization_ids():
+
+    def of(organization_id: int) -> None:
         dropped = expiry.drop_gone(organization_id, time.time_ns() // 1000)
         if dropped:
             log.info("resources_dropped", organization=organization_id, count=dropped)
+
+    db.each_organization("drop gone resources", of)
 
 
 @periodic(seconds=5)

@@ -1,12 +1,15 @@
-"""Encryption of small secrets at rest (Fernet: AES-128-CBC with HMAC-SHA256)."""
+"""Encryption of small secrets at rest (Fernet: AES-128-CBC with HMAC-SHA256).
+
+`keys` is one key, or several with commas between them: the first one seals, all of them unseal.
+"""
 
 from __future__ import annotations
 
-from cryptography.fernet import Fernet, InvalidToken
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
 
 class SecretUnreadable(Exception):
-    """The stored text was not sealed with this key."""
+    """The stored text was sealed with none of these keys."""
 
 
 def new_key() -> str:
@@ -14,14 +17,29 @@ def new_key() -> str:
     return Fernet.generate_key().decode()
 
 
-def seal(key: str, plaintext: str) -> str:
+def seal(keys: str, plaintext: str) -> str:
     """Encrypted text, safe to store."""
-    return Fernet(key).encrypt(plaintext.encode()).decode()
+    return _boxes(keys)[0].encrypt(plaintext.encode()).decode()
 
 
-def unseal(key: str, sealed: str) -> str:
-    """The text that was sealed. Raises SecretUnreadable for another key or damaged text."""
+def unseal(keys: str, sealed: str) -> str:
+    """The text that was sealed. Raises SecretUnreadable for other keys or damaged text."""
     try:
-        return Fernet(key).decrypt(sealed.encode()).decode()
+        return MultiFernet(_boxes(keys)).decrypt(sealed.encode()).decode()
     except InvalidToken as error:
-        raise SecretUnreadable("the secret was sealed with another key; set JITTERSCOPE_SECRET_KEY back") from error
+        raise SecretUnreadable(
+            "the secret was sealed with another key; add that key to JITTERSCOPE_SECRET_KEY, behind a comma"
+        ) from error
+
+
+def is_newest(keys: str, sealed: str) -> bool:
+    """Whether the first key sealed the text, so that it needs none of the others."""
+    try:
+        _boxes(keys)[0].decrypt(sealed.encode())
+    except InvalidToken:
+        return False
+    return True
+
+
+def _boxes(keys: str) -> list[Fernet]:
+    return [Fernet(key.strip()) for key in keys.split(",") if key.strip()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,8 +12,9 @@ from sqlalchemy import func, select
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
+from jitterscope.audit import service as audit
 from jitterscope.errors import Problem, not_found
-from jitterscope.kit.secretbox import SecretUnreadable, seal, unseal
+from jitterscope.kit.secretbox import SecretUnreadable, is_newest, seal, unseal
 from jitterscope.notify.kind import ChannelKind, kinds
 from jitterscope.notify.models import ChannelRow, DeliveryRow
 from jitterscope.notify.schemas import Channel, ChannelCreate, ChannelUpdate
@@ -54,8 +56,10 @@ def create_channel(session: Session, request: ChannelCreate) -> ChannelRow:
     return row
 
 
-def update_channel(session: Session, channel_id: int, request: ChannelUpdate) -> ChannelRow:
-    """Change what is given."""
+def update_channel(
+    session: Session, channel_id: int, request: ChannelUpdate
+) -> tuple[ChannelRow, dict[str, dict[str, Any]]]:
+    """Change what is given; returns what was changed for the audit trail, without secrets."""
     row = get_channel(session, channel_id)
     for name in ("name", "enabled", "min_severity"):
         value = getattr(request, name)
@@ -65,8 +69,11 @@ def update_channel(session: Session, channel_id: int, request: ChannelUpdate) ->
         row.actions = sorted(set(request.actions))
     if request.config is not None:
         row.config_sealed = _seal(row.kind, request.config)
+    changed = audit.changes_of(row, ("name", "enabled", "min_severity", "actions"))
+    if request.config is not None:
+        changed["config"] = {"from": "(secret)", "to": "(another)"}
     session.flush()
-    return row
+    return row, changed
 
 
 def get_channel(session: Session, channel_id: int) -> ChannelRow:
@@ -163,6 +170,29 @@ def _reveal(value: object) -> object:
 def _fields(error: ValidationError) -> str:
     items = error.errors(include_input=False, include_url=False)
     return "; ".join(f"{'.'.join(map(str, item['loc'])) or 'config'}: {item['msg']}" for item in items)
+
+
+@dataclass(frozen=True, slots=True)
+class Resealed:
+    """Secrets that were encrypted anew with the first key, and those that no key opens."""
+
+    done: int = 0
+    unreadable: int = 0
+
+
+def reseal(session: Session) -> Resealed:
+    """Encrypt with the first key what another one of the keys encrypted, so that the others can go."""
+    keys = _key()
+    done = unreadable = 0
+    for row in session.scalars(select(ChannelRow).order_by(ChannelRow.id).with_for_update()):
+        if is_newest(keys, row.config_sealed):
+            continue
+        try:
+            row.config_sealed = seal(keys, unseal(keys, row.config_sealed))
+            done += 1
+        except SecretUnreadable:
+            unreadable += 1
+    return Resealed(done, unreadable)
 
 
 def _key() -> str:

@@ -247,4 +247,5 @@ def post_of(request: HttpRequest) -> Post:
         timeout_s=settings().notify_timeout_s,
         allow_private=settings().notify_allow_private_targets,
         ca_file=certifi.where(),
+        proxy=settings().notify_proxy_url.get_secret_value() or None,
     )

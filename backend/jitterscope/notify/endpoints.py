@@ -10,9 +10,11 @@ from sqlalchemy import select
 
 from jitterscope import worker
 from jitterscope.audit import service as audit
+from jitterscope.bounds import QUICK, bounded
 from jitterscope.db import after_commit, organization_session
 from jitterscope.errors import Problem, not_found
 from jitterscope.kit import cursor as cursors
+from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
 from jitterscope.notify import channels_service as service
 from jitterscope.notify.kind import kinds
@@ -35,6 +37,7 @@ Writer = Annotated[Principal, Depends(require("channels:write"))]
 
 
 @router.get("/kinds")
+@bounded(QUICK)
 def list_channel_kinds(_principal: Reader) -> list[ChannelKindInfo]:
     """What kinds of channels there are, and what each takes."""
     return [
@@ -44,13 +47,15 @@ def list_channel_kinds(_principal: Reader) -> list[ChannelKindInfo]:
 
 
 @router.get("")
+@bounded(QUICK)
 def list_channels(principal: Reader) -> list[Channel]:
     """All channels of the organization."""
     with organization_session(principal.organization_id) as session:
         return service.views(session, service.list_channels(session))
 
 
-@router.post("", status_code=201)
+@router.post("", status_code=201, dependencies=[audited("channel.create")])
+@bounded(QUICK)
 def create_channel(principal: Writer, request: ChannelCreate) -> Channel:
     """Add a channel. It is told of transitions from now on."""
     with organization_session(principal.organization_id) as session:
@@ -60,23 +65,25 @@ def create_channel(principal: Writer, request: ChannelCreate) -> Channel:
 
 
 @router.get("/{channel_id}")
+@bounded(QUICK)
 def get_channel(principal: Reader, channel_id: int) -> Channel:
     """One channel."""
     with organization_session(principal.organization_id) as session:
         return service.views(session, [service.get_channel(session, channel_id)])[0]
 
 
-@router.patch("/{channel_id}")
+@router.patch("/{channel_id}", dependencies=[audited("channel.update")])
+@bounded(QUICK)
 def update_channel(principal: Writer, channel_id: int, request: ChannelUpdate) -> Channel:
     """Change what is given."""
     with organization_session(principal.organization_id) as session:
-        row = service.update_channel(session, channel_id, request)
-        changed = sorted(request.model_fields_set)
-        audit.record(session, principal, "channel.update", f"channel {row.id}", {"changed": changed})
+        row, changed = service.update_channel(session, channel_id, request)
+        audit.record(session, principal, "channel.update", f"channel {row.id}", changed)
         return service.views(session, [row])[0]
 
 
-@router.delete("/{channel_id}", status_code=204)
+@router.delete("/{channel_id}", status_code=204, dependencies=[audited("channel.delete")])
+@bounded(QUICK)
 def delete_channel(principal: Writer, channel_id: int) -> None:
     """Remove a channel with its deliveries; what is pending is not sent."""
     with organization_session(principal.organization_id) as session:
@@ -85,7 +92,8 @@ def delete_channel(principal: Writer, channel_id: int) -> None:
         session.delete(row)
 
 
-@router.post("/{channel_id}/test")
+@router.post("/{channel_id}/test", dependencies=[audited("channel.test")])
+@bounded(QUICK)
 def test_channel(principal: Writer, channel_id: int) -> ChannelTestResult:
     """Send a test message now and say what the receiver answered."""
     with organization_session(principal.organization_id) as session:
@@ -105,6 +113,7 @@ def test_channel(principal: Writer, channel_id: int) -> ChannelTestResult:
 
 
 @router.get("/{channel_id}/deliveries")
+@bounded(QUICK)
 def list_deliveries(
     principal: Reader,
     channel_id: int,
@@ -129,7 +138,8 @@ def list_deliveries(
     return Page(items=items, next_cursor=cursors.encode(items[-1].id) if len(rows) > limit else None)
 
 
-@router.post("/{channel_id}/deliveries/{delivery_id}/retry", status_code=202)
+@router.post("/{channel_id}/deliveries/{delivery_id}/retry", status_code=202, dependencies=[audited("delivery.retry")])
+@bounded(QUICK)
 def retry_delivery(principal: Writer, channel_id: int, delivery_id: int) -> Delivery:
     """Try a dead delivery once more, with the same key."""
     with organization_session(principal.organization_id) as session:

@@ -10,7 +10,16 @@ import ipaddress
 import socket
 from urllib.parse import urlsplit
 
+from jitterscope.notify.special_purpose import NETWORKS
+
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
+_SPECIAL = sorted(
+    ((ipaddress.ip_network(network), reachable) for network, reachable in NETWORKS),
+    key=lambda one: one[0].prefixlen,
+    reverse=True,
+)
+_PERMIT = "(JITTERSCOPE_NOTIFY_ALLOW_PRIVATE_TARGETS=true permits targets inside your network)"
 
 
 class ForbiddenTarget(ValueError):
@@ -32,31 +41,54 @@ def check_url(url: str) -> None:
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is one of the public internet, also when wrapped in IPv6 (mapped, 6to4, NAT64)."""
+    """Whether an IP address is one of the public internet, also when wrapped in IPv6 (mapped, NAT64).
+
+    IANA's registries of special purposes decide, the most specific block first. What they do not affirm is not public,
+    and neither is IPv6 outside the block that addresses are given out from.
+    """
     ip = ipaddress.ip_address(address.split("%", 1)[0])
     if isinstance(ip, ipaddress.IPv6Address):
-        inner = ip.ipv4_mapped or ip.sixtofour
-        if inner is None and ip in _NAT64:
-            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-        if inner is not None:
-            return is_public(str(inner))
-    return ip.is_global and not ip.is_multicast
+        if ip.ipv4_mapped is not None:
+            return is_public(str(ip.ipv4_mapped))
+        if ip in _NAT64:
+            return is_public(str(ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)))
+        if ip not in _GLOBAL_UNICAST:
+            return False
+    if ip.is_multicast:
+        return False
+    return next((reachable for network, reachable in _SPECIAL if ip.version == network.version and ip in network), True)
+
+
+def check_literal(host: str, allow_private: bool) -> None:
+    """Refuse a host that is an address of our own network, however it is written (`127.1`, `2130706433`)."""
+    try:
+        address = host if ":" in host else socket.inet_ntoa(socket.inet_aton(host))
+    except OSError:
+        return  # a name
+    if not allow_private and not is_public(address):
+        raise ForbiddenTarget(f"{host} is not a public address {_PERMIT}")
 
 
 def resolve(host: str, port: int, allow_private: bool) -> list[tuple[socket.AddressFamily, str]]:
     """Addresses of a host that may be connected to, in the resolver's order.
 
-    Raises ForbiddenTarget where any of them is private: a name that answers both ways is not to be trusted.
-    Raises OSError where the name does not resolve.
+    Raises OSError where it has none: where any of them is private, since a name that answers both ways is not to be
+    trusted, and where the name does not resolve. The two look the same: which names exist inside our network, and what
+    they resolve to, is nobody's business. Raises ForbiddenTarget for a private address given as such.
     """
+    check_literal(host, allow_private)
     found: list[tuple[socket.AddressFamily, str]] = []
-    for family, _type, _protocol, _name, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+    try:
+        answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError:
+        answers = []
+    for family, _type, _protocol, _name, address in answers:
         text = str(address[0])
         if not allow_private and not is_public(text):
-            raise ForbiddenTarget(
-                f"{host} resolves to {text}, which is not a public address"
-                " (JITTERSCOPE_NOTIFY_ALLOW_PRIVATE_TARGETS=true permits targets inside your network)"
-            )
+            found = []
+            break
         if (family, text) not in found:
             found.append((family, text))
+    if not found:
+        raise OSError(f"{host} does not resolve to a public address {_PERMIT}")
     return found

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
+import structlog
 from sqlalchemy import exists, func, or_, select
 
 from jitterscope import worker
-from jitterscope.db import organization_ids, organization_session
-from jitterscope.notify import journal
+from jitterscope.db import each_organization, organization_ids, organization_session
+from jitterscope.notify import channels_service, journal
 from jitterscope.notify.delivery import deliver_due, journal_folder
 from jitterscope.notify.models import DeliveryRow
+from jitterscope.settings import settings
+
+log = structlog.get_logger(__name__)
 
 
 @worker.app.task(name="notify.deliver")  # type: ignore[untyped-decorator]
@@ -36,3 +42,19 @@ def sweep() -> None:
             )
         if due:
             worker.app.send_task("notify.deliver", kwargs={"organization_id": organization_id}, expires=5, retry=False)
+
+
+@worker.periodic(seconds=600)
+def reseal() -> None:
+    """Encrypt stored secrets with the newest key, after another one was put first."""
+    if "," in settings().secret_key.get_secret_value():
+        each_organization("reseal secrets", reseal_organization)
+
+
+def reseal_organization(organization_id: int) -> channels_service.Resealed:
+    """The same for one organization, whatever the number of keys."""
+    with organization_session(organization_id) as session:
+        resealed = channels_service.reseal(session)
+    if resealed.done or resealed.unreadable:
+        log.info("secrets_resealed", organization=organization_id, **asdict(resealed))
+    return resealed

@@ -6,6 +6,7 @@ Standard library only: the courier starts in milliseconds, without site-packages
 
 from __future__ import annotations
 
+import base64
 import http.client
 import socket
 import ssl
@@ -13,9 +14,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
-from jitterscope.notify.target import ForbiddenTarget, check_url, resolve
+from jitterscope.notify.target import ForbiddenTarget, check_literal, check_url, resolve
 
 BODY_LIMIT_BYTES = 64 * 1024
 _CONNECT_TIMEOUT_S = 5.0
@@ -25,7 +26,11 @@ Failure = Literal["not_sent", "unknown"]
 
 @dataclass(frozen=True)
 class Post:
-    """What to send. `timeout_s` is for all of it; `ca_file` is trusted besides the system's certificates."""
+    """What to send. `timeout_s` is for all of it; `ca_file` is trusted besides the system's certificates.
+
+    `proxy` is the URL of an HTTP proxy (http://user:password@host:port) that everything goes through. It resolves names
+    and decides which of them may be reached.
+    """
 
     url: str
     headers: Mapping[str, str]
@@ -33,6 +38,7 @@ class Post:
     timeout_s: float = 15.0
     allow_private: bool = False
     ca_file: str | None = None
+    proxy: str | None = None
 
 
 class PostFailed(Exception):
@@ -54,7 +60,7 @@ def perform(post: Post, on_writing: Callable[[], None] = lambda: None) -> tuple[
         request = _request_bytes(post)
     except ValueError as error:  # ForbiddenTarget too
         raise PostFailed("not_sent", str(error), permanent=True) from error
-    connection = _connect(post, deadline)
+    connection = _connect(post, deadline) if post.proxy is None else _connect_by_proxy(post, post.proxy, deadline)
     with connection:
         on_writing()
         try:
@@ -74,7 +80,7 @@ def _connect(post: Post, deadline: float) -> socket.socket:
     except ForbiddenTarget as error:
         raise PostFailed("not_sent", str(error), permanent=True) from error
     except OSError as error:
-        raise PostFailed("not_sent", f"{host} does not resolve: {_name(error)}") from error
+        raise PostFailed("not_sent", str(error)) from error
     last: OSError | None = None
     for family, address in addresses:
         connection = socket.socket(family, socket.SOCK_STREAM)
@@ -89,6 +95,55 @@ def _connect(post: Post, deadline: float) -> socket.socket:
             connection.close()
             last = error
     raise PostFailed("not_sent", f"cannot connect to {host}:{port}: {_name(last)}")
+
+
+def _connect_by_proxy(post: Post, proxy: str, deadline: float) -> socket.socket:
+    """A connection to the receiver through a tunnel, or to the proxy where the URL has no TLS."""
+    parts, way = urlsplit(post.url), urlsplit(proxy)
+    host = parts.hostname or ""
+    try:
+        check_literal(host, post.allow_private)
+    except ForbiddenTarget as error:
+        raise PostFailed("not_sent", str(error), permanent=True) from error
+    connection: socket.socket | None = None
+    try:
+        timeout_s = min(_CONNECT_TIMEOUT_S, _left(deadline))
+        connection = socket.create_connection((way.hostname or "", way.port or 3128), timeout=timeout_s)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if parts.scheme != "https":
+            return connection
+        to = f"{f'[{host}]' if ':' in host else host}:{parts.port or 443}"
+        lines = [f"CONNECT {to} HTTP/1.1", f"Host: {to}", *_authorization(proxy)]
+        connection.sendall("\r\n".join([*lines, "", ""]).encode("latin-1"))
+        connection.settimeout(_left(deadline))
+        status = _tunnel_status(connection)
+        if status != 200:
+            raise OSError(f"it answered {status}")
+        return _context(post.ca_file).wrap_socket(connection, server_hostname=host)
+    except OSError as error:
+        if connection is not None:
+            connection.close()
+        raise PostFailed("not_sent", f"cannot connect to {host} through the egress proxy: {_name(error)}") from error
+
+
+def _authorization(proxy: str) -> list[str]:
+    way = urlsplit(proxy)
+    if way.username is None:
+        return []
+    credentials = f"{unquote(way.username)}:{unquote(way.password or '')}"
+    return [f"Proxy-Authorization: Basic {base64.b64encode(credentials.encode()).decode()}"]
+
+
+def _tunnel_status(connection: socket.socket) -> int:
+    """The status of the answer to CONNECT. Read byte by byte: what follows belongs to the tunnel."""
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        byte = connection.recv(1)
+        if not byte or len(head) > BODY_LIMIT_BYTES:
+            raise OSError("it did not answer CONNECT")
+        head += byte
+    status = head.split(b" ", 2)[1:2]
+    return int(status[0]) if status and status[0].isdigit() else 0
 
 
 def _context(ca_file: str | None) -> ssl.SSLContext:
@@ -108,7 +163,11 @@ def _request_bytes(post: Post) -> bytes:
         "Content-Length": str(len(post.body)),
         "Connection": "close",
     } | dict(post.headers)
-    lines = [f"POST {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
+    by_proxy = post.proxy is not None and parts.scheme == "http"
+    if by_proxy:
+        path = f"http://{parts.netloc}{path}"
+    authorization = _authorization(post.proxy) if by_proxy and post.proxy is not None else []
+    lines = [f"POST {path} HTTP/1.1", *authorization, *(f"{name}: {value}" for name, value in headers.items())]
     if any("\r" in line or "\n" in line for line in lines):
         raise ValueError("a header contains a line break")
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + post.body

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Query
 from sqlalchemy.orm import Session
 
 from jitterscope import requested_window as asked
+from jitterscope.bounds import HEAVY, bounded
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.areas.pods.readings import bpf_loads
 from jitterscope.diagnosis.areas.pods.readings import starts as pod_starts
@@ -41,6 +42,7 @@ _SOURCES = ("kubelet_metrics", "cni_metrics", "pod_starts", "bpf_loads")
 
 
 @router.get("")
+@bounded(HEAVY)
 def get_pod_start(
     principal: Reader,
     node: Node = None,
@@ -108,6 +110,7 @@ def _unknown(starts: PodStarts, snapshot: Snapshot) -> list[str]:
 
 
 @router.get("/what-if")
+@bounded(HEAVY)
 def get_pod_start_what_if(
     principal: Reader,
     node: Node = None,

@@ -36,9 +36,18 @@ def slices(recording: Recording, slice_us: int) -> Iterator[tuple[int, int]]:
         yield from_us, min(from_us + step, recording.end_us)
 
 
-def batch_of(recording: Recording, from_us: int, to_us: int, shift_us: int = 0, key_suffix: str = "") -> pb.Batch:
+def batch_of(
+    recording: Recording,
+    from_us: int,
+    to_us: int,
+    shift_us: int = 0,
+    key_suffix: str = "",
+    *,
+    continued: bool = False,
+) -> pb.Batch:
     """Everything in [from_us, to_us), moved by `shift_us` (whole ticks). The first slice brings the facts too.
 
+    With `continued` no slice is the first: others come before the recording.
     `key_suffix` is added to the node's key, so that a replay does not become part of the real node's history.
     The caller sets spool, sequence, triggers and the time of sealing.
     """
@@ -55,7 +64,7 @@ def batch_of(recording: Recording, from_us: int, to_us: int, shift_us: int = 0, 
             for name, values in (resource.series if step_us == TICK_US else resource.zoomed).items()
         }
         _add_blocks(batch, rows, from_us + shift_us, step_us)
-    first = from_us == recording.start_us
+    first = from_us == recording.start_us and not continued
     for index, resource in enumerate(recording.resources):
         for name, stored in resource.distributions.items():
             _add_distribution(batch, recording, index, name, stored, from_us, to_us, shift_us)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
@@ -13,12 +14,30 @@ from jitterscope.inventory.types import ResourceRow
 from jitterscope.recordings.model import RecordedCapture, RecordedResource, Recording
 from jitterscope.series import service as series
 from jitterscope.series.catalogue import METRICS
-from jitterscope.series.types import TICK_US, ZOOM_STEP_US, FloatArray
+from jitterscope.series.types import TICK_US, ZOOM_STEP_US, FloatArray, StoredDistribution
 
 MAX_WINDOW_US = 3600 * 1_000_000
 MAX_RESOURCES = 2_000
 # As many as a batch may hold, so that a replay at once can send them.
 MAX_CAPTURES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a recording covers: resources, the node first and parents before children, in [from_us, to_us).
+
+    Nothing measured is read yet: `part` does that, of as much time as fits into memory.
+    """
+
+    from_us: int
+    to_us: int
+    subject: int
+    rows: tuple[ResourceRow, ...]
+    measured: tuple[ResourceRow, ...]
+
+    @property
+    def ticks(self) -> int:
+        return (self.to_us - self.from_us) // TICK_US
 
 
 def capture(
@@ -28,7 +47,13 @@ def capture(
     to_us: int,
     labels: Mapping[str, str] | None = None,
 ) -> Recording:
-    """Everything stored of the given resources and their neighbours, with 10 ms ticks where there are any.
+    """Everything stored of the given resources and their neighbours, in one piece. Raises Problem."""
+    planned = plan(session, resource_ids, from_us, to_us)
+    return part(session, planned, planned.from_us, planned.to_us, labels)
+
+
+def plan(session: Session, resource_ids: Sequence[int], from_us: int, to_us: int) -> Plan:
+    """What a recording of the given resources and their neighbours covers.
 
     A cgroup brings its ancestors, processes, DNS servers and probes; a process or DNS server brings its cgroup; a node
     brings what a diagnosis of it looks at.
@@ -40,23 +65,33 @@ def capture(
     if not 0 < to_us - from_us <= MAX_WINDOW_US:
         raise Problem(422, "invalid-window", "Invalid window", "A recording covers at most one hour.", "Ask for less.")
     rows, facts_only, subject_id = _members(session, resource_ids, from_us, to_us)
-    ordered = _parents_first(rows)
-    index = {row.id: number for number, row in enumerate(ordered)}
-    ids = [row.id for row in ordered]
-    node = ordered[0]
-    measured = [row for row in ordered if row.id not in facts_only]
-    values = _series(session, measured, from_us, to_us, TICK_US)
-    zoomed = _series(session, measured, from_us, to_us, ZOOM_STEP_US)
+    ordered = tuple(_parents_first(rows))
+    subject = next(number for number, row in enumerate(ordered) if row.id == subject_id)
+    return Plan(from_us, to_us, subject, ordered, tuple(row for row in ordered if row.id not in facts_only))
+
+
+def part(
+    session: Session, planned: Plan, from_us: int, to_us: int, labels: Mapping[str, str] | None = None
+) -> Recording:
+    """Everything stored of the plan's resources in a part of its time, with 10 ms ticks where there are any."""
+    index = {row.id: number for number, row in enumerate(planned.rows)}
+    ids = list(index)
+    node = planned.rows[0]
+    values = _series(session, planned.measured, from_us, to_us, TICK_US)
+    zoomed = _series(session, planned.measured, from_us, to_us, ZOOM_STEP_US)
     names = [metric.name for metric in METRICS.values() if metric.kind == "distribution"]
-    histograms = series.read_distributions(session, [row.id for row in measured], names, from_us, to_us)
+    found = series.read_distributions(session, [row.id for row in planned.measured], names, from_us, to_us)
+    histograms: dict[int, dict[str, StoredDistribution]] = {}
+    for (resource_id, name), one in found.items():
+        histograms.setdefault(resource_id, {})[name] = one
     facts = inventory.facts(session, ids, from_us, to_us)
     events = series.read_events(session, ids, from_us, to_us)
-    servers = [row.id for row in ordered if row.kind == "dns_server"]
+    servers = [row.id for row in planned.rows if row.kind == "dns_server"]
     queries = series.read_queries(session, servers, from_us, to_us) if servers else {}
     return Recording(
         start_us=from_us,
         ticks=(to_us - from_us) // TICK_US,
-        subject=index[subject_id],
+        subject=planned.subject,
         resources=tuple(
             RecordedResource(
                 kind=row.kind,
@@ -66,20 +101,27 @@ def capture(
                 parent=index.get(row.parent_id or node.id, 0),
                 series=values.get(row.id, {}),
                 zoomed=zoomed.get(row.id, {}),
-                distributions={name: one for (owner, name), one in histograms.items() if owner == row.id},
+                distributions=histograms.get(row.id, {}),
                 facts=facts.get(row.id, ()),
                 events=tuple(events.get(row.id, ())),
                 queries=queries.get(row.id),
             )
-            for row in ordered
+            for row in planned.rows
         ),
         sources=tuple(inventory.sources(session, node.id)),
-        captures=tuple(
-            RecordedCapture(index[resource_id], content)
-            for resource_id, content in captures.contents(session, ids, from_us, to_us, MAX_CAPTURES)
-        ),
+        captures=tuple(_captures(session, planned, index, from_us, to_us)),
         labels=labels or {},
     )
+
+
+def _captures(
+    session: Session, planned: Plan, index: Mapping[int, int], from_us: int, to_us: int
+) -> Iterator[RecordedCapture]:
+    """Those of the plan's window that are sent in a part of it: with what was measured at their end."""
+    last_us = planned.to_us - 1
+    for resource_id, content in captures.contents(session, list(index), planned.from_us, planned.to_us, MAX_CAPTURES):
+        if from_us <= min(max(content.end_us, planned.from_us), last_us) < to_us:
+            yield RecordedCapture(index[resource_id], content)
 
 
 def _members(

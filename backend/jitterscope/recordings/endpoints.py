@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
+from fastapi.responses import StreamingResponse
 
 from jitterscope import requested_window as asked
+from jitterscope.audit import service as audit
+from jitterscope.bounds import STREAMED, bounded
 from jitterscope.db import organization_session
-from jitterscope.recordings import file
-from jitterscope.recordings.capture import capture
+from jitterscope.kit.declared import audited
+from jitterscope.recordings.capture import plan
+from jitterscope.recordings.stream import stream
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(prefix="/recordings", tags=["recordings"])
@@ -20,8 +25,10 @@ When = Annotated[str, Query(max_length=40, description="RFC 3339 with a time zon
 @router.get(
     "",
     response_class=Response,
+    dependencies=[audited("recording.export")],
     responses={200: {"content": {MEDIA_TYPE: {}}, "description": "A recording file: see docs/recordings.md"}},
 )
+@bounded(STREAMED)
 def get_recording(
     principal: Annotated[Principal, Depends(require("series:read"))],
     resource: Annotated[list[int], Query(min_length=1, max_length=50, description="Cgroups, processes, DNS servers")],
@@ -31,6 +38,11 @@ def get_recording(
     """Record series, facts, events and queries of resources and their neighbours; at most one hour."""
     from_us, to_us = asked.instant(from_), asked.instant(to)
     with organization_session(principal.organization_id) as session:
-        recording = capture(session, resource, from_us, to_us)
-    headers = {"Content-Disposition": f'attachment; filename="{recording.start_us}.jitterscope"'}
-    return Response(file.to_bytes(recording), media_type=MEDIA_TYPE, headers=headers)
+        planned = plan(session, resource, from_us, to_us)
+        target = f"resources {', '.join(map(str, resource))}"
+        audit.record(session, principal, "recording.export", target, {"from_us": from_us, "to_us": to_us})
+    content = stream(principal.organization_id, planned)
+    # What is wrong shows in the first part, before an answer has begun.
+    first = [next(content), next(content)]
+    headers = {"Content-Disposition": f'attachment; filename="{planned.from_us}.jitterscope"'}
+    return StreamingResponse(chain(first, content), media_type=MEDIA_TYPE, headers=headers)

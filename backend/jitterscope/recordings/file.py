@@ -8,10 +8,9 @@ frame     one zstd frame with checksum, of: length-prefixed parts (uint32, littl
 
 from __future__ import annotations
 
-import io
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -25,7 +24,7 @@ from jitterscope.recordings.model import Recording
 
 MAGIC = b"JITTREC1"
 # Longer pieces compress better; this is the longest that 10 ms ticks fit into.
-_SLICE_US = 30_000_000
+SLICE_US = 30_000_000
 # A file may not unpack to more than this: it can come from anybody.
 MAX_CONTENT_BYTES = 1024 * 1024 * 1024
 _MAX_PART_BYTES = 256 * 1024 * 1024
@@ -33,19 +32,30 @@ _MAX_PART_BYTES = 256 * 1024 * 1024
 
 def write(recording: Recording, target: BinaryIO) -> None:
     """Write the file to a stream."""
-    header = {
-        "start_us": recording.start_us,
-        "ticks": recording.ticks,
-        "subject": recording.subject,
-        "names": [resource.name for resource in recording.resources],
-        "labels": dict(recording.labels),
-    }
-    target.write(MAGIC)
-    compressor = zstandard.ZstdCompressor(level=12, write_checksum=True)
-    with compressor.stream_writer(target, closefd=False) as stream:
-        _write_part(stream, json.dumps(header, ensure_ascii=False).encode())
-        for from_us, to_us in slices(recording, _SLICE_US):
-            _write_part(stream, batch_of(recording, from_us, to_us).SerializeToString())
+    names = [resource.name for resource in recording.resources]
+    for content in parts(recording.start_us, recording.ticks, recording.subject, names, recording.labels, [recording]):
+        target.write(content)
+
+
+def parts(
+    start_us: int,
+    ticks: int,
+    subject: int,
+    names: Sequence[str],
+    labels: Mapping[str, str],
+    pieces: Iterable[Recording],
+    slice_us: int = SLICE_US,
+) -> Iterator[bytes]:
+    """The file's bytes while its pieces come: recordings of the same resources, each beginning where the last ended.
+    One slice is held at a time."""
+    header = {"start_us": start_us, "ticks": ticks, "subject": subject, "names": list(names), "labels": dict(labels)}
+    compressor = zstandard.ZstdCompressor(level=12, write_checksum=True).compressobj()
+    yield MAGIC + compressor.compress(_prefixed(json.dumps(header, ensure_ascii=False).encode()))
+    for piece in pieces:
+        for from_us, to_us in slices(piece, slice_us):
+            batch = batch_of(piece, from_us, to_us, continued=piece.start_us > start_us)
+            yield compressor.compress(_prefixed(batch.SerializeToString()))
+    yield compressor.flush()
 
 
 def read(source: BinaryIO) -> Recording:
@@ -94,15 +104,8 @@ def load(path: Path) -> Recording:
             raise BadRecording(f"{path}: {error}") from error
 
 
-def to_bytes(recording: Recording) -> bytes:
-    """The file as bytes."""
-    buffer = io.BytesIO()
-    write(recording, buffer)
-    return buffer.getvalue()
-
-
-def _write_part(stream: zstandard.ZstdCompressionWriter, part: bytes) -> None:
-    stream.write(len(part).to_bytes(4, "little") + part)
+def _prefixed(part: bytes) -> bytes:
+    return len(part).to_bytes(4, "little") + part
 
 
 def _parts(stream: zstandard.ZstdDecompressionReader) -> Iterator[bytes]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
+from jitterscope.kit.allowance import borrowed, in_time
 from jitterscope.series import read_distributions, read_ticks, rollups
 from jitterscope.series.quantiles import BUCKETS, quantiles_us
 from jitterscope.series.read_ticks import Scope
@@ -19,8 +20,10 @@ from jitterscope.series.window import Window
 
 Resolution = Literal["tick", "second", "five_seconds", "minute", "sample"]
 _RESOLUTIONS: dict[int, Resolution] = {1_000_000: "second", 5_000_000: "five_seconds", 60_000_000: "minute"}
-# Bounds of memory: rolled-up steps of all series at once, and the time of histograms at once.
+# Bounds of memory: rolled-up steps and ticks of all series at once, and the time of histograms at once.
 _MAX_STEPS = 1_500_000
+_MAX_TICKS = 4_000_000
+_HOUR_US = 3_600_000_000
 _HISTOGRAM_PIECE_US = 1_800_000_000
 _MAX_QUANTILE_POINTS = 2000
 
@@ -84,7 +87,8 @@ def chart(
         at_once = max(1, _MAX_STEPS // (span_us // one.step_us + 1))
         for at in range(0, len(missing), at_once):
             part = missing[at : at + at_once]
-            found |= _of_rollups(scope, part, from_us, to_us, step_us, one, means)
+            with borrowed():
+                found |= _of_rollups(scope, part, from_us, to_us, step_us, one, means)
     return found
 
 
@@ -109,7 +113,9 @@ def quantile_chart(session: Session, series: int, from_us: int, to_us: int, poin
     counts = np.zeros((points, BUCKETS), np.int64)
     for at_us in range(start_us, to_us, _HISTOGRAM_PIECE_US):
         window = Window.around(at_us, min(at_us + _HISTOGRAM_PIECE_US, to_us), TICK_US)
-        found = read_distributions.read(session, [series], window).get(series)
+        with borrowed():
+            found = read_distributions.read(session, [series], window).get(series)
+            in_time()
         if found is not None:
             point = (found.tick * TICK_US + window.start_us - start_us) // step_us
             np.add.at(counts, (point, found.bucket), found.count)
@@ -127,11 +133,13 @@ def _of_ticks(
 ) -> dict[int, Chart]:
     factor = max(1, -(-step_us // tick_us))
     window = Window.around(from_us - from_us % (factor * tick_us), to_us, tick_us)
-    found = read_ticks.read(scope, series, window)
     charts: dict[int, Chart] = {}
-    for identity, values in found.items():
-        rollup = rollups.roll_ticks(values[None, :], factor)
-        charts[identity] = _as_chart(rollup, 0, window.start_us, factor * tick_us, "tick")
+    at_once = max(1, _MAX_TICKS // max(1, window.ticks))
+    for at in range(0, len(series), at_once):
+        with borrowed():
+            for identity, values in read_ticks.read(scope, series[at : at + at_once], window).items():
+                rollup = rollups.roll_ticks(values[None, :], factor)
+                charts[identity] = _as_chart(rollup, 0, window.start_us, factor * tick_us, "tick")
     return charts
 
 
@@ -174,14 +182,19 @@ def _landed(
         return []
     first = max(0, first_us - window.start_us) // level.step_us
     start_us = window.start_us + first * level.step_us
-    rest = Window.around(start_us, window.end_us, TICK_US)
-    found = read_ticks.read(scope, series, rest, landed_only=True)
     factor = level.step_us // TICK_US
+    # Whole steps: as many as keep the ticks of all series within bounds, and no fewer than an hour's.
+    piece_us = max(_HOUR_US, _MAX_TICKS // len(series) // factor * level.step_us)
     result: list[tuple[int, int, Rollup]] = []
-    for row, identity in enumerate(series):
-        if identity in found:
-            low, high, total, ticks = rollups.roll_ticks(found[identity][None, :], factor).parts
-            result.append((row, first, Rollup(low[0], high[0], total[0], ticks[0])))
+    for at_us in range(start_us, window.end_us, piece_us):
+        piece = Window.around(at_us, min(at_us + piece_us, window.end_us), TICK_US)
+        with borrowed():
+            found = read_ticks.read(scope, series, piece, landed_only=True)
+            for row, identity in enumerate(series):
+                if identity in found:
+                    low, high, total, ticks = rollups.roll_ticks(found[identity][None, :], factor).parts
+                    place = first + (at_us - start_us) // level.step_us
+                    result.append((row, place, Rollup(low[0], high[0], total[0], ticks[0])))
     return result
 
 

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from jitterscope import db
 from jitterscope.db import after_commit
+from jitterscope.kit.allowance import hold
 from jitterscope.kit.perobject import PerObject
 from jitterscope.series.landing import driver
 from jitterscope.series.types import FloatArray, IntArray
@@ -100,6 +101,7 @@ def read(session: Session, series: Sequence[int], from_us: int, to_us: int) -> d
     parts: dict[int, list[tuple[bytes, bytes]]] = {}
     with driver(session).cursor(binary=True) as cursor:
         for identity, times, values in cursor.execute(_ROWS, (list(series), from_us - ROW_US, to_us, from_us)):
+            hold(4 * len(times))  # with its copies while parts are joined
             parts.setdefault(identity, []).append((times, values))
     result: dict[int, tuple[IntArray, FloatArray]] = {}
     for identity, rows in parts.items():

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from sqlalchemy.orm import Session
 
+from jitterscope.kit.allowance import hold
 from jitterscope.series.landing import driver
 from jitterscope.series.types import StoredDistribution
 from jitterscope.series.window import Window
@@ -24,6 +25,8 @@ def read(session: Session, series: Sequence[int], window: Window) -> dict[int, S
     with driver(session).cursor(binary=True) as cursor:
         rows = cursor.execute(_ROWS, (list(series), window.earliest_row_us, window.end_us, window.step_us))
         for identity, start_us, *columns in rows:
+            # Tick, bucket and count of each entry, and their copies while they are joined.
+            hold(24 * len(columns[1]))
             found[identity].append(((start_us - window.start_us) // window.step_us, *columns))
     joined = ((identity, _joined(parts, window.ticks)) for identity, parts in found.items())
     return {identity: stored for identity, stored in joined if len(stored.tick)}

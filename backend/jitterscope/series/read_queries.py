@@ -9,11 +9,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from sqlalchemy.orm import Session
 
+from jitterscope.kit.allowance import hold
 from jitterscope.series.landing import driver
 from jitterscope.series.types import IntArray, StoredQueries
 
 # No query block covers more time than this (limits.MAX_QUERY_SPAN_US of ingest).
 _MAX_SPAN_US = 600_000_000
+# Six columns, and their copies while they are joined.
+_QUERY_BYTES = 96
 
 _ROWS = (
     "SELECT server_id, start_us, end_us, complete, offsets_us, latencies_us, results, name_indices, client_indices, "
@@ -46,6 +49,7 @@ def read(session: Session, server_ids: Sequence[int], from_us: int, to_us: int) 
             server_id, start_us, end_us, complete, offsets, latencies, results, names, clients, waits = row[:10]
             if end_us < from_us:
                 continue
+            hold(_QUERY_BYTES * len(offsets) // 4)
             gathered = servers[server_id]
             sent = np.frombuffer(offsets, "<u4").astype(np.int64) + start_us
             inside = (sent >= from_us) & (sent < to_us)
@@ -103,6 +107,7 @@ def read_times(session: Session, server_ids: Sequence[int], from_us: int, to_us:
         for number, (server_id, start_us, end_us, whole, offsets, latencies, results, waits) in enumerate(rows):
             if end_us < from_us:
                 continue
+            hold(_QUERY_BYTES * len(offsets) // 4)
             sent = np.frombuffer(offsets, "<u4").astype(np.int64) + start_us
             inside = (sent >= from_us) & (sent < to_us)
             wait = np.full(len(sent), -1) if waits is None else np.frombuffer(waits, "<u4").astype(np.int64)

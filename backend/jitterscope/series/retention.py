@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from jitterscope import db
 from jitterscope.kit.perobject import PerObject
 from jitterscope.series import partitions, pins
+from jitterscope.settings import settings
 
 log = structlog.get_logger(__name__)
 
@@ -48,20 +49,35 @@ _caches: PerObject[dict[int, tuple[Retention, float]]] = PerObject(dict)
 
 
 def of(session: Session) -> Retention:
-    """The policy of the session's organization, or the default."""
+    """The policy of the session's organization, or the default; never more than the installation allows."""
     row = session.execute(text("SELECT raw_days, second_days, minute_days FROM retention_policies")).one_or_none()
-    return Retention() if row is None else Retention(row.raw_days, row.second_days, row.minute_days)
+    own = Retention() if row is None else Retention(row.raw_days, row.second_days, row.minute_days)
+    limit = most()
+    return Retention(
+        min(own.raw_days, limit.raw_days),
+        min(own.second_days, limit.second_days),
+        min(own.minute_days, limit.minute_days),
+    )
 
 
-def raw_us(organization_id: int) -> int:
-    """How far back ticks are accepted, in µs; known for up to a minute."""
+def most() -> Retention:
+    """The most that an organization of this installation can keep."""
+    given = settings()
+    return Retention(given.retention_max_raw_days, given.retention_max_second_days, given.retention_max_minute_days)
+
+
+def accepted_us(organization_id: int) -> int:
+    """How far back data are accepted that arrive now, in µs; known for up to a minute.
+
+    The horizon of the installation bounds it: older data would make partitions of every table for each of their days.
+    """
     now = time.monotonic()
     cache = _caches.of(db.engine())
     cached = cache.get(organization_id)
     if cached is None or now - cached[1] > _TRUST_S:
         with db.organization_session(organization_id) as session:
             cached = cache[organization_id] = (of(session), now)
-    return cached[0].raw_days * DAY_US
+    return min(cached[0].raw_days, settings().ingest_oldest_days) * DAY_US
 
 
 def set_policy(session: Session, organization_id: int, policy: Retention) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
+from jitterscope.kit.allowance import hold
 from jitterscope.series import codec
 from jitterscope.series.landing import driver
 from jitterscope.series.runs import runs
@@ -145,6 +146,7 @@ def read(
     Without `totals` only the extremes are read: totals stay NaN, ticks are 1 where there is anything.
     """
     row_of = {identity: row for row, identity in enumerate(series)}
+    hold(5 * 8 * len(series) * steps)  # four arrays, and one row while it is decoded
     result = Rollup.empty((len(series), steps))
     to_us = from_us + steps * level.step_us if before_us is None else before_us
     after_us = from_us - level.row_us - MAX_ROW_US if earliest_us is None else earliest_us - 1

@@ -81,10 +81,16 @@ def read_all(
 
 
 def read_events(
-    session: Session, resource_ids: Sequence[int], from_us: int, to_us: int, kinds: Sequence[str] | None = None
+    session: Session,
+    resource_ids: Sequence[int],
+    from_us: int,
+    to_us: int,
+    kinds: Sequence[str] | None = None,
+    most: int | None = None,
 ) -> dict[int, list[StoredEvent]]:
-    """Events that overlap the window, by resource, sorted by start: also those that began before and reach into it."""
-    return events.read(session, resource_ids, from_us, to_us, kinds)
+    """Events that overlap the window, by resource, sorted by start: also those that began before and reach into it.
+    With `most` the first so many."""
+    return events.read(session, resource_ids, from_us, to_us, kinds, most)
 
 
 def read_queries(session: Session, server_ids: Sequence[int], from_us: int, to_us: int) -> dict[int, StoredQueries]:

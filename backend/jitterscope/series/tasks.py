@@ -25,25 +25,30 @@ def _now_us() -> int:
 @periodic(seconds=30)
 def compact() -> None:
     """Landing blocks of closed windows → segments and rollups; short histogram rows → long ones."""
-    for organization_id in db.organization_ids():
+    db.each_organization("compact", compact_organization)
+
+
+def compact_organization(organization_id: int) -> None:
+    """The same for one organization."""
+    windows = histograms = 0
+    with db.isolated("compact windows", organization=organization_id):
         windows = compaction.compact(organization_id, _now_us())
+    with db.isolated("compact histograms", organization=organization_id):
         histograms = distribution_compaction.compact(organization_id, _now_us())
-        if windows or histograms:
-            log.info("compacted", organization=organization_id, windows=windows, histogram_rows=histograms)
+    if windows or histograms:
+        log.info("compacted", organization=organization_id, windows=windows, histogram_rows=histograms)
 
 
 @periodic(seconds=900)
 def compact_external() -> None:
     """Short rows of remote-written series → one an hour."""
-    for organization_id in db.organization_ids():
-        external.compact(organization_id, _now_us())
+    db.each_organization("compact external", lambda organization_id: external.compact(organization_id, _now_us()))
 
 
 @periodic(seconds=900)
 def merge_rollups() -> None:
     """Rollup rows of closed hours and days → one row each."""
-    for organization_id in db.organization_ids():
-        merge_closed(organization_id, _now_us())
+    db.each_organization("merge rollups", lambda organization_id: merge_closed(organization_id, _now_us()))
 
 
 def merge_closed(organization_id: int, now_us: int, back_us: int = _MERGE_BACK_US) -> None:
@@ -67,10 +72,13 @@ def merge_closed(organization_id: int, now_us: int, back_us: int = _MERGE_BACK_U
 def expire() -> None:
     """Delete what is older than each organization keeps, then drop the partitions that are empty."""
     now_us = _now_us()
-    for organization_id in db.organization_ids():
+
+    def of(organization_id: int) -> None:
         deleted = retention.expire(organization_id, now_us)
         if deleted:
             log.info("expired", organization=organization_id, **deleted)
+
+    db.each_organization("expire", of)
     dropped = retention.drop_empty_partitions(now_us)
     if dropped:
         log.info("partitions_dropped", count=dropped)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from jitterscope.kit.allowance import hold
 from jitterscope.series.types import FloatArray
 
 IntArray = NDArray[np.int64]
@@ -48,23 +49,25 @@ class Grid:
     def __init__(self, window: Window, series: list[int]) -> None:
         self.window = window
         self._row_of = {identity: row for row, identity in enumerate(series)}
-        self._values: FloatArray = np.full((len(series), window.ticks), np.nan)
+        # Memory is taken by the rows that are filled: most wanted series have no tick.
+        self._values: FloatArray = np.empty((len(series), window.ticks))
         self._filled = np.zeros(len(series), np.bool_)
 
     def put(self, series: list[int], blocks: Sequence[tuple[int, FloatArray]]) -> None:
         """Blocks of the same series, in one order: (start_us, values (series, ticks)). Missing ticks change nothing."""
+        rows = np.fromiter((self._row_of[identity] for identity in series), np.int64, len(series))
+        again = self._filled[rows]
+        hold(int((~again).sum()) * self.window.ticks * 8)
         joined = np.full((len(series), self.window.ticks), np.nan)
         for start_us, values in blocks:
             first = (start_us - self.window.start_us) // self.window.step_us
             source = values[:, max(0, -first) : max(0, self.window.ticks - first)]
             target = joined[:, max(0, first) : max(0, first) + source.shape[1]]
             np.copyto(target, source, where=~np.isnan(source))
-        rows = np.fromiter((self._row_of[identity] for identity in series), np.int64, len(series))
         present = ~np.isnan(joined)
-        if self._filled[rows].any():
-            self._values[rows] = np.where(present, joined, self._values[rows])
-        else:
-            self._values[rows] = joined
+        if again.any():
+            joined[again] = np.where(present[again], joined[again], self._values[rows[again]])
+        self._values[rows] = joined
         self._filled[rows] |= present.any(axis=1)
 
     def put_long(self, series: int, start_us: int, values: FloatArray) -> None:
@@ -74,6 +77,9 @@ class Grid:
         source = values[max(0, -first) : max(0, self.window.ticks - first)]
         if not len(source):
             return
+        if not self._filled[row]:
+            hold(self.window.ticks * 8)
+            self._values[row] = np.nan
         target = self._values[row, max(0, first) : max(0, first) + len(source)]
         present = ~np.isnan(source)
         target[present] = source[present]

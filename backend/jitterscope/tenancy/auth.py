@@ -5,20 +5,23 @@ principal: Annotated[Principal, Depends(require("incidents:read"))]
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 from urllib.parse import urlsplit
 
 from fastapi import Request
+from fastapi.concurrency import run_in_threadpool
 
+from jitterscope import bounds
 from jitterscope.errors import Problem
-from jitterscope.tenancy.scopes import Role, role_allows, scopes_allow
+from jitterscope.kit.declared import SAFE_METHODS, Access
+from jitterscope.tenancy.scopes import Role, role_allows, scopes_allow, scopes_of
 
 COOKIE = "jitterscope_session"
 API_PREFIX = "jsa_"
 INGEST_PREFIX = "jsi_"
-_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +36,44 @@ class Principal:
     session_id: int | None = None
     role: Role | None = None
     scopes: frozenset[str] = frozenset()
+    # Of a token: whose it is, with which role now, and until when it holds.
+    owner_id: int | None = None
+    owner_role: Role | None = None
+    expires_at: datetime | None = None
 
     def can(self, scope: str) -> bool:
-        """Whether the caller holds a scope."""
-        return role_allows(self.role, scope) if self.role is not None else scopes_allow(self.scopes, scope)
+        """Whether the caller holds a scope. A token holds no more than its owner does now."""
+        if self.role is not None:
+            return role_allows(self.role, scope)
+        if self.owner_role is None or not scopes_allow(self.scopes, scope):
+            return False
+        # Sending data is no right of people: who may make collectors' tokens may own one.
+        return role_allows(self.owner_role, "collectors:write" if scope == "ingest:write" else scope)
+
+    def holds_role(self, role: Role) -> bool:
+        """Whether the caller holds everything that a role holds: only then may it give that role, or take it."""
+        return all(self.can(scope) for scope in scopes_of(role))
+
+    @property
+    def person(self) -> int | None:
+        """The user behind the caller: who signed in, or the token's owner."""
+        return self.user_id if self.user_id is not None else self.owner_id
+
+    @property
+    def caller(self) -> bounds.Caller:
+        """Who takes the slots of a request: all sessions of a user are one."""
+        who = f"user {self.user_id}" if self.kind == "session" else f"token {self.token_id}"
+        return bounds.Caller(who, self.organization_id)
 
 
-def require(scope: str) -> Callable[[Request], Principal]:
-    """A dependency that yields the caller or refuses with 401 (who are you) or 403 (you may not)."""
+def require(scope: str) -> Callable[[Request], Awaitable[Principal]]:
+    """A dependency that yields the caller or refuses with 401 (who are you) or 403 (you may not).
 
-    def dependency(request: Request) -> Principal:
-        principal = authenticate(request)
+    It also takes the slot that the route declares with `bounded`.
+    """
+
+    async def dependency(request: Request) -> Principal:
+        principal = await run_in_threadpool(_caller, request)
         if not principal.can(scope):
             raise Problem(
                 403,
@@ -52,13 +82,32 @@ def require(scope: str) -> Callable[[Request], Principal]:
                 f"This needs the scope {scope}, which {principal.actor} lacks.",
                 "Ask an administrator of the organization for a role or a token that has it.",
             )
+        await bounds.enter(request, principal.caller)
         return principal
 
     dependency.__name__ = f"require_{scope.replace(':', '_').replace('*', 'any')}"
+    dependency.access = Access("scope", scope)  # type: ignore[attr-defined]
     return dependency
 
 
-def authenticate(request: Request) -> Principal:
+async def authenticate(request: Request) -> Principal:
+    """A dependency that yields any caller, whatever it may do. Raises Problem 401."""
+    principal = await run_in_threadpool(_caller, request)
+    await bounds.enter(request, principal.caller)
+    return principal
+
+
+def _caller(request: Request) -> Principal:
+    """The caller of a request, which is counted. Raises Problem 401 or 429."""
+    from jitterscope.tenancy import limits
+
+    principal = caller_of(request)
+    if principal.kind != "ingest_token":  # data have limits of their own
+        limits.spend(principal.organization_id, {"requests": 1})
+    return principal
+
+
+def caller_of(request: Request) -> Principal:
     """The caller of a request, from its bearer token or its session cookie. Raises Problem 401."""
     # Imported here: the repository needs the models, which need this module's Principal.
     from jitterscope.tenancy import sessions, tokens
@@ -70,6 +119,7 @@ def authenticate(request: Request) -> Principal:
         principal = tokens.principal_of(secret.strip())
         if principal is None:
             raise unauthenticated("The token is unknown, expired or revoked.")
+        request.state.principal = principal
         return principal
     cookie = request.cookies.get(COOKIE)
     if not cookie:
@@ -77,9 +127,13 @@ def authenticate(request: Request) -> Principal:
     principal = sessions.principal_of(cookie)
     if principal is None:
         raise unauthenticated("The session is unknown or has ended.")
-    if request.method not in _SAFE_METHODS:
+    request.state.principal = principal
+    if request.method not in SAFE_METHODS:
         check_origin(request)
     return principal
+
+
+authenticate.access = Access("any caller")  # type: ignore[attr-defined]
 
 
 def check_origin(request: Request) -> None:

@@ -36,10 +36,17 @@ def set_password(
     password: str = typer.Option(
         ..., prompt=True, hide_input=True, confirmation_prompt=True, envvar="JITTERSCOPE_ADMIN_PASSWORD"
     ),
+    organization: int | None = typer.Option(None, help="Id of an organization, where several have the address"),
 ) -> None:
     """Set a user's password and end its sessions."""
     _check(password)
-    if not founding.set_password(settings().owner_database_url.get_secret_value(), email, password):
+    owner_url = settings().owner_database_url.get_secret_value()
+    try:
+        known = founding.set_password(owner_url, email, password, organization)
+    except founding.SeveralAccounts as error:
+        typer.echo(f"{error}: name the organization with --organization.", err=True)
+        raise typer.Exit(1) from error
+    if not known:
         typer.echo(f"There is no user {email}.", err=True)
         raise typer.Exit(1)
 

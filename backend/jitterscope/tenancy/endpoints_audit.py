@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Query
 
 from jitterscope import db
 from jitterscope.audit import service
+from jitterscope.bounds import QUICK, bounded
 from jitterscope.errors import Problem
 from jitterscope.kit import cursor as cursors
 from jitterscope.kit.schema import Page, Schema
@@ -28,6 +29,7 @@ class AuditItem(Schema):
 
 
 @router.get("")
+@bounded(QUICK)
 def list_audit(
     principal: Annotated[Principal, Depends(require("audit:read"))],
     limit: Annotated[int, Query(ge=1, le=200)] = 50,

@@ -7,23 +7,29 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request, Response
 from sqlalchemy import select, text
 
-from jitterscope import db
+from jitterscope import db, mail, proxies
 from jitterscope.audit import service as audit
+from jitterscope.bounds import OPEN, QUICK, SIGN_IN, bounded
 from jitterscope.errors import Problem, not_found
+from jitterscope.kit.declared import anyone, audited, not_audited
 from jitterscope.settings import settings
-from jitterscope.tenancy import login, members, secrets, sessions
-from jitterscope.tenancy.auth import COOKIE, Principal, authenticate, check_origin
+from jitterscope.tenancy import devices, joining, login, secrets, sessions
+from jitterscope.tenancy.attempts import network_of, per_hour, per_minute
+from jitterscope.tenancy.auth import COOKIE, Principal, authenticate, check_origin, unauthenticated
 from jitterscope.tenancy.models import Organization, User
 from jitterscope.tenancy.schemas import (
     AcceptRequest,
+    InstallationWarning,
+    InvitationToken,
     LoginRequest,
     Me,
+    OpenInvitation,
     OrganizationInfo,
     OrganizationRef,
     PasswordChange,
     SwitchRequest,
 )
-from jitterscope.tenancy.scopes import role_allows
+from jitterscope.tenancy.scopes import INGEST, scopes_of
 
 router = APIRouter(tags=["sign in"])
 Caller = Annotated[Principal, Depends(authenticate)]
@@ -46,7 +52,8 @@ def set_cookie(response: Response, cookie: str) -> None:
     )
 
 
-@router.post("/auth/login")
+@router.post("/auth/login", dependencies=[anyone("it is the door"), audited("session.start")])
+@bounded(SIGN_IN)
 def log_in(body: LoginRequest, request: Request, response: Response) -> Me:
     """Start a session: sets an HttpOnly cookie. Wrong credentials and unknown users look the same."""
     done = login.log_in(
@@ -55,15 +62,36 @@ def log_in(body: LoginRequest, request: Request, response: Response) -> Me:
         body.organization_id,
         request.headers.get("user-agent", ""),
         address_of(request),
+        request.cookies.get(devices.COOKIE, ""),
     )
     principal = _principal(done.cookie)
     with db.organization_session(done.organization_id) as session:
         audit.record(session, principal, "session.start", f"user {done.user_id}", {"address": address_of(request)})
     set_cookie(response, done.cookie)
+    _know_device(response, body.email)
     return _me(principal, done.cookie)
 
 
-@router.post("/auth/logout", status_code=204)
+def _know_device(response: Response, email: str) -> None:
+    device = devices.issue(email)
+    if device is not None:
+        response.set_cookie(
+            devices.COOKIE,
+            device,
+            max_age=devices.KEPT_S,
+            httponly=True,
+            samesite="lax",
+            secure=settings().cookie_secure,
+            path="/api/v1/auth",
+        )
+
+
+@router.post(
+    "/auth/logout",
+    status_code=204,
+    dependencies=[anyone("ends the session of its own cookie only"), audited("session.end")],
+)
+@bounded(OPEN)
 def log_out(request: Request, response: Response) -> None:
     """End the session. Without one, nothing happens."""
     cookie = request.cookies.get(COOKIE)
@@ -71,11 +99,12 @@ def log_out(request: Request, response: Response) -> None:
         check_origin(request)
         principal = sessions.principal_of(cookie)
         if principal is not None:
-            sessions.end(principal)
+            sessions.end(principal, "signed out")
     response.delete_cookie(COOKIE, path="/")
 
 
-@router.get("/auth/session")
+@router.get("/auth/session", dependencies=[anyone("tells who the own cookie stands for, null for none")])
+@bounded(OPEN)
 def session_of_browser(request: Request) -> Me | None:
     """Who is signed in with this browser's cookie; null for nobody, which is no error here."""
     cookie = request.cookies.get(COOKIE, "")
@@ -83,7 +112,8 @@ def session_of_browser(request: Request) -> Me | None:
     return None if principal is None else _me(principal, cookie)
 
 
-@router.post("/auth/switch")
+@router.post("/auth/switch", dependencies=[audited("session.start", "session.end")])
+@bounded(QUICK)
 def switch_organization(body: SwitchRequest, principal: Caller, request: Request, response: Response) -> Me:
     """Go on in another organization of yours, in a new session."""
     cookie = request.cookies.get(COOKIE, "")
@@ -94,47 +124,138 @@ def switch_organization(body: SwitchRequest, principal: Caller, request: Request
         new = sessions.start(
             session, body.organization_id, user_id, request.headers.get("user-agent", ""), address_of(request)
         )
-    sessions.end(principal)
+    sessions.end(principal, "switched to another organization")
+    switched = _principal(new)
+    with db.organization_session(body.organization_id) as session:
+        audit.record(session, switched, "session.start", f"user {user_id}", {"address": address_of(request)})
     set_cookie(response, new)
-    return _me(_principal(new), new)
+    return _me(switched, new)
 
 
-@router.post("/auth/accept")
+@router.post(
+    "/auth/invitation",
+    dependencies=[anyone("the link is the credential"), not_audited("reads what the link says; changes nothing")],
+)
+@bounded(OPEN)
+def read_invitation(body: InvitationToken, request: Request) -> OpenInvitation:
+    """What an invitation is for. The token travels in the body, so that no log keeps it."""
+    _limit_links(request)
+    found = joining.invitation(body.token)
+    return OpenInvitation(organization=found.organization_name, email=found.email, role=found.role, known=found.known)
+
+
+@router.post("/auth/accept", dependencies=[anyone("the link is the credential"), audited("member.join")])
+@bounded(SIGN_IN)
 def accept_invitation(body: AcceptRequest, request: Request, response: Response) -> Me:
-    """Use an invitation, and sign in."""
-    password = body.password.get_secret_value()
-    organization_id, email = members.accept(body.token, body.name, password, address_of(request))
-    done = login.log_in(email, password, organization_id, request.headers.get("user-agent", ""), address_of(request))
-    principal = _principal(done.cookie)
-    with db.organization_session(organization_id) as session:
-        audit.record(session, principal, "member.join", f"user {principal.user_id}", {"role": principal.role})
-    set_cookie(response, done.cookie)
-    return _me(principal, done.cookie)
+    """Use an invitation: with a password for a new account, without one for the account that is signed in. No password
+    is checked here."""
+    _limit_links(request)
+    invited = joining.invitation(body.token)
+    cookie = request.cookies.get(COOKIE, "")
+    before = sessions.principal_of(cookie) if cookie and body.password is None else None
+    if body.password is not None:
+        user_id = joining.accept_as_new(invited, body.token, body.name, body.password.get_secret_value())
+    elif before is None or before.user_id is None:
+        raise unauthenticated("An invitation without a password is for who is signed in.")
+    else:
+        check_origin(request)
+        user_id = joining.accept_as(invited, body.token, cookie, _email(before))
+    agent, address = request.headers.get("user-agent", ""), address_of(request)
+    with db.organization_session(invited.organization_id) as session:
+        new = sessions.start(session, invited.organization_id, user_id, agent, address)
+    principal = _principal(new)
+    with db.organization_session(invited.organization_id) as session:
+        audit.record(session, principal, "member.join", f"user {user_id}", {"role": principal.role})
+    if before is not None:
+        sessions.end(before, "joined another organization")
+    set_cookie(response, new)
+    return _me(principal, new)
+
+
+def _limit_links(request: Request) -> None:
+    per_minute(60, "links", network_of(address_of(request))).take("tries of links")
+
+
+def _email(principal: Principal) -> str:
+    with db.organization_session(principal.organization_id) as session:
+        return session.scalars(select(User.email).where(User.id == principal.user_id)).one()
+
+
+@router.post("/me/verification", status_code=202, dependencies=[audited("user.send_verification")])
+@bounded(QUICK)
+def send_verification(principal: Caller, request: Request) -> None:
+    """Mail a link to the own address that verifies it, for a day."""
+    user_id = _session_user(principal)
+    if not mail.configured():
+        raise Problem(
+            409,
+            "no-mail",
+            "This installation sends no mails",
+            "No mail server is configured.",
+            "Ask whoever runs this installation to set JITTERSCOPE_SMTP_HOST.",
+        )
+    per_hour(5, "mails to", _email(principal)).take("mails to this address")
+    started = joining.start_verification(request.cookies.get(COOKIE, ""))
+    if started is None:
+        raise Problem(409, "already-verified", "Already verified", "Your address is verified.", "Nothing to do.")
+    email, secret = started
+    mail.send(
+        email, "Verify your address for Jitterscope", _VERIFY.format(link=f"{settings().public_url}/verify#{secret}")
+    )
+    with db.organization_session(principal.organization_id) as session:
+        audit.record(session, principal, "user.send_verification", f"user {user_id}")
+
+
+_VERIFY = """Open this link where you are signed in to Jitterscope, to verify that this address is yours:
+
+{link}
+
+It works once, for a day. If you did not ask for this mail, ignore it: without your session the link does nothing.
+"""
+
+
+@router.post("/me/verification/confirm", status_code=204, dependencies=[audited("user.verify_email")])
+@bounded(QUICK)
+def confirm_verification(body: InvitationToken, principal: Caller, request: Request) -> None:
+    """Verify the own address with the link that was mailed to it."""
+    user_id = _session_user(principal)
+    _limit_links(request)
+    joining.verify_email(request.cookies.get(COOKIE, ""), body.token)
+    with db.organization_session(principal.organization_id) as session:
+        audit.record(session, principal, "user.verify_email", f"user {user_id}", {"email": _email(principal)})
 
 
 @router.get("/me")
+@bounded(QUICK)
 def me(principal: Caller, request: Request) -> Me:
     """Who is calling, in which organization, with which rights."""
     return _me(principal, request.cookies.get(COOKIE, "") if principal.kind == "session" else "")
 
 
-@router.post("/me/password", status_code=204)
+@router.post("/me/password", status_code=204, dependencies=[audited("user.change_password")])
+@bounded(QUICK)
 def change_password(body: PasswordChange, principal: Caller) -> None:
-    """Change the own password; the user's other sessions in this organization end."""
+    """Change the own password; all other sessions of the user end, in every organization."""
     user_id = _session_user(principal)
-    login.limit_attempts("password", f"user {user_id}")
+    attempts = per_minute(settings().login_attempts_per_minute, "password", str(user_id))
+    attempts.take("attempts to change the password")
     with db.organization_session(principal.organization_id) as session:
         email = session.scalars(select(User.email).where(User.id == user_id)).one()
-        old = login.password_hash(session, email, body.current_password.get_secret_value())
+        old = login.password_hash(session, email, user_id, body.current_password.get_secret_value())
         changed = session.execute(
-            text("SELECT auth_set_password(:user, :old, :new)"),
-            {"user": user_id, "old": old, "new": secrets.hash_password(body.new_password.get_secret_value())},
+            text("SELECT auth_set_password(:user, :old, :new, :session)"),
+            {
+                "user": user_id,
+                "old": old,
+                "new": secrets.hash_password(body.new_password.get_secret_value()),
+                "session": principal.session_id,
+            },
         ).scalar_one()
         if not changed:
             raise Problem(
                 401, "wrong-credentials", "Wrong password", "The current password is incorrect.", "Enter it again."
             )
-        sessions.end_others(session, principal)
+        attempts.forget()
         audit.record(session, principal, "user.change_password", f"user {user_id}")
 
 
@@ -157,50 +278,27 @@ def _principal(cookie: str) -> Principal:
     return principal
 
 
-SCOPES = (
-    "incidents",
-    "risks",
-    "resources",
-    "series",
-    "causes",
-    "collectors",
-    "channels",
-    "analyses",
-    "members",
-    "tokens",
-    "organizations",
-    "audit",
-)
-
-
 def _me(principal: Principal, cookie: str) -> Me:
     with db.organization_session(principal.organization_id) as session:
         organization = session.scalars(select(Organization).where(Organization.id == principal.organization_id)).one()
-        email = (
-            session.scalars(select(User.email).where(User.id == principal.user_id)).one_or_none()
-            if principal.user_id is not None
-            else None
-        )
+        query = select(User).where(User.id == principal.user_id)
+        user = session.scalars(query).one_or_none() if principal.user_id is not None else None
     role = principal.role
-    scopes = (
-        sorted(principal.scopes)
-        if role is None
-        else [
-            f"{domain}:{action}"
-            for domain in SCOPES
-            for action in ("read", "write")
-            if role_allows(role, f"{domain}:{action}")
-        ]
-    )
+    scopes = [scope for scope in (*scopes_of("admin"), *INGEST) if principal.can(scope)]
     return Me(
         kind=principal.kind,
         actor=principal.actor,
         user_id=principal.user_id,
-        email=email,
+        email=None if user is None else user.email,
+        email_verified=None if user is None else user.verified_at is not None,
+        sends_mail=mail.configured(),
         organization=OrganizationRef.model_validate(organization),
         role=role,
         scopes=scopes,
         organizations=[OrganizationInfo.model_validate(one) for one in sessions.organizations_of(cookie)]
         if cookie
+        else [],
+        warnings=[InstallationWarning(title=proxies.TITLE, detail=proxies.DETAIL, what_to_do=proxies.WHAT_TO_DO)]
+        if principal.can("members:write") and proxies.untrusted()
         else [],
     )

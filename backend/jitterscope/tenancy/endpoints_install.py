@@ -9,21 +9,30 @@ from typing import Literal
 from fastapi import APIRouter
 from starlette.responses import FileResponse, PlainTextResponse
 
+from jitterscope.bounds import OPEN, bounded
 from jitterscope.errors import Problem
+from jitterscope.kit.declared import anyone
 from jitterscope.settings import settings
 
-router = APIRouter(prefix="/collectors", tags=["collectors"], include_in_schema=False)
+router = APIRouter(
+    prefix="/collectors",
+    tags=["collectors"],
+    include_in_schema=False,
+    dependencies=[anyone("the installer and the binary hold no secret")],
+)
 _SCRIPT = Path(__file__).with_name("install_collector.sh")
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 
 
 @router.get("/install.sh")
+@bounded(OPEN)
 def install_script() -> PlainTextResponse:
     """The installer; the command line that fetches it gives server and token."""
     return PlainTextResponse(_SCRIPT.read_text(), media_type="text/x-shellscript")
 
 
 @router.get("/download/{arch}")
+@bounded(OPEN)
 def download_collector(arch: Literal["amd64", "arm64"]) -> FileResponse:
     """The static collector binary for an architecture."""
     folder = settings().collector_folder

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import replace
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request
-from sqlalchemy import select, text, update
+from fastapi import APIRouter, Depends, Query, Request
+from sqlalchemy import select, text
 
-from jitterscope import db
+from jitterscope import db, mail
 from jitterscope.audit import service as audit
+from jitterscope.bounds import QUICK, bounded
 from jitterscope.errors import Problem
+from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
 from jitterscope.settings import settings
-from jitterscope.tenancy import members, models, secrets
+from jitterscope.tenancy import limits, members, models, secrets
+from jitterscope.tenancy.attempts import per_hour
 from jitterscope.tenancy.auth import COOKIE, Principal, require
 from jitterscope.tenancy.schemas import (
     Invitation,
     InvitationRequest,
+    LimitUse,
     Member,
     NewInvitation,
     Organization,
@@ -32,6 +37,7 @@ WriteMembers = Annotated[Principal, Depends(require("members:write"))]
 
 
 @router.get("/organizations/current")
+@bounded(QUICK)
 def get_organization(principal: ReadOrganizations) -> Organization:
     """The caller's organization."""
     with db.organization_session(principal.organization_id) as session:
@@ -39,22 +45,34 @@ def get_organization(principal: ReadOrganizations) -> Organization:
         return Organization.model_validate(session.scalars(query).one())
 
 
-@router.patch("/organizations/current")
+@router.get("/organizations/current/limits")
+@bounded(QUICK)
+def list_limits(principal: ReadOrganizations) -> list[LimitUse]:
+    """What the organization may use, and how much of it is used. Above a limit requests are answered with 429."""
+    return [
+        LimitUse(
+            name=one.limit.name, title=one.limit.title, unit=one.limit.unit, most=one.limit.most, used=one.used,
+            near=one.near,
+        )
+        for one in limits.use(principal.organization_id)
+    ]  # fmt: skip
+
+
+@router.patch("/organizations/current", dependencies=[audited("organization.rename")])
+@bounded(QUICK)
 def rename_organization(body: OrganizationChange, principal: WriteOrganizations) -> Organization:
     """Rename the caller's organization."""
     with db.organization_session(principal.organization_id) as session:
-        session.execute(
-            update(models.Organization)
-            .where(models.Organization.id == principal.organization_id)
-            .values(name=body.name)
-        )
-        audit.record(
-            session, principal, "organization.rename", f"organization {principal.organization_id}", {"name": body.name}
-        )
+        query = select(models.Organization).where(models.Organization.id == principal.organization_id)
+        row = session.scalars(query.with_for_update()).one()
+        row.name = body.name
+        target = f"organization {principal.organization_id}"
+        audit.record(session, principal, "organization.rename", target, audit.changes_of(row, ("name",)))
     return get_organization(principal)
 
 
-@router.post("/organizations", status_code=201)
+@router.post("/organizations", status_code=201, dependencies=[audited("organization.create")])
+@bounded(QUICK)
 def create_organization(body: OrganizationChange, principal: WriteOrganizations, request: Request) -> Organization:
     """A new organization with the caller as its administrator; operators of the installation only."""
     cookie = request.cookies.get(COOKIE, "") if principal.kind == "session" else ""
@@ -62,6 +80,12 @@ def create_organization(body: OrganizationChange, principal: WriteOrganizations,
         created = session.execute(
             text("SELECT auth_create_organization(:hash, :name)"), {"hash": secrets.digest(cookie), "name": body.name}
         ).scalar_one()
+        if created is not None:
+            for organization_id in (principal.organization_id, created):
+                db.enter_organization(session, organization_id)
+                actor = replace(principal, organization_id=organization_id)
+                audit.record(session, actor, "organization.create", f"organization {created}", {"name": body.name})
+                session.flush()
     if created is None:
         raise Problem(
             403,
@@ -76,6 +100,7 @@ def create_organization(body: OrganizationChange, principal: WriteOrganizations,
 
 
 @router.get("/members")
+@bounded(QUICK)
 def list_members(principal: ReadMembers) -> Page[Member]:
     """Everybody in the organization."""
     with db.organization_session(principal.organization_id) as session:
@@ -83,23 +108,40 @@ def list_members(principal: ReadMembers) -> Page[Member]:
     return Page(items=[Member.model_validate(row) for row in rows], next_cursor=None)
 
 
-@router.patch("/members/{user_id}", status_code=204)
+@router.patch("/members/{user_id}", status_code=204, dependencies=[audited("member.change_role")])
+@bounded(QUICK)
 def change_member_role(user_id: int, body: RoleChange, principal: WriteMembers) -> None:
     """Give a member another role."""
     with db.organization_session(principal.organization_id) as session:
-        members.change_role(session, principal.organization_id, user_id, body.role)
-        audit.record(session, principal, "member.change_role", f"user {user_id}", {"role": body.role})
+        before, settled = members.change_role(session, principal, user_id, body.role, body.ingest_tokens)
+        detail = {"role": {"from": before, "to": body.role}} | _settled(body.ingest_tokens, settled)
+        audit.record(session, principal, "member.change_role", f"user {user_id}", detail)
 
 
-@router.delete("/members/{user_id}", status_code=204)
-def remove_member(user_id: int, principal: WriteMembers) -> None:
-    """Remove a member; its sessions here end at once."""
+@router.delete("/members/{user_id}", status_code=204, dependencies=[audited("member.remove")])
+@bounded(QUICK)
+def remove_member(
+    user_id: int,
+    principal: WriteMembers,
+    ingest_tokens: Annotated[
+        members.IngestTokens | None, Query(description="Needed where the member owns ingest tokens")
+    ] = None,
+) -> None:
+    """Remove a member; its sessions and API tokens here end at once. Its ingest tokens end or become yours."""
     with db.organization_session(principal.organization_id) as session:
-        members.remove(session, principal.organization_id, user_id)
-        audit.record(session, principal, "member.remove", f"user {user_id}")
+        removed, ended, settled = members.remove(session, principal, user_id, ingest_tokens)
+        detail = {"email": removed.email, "role": removed.role} | _settled(ingest_tokens, settled)
+        if ended:
+            detail["tokens_ended"] = ", ".join(token.name for token in ended)
+        audit.record(session, principal, "member.remove", f"user {user_id}", detail)
+
+
+def _settled(choice: members.IngestTokens | None, settled: list[models.Token]) -> dict[str, Any]:
+    return {f"ingest_tokens_{choice}": ", ".join(token.name for token in settled)} if settled else {}
 
 
 @router.get("/members/invitations")
+@bounded(QUICK)
 def list_invitations(principal: WriteMembers) -> Page[Invitation]:
     """Invitations that are still open."""
     with db.organization_session(principal.organization_id) as session:
@@ -107,23 +149,54 @@ def list_invitations(principal: WriteMembers) -> Page[Invitation]:
         return Page(items=[Invitation.model_validate(one) for one in found], next_cursor=None)
 
 
-@router.post("/members/invitations", status_code=201)
+@router.post("/members/invitations", status_code=201, dependencies=[audited("member.invite")])
+@bounded(QUICK)
 def invite_member(body: InvitationRequest, principal: WriteMembers) -> NewInvitation:
-    """Invite somebody. The answer has a link to hand over, once; it says nothing about other organizations."""
+    """Invite somebody: by mail where this installation sends mails, else by a link to hand over, shown once. The answer
+    says nothing about other organizations."""
+    members.may_give(principal, body.role)
+    mailed = mail.configured()
+    if mailed:
+        _limit_mails(principal.organization_id, body.email)
     with db.organization_session(principal.organization_id) as session:
-        invitation, token = members.invite(session, principal.organization_id, body.email, body.role, principal.actor)
-        audit.record(session, principal, "member.invite", body.email, {"role": body.role})
+        invitation, token = members.invite(
+            session, principal.organization_id, body.email, body.role, principal.actor, mailed=mailed
+        )
+        audit.record(session, principal, "member.invite", body.email, {"role": body.role, "mailed": mailed})
+        # After #, so that the token reaches no server log.
+        link = f"{settings().public_url}/accept#{token}"
+        if mailed:
+            query = select(models.Organization.name).where(models.Organization.id == principal.organization_id)
+            name = session.scalars(query).one()
+            # Before the commit: an invitation whose mail was refused is none.
+            mail.send(body.email, f"Invitation to {name} on Jitterscope", _INVITED.format(name=name, link=link))
         return NewInvitation(
             invitation=Invitation.model_validate(invitation),
-            token=token,
-            # After #, so that the token reaches no server log.
-            accept_url=f"{settings().public_url}/accept#{token}",
+            token=None if mailed else token,
+            accept_url=None if mailed else link,
         )
 
 
-@router.delete("/members/invitations/{invitation_id}", status_code=204)
+_INVITED = """You are invited to join {name} on Jitterscope:
+
+{link}
+
+The link works once, for 7 days. If you do not expect this mail, ignore it.
+"""
+
+
+def _limit_mails(organization_id: int, email: str) -> None:
+    per_hour(50, "mails of organization", str(organization_id)).take("mails from this organization")
+    per_hour(5, "mails to", email).take("mails to this address")
+
+
+@router.delete(
+    "/members/invitations/{invitation_id}", status_code=204, dependencies=[audited("member.withdraw_invitation")]
+)
+@bounded(QUICK)
 def withdraw_invitation(invitation_id: int, principal: WriteMembers) -> None:
     """Make an invitation useless."""
     with db.organization_session(principal.organization_id) as session:
-        members.withdraw(session, principal.organization_id, invitation_id)
-        audit.record(session, principal, "member.withdraw_invitation", f"invitation {invitation_id}")
+        gone = members.withdraw(session, principal.organization_id, invitation_id)
+        detail = {"email": gone.email, "role": gone.role, "invited_by": gone.invited_by}
+        audit.record(session, principal, "member.withdraw_invitation", f"invitation {invitation_id}", detail)

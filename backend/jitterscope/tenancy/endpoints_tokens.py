@@ -6,12 +6,15 @@ import shlex
 from typing import Annotated
 
 from fastapi import APIRouter, Depends
+from sqlalchemy.orm import Session
 
 from jitterscope import db
 from jitterscope.audit import service as audit
+from jitterscope.bounds import QUICK, bounded
+from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
 from jitterscope.settings import settings
-from jitterscope.tenancy import tokens
+from jitterscope.tenancy import members, models, tokens
 from jitterscope.tenancy.auth import Principal, require
 from jitterscope.tenancy.schemas import IngestTokenRequest, NewIngestToken, NewToken, TokenInfo, TokenRequest
 
@@ -23,49 +26,53 @@ WriteCollectors = Annotated[Principal, Depends(require("collectors:write"))]
 
 
 @router.get("/tokens")
+@bounded(QUICK)
 def list_tokens(principal: ReadTokens) -> Page[TokenInfo]:
     """API tokens, revoked ones too; never their secrets."""
     return _listed(principal, "api")
 
 
-@router.post("/tokens", status_code=201)
+@router.post("/tokens", status_code=201, dependencies=[audited("token.create")])
+@bounded(QUICK)
 def create_token(body: TokenRequest, principal: WriteTokens) -> NewToken:
-    """A new API token with scopes that the caller holds. The secret is in this answer only."""
+    """A new API token with scopes that the caller holds; it is yours and ends with your membership. The secret is in
+    this answer only. Made with a token, it ends no later than that one."""
     tokens.check_scopes(principal, body.scopes)
     with db.organization_session(principal.organization_id) as session:
-        token, secret = tokens.create(
-            session, principal.organization_id, "api", body.name, body.scopes, principal.actor, body.expires_at
-        )
-        audit.record(
-            session, principal, "token.create", f"token {token.id}", {"name": body.name, "scopes": body.scopes}
-        )
-        return NewToken(token=TokenInfo.model_validate(token), secret=secret)
+        token, secret = tokens.create_for(session, principal, "api", body.name, body.scopes, body.expires_at)
+        detail = {"name": body.name, "scopes": body.scopes, "expires_at": token.expires_at and f"{token.expires_at}"}
+        audit.record(session, principal, "token.create", f"token {token.id}", detail)
+        return NewToken(token=_info(session, principal, token), secret=secret)
 
 
-@router.delete("/tokens/{token_id}")
+@router.delete("/tokens/{token_id}", dependencies=[audited("token.revoke")])
+@bounded(QUICK)
 def revoke_token(token_id: int, principal: WriteTokens) -> TokenInfo:
     """Make an API token useless at once."""
     return _revoked(principal, "api", token_id)
 
 
 @router.get("/collectors/tokens")
+@bounded(QUICK)
 def list_ingest_tokens(principal: ReadCollectors) -> Page[TokenInfo]:
     """Ingest tokens, revoked ones too; never their secrets."""
     return _listed(principal, "ingest")
 
 
-@router.post("/collectors/tokens", status_code=201)
+@router.post("/collectors/tokens", status_code=201, dependencies=[audited("ingest_token.create")])
+@bounded(QUICK)
 def create_ingest_token(body: IngestTokenRequest, principal: WriteCollectors) -> NewIngestToken:
     """A token that can do nothing but send data, and the line that starts a collector with it."""
     with db.organization_session(principal.organization_id) as session:
-        token, secret = tokens.create(session, principal.organization_id, "ingest", body.name, (), principal.actor)
+        token, secret = tokens.create_for(session, principal, "ingest", body.name, (), None)
         audit.record(session, principal, "ingest_token.create", f"token {token.id}", {"name": body.name})
         return NewIngestToken(
-            token=TokenInfo.model_validate(token), secret=secret, install_command=install_command(secret)
+            token=_info(session, principal, token), secret=secret, install_command=install_command(secret)
         )
 
 
-@router.delete("/collectors/tokens/{token_id}")
+@router.delete("/collectors/tokens/{token_id}", dependencies=[audited("ingest_token.revoke")])
+@bounded(QUICK)
 def revoke_ingest_token(token_id: int, principal: WriteCollectors) -> TokenInfo:
     """Make an ingest token useless at once: its collectors are refused from the next batch on."""
     return _revoked(principal, "ingest", token_id)
@@ -83,11 +90,25 @@ def install_command(secret: str) -> str:
 def _listed(principal: Principal, kind: tokens.Kind) -> Page[TokenInfo]:
     with db.organization_session(principal.organization_id) as session:
         found = tokens.listed(session, principal.organization_id, kind)
-        return Page(items=[TokenInfo.model_validate(token) for token in found], next_cursor=None)
+        names = _names(session, principal)
+        return Page(items=[_info(session, principal, token, names) for token in found], next_cursor=None)
 
 
 def _revoked(principal: Principal, kind: tokens.Kind, token_id: int) -> TokenInfo:
     with db.organization_session(principal.organization_id) as session:
         token = tokens.revoke(session, principal.organization_id, kind, token_id)
-        audit.record(session, principal, f"{'token' if kind == 'api' else 'ingest_token'}.revoke", f"token {token_id}")
-        return TokenInfo.model_validate(token)
+        action = f"{'token' if kind == 'api' else 'ingest_token'}.revoke"
+        audit.record(session, principal, action, f"token {token_id}", {"name": token.name, "scopes": token.scopes})
+        return _info(session, principal, token)
+
+
+def _names(session: Session, principal: Principal) -> dict[int, str]:
+    return {member.user_id: member.name for member in members.listed(session, principal.organization_id)}
+
+
+def _info(
+    session: Session, principal: Principal, token: models.Token, names: dict[int, str] | None = None
+) -> TokenInfo:
+    columns = {name: getattr(token, name) for name in TokenInfo.model_fields if name != "owner"}
+    names = _names(session, principal) if names is None else names
+    return TokenInfo.model_validate(columns | {"owner": names.get(token.owner_id)})

@@ -22,14 +22,15 @@ class Founded:
 
 
 def found_organization(owner_url: str, name: str, email: str, password: str, *, operator: bool = False) -> Founded:
-    """An organization with one administrator. Where the e-mail address exists, it is found, not changed."""
+    """An organization with one administrator, whose address the caller vouches for. A verified address is found, not
+    changed."""
     engine = db.make_engine(owner_url, pool_size=1)
     try:
         with Session(engine) as session, session.begin():
             known = session.execute(
                 text(
                     "SELECT u.id, m.organization_id FROM users u JOIN memberships m ON m.user_id = u.id "
-                    "WHERE u.email = lower(:email) ORDER BY m.id LIMIT 1"
+                    "WHERE u.email = lower(:email) AND u.verified_at IS NOT NULL ORDER BY m.id LIMIT 1"
                 ),
                 {"email": email},
             ).one_or_none()
@@ -40,8 +41,8 @@ def found_organization(owner_url: str, name: str, email: str, password: str, *, 
             ).scalar_one()
             user = session.execute(
                 text(
-                    "INSERT INTO users (email, name, password_hash, is_operator) "
-                    "VALUES (lower(:email), :name, :hash, :operator) RETURNING id"
+                    "INSERT INTO users (email, name, password_hash, is_operator, verified_at) "
+                    "VALUES (lower(:email), :name, :hash, :operator, now()) RETURNING id"
                 ),
                 {
                     "email": email,
@@ -64,7 +65,8 @@ def make_token(owner_url: str, organization_id: int, kind: tokens.Kind, name: st
     engine = db.make_engine(owner_url, pool_size=1)
     try:
         with Session(engine) as session, session.begin():
-            return tokens.create(session, organization_id, kind, name, scopes, "setup")[1]
+            owner = _first_administrator(session, organization_id)
+            return tokens.create(session, organization_id, kind, name, scopes, "setup", owner)[1]
     finally:
         engine.dispose()
 
@@ -86,22 +88,46 @@ def accept_token(owner_url: str, organization_id: int, secret: str, name: str) -
                 text("SELECT 1 FROM tokens WHERE token_hash = :hash"), {"hash": secrets.digest(secret)}
             ).scalar()
             if not known:
-                tokens.create(session, organization_id, "ingest", name, (), "setup", secret=secret)
+                owner = _first_administrator(session, organization_id)
+                tokens.create(session, organization_id, "ingest", name, (), "setup", owner, secret=secret)
             return not known
     finally:
         engine.dispose()
 
 
-def set_password(owner_url: str, email: str, password: str) -> bool:
-    """Reset a forgotten password and end the user's sessions; False where there is no such user."""
+def _first_administrator(session: Session, organization_id: int) -> int:
+    """Who owns what the installation makes for an organization."""
+    query = text(
+        "SELECT user_id FROM memberships WHERE organization_id = :organization AND role = 'admin' ORDER BY id LIMIT 1"
+    )
+    return int(session.execute(query, {"organization": organization_id}).scalar_one())
+
+
+class SeveralAccounts(ValueError):
+    """An address has accounts that are local to several organizations."""
+
+
+def set_password(owner_url: str, email: str, password: str, organization_id: int | None = None) -> bool:
+    """Reset a forgotten password and end the user's sessions; False where there is no such user.
+
+    `organization_id`: of which the account is a member. Raises SeveralAccounts where it is needed.
+    """
     engine = db.make_engine(owner_url, pool_size=1)
     try:
         with Session(engine) as session, session.begin():
-            user = session.execute(
-                text("UPDATE users SET password_hash = :hash WHERE email = lower(:email) RETURNING id"),
-                {"hash": secrets.hash_password(password), "email": email},
-            ).scalar_one_or_none()
-            session.execute(text("DELETE FROM sessions WHERE user_id = :user"), {"user": user})
-            return user is not None
+            query = text(
+                "SELECT u.id FROM users u WHERE u.email = lower(:email) AND (CAST(:organization AS bigint) IS NULL "
+                "OR EXISTS (SELECT FROM memberships m WHERE m.user_id = u.id AND m.organization_id = :organization))"
+            )
+            users = session.execute(query, {"email": email, "organization": organization_id}).scalars().all()
+            if len(users) > 1:
+                raise SeveralAccounts(f"{len(users)} accounts have the address {email}")
+            for user in users:
+                session.execute(
+                    text("UPDATE users SET password_hash = :hash WHERE id = :user"),
+                    {"hash": secrets.hash_password(password), "user": user},
+                )
+                session.execute(text("DELETE FROM sessions WHERE user_id = :user"), {"user": user})
+            return bool(users)
     finally:
         engine.dispose()

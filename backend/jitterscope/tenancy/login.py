@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from jitterscope import cache, db
+from jitterscope import db
 from jitterscope.errors import Problem
 from jitterscope.settings import settings
-from jitterscope.tenancy import secrets, sessions
-
-_WINDOW_S = 60
+from jitterscope.tenancy import devices, refusals, secrets, sessions
+from jitterscope.tenancy.attempts import Bucket, network_of, per_minute
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,56 +23,66 @@ class Login:
     cookie: str
 
 
-def limit_attempts(kind: str, *keys: str) -> None:
-    """Refuse with 429 when any of the keys (address of the caller, account) was tried too often within a minute."""
-    client = cache.valkey()
-    for key in keys:
-        name = f"jitterscope:attempts:{kind}:{hashlib.sha256(key.encode()).hexdigest()[:32]}"
-        pipeline = client.pipeline()
-        pipeline.incr(name)
-        pipeline.expire(name, _WINDOW_S, nx=True)
-        pipeline.ttl(name)
-        count, _, remaining = pipeline.execute()
-        if int(count) > settings().login_attempts_per_minute:
-            wait_s = max(int(remaining), 1)
-            raise Problem(
-                429,
-                "too-many-attempts",
-                "Too many attempts",
-                "Too many sign-in attempts.",
-                f"Wait {wait_s} s, then try again.",
-                headers={"Retry-After": str(wait_s)},
-            )
+def verify(email: str, password: str, organization_id: int | None, address: str) -> tuple[int, str, list[int]]:
+    """(user id, name, organization ids in the order of joining). Raises Problem 401, always after an argon2 check.
 
-
-def verify(email: str, password: str) -> tuple[int, str, list[int]]:
-    """(user id, name, organization ids in the order of joining). Raises Problem 401, always after one argon2 check."""
+    An address can have a verified account and others that are local to organizations: the password says which, and
+    where several have the same the organization, if it is given, else the verified one.
+    """
+    found = []
     with db.system_session() as session:
-        rows = session.execute(
-            text("SELECT user_id, name, organization_id FROM auth_login(:email, :hash)"),
-            {"email": email, "hash": password_hash(session, email, password)},
-        ).all()
-    if not rows:
+        salts: Sequence[tuple[int, str | None]] = _salts(session, email) or [(0, None)]
+        for user_id, salt in salts:
+            query = text("SELECT user_id, name, organization_id FROM auth_login(:user, :hash)")
+            rows = session.execute(query, {"user": user_id, "hash": secrets.hash_with(salt, password)}).all()
+            if rows:
+                organizations = [row.organization_id for row in rows if row.organization_id is not None]
+                found.append((int(rows[0].user_id), str(rows[0].name), organizations))
+    if not found:
         raise Problem(
             401,
             "wrong-credentials",
             "Sign-in failed",
             "The email address or password is incorrect.",
             "Check both, or ask an administrator to reset the password (`jitterscope admin set-password`).",
+            afterwards=lambda: refusals.record_failed_sign_in(email, address),
         )
-    return rows[0].user_id, rows[0].name, [row.organization_id for row in rows if row.organization_id is not None]
+    return next((one for one in found if organization_id in one[2]), found[0])
 
 
-def password_hash(session: Session, email: str, password: str) -> str:
-    """The hash that this password has for this user; for an unknown one some hash, after the same time."""
-    salt = session.execute(text("SELECT auth_password_salt(:email)"), {"email": email}).scalar_one()
-    return secrets.hash_with(salt, password)
+def password_hash(session: Session, email: str, user_id: int, password: str) -> str:
+    """The hash that this password has for this user."""
+    return secrets.hash_with(dict(_salts(session, email)).get(user_id), password)
 
 
-def log_in(email: str, password: str, organization_id: int | None, user_agent: str, address: str) -> Login:
+def _take_attempt(email: str, network: str, device: str | None) -> Bucket:
+    """Count an attempt, and give what to forget if it succeeds. Raises Problem 429.
+
+    Strangers are limited by account and network together, so that they lock out nobody elsewhere, and by network over
+    all accounts. A browser that has signed in to the account before is limited by itself alone.
+    """
+    limit = settings().login_attempts_per_minute
+    if device is not None:
+        attempts = per_minute(limit, "sign-in of device", device)
+    else:
+        per_minute(settings().login_attempts_per_network, "sign-in", network).take("sign-in attempts from your network")
+        attempts = per_minute(limit, "sign-in", email, network)
+    attempts.take("sign-in attempts")
+    return attempts
+
+
+def _salts(session: Session, email: str) -> list[tuple[int, str]]:
+    rows = session.execute(text("SELECT user_id, salt FROM auth_password_salts(:email)"), {"email": email})
+    return [(row.user_id, row.salt) for row in rows]
+
+
+def log_in(
+    email: str, password: str, organization_id: int | None, user_agent: str, address: str, device: str = ""
+) -> Login:
     """Check the credentials and start a session. Raises Problem 401, 403 or 429."""
-    limit_attempts("login", f"address {address}", f"account {email}")
-    user_id, name, organizations = verify(email, password)
+    attempts = _take_attempt(email, network_of(address), devices.known(device, email))
+    user_id, name, organizations = verify(email, password, organization_id, address)
+    attempts.forget()
     if organization_id is None and organizations:
         organization_id = organizations[0]
     if organization_id is None or organization_id not in organizations:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import cast
+from typing import Literal, cast
 
-from sqlalchemy import delete, func, select, text, update
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from jitterscope import db
 from jitterscope.errors import Problem, not_found
-from jitterscope.tenancy import login, secrets
-from jitterscope.tenancy.models import Invitation, Membership, User, UserSession
-from jitterscope.tenancy.scopes import Role
+from jitterscope.tenancy import secrets, tokens
+from jitterscope.tenancy.auth import Principal
+from jitterscope.tenancy.models import Invitation, Membership, Token, User, UserSession
+from jitterscope.tenancy.scopes import Role, role_allows
 
 INVITATION_DAYS = 7
+IngestTokens = Literal["take_over", "revoke"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,45 +26,102 @@ class MemberRow:
     name: str
     role: Role
     joined_at: datetime
+    email_verified: bool
 
 
 def listed(session: Session, organization_id: int) -> list[MemberRow]:
     """All members in the order of joining."""
     rows = session.execute(
-        select(User.id, User.email, User.name, Membership.role, Membership.created_at)
+        select(User.id, User.email, User.name, Membership.role, Membership.created_at, User.verified_at.is_not(None))
         .join(Membership, Membership.user_id == User.id)
         .where(Membership.organization_id == organization_id)
         .order_by(Membership.id)
     )
-    return [MemberRow(user, email, name, cast(Role, role), joined) for user, email, name, role, joined in rows]
+    return [MemberRow(row[0], row[1], row[2], cast(Role, row[3]), row[4], row[5]) for row in rows]
 
 
-def change_role(session: Session, organization_id: int, user_id: int, role: Role) -> None:
-    """Raises Problem 404, or 409 for the last administrator."""
+def change_role(
+    session: Session, principal: Principal, user_id: int, role: Role, ingest_tokens: IngestTokens | None
+) -> tuple[Role, list[Token]]:
+    """Returns the role before and the ingest tokens that were settled. Raises Problem 403, 404, or 409 for the last
+    administrator and for ingest tokens that somebody has to decide about."""
+    may_give(principal, role)
     if role != "admin":
-        _keep_an_administrator(session, organization_id, user_id)
-    changed = session.execute(
-        update(Membership)
-        .where(Membership.organization_id == organization_id, Membership.user_id == user_id)
-        .values(role=role)
-        .returning(Membership.id)
-    ).scalar_one_or_none()
-    if changed is None:
-        raise not_found("member", user_id)
+        _keep_an_administrator(session, principal.organization_id, user_id)
+    membership = _membership(session, principal, user_id)
+    settled = [] if role_allows(role, "collectors:write") else _settle(session, principal, user_id, ingest_tokens)
+    before, membership.role = cast(Role, membership.role), role
+    return before, settled
 
 
-def remove(session: Session, organization_id: int, user_id: int) -> None:
-    """End the membership and the sessions in it. Raises Problem 404, or 409 for the last administrator."""
+def remove(
+    session: Session, principal: Principal, user_id: int, ingest_tokens: IngestTokens | None
+) -> tuple[MemberRow, list[Token], list[Token]]:
+    """End the membership, the sessions in it and its tokens; returns who it was, the tokens that ended and the ingest
+    tokens that were settled. Raises as `change_role` does."""
+    organization_id = principal.organization_id
     _keep_an_administrator(session, organization_id, user_id)
-    removed = session.execute(
-        delete(Membership)
-        .where(Membership.organization_id == organization_id, Membership.user_id == user_id)
-        .returning(Membership.id)
-    ).scalar_one_or_none()
-    if removed is None:
-        raise not_found("member", user_id)
+    _membership(session, principal, user_id)
+    (removed,) = (one for one in listed(session, organization_id) if one.user_id == user_id)
+    settled = _settle(session, principal, user_id, ingest_tokens)
+    ended = tokens.owned(session, organization_id, user_id)
+    session.flush()
+    # A trigger ends the tokens, whoever deletes a membership.
+    session.execute(
+        delete(Membership).where(Membership.organization_id == organization_id, Membership.user_id == user_id)
+    )
     session.execute(
         delete(UserSession).where(UserSession.organization_id == organization_id, UserSession.user_id == user_id)
+    )
+    return removed, ended, settled
+
+
+def may_give(principal: Principal, role: Role) -> None:
+    """Refuse with 403 a caller that lacks a right of the role: it can neither give the role nor take it."""
+    if not principal.holds_role(role):
+        raise Problem(
+            403,
+            "role-not-held",
+            "Not allowed",
+            f"The role {role} has rights that {principal.actor} lacks.",
+            f"Ask an administrator, or use credentials that hold everything that the role {role} does.",
+        )
+
+
+def _membership(session: Session, principal: Principal, user_id: int) -> Membership:
+    query = select(Membership).where(
+        Membership.organization_id == principal.organization_id, Membership.user_id == user_id
+    )
+    membership = session.scalars(query.with_for_update()).one_or_none()
+    if membership is None:
+        raise not_found("member", user_id)
+    may_give(principal, cast(Role, membership.role))
+    return membership
+
+
+def _settle(session: Session, principal: Principal, user_id: int, choice: IngestTokens | None) -> list[Token]:
+    """Ingest tokens of somebody who may no longer own them: they end, or the caller takes them over.
+
+    Collectors stop with their token, and whoever knows a token can send with it: neither happens unsaid.
+    """
+    found = [one for one in tokens.owned(session, principal.organization_id, user_id) if one.kind == "ingest"]
+    if not found:
+        return []
+    if choice == "take_over" and principal.person not in (None, user_id):
+        for token in found:
+            token.owner_id, token.parent_id = principal.person, None
+        return found
+    if choice == "revoke":
+        tokens.end_all(session, found)
+        return found
+    names = ", ".join(token.name for token in found[:5])
+    raise Problem(
+        409,
+        "ingest-tokens",
+        "Collectors use tokens of this member",
+        f"The member owns {len(found)} ingest {'token' if len(found) == 1 else 'tokens'} ({names}). Collectors stop "
+        "without them, and whoever knows one can send data with it.",
+        "Say `ingest_tokens=take_over` to own them yourself, or `ingest_tokens=revoke` to end them.",
     )
 
 
@@ -84,8 +142,13 @@ def _keep_an_administrator(session: Session, organization_id: int, leaving: int)
         )
 
 
-def invite(session: Session, organization_id: int, email: str, role: Role, invited_by: str) -> tuple[Invitation, str]:
-    """A new invitation and its secret. Says nothing about whether the address is known here."""
+def invite(
+    session: Session, organization_id: int, email: str, role: Role, invited_by: str, *, mailed: bool
+) -> tuple[Invitation, str]:
+    """A new invitation and its secret. Says nothing about whether the address is known here.
+
+    `mailed`: only the mailbox gets to know the secret, so that who has it has the address.
+    """
     secret = secrets.new_secret()
     invitation = Invitation(
         organization_id=organization_id,
@@ -93,6 +156,7 @@ def invite(session: Session, organization_id: int, email: str, role: Role, invit
         role=role,
         token_hash=secrets.digest(secret),
         invited_by=invited_by,
+        mailed=mailed,
         expires_at=datetime.now(UTC) + timedelta(days=INVITATION_DAYS),
     )
     session.add(invitation)
@@ -111,38 +175,11 @@ def invitations(session: Session, organization_id: int) -> list[Invitation]:
     return list(session.scalars(query.order_by(Invitation.id.desc())))
 
 
-def withdraw(session: Session, organization_id: int, invitation_id: int) -> None:
-    """Delete an invitation. Raises Problem 404."""
-    gone = session.execute(
-        delete(Invitation)
-        .where(Invitation.organization_id == organization_id, Invitation.id == invitation_id)
-        .returning(Invitation.id)
-    ).scalar_one_or_none()
-    if gone is None:
+def withdraw(session: Session, organization_id: int, invitation_id: int) -> Invitation:
+    """Delete an invitation and return it. Raises Problem 404."""
+    query = select(Invitation).where(Invitation.organization_id == organization_id, Invitation.id == invitation_id)
+    invitation = session.scalars(query.with_for_update()).one_or_none()
+    if invitation is None:
         raise not_found("invitation", invitation_id)
-
-
-def accept(token: str, name: str, password: str, address: str) -> tuple[int, str]:
-    """Join; (organization id, e-mail address). A new user is made with the password; a known one must give its own."""
-    login.limit_attempts("accept", f"address {address}")
-    digest = secrets.digest(token)
-    with db.system_session() as session:
-        found = session.execute(text("SELECT * FROM auth_invitation(:hash)"), {"hash": digest}).one_or_none()
-    if found is None:
-        raise Problem(
-            404,
-            "invitation-not-found",
-            "Invitation not found",
-            "It is unknown, expired or already used.",
-            "Ask for a new invitation.",
-        )
-    if found.known:
-        login.verify(found.email, password)
-    with db.system_session() as session:
-        joined = session.execute(
-            text("SELECT auth_accept_invitation(:hash, :name, :password)"),
-            {"hash": digest, "name": name, "password": secrets.hash_password(password)},
-        ).scalar_one()
-    if joined is None:
-        raise Problem(409, "invitation-used", "Invitation used", "This invitation was just used.", "Sign in.")
-    return found.organization_id, found.email
+    session.delete(invitation)
+    return invitation

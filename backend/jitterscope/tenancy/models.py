@@ -28,6 +28,7 @@ class User(Base):
     email: Mapped[str]
     name: Mapped[str]
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
+    verified_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
 
 
 class Membership(Base):
@@ -55,7 +56,7 @@ class UserSession(Base):
 
 
 class Token(Base):
-    """An API or ingest token. `hint` is its last four characters, to tell tokens apart."""
+    """An API or ingest token. It ends with its owner's membership; `hint` is its last four characters."""
 
     __tablename__ = "tokens"
 
@@ -67,6 +68,8 @@ class Token(Base):
     hint: Mapped[str]
     scopes: Mapped[list[str]] = mapped_column(ARRAY(Text))
     created_by: Mapped[str]
+    owner_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    parent_id: Mapped[int | None] = mapped_column(ForeignKey("tokens.id"))  # the token that made it
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
     expires_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
     revoked_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
@@ -82,6 +85,7 @@ class Invitation(Base):
     role: Mapped[str]
     token_hash: Mapped[bytes] = mapped_column(LargeBinary)
     invited_by: Mapped[str]
+    mailed: Mapped[bool]
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
     expires_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))
     accepted_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))

@@ -38,6 +38,14 @@ class OrganizationInfo(Schema):
     role: Role
 
 
+class InstallationWarning(Schema):
+    """What an administrator should see to."""
+
+    title: str
+    detail: str
+    what_to_do: str
+
+
 class Me(Schema):
     """Who is calling. For tokens, user fields are None and `organizations` has the token's own."""
 
@@ -45,10 +53,15 @@ class Me(Schema):
     actor: str
     user_id: int | None
     email: str | None
+    email_verified: bool | None = Field(
+        description="Whether a mail proved the address, or whoever runs the installation vouched for it"
+    )
+    sends_mail: bool = Field(description="Whether this installation sends mails")
     organization: OrganizationRef
     role: Role | None
     scopes: list[str]
     organizations: list[OrganizationInfo]
+    warnings: list[InstallationWarning] = Field(description="About the installation; for administrators")
 
 
 class OrganizationRef(Schema):
@@ -63,6 +76,17 @@ class SwitchRequest(Schema):
 class PasswordChange(Schema):
     current_password: Annotated[SecretStr, Field(max_length=500)]
     new_password: NewPassword
+
+
+class LimitUse(Schema):
+    """One limit of the organization and how much of it is used, in the busier of this and the last minute, or now."""
+
+    name: str
+    title: str
+    unit: str
+    most: int
+    used: int
+    near: bool = Field(description="80 % or more is used")
 
 
 class OrganizationChange(Schema):
@@ -81,10 +105,14 @@ class Member(Schema):
     name: str
     role: Role
     joined_at: datetime
+    email_verified: bool = Field(description="If not, the address means something only in this organization")
 
 
 class RoleChange(Schema):
     role: Role
+    ingest_tokens: Literal["take_over", "revoke"] | None = Field(
+        default=None, description="Needed where the member owns ingest tokens and becomes a viewer"
+    )
 
 
 class InvitationRequest(Schema):
@@ -103,17 +131,32 @@ class Invitation(Schema):
 
 
 class NewInvitation(Schema):
-    """`token` is shown once: hand `accept_url` to the invited person."""
+    """Where mails are sent, `token` and `accept_url` are null: only the mailbox gets them. Elsewhere they are shown
+    once: hand `accept_url` to the invited person."""
 
     invitation: Invitation
-    token: str
-    accept_url: str
+    token: str | None
+    accept_url: str | None
 
 
-class AcceptRequest(Schema):
+class InvitationToken(Schema):
     token: Annotated[str, Field(max_length=200)]
+
+
+class OpenInvitation(Schema):
+    """What an invitation says to who holds its link."""
+
+    organization: str
+    email: str
+    role: Role
+    known: bool = Field(description="The invited person has an account: sign in, then accept with its session")
+
+
+class AcceptRequest(InvitationToken):
+    """Without name and password, the account of the session joins."""
+
     name: Name = "New member"
-    password: NewPassword = Field(description="A new user's choice; a known user's own password")
+    password: NewPassword | None = Field(default=None, description="Of a new account")
 
 
 class TokenRequest(Schema):
@@ -133,6 +176,8 @@ class TokenInfo(Schema):
     hint: str = Field(description="The last four characters of the secret")
     scopes: list[str]
     created_by: str
+    owner_id: int
+    owner: str | None = Field(description="The member it belongs to and ends with; None for one who left")
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None

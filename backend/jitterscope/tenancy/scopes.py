@@ -8,8 +8,24 @@ from typing import Literal
 Role = Literal["viewer", "editor", "admin"]
 
 # Reading or changing these is administration: who may enter, and what they did.
-ADMINISTRATION = ("organizations", "members", "tokens", "audit", "channels")
+ADMINISTRATION = ("organizations", "members", "tokens", "audit", "channels", "retention")
 INGEST = frozenset({"ingest:write"})
+# Everything that a scope can be about; routes name no other.
+DOMAINS = (
+    "incidents",
+    "risks",
+    "resources",
+    "series",
+    "retention",
+    "causes",
+    "collectors",
+    "channels",
+    "analyses",
+    "members",
+    "tokens",
+    "organizations",
+    "audit",
+)
 
 
 def role_allows(role: Role, scope: str) -> bool:
@@ -20,6 +36,12 @@ def role_allows(role: Role, scope: str) -> bool:
     if domain in ADMINISTRATION or domain == "ingest":
         return scope in ("organizations:read", "members:read")
     return action == "read" or role == "editor"
+
+
+def scopes_of(role: Role) -> list[str]:
+    """Every scope that a role holds."""
+    every = (f"{domain}:{action}" for domain in DOMAINS for action in ("read", "write"))
+    return [scope for scope in every if role_allows(role, scope)]
 
 
 def scopes_allow(granted: Iterable[str], scope: str) -> bool:

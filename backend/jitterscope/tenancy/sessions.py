@@ -9,6 +9,7 @@ from sqlalchemy import delete, text
 from sqlalchemy.orm import Session
 
 from jitterscope import db
+from jitterscope.audit import service as audit
 from jitterscope.settings import settings
 from jitterscope.tenancy import secrets
 from jitterscope.tenancy.auth import Principal
@@ -66,14 +67,8 @@ def organizations_of(cookie: str) -> list[OrganizationRef]:
         return [OrganizationRef(row.organization_id, row.name, row.role) for row in rows]
 
 
-def end(principal: Principal) -> None:
+def end(principal: Principal, why: str) -> None:
     """Sign out: the session's row goes."""
     with db.organization_session(principal.organization_id) as session:
+        audit.record(session, principal, "session.end", f"user {principal.user_id}", {"reason": why})
         session.execute(delete(UserSession).where(UserSession.id == principal.session_id))
-
-
-def end_others(session: Session, principal: Principal) -> None:
-    """End the user's other sessions in this organization, after a change of password."""
-    session.execute(
-        delete(UserSession).where(UserSession.user_id == principal.user_id, UserSession.id != principal.session_id)
-    )

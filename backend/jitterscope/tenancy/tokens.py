@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from jitterscope import db
 from jitterscope.errors import Problem, not_found
 from jitterscope.tenancy import secrets
-from jitterscope.tenancy.auth import API_PREFIX, INGEST_PREFIX, Principal
+from jitterscope.tenancy.auth import API_PREFIX, INGEST_PREFIX, Principal, unauthenticated
 from jitterscope.tenancy.models import Token
 from jitterscope.tenancy.scopes import INGEST
 
@@ -29,7 +29,7 @@ def principal_of(secret: str) -> Principal | None:
         return None
     with db.lookup_connection() as connection:
         row = connection.execute(
-            text("SELECT token_id, organization_id, kind, name, scopes FROM auth_token(:hash)"),
+            text("SELECT * FROM auth_token(:hash)"),
             {"hash": secrets.digest(secret)},
         ).one_or_none()
     if row is None:
@@ -40,6 +40,9 @@ def principal_of(secret: str) -> Principal | None:
         actor=f"token {row.name}",
         token_id=row.token_id,
         scopes=frozenset(row.scopes),
+        owner_id=row.owner_id,
+        owner_role=row.owner_role,
+        expires_at=row.expires_at,
     )
 
 
@@ -50,7 +53,10 @@ def create(
     name: str,
     scopes: Sequence[str],
     created_by: str,
+    owner_id: int,
+    *,
     expires_at: datetime | None = None,
+    parent_id: int | None = None,
     secret: str | None = None,
 ) -> tuple[Token, str]:
     """A new token and its secret, which is kept nowhere. `secret`: one that was made elsewhere."""
@@ -63,12 +69,57 @@ def create(
         hint=secret[-4:],
         scopes=sorted(INGEST) if kind == "ingest" else sorted(set(scopes)),
         created_by=created_by,
+        owner_id=owner_id,
+        parent_id=parent_id,
         expires_at=expires_at,
     )
     session.add(token)
     session.flush()
     session.refresh(token)
     return token, secret
+
+
+def create_for(
+    session: Session, principal: Principal, kind: Kind, name: str, scopes: Sequence[str], expires_at: datetime | None
+) -> tuple[Token, str]:
+    """A token made by a caller: for API tokens with no more rights, and never for longer, than the caller has.
+
+    What a token makes belongs to its owner and ends with it.
+    """
+    if principal.person is None:
+        raise RuntimeError("a caller without a person behind it")
+    if principal.token_id is not None:
+        query = select(Token.id).where(Token.id == principal.token_id, Token.revoked_at.is_(None))
+        # Locked: whoever revokes the token at this moment finds what it made.
+        if session.scalars(query.with_for_update()).one_or_none() is None:
+            raise unauthenticated("The token was just revoked.")
+    return create(
+        session,
+        principal.organization_id,
+        kind,
+        name,
+        scopes,
+        principal.actor,
+        principal.person,
+        expires_at=_expiry(principal, expires_at),
+        parent_id=principal.token_id,
+    )
+
+
+def _expiry(principal: Principal, wanted: datetime | None) -> datetime | None:
+    if wanted is not None and wanted.tzinfo is None:
+        raise Problem(422, "no-time-zone", "Time zone missing", "`expires_at` has no time zone.", "Give it in UTC.")
+    if principal.expires_at is None or wanted is None:
+        return wanted or principal.expires_at
+    if wanted > principal.expires_at:
+        raise Problem(
+            403,
+            "expiry-not-held",
+            "Not allowed",
+            f"{principal.actor} ends at {principal.expires_at:%Y-%m-%d %H:%M:%SZ}; what it makes cannot last longer.",
+            "Give an earlier `expires_at`, or none: then both end together.",
+        )
+    return wanted
 
 
 def check_scopes(principal: Principal, scopes: Sequence[str]) -> None:
@@ -99,16 +150,35 @@ def listed(session: Session, organization_id: int, kind: Kind) -> list[Token]:
 
 
 def revoke(session: Session, organization_id: int, kind: Kind, token_id: int) -> Token:
-    """Make a token useless at once. Revoking again changes nothing. Raises Problem 404."""
-    session.execute(
-        update(Token)
-        .where(Token.organization_id == organization_id, Token.id == token_id, Token.kind == kind)
-        .where(Token.revoked_at.is_(None))
-        .values(revoked_at=func.now())
-    )
+    """Make a token useless at once, and those made with it. Again, it changes nothing. Raises Problem 404."""
     token = session.scalars(
         select(Token).where(Token.organization_id == organization_id, Token.id == token_id, Token.kind == kind)
     ).one_or_none()
     if token is None:
         raise not_found("token", token_id)
+    _end(session, [token_id])
+    session.refresh(token)
     return token
+
+
+def owned(session: Session, organization_id: int, user_id: int) -> list[Token]:
+    """A member's tokens that hold."""
+    query = select(Token).where(Token.organization_id == organization_id, Token.owner_id == user_id)
+    query = query.where(Token.revoked_at.is_(None), (Token.expires_at.is_(None)) | (Token.expires_at > func.now()))
+    return list(session.scalars(query.order_by(Token.id).with_for_update()))
+
+
+def end_all(session: Session, tokens: Sequence[Token]) -> None:
+    """Revoke tokens, and what was made with them."""
+    _end(session, [token.id for token in tokens])
+
+
+def _end(session: Session, token_ids: Sequence[int]) -> None:
+    """Level by level, as each level is locked by its update before its children are looked for."""
+    level = list(token_ids)
+    while level:
+        revoked = (
+            update(Token).where(Token.id.in_(level)).values(revoked_at=func.coalesce(Token.revoked_at, func.now()))
+        )
+        session.execute(revoked)
+        level = list(session.scalars(select(Token.id).where(Token.parent_id.in_(level))))

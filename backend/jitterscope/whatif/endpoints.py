@@ -7,6 +7,8 @@ from typing import Annotated, Any
 import orjson
 from fastapi import APIRouter, Depends, Path, Query, Response
 
+from jitterscope.bounds import HEAVY, QUICK, bounded
+from jitterscope.kit.declared import not_audited
 from jitterscope.tenancy.auth import Principal, require
 from jitterscope.whatif import models, service
 from jitterscope.whatif.schemas import WhatIf, WhatIfModel, WhatIfRequest
@@ -17,6 +19,7 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {200: {"model": WhatIf}}
 
 
 @router.get("/whatif/models")
+@bounded(QUICK)
 def list_models(
     principal: Reader,
     cause: Annotated[str | None, Query(max_length=100, description="Those of its incidents only")] = None,
@@ -25,7 +28,12 @@ def list_models(
     return models.listed(cause)
 
 
-@router.post("/whatif/{model}", responses=_DOCUMENTED)
+@router.post(
+    "/whatif/{model}",
+    responses=_DOCUMENTED,
+    dependencies=[not_audited("computes an answer; changes and stores nothing")],
+)
+@bounded(HEAVY)
 def try_settings(principal: Reader, model: Annotated[str, Path(max_length=100)], request: WhatIfRequest) -> Response:
     """Try settings on a recorded window: what each would have made of it, with 90 % intervals.
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from labs import watching
+from labs import report, watching
 from labs.applying.ongoing import Ongoing, ProposedFix
 from labs.console import Say
 from labs.errors import LabError
@@ -73,7 +73,9 @@ def attempt(product: Product, fault: Ongoing, fix_id: str, say: Say, patience_s:
     subjects = watching.find_cgroups(product, fault.subjects) if fault.subjects else [_node(product)]
     incident = _incident(product, fault, subjects, since_us)
     say(f"Incident: {incident['title']}")
-    for _ in _while(fault, fault.before_s - (time.monotonic() - began)):
+    # Where the machine is busy an incident comes late: what is compared begins with its first symptom.
+    gone_s = min(time.monotonic() - began, (watching.now_us() - report.onset_us(incident)) / 1e6)
+    for _ in _while(fault, fault.before_s - gone_s):
         pass
     incident = product.incident(int(incident["id"]))
     fix = next((one for one in incident["fixes"] if one["id"] == fix_id), None)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from labs import load, processes
@@ -15,10 +18,56 @@ from labs.errors import LabError
 from labs.forwarding.bench import READY, Bench, bench, rise_of
 from labs.forwarding.variants import Parameters, Variant, expected_cause
 from labs.forwarding.watched import LAB
+from labs.load import Load
+from labs.pace import tick_after
+from labs.servers import Server
 
 _SECONDS = 1_500.0
 # Of each resolver's limit: an even share of the queries is not even in every second.
 _USED = 0.7
+# Until a driver sends.
+_LEAD_S = 1.5
+
+
+class Running:
+    """The servers, and who asks them."""
+
+    def __init__(self, made: Bench, shape: Load, seconds: float, start_us: int) -> None:
+        self.made, self._shape, self._seconds = made, shape, seconds
+        self._drivers: list[tuple[subprocess.Popen[bytes], Path]] = []
+        self._ask(made.server, shape, start_us)
+
+    def _ask(self, server: Server, shape: Load, start_us: int) -> None:
+        made, out = self.made, self.made.folder / f"load-{len(self._drivers)}.bin"
+        driver = load.start(server, shape, self._seconds, start_us, made.server.cgroup, made.clients, out)
+        self._drivers.append((driver, out))
+
+    def spread(self, addresses: Sequence[str]) -> None:
+        """The same load, from now on an equal share of the clients at each address."""
+        self.end()
+        start_us, clients = tick_after(time.time() + _LEAD_S), self._shape.clients
+        for number, address in enumerate(addresses):
+            own = clients[number :: len(addresses)]
+            share = len(own) / len(clients)
+            server = copy.copy(self.made.server)
+            server.address = address
+            shape = replace(self._shape, qps=share * self._shape.qps, burst_qps=share * self._shape.burst_qps)
+            self._ask(server, replace(shape, calm_s=0.0, clients=own), start_us)
+
+    def goes_on(self) -> bool:
+        """Raises LabError where a server or a driver failed."""
+        if ended := [one.name for one in (self.made.server, self.made.upstream) if not one.is_running()]:
+            raise LabError(f"{', '.join(ended)} exited under load.")
+        for driver, out in self._drivers:
+            if driver.poll():
+                load.finish(driver, out)
+        return all(driver.returncode is None for driver, _ in self._drivers)
+
+    def end(self) -> None:
+        """Nobody asks any more."""
+        for driver, _ in self._drivers:
+            processes.stop(driver)
+        self._drivers.clear()
 
 
 @contextmanager
@@ -27,25 +76,17 @@ def ongoing(variant: Variant, parameters: Parameters, folder: Path, say: Say) ->
     lasting = parameters.model_copy(update={"seconds": _SECONDS})
     with bench(lasting, folder, say) as made:
         rise = rise_of(made, lasting, say)
-        out, seconds = folder / "load.bin", (rise.to_us - rise.start_us) / 1e6
-        driver = load.start(made.server, rise.load, seconds, rise.start_us, made.server.cgroup, made.clients, out)
-
-        def goes_on() -> bool:
-            if ended := [one.name for one in (made.server, made.upstream) if not one.is_running()]:
-                raise LabError(f"{', '.join(ended)} exited under load.")
-            if driver.poll():
-                load.finish(driver, out)
-            return driver.returncode is None
-
+        running = Running(made, rise.load, (rise.to_us - rise.start_us) / 1e6, rise.start_us)
         try:
             time.sleep(max(0.0, rise.from_us / 1e6 - time.time()))
             keys = (made.server.cgroup.key,)
-            yield Ongoing(LAB, variant.value, expected_cause(parameters), keys, goes_on, bound(FIXES, made))
+            yield Ongoing(LAB, variant.value, expected_cause(parameters), keys, running.goes_on, bound(FIXES, running))
         finally:
-            processes.stop(driver)
+            running.end()
 
 
-def _more_resolvers(made: Bench, _fix: ProposedFix) -> None:
+def _more_resolvers(now: Running, _fix: ProposedFix) -> None:
+    made = now.made
     p = made.parameters
     if p.limit_qps is None:
         raise LabError("Only variant rate-limited has resolvers with a limit.")
@@ -56,27 +97,28 @@ def _more_resolvers(made: Bench, _fix: ProposedFix) -> None:
     _edit(made, first, first.replace(" {\n", f"{rest} {{\n        policy round_robin\n"))
 
 
-def _cache(made: Bench, fix: ProposedFix) -> None:
+def _cache(now: Running, fix: ProposedFix) -> None:
     """The lines of the patch, above those of forward."""
     patch = "".join(f"    {line}\n" for line in fix["patches"][0]["text"].splitlines())
-    _edit(made, "    forward ", f"{patch}    forward ")
+    _edit(now.made, "    forward ", f"{patch}    forward ")
 
 
-def _negative_cache(made: Bench, _fix: ProposedFix) -> None:
-    _edit(made, "    forward ", "    cache 30\n    forward ")
+def _negative_cache(now: Running, _fix: ProposedFix) -> None:
+    _edit(now.made, "    forward ", "    cache 30\n    forward ")
 
 
-def _another_socket(made: Bench, _fix: ProposedFix) -> None:
-    """On a second address, and so with a second socket: more than that no option of dnsmasq gives."""
-    more = f"--listen-address={made.addresses.address(0, 11)}"
-    made.server.restart(READY, command=[*made.server.command, more])
+def _another_socket(now: Running, _fix: ProposedFix) -> None:
+    """On a second address, and so with a second socket: more than that no option of dnsmasq gives. Both get as much."""
+    made, second = now.made, now.made.addresses.address(0, 11)
+    made.server.restart(READY, command=[*made.server.command, f"--listen-address={second}"])
+    now.spread((made.server.address, second))
 
 
-def _force_tcp(made: Bench, _fix: ProposedFix) -> None:
-    _edit(made, "        max_fails 0\n", "        max_fails 0\n        force_tcp\n")
+def _force_tcp(now: Running, _fix: ProposedFix) -> None:
+    _edit(now.made, "        max_fails 0\n", "        max_fails 0\n        force_tcp\n")
 
 
-FIXES: Mapping[str, Callable[[Bench, ProposedFix], None]] = {
+FIXES: Mapping[str, Callable[[Running, ProposedFix], None]] = {
     "more_resolvers": _more_resolvers,
     "cache_more": _cache,
     "negative_cache": _negative_cache,

@@ -22,9 +22,8 @@ from labs.pace import tick_after
 from labs.rise import Rise
 
 _SECONDS = 1_500.0
-# Until the product knows the memory limit, which it reads every 15 s: one that it reads during the fault looks like a
-# change.
-_LEAD_S = 20.0
+# Until the product watches the new cgroup.
+_LEAD_S = 6.0
 # One burst after the other: long enough to kill the server, with time to start again and be calm between. One comes in
 # each block of the comparison, so that all blocks have the same load, wherever they begin.
 _EVERY_S, _BURST = BLOCK_US / 1e6, 0.7

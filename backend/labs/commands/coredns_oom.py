@@ -19,10 +19,10 @@ def command(
     variant: Annotated[Variant, typer.Option(help="The fault, a fix of it, or a look-alike")] = Variant.FAULT,
     seconds: Annotated[float | None, typer.Option(help="Length of the measured window [20; leak 90]")] = None,
     qps: Annotated[
-        float | None, typer.Option(help="Queries per second [2000; leak 2500; healthy 1000; reclaim 500]")
+        float | None, typer.Option(help="Queries per second [2000; leak 1250; healthy 1000; reclaim 500]")
     ] = None,
     delay_ms: Annotated[
-        float | None, typer.Option(help="Answer time of the upstream in ms [4000; leak, healthy, reclaim 20]")
+        float | None, typer.Option(help="Answer time of the upstream in ms [4000; leak 0; healthy, reclaim 20]")
     ] = None,
     calm_qps: Annotated[
         float | None, typer.Option(help="Queries per second before the window [100; leak, reclaim as --qps]")
@@ -36,6 +36,7 @@ def command(
         int | None, typer.Option(help="max_concurrent of plugin forward [unset; max-concurrent: 1000, or what fits]")
     ] = None,
     cached_names: Annotated[int | None, typer.Option(help="Answers kept for an hour [0: none; leak: all]")] = None,
+    addresses: Annotated[int | None, typer.Option(help="Addresses of each answer [1; leak 12]")] = None,
     file_mib: Annotated[
         float | None, typer.Option(help="File that cat reads beside CoreDNS [none; reclaim: three times the limit]")
     ] = None,

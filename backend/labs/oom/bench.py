@@ -60,11 +60,13 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
     names, block = LabRun(hierarchies), Block.unused()
     with ExitStack() as stack:
 
-        def running(name: str, endpoint: tuple[str, int], corefile: str) -> Server:
+        def running(name: str, endpoint: tuple[str, int], corefile: str, memory_mib: float | None = None) -> Server:
             cgroup = names.cgroup(name)
             stack.callback(cgroup.remove)
             # The product has seconds to speak before the kill: a burst must not keep the CPU from it.
             cgroup.create(preferred=False)
+            if memory_mib is not None:
+                cgroup.limit_memory(int(memory_mib * MIB))
             server = coredns.configured(name, endpoint, folder, cgroup, corefile)
             server.start(READY)
             stack.callback(server.stop)
@@ -73,17 +75,21 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
         clients = names.cgroup("clients")
         stack.callback(clients.remove)
         clients.create(preferred=False)
-        say(f"Starting an upstream that takes {parameters.delay_ms:g} ms and a CoreDNS")
+        takes = f"that takes {parameters.delay_ms:g} ms" if parameters.delay_ms else "that answers at once"
+        say(f"Starting an upstream {takes} and a CoreDNS")
         address = block.address(2, 1)
         endpoint = (address, free_port(address, 10053))
-        upstream = running("upstream", endpoint, coredns.slow_corefile(endpoint, parameters.delay_ms, READY))
+        if parameters.addresses > 1:
+            corefile = coredns.quick_corefile(endpoint, parameters.addresses)
+        else:
+            corefile = coredns.slow_corefile(endpoint, parameters.delay_ms, READY)
+        upstream = running("upstream", endpoint, corefile)
         address = block.address(0, 10)
         own = (address, free_port(address, 53))
-        server = running("coredns", own, _corefile(own, endpoint, parameters))
+        server = running("coredns", own, _corefile(own, endpoint, parameters), parameters.memory_mib)
         if parameters.file_mib:
             say(f"Beside it, {parameters.readers} cat read a file of {parameters.file_mib:g} MiB over and over")
             _write(folder / _FILE, round(parameters.file_mib))
-        server.cgroup.limit_memory(int(parameters.memory_mib * MIB))
         yield Bench(server, upstream, clients, block, folder, parameters)
 
 

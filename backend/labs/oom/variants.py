@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class Variant(StrEnum):
@@ -39,7 +39,14 @@ class Parameters(BaseModel):
     file_mib: float = Field(0, ge=0, le=65_536, description="file that is read over and over beside CoreDNS; 0: none")
     readers: int = Field(4, ge=1, le=64, description="programs that read it at the same time")
     cached_names: int = Field(0, ge=0, description="answers that CoreDNS keeps for an hour; 0: no cache")
+    addresses: int = Field(1, ge=1, le=25, description="addresses of each answer; with more than one, --delay-ms 0")
     clients: int = Field(4, ge=1, le=32, description="client addresses")
+
+    @model_validator(mode="after")
+    def _answers_at_once(self) -> Self:
+        if self.addresses > 1 and self.delay_ms:
+            raise ValueError("an upstream with several addresses answers at once: set --addresses 1 or --delay-ms 0")
+        return self
 
     @property
     def waiting(self) -> float:
@@ -64,12 +71,14 @@ BASE_MIB = 24.0
 QUERY_KIB = 15.0
 _GC, _ROOM = 2.0, 3.0
 _READ_TIMEOUT_S, _GIVE_UP_S = 2.0, 5.0  # of CoreDNS: one attempt, and all of them together
-_DELAY_MS = {Variant.LEAK: 20.0, Variant.HEALTHY: 20.0, Variant.RECLAIM: 20.0}
-_QPS = {Variant.HEALTHY: 1_000.0, Variant.LEAK: 2_500.0, Variant.RECLAIM: 500.0}
+_DELAY_MS = {Variant.LEAK: 0.0, Variant.HEALTHY: 20.0, Variant.RECLAIM: 20.0}
+_QPS = {Variant.HEALTHY: 1_000.0, Variant.LEAK: 1_250.0, Variant.RECLAIM: 500.0}
 _SECONDS = {Variant.LEAK: 90.0}
 _MEMORY_MIB = {Variant.LEAK: 96.0, Variant.RECLAIM: 96.0}
 _FILE = 3.0  # times the limit
 _CACHED = 10_000_000  # more than any run asks for
+# So that the default capacity of the cache, 9,984 answers, fits twice into the limit, and few queries fill it.
+_ADDRESSES = 12
 
 
 def held_s(delay_ms: float) -> float:
@@ -87,6 +96,7 @@ def parameters_of(variant: Variant, given: dict[str, Any]) -> Parameters:
     if variant is Variant.LEAK:
         # Nothing happens to the load: what grows is what is kept.
         chosen.setdefault("cached_names", _CACHED)
+        chosen.setdefault("addresses", 1 if chosen["delay_ms"] else _ADDRESSES)
         chosen.setdefault("calm_qps", chosen["qps"])
     if variant is Variant.RECLAIM:
         chosen.setdefault("calm_qps", chosen["qps"])

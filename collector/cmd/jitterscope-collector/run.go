@@ -78,6 +78,7 @@ func runCommand(ctx context.Context, arguments []string, stderr io.Writer) error
 	var wait sync.WaitGroup
 	wait.Go(func() { shipper.Run(ctx) })
 	wait.Go(func() { resendFacts(ctx, spooled, collector) })
+	wait.Go(func() { reportSpool(ctx, page, collector, log) })
 	err = collector.Run(ctx)
 	wait.Wait()
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
@@ -102,6 +103,26 @@ func resendFacts(ctx context.Context, spooled *spool.Spool, collector *agent.Age
 				seen = now
 				collector.Engine.ResendFacts()
 			}
+		}
+	}
+}
+
+// reportSpool tells the backend, which shows it on the page of collectors, when the disk has no room.
+func reportSpool(ctx context.Context, page *telemetry.Page, collector *agent.Agent, log *slog.Logger) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	told := ""
+	for {
+		trouble := page.Trouble()
+		if trouble != told && trouble != "" {
+			log.Error("not ready", "trouble", trouble)
+		}
+		told = trouble
+		collector.Engine.Report("spool", trouble, "free space on the disk of --spool-dir")
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
 		}
 	}
 }

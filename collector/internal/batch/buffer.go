@@ -9,10 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// buffer is one memory-mapped open-batch file.
+// buffer is one memory-mapped open-batch file, or plain memory where the disk has no room for the file.
 type buffer struct {
 	path   string
 	data   []byte
+	noRoom error  // why it is plain memory, which the next run of the collector cannot read
 	sealed Sealed // what Rotate returns, kept here so that rotating does not allocate
 }
 
@@ -28,22 +29,16 @@ func openBuffer(path string) (b *buffer, leftover bool, err error) {
 	if err != nil {
 		return nil, false, fmt.Errorf("open batch: %w", err)
 	}
-	if info.Size() != fileBytes {
-		if err := file.Truncate(0); err != nil {
-			return nil, false, fmt.Errorf("open batch: %w", err)
-		}
-		if err := file.Truncate(fileBytes); err != nil {
-			return nil, false, fmt.Errorf("open batch: %w", err)
-		}
+	b = &buffer{path: path, noRoom: reserve(file, info.Size() == fileBytes)}
+	if b.noRoom == nil {
+		b.data, err = unix.Mmap(int(file.Fd()), 0, fileBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	} else {
+		_ = file.Truncate(0) // what it took is of use to the spool
+		b.data, err = unix.Mmap(-1, 0, fileBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANON)
 	}
-	if err := reserve(int(file.Fd())); err != nil {
-		return nil, false, fmt.Errorf("open batch: %s: no room for %d MiB: %w", path, fileBytes>>20, err)
-	}
-	data, err := unix.Mmap(int(file.Fd()), 0, fileBytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		return nil, false, fmt.Errorf("map %s: %w", path, err)
 	}
-	b = &buffer{path: path, data: data}
 	b.sealed.buffer = b
 	if b.header().magic != layoutMagic {
 		*b.header() = header{magic: layoutMagic}
@@ -55,18 +50,37 @@ func openBuffer(path string) (b *buffer, leftover bool, err error) {
 	return b, leftover, nil
 }
 
-// reserve allocates the file's blocks now: a page that the disk has no room for when it is first written would end the
-// process with SIGBUS. Not in memory file systems, where it would take the memory.
-func reserve(fd int) error {
-	var system unix.Statfs_t
-	if unix.Fstatfs(fd, &system) == nil && system.Type == unix.TMPFS_MAGIC {
-		return nil
+// reserve allocates the file's blocks now, in any file system: a page that has no room when it is first written would
+// end the process with SIGBUS. whole tells that the file has its size already and may hold a batch.
+func reserve(file *os.File, whole bool) error {
+	if !whole {
+		if err := errors.Join(file.Truncate(0), file.Truncate(fileBytes)); err != nil {
+			return err
+		}
 	}
-	err := unix.Fallocate(fd, 0, 0, fileBytes)
-	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EINTR) {
-		return nil
+	for {
+		err := unix.Fallocate(int(file.Fd()), 0, 0, fileBytes)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EOPNOTSUPP) && !whole:
+			return fill(file)
+		case errors.Is(err, unix.EOPNOTSUPP):
+			return nil // filled by the run that made it
+		default:
+			return err
+		}
 	}
-	return err
+}
+
+// fill writes every block of a new file, where the file system cannot allocate them.
+func fill(file *os.File) error {
+	zeros := make([]byte, 1<<20)
+	for at := int64(0); at < fileBytes; at += int64(len(zeros)) {
+		if _, err := file.WriteAt(zeros[:min(int64(len(zeros)), fileBytes-at)], at); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // plausible guards recovery against a file damaged by a power failure.

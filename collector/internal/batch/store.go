@@ -193,6 +193,9 @@ func (s *Store) TakeTriggered() bool {
 	return triggered
 }
 
+// NoRoom tells why the open batches are not on the disk but in memory only, where a crash loses them; nil where they are.
+func (s *Store) NoRoom() error { return errors.Join(s.buffers[0].noRoom, s.buffers[1].noRoom) }
+
 // Dropped returns what did not fit so far.
 func (s *Store) Dropped() Dropped {
 	s.mu.Lock()

@@ -99,7 +99,7 @@ func TestUnmountWithManyNamesIsTold(t *testing.T) {
 
 func waitFor(t *testing.T, unmounts <-chan Unmount, target string) Unmount {
 	t.Helper()
-	late := time.After(10 * time.Second)
+	late := time.After(2 * time.Minute)
 	for {
 		select {
 		case unmount := <-unmounts:

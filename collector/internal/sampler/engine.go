@@ -94,6 +94,16 @@ func (e *Engine) ShedLevel() int { return e.budget.level() }
 // Status returns the state of every source, sorted by name.
 func (e *Engine) Status() []*ingestpb.SourceStatus { return e.status.list() }
 
+// Report tells of something beside the sources that goes wrong, or is well again, as if it were a source: it is sent and
+// shown with them.
+func (e *Engine) Report(name, trouble, needs string) {
+	if trouble == "" {
+		e.status.recovered(name)
+		return
+	}
+	e.status.set(name, ingestpb.SourceState_SOURCE_STATE_DEGRADED, trouble, needs)
+}
+
 // Off returns the sources that have nothing to do, and why.
 func (e *Engine) Off() map[string]string { return e.status.listOff() }
 

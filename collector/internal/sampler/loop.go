@@ -147,8 +147,8 @@ func nowUS() int64 { return time.Now().UnixMicro() }
 // clock: by the other one it would last as much longer as that is set back meanwhile (clock_nanosleep(2), TIMER_ABSTIME).
 func SleepUntil(us int64) {
 	for {
-		left := us - nowUS()
-		if left <= 0 || left > 2*batch.StepUS { // reached, or the clock was set back
+		left := leftUntil(us, nowUS())
+		if left == 0 {
 			return
 		}
 		var monotonic unix.Timespec
@@ -159,4 +159,12 @@ func SleepUntil(us int64) {
 		for unix.ClockNanosleep(unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, &deadline, nil) == unix.EINTR {
 		}
 	}
+}
+
+// leftUntil: µs to sleep; 0 once the point is reached, or so far away that the clock must have been set back.
+func leftUntil(us, now int64) int64 {
+	if left := us - now; left > 0 && left <= 2*batch.StepUS {
+		return left
+	}
+	return 0
 }

@@ -30,7 +30,7 @@ func (p *Pace) Begin(tick Tick, offset uint64) bool {
 func (p *Pace) End() {
 	took := time.Since(p.began)
 	if p.cost == 0 {
-		p.cost = took
+		p.cost = min(took, paceBudget/2) // the first fills caches, or was put aside: it says little
 	}
 	took = min(took, 4*p.cost+paceBudget) // not the thread that was put aside meanwhile
 	p.cost += (took - p.cost) / 16

@@ -63,6 +63,16 @@ func (s *status) list() []*ingestpb.SourceStatus {
 	return all
 }
 
+// recovered marks as active what was in trouble before; what never was is not told of.
+func (s *status) recovered(name string) {
+	s.mu.Lock()
+	_, known := s.states[name]
+	s.mu.Unlock()
+	if known {
+		s.set(name, ingestpb.SourceState_SOURCE_STATE_ACTIVE, "", "")
+	}
+}
+
 // activate marks a source as active, unless it has said already that it is degraded.
 func (s *status) activate(name string) {
 	s.mu.Lock()

@@ -82,7 +82,7 @@ func TestSendsInOrderAndRetries(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); shipper.Run(ctx) }()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for len(b.taken()) < 3 && time.Now().Before(deadline) {
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -120,7 +120,7 @@ func TestBatchThatTheBackendFailsOnIsSetAside(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
 			done := make(chan struct{})
 			go func() { defer close(done); shipper.Run(ctx) }()
-			for deadline := time.Now().Add(30 * time.Second); s.Counts().Batches > 0 && time.Now().Before(deadline); {
+			for deadline := time.Now().Add(2 * time.Minute); s.Counts().Batches > 0 && time.Now().Before(deadline); {
 				time.Sleep(10 * time.Millisecond)
 			}
 			cancel()

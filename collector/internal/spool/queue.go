@@ -11,26 +11,105 @@ import (
 
 // Put stores a sealed batch, dropping the oldest ones where there is no room. Putting a sequence again replaces it.
 // The caller may send it right away; call Sync before giving up the only other copy.
+//
+// A batch that the disk has no room for is kept in memory until it is sent or the disk has room: sampling and sending go
+// on meanwhile. Of those, too, the oldest are dropped and counted where they take too much.
 func (s *Spool) Put(sequence uint64, data []byte) error {
 	s.makeRoom(int64(len(data)))
+	batch := entry{sequence: sequence, size: int64(len(data))}
 	if err := writeFile(s.file(sequence), data, false); err != nil {
-		s.mu.Lock()
-		s.counts.WriteFailed++
-		s.mu.Unlock()
-		return fmt.Errorf("spool: batch %d: %w", sequence, err)
+		batch.data = slices.Clone(data)
+		s.fail(err)
 	}
 	s.mu.Lock()
 	if at := s.find(sequence); at >= 0 {
-		s.bytes += int64(len(data)) - s.batches[at].size
-		s.batches[at].size = int64(len(data))
+		s.bytes -= s.batches[at].size
+		s.held -= int64(len(s.batches[at].data))
+		s.batches[at] = batch
 	} else {
-		s.batches = append(s.batches, entry{sequence, int64(len(data))})
+		s.batches = append(s.batches, batch)
 		slices.SortFunc(s.batches, func(a, b entry) int { return int(int64(a.sequence - b.sequence)) })
-		s.bytes += int64(len(data))
 	}
+	s.bytes += batch.size
+	s.held += int64(len(batch.data))
 	s.mu.Unlock()
 	s.signal()
+	if batch.data == nil {
+		s.recover()
+	} else {
+		s.shed()
+	}
 	return nil
+}
+
+// fail notes that a batch could not be written, and says so once.
+func (s *Spool) fail(err error) {
+	s.mu.Lock()
+	s.counts.WriteFailed++
+	first := s.trouble == ""
+	s.trouble = err.Error()
+	s.mu.Unlock()
+	if first {
+		s.log.Error("the spool cannot be written: batches are kept in memory, and the oldest are dropped above a limit",
+			"error", err, "directory", s.directory, "limit_bytes", maxMemory)
+	}
+}
+
+// recover writes to the disk what waits in memory, as far as there is room.
+func (s *Spool) recover() {
+	s.mu.Lock()
+	if s.trouble == "" {
+		s.mu.Unlock()
+		return
+	}
+	var waiting []entry
+	for _, batch := range s.batches {
+		if batch.data != nil {
+			waiting = append(waiting, batch)
+		}
+	}
+	s.mu.Unlock()
+	for _, batch := range waiting {
+		if err := writeFile(s.file(batch.sequence), batch.data, false); err != nil {
+			return
+		}
+		s.mu.Lock()
+		if at := s.find(batch.sequence); at >= 0 {
+			s.held -= int64(len(s.batches[at].data))
+			s.batches[at].data = nil
+			s.mu.Unlock()
+		} else { // sent meanwhile
+			s.mu.Unlock()
+			_ = os.Remove(s.file(batch.sequence))
+		}
+	}
+	s.mu.Lock()
+	s.trouble = ""
+	s.mu.Unlock()
+	s.log.Info("the spool can be written again", "written_batches", len(waiting))
+}
+
+// shed drops the oldest batches in memory where they take too much of it.
+func (s *Spool) shed() {
+	s.mu.Lock()
+	var dropped uint64
+	s.batches = slices.DeleteFunc(s.batches, func(batch entry) bool {
+		if s.held <= maxMemory || batch.data == nil || batch.sequence == s.taken {
+			return false
+		}
+		s.held -= batch.size
+		s.bytes -= batch.size
+		dropped++
+		return true
+	})
+	s.state.Dropped += dropped
+	if dropped > 0 {
+		s.counts.ResendNeeded++
+	}
+	s.mu.Unlock()
+	if dropped > 0 {
+		s.log.Warn("the spool cannot be written: oldest batches in memory dropped", "dropped", dropped, "limit_bytes", maxMemory)
+	}
 }
 
 // Sync makes a batch survive a power failure, unless it was sent meanwhile.
@@ -66,6 +145,9 @@ func (s *Spool) take(place int, buffer []byte) (sequence uint64, data []byte, ok
 		batch := s.batches[place]
 		s.taken = batch.sequence
 		s.mu.Unlock()
+		if batch.data != nil {
+			return batch.sequence, append(buffer[:0], batch.data...), true
+		}
 		data, err := readInto(s.file(batch.sequence), buffer)
 		if err == nil && len(data) > 0 {
 			return batch.sequence, data, true
@@ -140,6 +222,7 @@ func (s *Spool) forget(sequence uint64) {
 	defer s.mu.Unlock()
 	if at := s.find(sequence); at >= 0 {
 		s.bytes -= s.batches[at].size
+		s.held -= int64(len(s.batches[at].data))
 		s.batches = slices.Delete(s.batches, at, at+1)
 	}
 	if s.taken == sequence {

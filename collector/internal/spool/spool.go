@@ -33,6 +33,8 @@ type Spool struct {
 	mu      sync.Mutex
 	batches []entry // by sequence
 	bytes   int64
+	held    int64  // bytes of batches in memory, part of bytes
+	trouble string // why batches cannot be written to the disk
 	taken   uint64 // sequence being sent: not to be dropped
 	counts  Counts
 }
@@ -40,6 +42,7 @@ type Spool struct {
 type entry struct {
 	sequence uint64
 	size     int64
+	data     []byte // where the disk had no room; nil: in its file
 }
 
 // state is spool.json. The id and the count live as long as the directory.
@@ -52,6 +55,7 @@ type state struct {
 type Counts struct {
 	Batches      int
 	Bytes        int64
+	InMemory     int    // of Batches, those that the disk has no room for
 	Dropped      uint64 // since the spool was created
 	Quarantined  uint64 // since the collector started
 	WriteFailed  uint64
@@ -62,6 +66,7 @@ const (
 	suffix        = ".batch"
 	quarantine    = "quarantine"
 	maxQuarantine = 64 // files; older ones are removed
+	maxMemory     = 16 << 20
 )
 
 // Open opens or makes the spool in directory. One process at a time may use it.
@@ -124,7 +129,7 @@ func (s *Spool) load() error {
 			continue
 		}
 		if info, err := file.Info(); err == nil {
-			s.batches = append(s.batches, entry{sequence, info.Size()})
+			s.batches = append(s.batches, entry{sequence: sequence, size: info.Size()})
 			s.bytes += info.Size()
 		}
 	}
@@ -158,7 +163,19 @@ func (s *Spool) Counts() Counts {
 	defer s.mu.Unlock()
 	counts := s.counts
 	counts.Batches, counts.Bytes, counts.Dropped = len(s.batches), s.bytes, s.state.Dropped
+	for _, batch := range s.batches {
+		if batch.data != nil {
+			counts.InMemory++
+		}
+	}
 	return counts
+}
+
+// Trouble tells why batches cannot be written to the disk; empty where they can.
+func (s *Spool) Trouble() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.trouble
 }
 
 // Arrived receives after a batch was put.

@@ -1,4 +1,4 @@
-// Package telemetry serves the collector's own /metrics (Prometheus text format) and /healthz.
+// Package telemetry serves the collector's own /metrics (Prometheus text format), /healthz and /readyz.
 package telemetry
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/spool"
 )
 
-// Page is the two endpoints. It is written by hand, since a client library would cost more memory than all of the
+// Page is the three endpoints. It is written by hand, since a client library would cost more memory than all of the
 // collector's own state, and nothing here is more than a number.
 type Page struct {
 	version string
@@ -48,6 +48,7 @@ func (p *Page) Serve(ctx context.Context, listen string) (string, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", p.metrics)
 	mux.HandleFunc("GET /healthz", p.health)
+	mux.HandleFunc("GET /readyz", p.ready)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 8 << 10}
 	go func() {
 		<-ctx.Done()
@@ -72,6 +73,26 @@ func (p *Page) health(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, "ok\n")
 }
 
+// Trouble tells in words what keeps batches from the disk; empty where nothing does.
+func (p *Page) Trouble() string {
+	if trouble := p.spool.Trouble(); trouble != "" {
+		return "batches cannot be written to the spool and wait in memory, where a restart loses them: " + trouble
+	}
+	if err := p.store.NoRoom(); err != nil {
+		return "the open batch is in memory, where a crash loses it, until the collector restarts with room for it: " + err.Error()
+	}
+	return ""
+}
+
+// ready is 200 while the collector can keep what it samples; restarting it helps with nothing of what makes it 503.
+func (p *Page) ready(w http.ResponseWriter, _ *http.Request) {
+	if trouble := p.Trouble(); trouble != "" {
+		http.Error(w, trouble, http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = io.WriteString(w, "ok\n")
+}
+
 func (p *Page) metrics(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	o := writer{w}
@@ -90,6 +111,9 @@ func (p *Page) metrics(w http.ResponseWriter, _ *http.Request) {
 	o.metric("seal_failures_total", "counter", "Attempts to store a batch that failed.", float64(sealed.Failed.Load()))
 	o.metric("spool_batches", "gauge", "Batches that wait.", float64(spooled.Batches))
 	o.metric("spool_bytes", "gauge", "Bytes that wait.", float64(spooled.Bytes))
+	o.metric("spool_memory_batches", "gauge", "Of the batches that wait, those that the disk has no room for.", float64(spooled.InMemory))
+	o.metric("spool_write_failures_total", "counter", "Batches that could not be written to the disk.", float64(spooled.WriteFailed))
+	o.metric("ready", "gauge", "1: batches are kept on the disk; 0: /readyz says why not.", map[bool]float64{true: 1}[p.Trouble() == ""])
 	o.metric("spool_dropped_total", "counter", "Batches dropped because the spool was full, since it was created.", float64(spooled.Dropped))
 	o.metric("spool_quarantined_total", "counter", "Batches that the backend refused for good.", float64(spooled.Quarantined))
 	o.metric("batches_sent_total", "counter", "Batches acknowledged.", float64(shipped.Sent.Load()))

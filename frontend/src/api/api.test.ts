@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { afterAction, undoOf, type IncidentAction } from "./incidentActions";
 import type { IncidentSummary } from "./incidents";
 import { ApiError, explain } from "./problem";

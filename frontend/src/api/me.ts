@@ -39,14 +39,24 @@ export function useSignIn(): UseMutationResult<Me, Error, Credentials> {
 
 export interface Acceptance {
   token: string;
-  name: string;
-  password: string;
+  /** Of a new account; without them whoever is signed in joins. */
+  name?: string;
+  password?: string;
 }
+
+// eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types
+export const invitationQuery = (token: string) =>
+  queryOptions({
+    queryKey: ["invitation", token] as const,
+    queryFn: ({ signal }) => unwrap(api.POST("/api/v1/auth/invitation", { body: { token }, signal })),
+    enabled: token !== "",
+    retry: false,
+  });
 
 export function useAcceptInvitation(): UseMutationResult<Me, Error, Acceptance> {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: (body) => unwrap(api.POST("/api/v1/auth/accept", { body })),
+    mutationFn: ({ token, name = "New member", password }) => unwrap(api.POST("/api/v1/auth/accept", { body: { token, name, password: password ?? null } })),
     onSuccess: (me) => {
       client.clear();
       client.setQueryData(meQuery().queryKey, me);

@@ -104,9 +104,30 @@ export interface paths {
         put?: never;
         /**
          * Accept Invitation
-         * @description Use an invitation, and sign in.
+         * @description Use an invitation: with a password for a new account, without one for the account that is signed in. No password
+         *     is checked here.
          */
         post: operations["accept_invitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/invitation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read Invitation
+         * @description What an invitation is for. The token travels in the body, so that no log keeps it.
+         */
+        post: operations["read_invitation"];
         delete?: never;
         options?: never;
         head?: never;
@@ -885,9 +906,49 @@ export interface paths {
         put?: never;
         /**
          * Change Password
-         * @description Change the own password; the user's other sessions in this organization end.
+         * @description Change the own password; all other sessions of the user end, in every organization.
          */
         post: operations["change_password"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/verification": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send Verification
+         * @description Mail a link to the own address that verifies it, for a day.
+         */
+        post: operations["send_verification"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/verification/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Confirm Verification
+         * @description Verify the own address with the link that was mailed to it.
+         */
+        post: operations["confirm_verification"];
         delete?: never;
         options?: never;
         head?: never;
@@ -929,7 +990,8 @@ export interface paths {
         put?: never;
         /**
          * Invite Member
-         * @description Invite somebody. The answer has a link to hand over, once; it says nothing about other organizations.
+         * @description Invite somebody: by mail where this installation sends mails, else by a link to hand over, shown once. The answer
+         *     says nothing about other organizations.
          */
         post: operations["invite_member"];
         delete?: never;
@@ -970,7 +1032,7 @@ export interface paths {
         post?: never;
         /**
          * Remove Member
-         * @description Remove a member; its sessions here end at once.
+         * @description Remove a member; its sessions and API tokens here end at once. Its ingest tokens end or become yours.
          */
         delete: operations["remove_member"];
         options?: never;
@@ -1024,6 +1086,26 @@ export interface paths {
          * @description Rename the caller's organization.
          */
         patch: operations["rename_organization"];
+        trace?: never;
+    };
+    "/api/v1/organizations/current/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Limits
+         * @description What the organization may use, and how much of it is used. Above a limit requests are answered with 429.
+         */
+        get: operations["list_limits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/pod-starts": {
@@ -1215,12 +1297,13 @@ export interface paths {
         };
         /**
          * Get Retention
-         * @description How long this organization keeps data.
+         * @description How long this organization keeps data, and the most that it can.
          */
         get: operations["get_retention"];
         /**
          * Put Retention
-         * @description Change how long this organization keeps data. What is older goes within the hour; pinned windows stay.
+         * @description Change how long this organization keeps data, as an administrator. What is older goes within the hour; pinned
+         *     windows stay.
          */
         put: operations["put_retention"];
         post?: never;
@@ -1285,7 +1368,8 @@ export interface paths {
         put?: never;
         /**
          * Create Token
-         * @description A new API token with scopes that the caller holds. The secret is in this answer only.
+         * @description A new API token with scopes that the caller holds; it is yours and ends with your membership. The secret is in
+         *     this answer only. Made with a token, it ends no later than that one.
          */
         post: operations["create_token"];
         delete?: never;
@@ -1382,7 +1466,10 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** AcceptRequest */
+        /**
+         * AcceptRequest
+         * @description Without name and password, the account of the session joins.
+         */
         AcceptRequest: {
             /**
              * Name
@@ -1391,10 +1478,9 @@ export interface components {
             name: string;
             /**
              * Password
-             * Format: password
-             * @description A new user's choice; a known user's own password
+             * @description Of a new account
              */
-            password: string;
+            password?: string | null;
             /** Token */
             token: string;
         };
@@ -2905,6 +2991,18 @@ export interface components {
              */
             name: string;
         };
+        /**
+         * InstallationWarning
+         * @description What an administrator should see to.
+         */
+        InstallationWarning: {
+            /** Detail */
+            detail: string;
+            /** Title */
+            title: string;
+            /** What To Do */
+            what_to_do: string;
+        };
         /** Interval */
         Interval: {
             /** Expected */
@@ -2955,6 +3053,11 @@ export interface components {
              */
             role: "viewer" | "editor" | "admin";
         };
+        /** InvitationToken */
+        InvitationToken: {
+            /** Token */
+            token: string;
+        };
         /**
          * Limit
          * @description A horizontal line: 20 child processes, 100 ms.
@@ -2964,6 +3067,27 @@ export interface components {
             name: string;
             /** Value */
             value: number;
+        };
+        /**
+         * LimitUse
+         * @description One limit of the organization and how much of it is used, in the busier of this and the last minute, or now.
+         */
+        LimitUse: {
+            /** Most */
+            most: number;
+            /** Name */
+            name: string;
+            /**
+             * Near
+             * @description 80 % or more is used
+             */
+            near: boolean;
+            /** Title */
+            title: string;
+            /** Unit */
+            unit: string;
+            /** Used */
+            used: number;
         };
         /**
          * Line
@@ -3006,6 +3130,11 @@ export interface components {
             /** Email */
             email: string | null;
             /**
+             * Email Verified
+             * @description Whether a mail proved the address, or whoever runs the installation vouched for it
+             */
+            email_verified: boolean | null;
+            /**
              * Kind
              * @enum {string}
              */
@@ -3017,13 +3146,28 @@ export interface components {
             role: ("viewer" | "editor" | "admin") | null;
             /** Scopes */
             scopes: string[];
+            /**
+             * Sends Mail
+             * @description Whether this installation sends mails
+             */
+            sends_mail: boolean;
             /** User Id */
             user_id: number | null;
+            /**
+             * Warnings
+             * @description About the installation; for administrators
+             */
+            warnings: components["schemas"]["InstallationWarning"][];
         };
         /** Member */
         Member: {
             /** Email */
             email: string;
+            /**
+             * Email Verified
+             * @description If not, the address means something only in this organization
+             */
+            email_verified: boolean;
             /**
              * Joined At
              * Format: date-time
@@ -3075,14 +3219,15 @@ export interface components {
         };
         /**
          * NewInvitation
-         * @description `token` is shown once: hand `accept_url` to the invited person.
+         * @description Where mails are sent, `token` and `accept_url` are null: only the mailbox gets them. Elsewhere they are shown
+         *     once: hand `accept_url` to the invited person.
          */
         NewInvitation: {
             /** Accept Url */
-            accept_url: string;
+            accept_url: string | null;
             invitation: components["schemas"]["Invitation"];
             /** Token */
-            token: string;
+            token: string | null;
         };
         /**
          * NewToken
@@ -3129,6 +3274,26 @@ export interface components {
         NoteRequest: {
             /** Note */
             note?: string | null;
+        };
+        /**
+         * OpenInvitation
+         * @description What an invitation says to who holds its link.
+         */
+        OpenInvitation: {
+            /** Email */
+            email: string;
+            /**
+             * Known
+             * @description The invited person has an account: sign in, then accept with its session
+             */
+            known: boolean;
+            /** Organization */
+            organization: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "viewer" | "editor" | "admin";
         };
         /** Organization */
         Organization: {
@@ -3601,6 +3766,28 @@ export interface components {
             second_days: number;
         };
         /**
+         * RetentionState
+         * @description How long data are kept now, and the most that this installation allows.
+         */
+        RetentionState: {
+            /**
+             * Minute Days
+             * @description 1 min rollups
+             */
+            minute_days: number;
+            most: components["schemas"]["RetentionPolicy"];
+            /**
+             * Raw Days
+             * @description Ticks, single queries, latency distributions
+             */
+            raw_days: number;
+            /**
+             * Second Days
+             * @description 1 s and 5 s rollups and events
+             */
+            second_days: number;
+        };
+        /**
          * Risk
          * @description A finding without measured harm: listed, not sent. `harm` says whether harm was measured and is none.
          */
@@ -3679,6 +3866,11 @@ export interface components {
         };
         /** RoleChange */
         RoleChange: {
+            /**
+             * Ingest Tokens
+             * @description Needed where the member owns ingest tokens and becomes a viewer
+             */
+            ingest_tokens?: ("take_over" | "revoke") | null;
             /**
              * Role
              * @enum {string}
@@ -4061,6 +4253,11 @@ export interface components {
              * @description This batch was stored before; nothing was stored now
              */
             duplicate: boolean;
+            /**
+             * Too Old
+             * @description Blocks, histograms, facts, events, query blocks and captures left out: older than is accepted
+             */
+            too_old: number;
         };
         /** SubjectRef */
         SubjectRef: {
@@ -4336,6 +4533,13 @@ export interface components {
             last_used_at: string | null;
             /** Name */
             name: string;
+            /**
+             * Owner
+             * @description The member it belongs to and ends with; None for one who left
+             */
+            owner: string | null;
+            /** Owner Id */
+            owner_id: number;
             /** Revoked At */
             revoked_at: string | null;
             /** Scopes */
@@ -4917,6 +5121,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Me"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    read_invitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InvitationToken"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OpenInvitation"];
                 };
             };
             /** @description Any error: a problem document */
@@ -6308,6 +6545,66 @@ export interface operations {
             };
         };
     };
+    send_verification: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    confirm_verification: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InvitationToken"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     list_members: {
         parameters: {
             query?: never;
@@ -6430,7 +6727,10 @@ export interface operations {
     };
     remove_member: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Needed where the member owns ingest tokens */
+                ingest_tokens?: ("take_over" | "revoke") | null;
+            };
             header?: never;
             path: {
                 user_id: number;
@@ -6572,6 +6872,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Organization"];
+                };
+            };
+            /** @description Any error: a problem document */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    list_limits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitUse"][];
                 };
             };
             /** @description Any error: a problem document */
@@ -6923,7 +7252,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RetentionPolicy"];
+                    "application/json": components["schemas"]["RetentionState"];
                 };
             };
             /** @description Any error: a problem document */
@@ -6956,7 +7285,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RetentionPolicy"];
+                    "application/json": components["schemas"]["RetentionState"];
                 };
             };
             /** @description Any error: a problem document */

@@ -6,6 +6,7 @@ import { api, unwrap, type Schemas } from "./client";
 
 export type Member = Schemas["Member"];
 export type Role = Member["role"];
+export const ROLES: readonly Role[] = ["viewer", "editor", "admin"];
 export type TokenInfo = Schemas["TokenInfo"];
 export type Channel = Schemas["Channel"];
 export type ChannelKind = Schemas["ChannelKindInfo"];
@@ -15,6 +16,7 @@ export const settingsKeys = {
   invitations: ["invitations"] as const,
   tokens: ["tokens"] as const,
   channels: ["channels"] as const,
+  limits: ["limits"] as const,
   deliveries: (channelId: number) => ["channels", channelId, "deliveries"] as const,
 };
 
@@ -41,6 +43,9 @@ export const deliveriesQuery = (channelId: number) =>
       unwrap(api.GET("/api/v1/channels/{channel_id}/deliveries", { params: { path: { channel_id: channelId }, query: { limit: 20 } }, signal })),
   });
 
+export const limitsQuery = () =>
+  queryOptions({ queryKey: settingsKeys.limits, queryFn: ({ signal }) => unwrap(api.GET("/api/v1/organizations/current/limits", { signal })), refetchInterval: 15_000 });
+
 export const auditQuery = () =>
   infiniteQueryOptions({
     queryKey: ["audit"] as const,
@@ -49,3 +54,8 @@ export const auditQuery = () =>
     getNextPageParam: (last) => last.next_cursor ?? undefined,
   });
 /* eslint-enable @typescript-eslint/explicit-module-boundary-types */
+
+/** Whether a token still lets its holder in, as far as its own times say. */
+export function isValid(token: TokenInfo): boolean {
+  return token.revoked_at === null && (token.expires_at === null || new Date(token.expires_at) > new Date());
+}

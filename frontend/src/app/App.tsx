@@ -11,10 +11,10 @@ import { ToastProvider } from "@/ui/Toast";
 import { router } from "./router";
 
 setSignedOutHandler(() => {
-  const { pathname, href } = router.state.location;
+  const { pathname, searchStr, hash } = router.state.location;
   if (pathname === "/sign-in" || pathname === "/accept") return;
   queryClient.removeQueries({ queryKey: meQuery().queryKey });
-  void router.navigate({ to: "/sign-in", search: { next: href } });
+  void router.navigate({ to: "/sign-in", search: { next: `${pathname}${searchStr}` }, hash });
 });
 
 export function App(): ReactElement {

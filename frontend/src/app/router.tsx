@@ -26,6 +26,9 @@ const signIn = createRoute({
 
 const accept = createRoute({ getParentRoute: () => root, path: "/accept", component: lazyRouteComponent(() => import("@/features/auth/AcceptPage"), "AcceptPage") });
 
+/** Outside of the shell: the link of a mail, for who is signed in. */
+const verify = createRoute({ getParentRoute: () => root, path: "/verify", component: lazyRouteComponent(() => import("@/features/auth/VerifyPage"), "VerifyPage") });
+
 /** Everything below needs somebody signed in. */
 const signedIn = createRoute({
   getParentRoute: () => root,
@@ -35,7 +38,10 @@ const signedIn = createRoute({
     try {
       await context.client.query({ ...meQuery(), staleTime: "static" });
     } catch (error) {
-      if (error instanceof ApiError && error.status === 401) throw redirect({ to: "/sign-in", search: { next: location.href } });
+      if (error instanceof ApiError && error.status === 401) {
+        // What is after # may be a secret of a link: it stays there, where no server sees it.
+        throw redirect({ to: "/sign-in", search: { next: `${location.pathname}${location.searchStr}` }, hash: location.hash });
+      }
       throw error;
     }
   },
@@ -128,6 +134,7 @@ const settingsSection = createRoute({ getParentRoute: () => signedIn, path: "set
 const routeTree = root.addChildren([
   signIn,
   accept,
+  verify,
   signedIn.addChildren([home, incidents, incident, risks, calibration, resources, resource, dns, startup, causes, collectors, evidence, analysis, settings, settingsSection]),
 ]);
 

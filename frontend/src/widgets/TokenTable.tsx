@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { TokenInfo } from "@/api/settings";
+import { isValid, type TokenInfo } from "@/api/settings";
 import { Button } from "@/ui/Button";
 import { Table, tableStyles } from "@/ui/Table";
 import { Time } from "@/ui/Time";
@@ -14,7 +14,9 @@ export function TokenTable({ tokens, onRevoke }: { tokens: readonly TokenInfo[];
           <th scope="col">Name</th>
           <th scope="col">Ends in</th>
           <th scope="col">Scopes</th>
+          <th scope="col">Owner</th>
           <th scope="col">Created</th>
+          <th scope="col">Expires</th>
           <th scope="col">Last used</th>
           <th scope="col">State</th>
         </tr>
@@ -27,13 +29,17 @@ export function TokenTable({ tokens, onRevoke }: { tokens: readonly TokenInfo[];
               <code>…{token.hint}</code>
             </td>
             <td className={tableStyles["wrap"]}>{token.kind === "ingest" ? "send data" : token.scopes.join(", ")}</td>
+            <td>{token.owner ?? <span className={tableStyles["dim"]}>left</span>}</td>
             <td className={tableStyles["nowrap"]}>
               <Time at={token.created_at} /> by {token.created_by}
             </td>
+            <td className={tableStyles["nowrap"]}>{token.expires_at === null ? "never" : <Time at={token.expires_at} style="clock" />}</td>
             <td className={tableStyles["nowrap"]}>{token.last_used_at === null ? "never" : <Time at={token.last_used_at} />}</td>
             <td>
               {token.revoked_at !== null ? (
                 <span className={tableStyles["dim"]}>revoked</span>
+              ) : !isValid(token) ? (
+                <span className={tableStyles["dim"]}>expired</span>
               ) : (
                 <Button kind="quiet" onClick={() => onRevoke(token.id)} aria-label={`Revoke ${token.name}`}>
                   Revoke

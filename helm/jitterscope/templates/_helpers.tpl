@@ -42,6 +42,10 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{ include "jitterscope.fromSecret" (list . "JITTERSCOPE_DATABASE_URL" false) }}
 {{ include "jitterscope.fromSecret" (list . "JITTERSCOPE_VALKEY_URL" false) }}
 {{ include "jitterscope.fromSecret" (list . "JITTERSCOPE_SECRET_KEY" false) }}
+{{- if .Values.metricsPort }}
+- name: JITTERSCOPE_METRICS_LISTEN
+  value: "0.0.0.0:{{ .Values.metricsPort }}"
+{{- end }}
 - name: JITTERSCOPE_PUBLIC_URL
   value: {{ .Values.publicUrl | quote }}
 {{- if .Values.evidence.existingClaim }}

@@ -154,6 +154,24 @@ def test_a_worker_that_died_is_replaced_but_not_for_ever(
     assert run.waiting(organization.id) == []
 
 
+def test_a_small_file_that_unpacks_to_much_holds_no_worker_for_long() -> None:
+    limits = run.limits_of(2_000_000, settings())
+    assert limits.unpacked_bytes == 256 * 1024**2
+    assert limits.cpu_s <= 150
+    assert run.limits_of(10**9, settings()).unpacked_bytes == settings().evidence_max_unpacked_bytes
+
+
+def test_one_organization_leaves_workers_to_others(
+    api: TestClient, organization: Organization, other_organization: Organization
+) -> None:
+    mine = [upload(api, LOOP.encode())["id"] for _ in range(3)]
+    api.headers.update(other_organization.headers)
+    theirs = upload(api, LOOP.encode())["id"]
+    assert [run._claim(organization.id, one) is not None for one in mine] == [True, True, False]
+    assert run._claim(other_organization.id, theirs) is not None
+    assert run.waiting(organization.id) == mine[2:], "it is next"
+
+
 def test_deleting_while_it_is_read_ends_the_reader(api: TestClient, organization: Organization) -> None:
     added = upload(api, b"".join(LOOP.encode() for _ in range(400_000)))
     reader = threading.Thread(target=tasks.analyse, args=(organization.id, added["id"]))

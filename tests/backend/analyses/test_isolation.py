@@ -16,6 +16,8 @@ import pytest
 from jitterscope.analyses.child import Refused
 from jitterscope.analyses.isolate import Limits, analyse
 
+pytestmark = pytest.mark.slow
+
 CAPTURE_PROGRAM = Path("/nowhere/jitterscope-evidence")
 LOOP = "Wed Oct 11 14:51:00 UTC 2023 Try: {} DnsmasqProcess: 21\n"
 SMALL = Limits(unpacked_bytes=20_000_000, memory_bytes=600_000_000, cpu_s=20, wall_s=40)

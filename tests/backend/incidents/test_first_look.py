@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from sqlalchemy import text
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core.engine import signs_read
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
-from jitterscope.incidents.scheduling import diagnoses, snapshots
+from jitterscope.incidents.scheduling import diagnoses, dispatch, snapshots
 from jitterscope.incidents.scheduling import store as schedule
 from jitterscope.incidents.scheduling.dispatch import Trigger, triggered
 from jitterscope.inventory import service as inventory
@@ -81,7 +82,17 @@ def whole_looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def look(organization: Any, subject_id: int) -> diagnoses.Outcome | None:
-    return diagnoses.diagnose_subject(organization.id, subject_id, only_newer=True)
+    """What a worker does where this subject is due, and no other."""
+    with organization_session(organization.id) as session:
+        schedule.visit(session, [subject_id], timedelta(0))
+        session.execute(
+            text("UPDATE diagnosis_schedule SET due_at = CASE WHEN subject_id = :id THEN clock_timestamp() END"),
+            {"id": subject_id},
+        )
+    with organization_session(organization.id) as session:
+        claim = schedule.claim(session)
+    assert claim is not None
+    return dispatch.look(claim)
 
 
 def diagnosed_us(organization: Any, subject_id: int) -> int:

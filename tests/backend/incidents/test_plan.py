@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -75,6 +76,22 @@ def test_a_fault_that_goes_on_is_looked_at_every_ten_seconds_and_news_at_once() 
     assert both.heard == ("slow_query", "throttled")
 
 
+def test_a_fault_that_stays_the_same_for_minutes_is_looked_at_every_twenty_seconds() -> None:
+    entry, at = after(HARM, "throttled"), NOW
+    for look in range(1, plan.SAME_LOOKS + 1):
+        assert entry.due_at == at + plan.STEADY, look
+        at += plan.STEADY
+        entry = replace(entry, triggered_us=entry.triggered_us + 10 * US, diagnosed_us=entry.triggered_us)
+        entry = after(replace(HARM, harm_us=entry.triggered_us), "throttled", entry=entry, at=at)
+    assert entry.due_at == at + plan.LONG_STEADY
+    newest_us, later = entry.triggered_us, at + seconds(15)
+    assert plan.triggered(entry, ["throttled"], newest_us + 15 * US, later).due_at == at + plan.LONG_STEADY
+    assert plan.triggered(entry, ["throttled"], newest_us + 21 * US, later).due_at == later, "it had been quiet"
+    assert plan.triggered(entry, ["oom_kill"], newest_us + 15 * US, later).due_at == later, "another reason"
+    other = replace(HARM, causes=("cpu/limit_too_low",))
+    assert after(other, "throttled", entry=entry, at=later).due_at == later + plan.STEADY
+
+
 def test_a_reason_of_which_nothing_comes_is_heard_less_often() -> None:
     entry = after(NOTHING, "slow_query")
     entry = claimed(replace(entry, follow_until=None), NOW)
@@ -89,6 +106,24 @@ def test_a_reason_of_which_nothing_comes_is_heard_less_often() -> None:
     assert entry.vain["slow_query"].held_until() == at + plan.LONGEST_HOLD
     entry = after(HARM, "slow_query", entry=entry, at=at + seconds(1))
     assert entry.vain == {}, "it led to something: heard at once"
+
+
+def test_who_is_slow_all_the_time_is_looked_at_ever_less_often() -> None:
+    """Minutes of looks that found nothing: it is how this server is, until another reason joins."""
+    at, looked_at, entry = NOW, [NOW], Entry(1)
+    while at < NOW + timedelta(minutes=10):
+        at += seconds(2)
+        entry = plan.triggered(entry, ["slow_query"], int((at - NOW).total_seconds() * US), at)
+        if entry.due_at is not None and entry.due_at <= at:
+            entry = replace(entry, diagnosed_us=entry.triggered_us)
+            entry = after(replace(NOTHING, visited=True), *entry.waiting, entry=entry, at=at)
+            looked_at.append(at)
+    gaps = [later - earlier for earlier, later in itertools.pairwise(looked_at)]
+    assert max(one for one, then in zip(gaps, looked_at[1:], strict=True) if then < NOW + seconds(120)) < seconds(8)
+    assert min(gaps[-5:]) >= plan.STEADY_HOLD
+    assert plan.triggered(entry, ["slow_query", "throttled"], 0, at).due_at == at, "another reason is heard at once"
+    entry = after(replace(NOTHING, causes=("cpu/limit_too_low",)), "slow_query", entry=entry, at=at)
+    assert entry.due_at == at + plan.STEADY, "something was found"
 
 
 def test_a_risk_that_stays_the_same_is_not_followed_up() -> None:

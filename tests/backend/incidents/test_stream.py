@@ -6,16 +6,22 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
 import pytest
 import uvicorn
+from fastapi.testclient import TestClient
 
+from jitterscope.cache import valkey
 from jitterscope.events.publish import publish
 from jitterscope.main import create_app
 from jitterscope.recordings.model import Recording
+from jitterscope.settings import Settings
+from jitterscope.tenancy import tokens
+from tests.backend.tenancy.principals import Cast, bearer
+from tests.support.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -27,7 +33,7 @@ def url(service: Any) -> Iterator[str]:
     server = uvicorn.Server(uvicorn.Config(create_app(), host="127.0.0.1", port=port, log_config=None))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_S
     while not server.started:
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -45,12 +51,14 @@ class Listener:
         self.lines: list[str] = []
         self.status = 0
         self._stop = False
+        self.over = False
         self._thread = threading.Thread(target=self._run, args=(url, headers), daemon=True)
         self._thread.start()
 
     def _run(self, url: str, headers: dict[str, str]) -> None:
         try:
             self._read(url, headers)
+            self.over = True
         except httpx.TransportError:
             if not self._stop:  # a server that goes away after the test is done is none of its business
                 raise
@@ -65,7 +73,7 @@ class Listener:
                 if self._stop:
                     return
 
-    def wait(self, count: int, timeout_s: float = 10.0) -> list[dict[str, Any]]:
+    def wait(self, count: int, timeout_s: float = PATIENCE_S) -> list[dict[str, Any]]:
         deadline = time.monotonic() + timeout_s
         while len(self.events) < count:
             assert time.monotonic() < deadline, self.events
@@ -118,8 +126,72 @@ def test_a_stream_needs_a_caller(url: str) -> None:
     assert httpx.get(url).status_code == 401
 
 
+def _end(listener: Listener, organization_id: int) -> None:
+    """Wait for the server to end the stream."""
+    publish(organization_id, "collector", 1)
+    deadline = time.monotonic() + PATIENCE_S
+    while not listener.over:
+        assert time.monotonic() < deadline, listener.events
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("how", ["revoked", "demoted", "signed out"])
+def test_a_stream_ends_with_its_credentials(
+    url: str, client: TestClient, database: Any, organization: Any, how: str
+) -> None:
+    cast = Cast(database, organization)
+    user = cast.member("admin")
+    token = cast.token(user, "incidents:read")
+    headers = cast.session(user) if how == "signed out" else bearer(token)
+    listener = Listener(url, headers)
+    listener.wait(1)
+    publish(organization.id, "first_data", 5)
+    listener.wait(2)
+    match how:
+        case "revoked":
+            listed = client.get("/api/v1/tokens", headers=organization.headers).json()["items"]
+            number = next(one["id"] for one in listed if one["name"] == "cast")
+            assert client.delete(f"/api/v1/tokens/{number}", headers=organization.headers).status_code == 200
+        case "demoted":
+            cast.administer("DELETE FROM memberships WHERE user_id = %s", user)
+        case _:
+            assert client.post("/api/v1/auth/logout", headers=headers).status_code == 204
+    _end(listener, organization.id)
+    assert [event["type"] for event in listener.events] == ["ready", "first_data"], "nothing after the end"
+    assert httpx.get(url, headers=headers).status_code == 401
+
+
+def test_a_caller_has_so_many_streams_and_no_more(
+    url: str, organization: Any, database: Any, settings_override: Callable[..., Settings]
+) -> None:
+    settings_override(streams_per_caller=3)
+    listeners = [Listener(url, organization.headers) for _ in range(3)]
+    for listener in listeners:
+        listener.wait(1)
+    refused = httpx.get(url, headers=organization.headers)
+    assert (refused.status_code, refused.json()["type"]) == (429, "urn:jitterscope:problem:too-many-streams")
+    assert int(refused.headers["retry-after"]) > 0
+    cast = Cast(database, organization)
+    another = Listener(url, cast.session(cast.member("viewer")))
+    another.wait(1)  # somebody else is not concerned
+    for listener in [*listeners, another]:
+        listener.close()
+    publish(organization.id, "collector", 1)
+    deadline = time.monotonic() + PATIENCE_S
+    while valkey().zcard(f"jitterscope:streams:token {_token_id(organization)}"):
+        assert time.monotonic() < deadline, "closed streams keep their places"
+        time.sleep(0.05)
+
+
+def _token_id(organization: Any) -> int:
+    found = tokens.principal_of(organization.api_token)
+    assert found is not None
+    assert found.token_id is not None
+    return found.token_id
+
+
 def _until(listener: Listener, type: str) -> list[dict[str, Any]]:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE_S
     while not any(event["type"] == type for event in listener.events):
         assert time.monotonic() < deadline, listener.events
         time.sleep(0.02)

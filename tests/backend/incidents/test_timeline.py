@@ -66,6 +66,7 @@ def test_an_incident_has_its_window(service: Any, subject: tuple[int, int]) -> N
     assert max(value for value in shown.cpu.cpu_ratio if value is not None) > 0.5, "peaks survive downsampling"
 
 
+@pytest.mark.slow
 def test_ten_minutes(service: Any, gc_fault: Recording) -> None:
     now_us = time.time_ns() // 1000
     for minute in range(10):

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from jitterscope.diagnosis.scenarios.cpu.simulate import Workload
-from jitterscope.recordings.model import Recording
-from tests.backend.incidents.stories import S_US, moved, recorded, shortened, story, visit, without_facts
+from jitterscope.inventory.types import FactRow
+from jitterscope.recordings.model import RecordedResource, Recording
+from tests.backend.incidents.stories import S_US, changed, moved, recorded, shortened, story, visit, without_facts
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_change_that_is_taken_back(service: Any, fault: Recording, more_cpu: Recording) -> None:
@@ -39,7 +45,8 @@ def test_said_by_hand(service: Any, fault: Recording, more_cpu: Recording) -> No
     incident = visit(service, incident_id)
     assert incident["state"] == "verified"
     assert len(service.get(f"/incidents/{incident_id}/verifications")) == 1
-    service.post(path, {}, status=422)  # a moment after the verdict there is nothing to compare with
+    # A moment after what the verdict rests on there is nothing to compare with.
+    service.post(path, {"applied_at": incident["verification"]["after_to"]}, status=422)
 
 
 def test_a_rollout_gives_new_cgroups(service: Any, fault: Recording, more_cpu: Recording) -> None:
@@ -94,3 +101,80 @@ def test_the_second_fix_is_held_against_the_time_after_the_first(
     assert second["before"]["t_us"][0] >= first["after"]["t_us"][0]
     kinds = {one["fix_id"]: one for one in service.get("/calibration")["fixes"]}
     assert (kinds["gomaxprocs"]["did_not_help"], kinds["raise_cpu_limit"]["verified"]) == (1, 1)
+
+
+def with_facts(recording: Recording, kind: str, *facts: FactRow) -> Recording:
+    """`since_us` of the facts is from the recording's start on."""
+    added = tuple(replace(one, since_us=recording.start_us + one.since_us) for one in facts)
+    names = {one.name for one in facts}
+
+    def change(one: RecordedResource) -> RecordedResource:
+        if one.kind != kind:
+            return one
+        return replace(one, facts=(*(fact for fact in one.facts if fact.name not in names), *added))
+
+    return changed(recording, change)
+
+
+SMALL, LARGE = str(256 << 20), str(512 << 20)
+GO = {"go.version": "1.23"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "facts"),
+    [
+        # A cgroup has no limit until somebody writes one.
+        ("cgroup", [FactRow("memory.limit_bytes", "-1", 0), FactRow("memory.limit_bytes", SMALL, 15 * S_US)]),
+        ("cgroup", [FactRow("memory.limit_bytes", SMALL, 15 * S_US)]),
+        ("cgroup", [FactRow("workload.image", "coredns:1.12.0", 40 * S_US)]),
+        ("dns_server", [FactRow("dns.corefile", ".:53 {\n    cache\n}\n", 40 * S_US)]),
+        ("dns_server", [FactRow("dns.version", "1.12.0", 40 * S_US)]),
+        ("process", [FactRow("go.env.GOGC", "50", 40 * S_US)]),
+    ],
+)
+def test_a_first_reading_is_no_change(service: Any, fault: Recording, kind: str, facts: list[FactRow]) -> None:
+    incident_id = story(service, with_facts(fault, kind, *facts))
+    incident = visit(service, incident_id)
+    assert (incident["state"], incident["verification"]) == ("open", None)
+
+
+def test_a_limit_that_is_changed_while_the_container_runs_is_a_change(service: Any, fault: Recording) -> None:
+    facts = FactRow("memory.limit_bytes", SMALL, 0), FactRow("memory.limit_bytes", LARGE, 60 * S_US)
+    incident_id = story(service, with_facts(fault, "cgroup", *facts))
+    found = visit(service, incident_id)["verification"]["changes"]
+    assert [(one["name"], one["old"], one["new"]) for one in found] == [("memory.limit_bytes", "256 MiB", "512 MiB")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after", "expected"),
+    [
+        ("cgroup", {"memory.limit_bytes": SMALL}, {"memory.limit_bytes": LARGE}, ["memory.limit_bytes"]),
+        # Read on one side only, so not known on the other.
+        ("cgroup", {"memory.limit_bytes": None}, {"memory.limit_bytes": LARGE}, []),
+        ("cgroup", {"memory.limit_bytes": SMALL}, {"memory.limit_bytes": None}, []),
+        ("cgroup", {"workload.image": None}, {"workload.image": "coredns:1.12.0"}, []),
+        ("dns_server", {"dns.version": None}, {"dns.version": "1.12.0"}, []),
+        # Its environment was read, and did not have it.
+        ("process", {"go.env.GOGC": None, **GO}, {"go.env.GOGC": "50", **GO}, ["go.env.GOGC"]),
+        ("process", {"go.env.GOGC": "50", **GO}, {"go.env.GOGC": None, **GO}, ["go.env.GOGC"]),
+        ("process", {"go.env.GOGC": None, "go.version": None}, {"go.env.GOGC": "50", **GO}, []),
+    ],
+)
+def test_what_a_new_container_has_that_nobody_read_before(
+    service: Any,
+    fault: Recording,
+    unchanged: Recording,
+    kind: str,
+    before: dict[str, str | None],
+    after: dict[str, str | None],
+    expected: list[str],
+) -> None:
+    def made(recording: Recording, facts: dict[str, str | None]) -> Recording:
+        known = [FactRow(name, value, 0) for name, value in facts.items() if value is not None]
+        return with_facts(without_facts(recording, *facts), kind, *known)
+
+    old = moved(made(fault, before), "/kubepods/pod1/a", "coredns-7c9d8bb6f4-x2x9q")
+    new = moved(made(unchanged, after), "/kubepods/pod2/b", "coredns-6f5c9bd47f-k8s2p", process="9000:1")
+    incident_id = story(service, old, new)
+    found = visit(service, incident_id)["verification"]["changes"]
+    assert [one["name"] for one in found if one["name"] != "restart"] == expected

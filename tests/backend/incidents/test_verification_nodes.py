@@ -16,6 +16,8 @@ from jitterscope.recordings.model import Recording
 from jitterscope.recordings.snapshots import recording_of
 from tests.backend.incidents.stories import measures, story, visit
 
+pytestmark = pytest.mark.slow
+
 _STORM = Node(storms=(Storm(0, 120, 40_000),), seed=1)
 _LATE = PodLoad(pods=24, loader=Loader("cilium-agent", {name: 8 * mean for name, mean in CILIUM_112.items()}),
                 cilium="1.12.3", cilium_metrics=True, seed=61)  # fmt: skip

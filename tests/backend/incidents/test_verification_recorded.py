@@ -15,6 +15,8 @@ from jitterscope.inventory.types import FactRow
 from jitterscope.recordings import file
 from jitterscope.recordings.model import RecordedResource, Recording
 
+pytestmark = pytest.mark.slow
+
 RUNS = Path(__file__).parents[2] / "fixtures" / "recordings"
 
 

@@ -67,7 +67,7 @@ def test_everything_of_a_batch_comes_back(client: TestClient, organization: Any)
     start_us = now_us() - 60_000_000
     response = post(client, organization, full_batch(start_us).body())
     assert response.status_code == 200, response.text
-    assert response.json() == {"duplicate": False}
+    assert response.json() == {"duplicate": False, "too_old": 0}
     container, process, server = (find(organization.id, kind) for kind in ("cgroup", "process", "dns_server"))
     with db.organization_session(organization.id) as session:
         metrics = ["cpu_usage_us", "cpu_throttled_us", "cpu_periods", "memory_usage_bytes", "pids_current"]
@@ -142,8 +142,8 @@ def test_a_crash_before_the_commit_stores_nothing(
     with db.organization_session(organization.id) as session:
         assert session.execute(text("SELECT count(*) FROM ingest_batches")).scalar_one() == 0
         assert session.execute(text("SELECT count(*) FROM resources")).scalar_one() == 0
-    assert post(client, organization, body).json() == {"duplicate": False}
-    assert post(client, organization, body).json() == {"duplicate": True}
+    assert post(client, organization, body).json() == {"duplicate": False, "too_old": 0}
+    assert post(client, organization, body).json() == {"duplicate": True, "too_old": 0}
 
 
 def test_the_same_keys_in_two_organizations_are_two_resources(
@@ -155,7 +155,7 @@ def test_the_same_keys_in_two_organizations_are_two_resources(
         builder = BatchBuilder(spool=spool)
         cgroup = builder.resource(CGROUP, "/same", 0)
         builder.block({(cgroup, "cpu_usage_us"): np.full(20, value)}, start_us)
-        assert post(client, tenant, builder.body()).json() == {"duplicate": False}
+        assert post(client, tenant, builder.body()).json() == {"duplicate": False, "too_old": 0}
     for tenant, value in ((organization, 1.0), (other_organization, 2.0)):
         cgroup_id = find(tenant.id, "cgroup")
         foreign = find((other_organization if tenant is organization else organization).id, "cgroup")

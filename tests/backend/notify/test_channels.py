@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import text
+from typer.testing import CliRunner
 
+from jitterscope.cli import app
 from jitterscope.db import organization_session
-from jitterscope.notify import target
+from jitterscope.kit.secretbox import SecretUnreadable, new_key, unseal
+from jitterscope.notify import target, tasks
 from jitterscope.notify.kind import kinds
 from jitterscope.notify.payload import Payload, PayloadChange, PayloadMeasure, PayloadVerification
 from jitterscope.notify.sample import sample_payload
 from jitterscope.notify.slack_message import blocks
+from jitterscope.notify.special_purpose import NETWORKS
+from jitterscope.notify.wire import Post, PostFailed, perform
 from jitterscope.settings import REPOSITORY
+from tests.support.receiver import Receiver
 
 SECRET = "0123456789abcdef-very-secret"
 
@@ -123,7 +130,8 @@ def test_every_kind_describes_itself(rest: Any) -> None:
     [
         "127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1",
         "255.255.255.255", "::1", "::", "fe80::1", "fe80::1%eth0", "fc00::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1",
-        "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "ff02::1",
+        "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "ff02::1", "192.0.0.192", "::127.0.0.1", "64:ff9b:1::a00:1", "fec0::1",
+        "5f00::1", "3fff::1", "100:0:0:1::1", "192.88.99.1", "2001:db8::1", "2002:808:808::1", "4000::1",
     ],
 )  # fmt: skip
 def test_addresses_inside(address: str) -> None:
@@ -135,12 +143,44 @@ def test_addresses_outside(address: str) -> None:
     assert target.is_public(address)
 
 
+def test_every_block_that_iana_does_not_call_reachable_is_inside() -> None:
+    for network, reachable in NETWORKS:
+        if not reachable and network not in ("2001::/23", "192.0.0.0/24", "::ffff:0:0/96"):  # with exceptions inside
+            assert not target.is_public(network.split("/")[0]), network
+
+
+def test_names_inside_look_like_names_that_do_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    def getaddrinfo(host: str, port: int, **_: Any) -> list[Any]:
+        if host == "vault.internal":
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.9.8.7", port))]
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    told = []
+    for host in ("vault.internal", "absent.internal"):
+        with pytest.raises(PostFailed) as refused:
+            perform(Post(f"https://{host}/", {}, b""))
+        told.append((refused.value.detail.replace(host, "HOST"), refused.value.permanent, refused.value.failure))
+    assert told[0] == told[1]
+    assert "10.9.8.7" not in told[0][0]
+    for literal in ("http://127.1/", "http://2130706433/", "http://0x7f.1/", "http://[::1]/"):
+        with pytest.raises(PostFailed, match="not a public address"):
+            perform(Post(literal, {}, b"", proxy="http://127.0.0.1:9"))
+
+
+def test_everything_goes_through_the_egress_proxy(receiver: Receiver) -> None:
+    proxy = receiver.url.replace("http://", "http://user:p%40ss@")
+    assert perform(Post("http://hooks.example/in?a=1", {}, b"{}", proxy=proxy))[0] == 200
+    (request,) = receiver.requests
+    assert request.path == "http://hooks.example/in?a=1"
+    assert request.headers["host"] == "hooks.example"
+    assert request.headers["proxy-authorization"] == "Basic dXNlcjpwQHNz"
+    with pytest.raises(PostFailed, match="through the egress proxy: OSError: it answered 501"):
+        perform(Post("https://hooks.example/", {}, b"", proxy=proxy))
+
+
 def test_the_address_that_was_checked_is_the_one_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
     """A name that answers differently the second time (DNS rebinding) is asked once only."""
-    import socket
-
-    from jitterscope.notify.wire import Post, PostFailed, perform
-
     asked: list[str] = []
     connected: list[str] = []
 
@@ -232,3 +272,34 @@ def test_payloads_of_before_verifications_are_still_sent() -> None:
 def test_the_published_schema_is_the_real_one() -> None:
     path: Path = REPOSITORY / "contracts" / "webhooks" / "v1.schema.json"
     assert json.loads(path.read_text()) == Payload.model_json_schema(mode="serialization"), "run: make gen"
+
+
+def test_the_key_is_rotated_without_a_gap(
+    rest: Any, receiver: Any, organization: Any, settings_override: Any, local: Any
+) -> None:
+    number = create(rest, receiver)["id"]
+    old, new = local.secret_key.get_secret_value(), new_key()
+
+    def keys(*order: str) -> None:
+        settings_override(secret_key=type(local.secret_key)(",".join(order)))
+
+    def works() -> bool:
+        return bool(rest.post(f"/api/v1/channels/{number}/test").json().get("ok"))
+
+    keys(new, old)
+    assert works()
+    resealed = CliRunner().invoke(app, ["reseal-secrets"])
+    assert "every secret needs the first key only" in resealed.output, resealed.output
+    keys(new)
+    assert works()
+    keys(new_key())
+    assert not works()
+    lost = CliRunner().invoke(app, ["reseal-secrets"])
+    assert lost.exit_code == 1
+    assert "none of the keys" in lost.output
+    keys(new_key(), new)
+    tasks.reseal()  # the task does the same in time
+    with organization_session(organization.id) as session:
+        (sealed,) = session.execute(text("SELECT config_sealed FROM channels")).scalars()
+    with pytest.raises(SecretUnreadable):
+        unseal(new, sealed)

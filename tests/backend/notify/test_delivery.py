@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -54,11 +54,12 @@ def test_only_wanted_transitions_are_queued(outbox: Any, receiver: Any) -> None:
 def test_server_errors_are_retried_with_backoff(outbox: Any, receiver: Any, webhook: int) -> None:
     receiver.answers = [type(receiver.default)(status=503, body=b"down")]
     outbox.queue()
+    before = datetime.now(UTC)
     outbox.deliver()
+    after = datetime.now(UTC)
     [row] = outbox.rows()
     assert (row.state, row.last_status, row.last_error) == ("pending", 503, "HTTP 503: down")
-    wait_s = (row.next_attempt_at - datetime.now(UTC)).total_seconds()
-    assert 1.0 < wait_s <= 7.5
+    assert before + timedelta(seconds=2.5) <= row.next_attempt_at <= after + timedelta(seconds=7.5)
     assert outbox.deliver() == 0, "not due yet"
     outbox.make_due()
     assert outbox.deliver() == 1
@@ -165,7 +166,8 @@ def test_a_lost_key_kills_the_delivery_and_not_the_others(
     outbox.add_channel("webhook", {"url": receiver.url, "secret": SECRET})
     outbox.queue(incident_id=2)
     outbox.deliver()
-    assert outbox.states() == ["dead", "dead", "sent"]
+    # Which channel's notice of an incident is queued first does not matter.
+    assert sorted(outbox.states()) == ["dead", "dead", "sent"]
     assert "another key" in str(outbox.rows()[0].last_error)
 
 

@@ -17,6 +17,7 @@ import pytest
 from jitterscope.notify import courier, journal
 from jitterscope.notify.delivery import claim, journal_folder
 from jitterscope.notify.wire import Post
+from tests.support.patience import wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -26,13 +27,6 @@ SECRET = "0123456789abcdef"
 @pytest.fixture
 def webhook(outbox: Any, receiver: Any) -> int:
     return int(outbox.add_channel("webhook", {"url": receiver.url, "secret": SECRET}))
-
-
-def wait_for(condition: Any, timeout_s: float = 10.0) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
@@ -152,7 +146,7 @@ def test_workers_killed_again_and_again_send_everything_once(outbox: Any, receiv
         kill(worker)
         interrupted += "sending" in outbox.states()
         outbox.make_due()
-    wait_for(lambda: _settled(outbox), timeout_s=60)
+    wait_for(lambda: _settled(outbox))
     assert {request.json["transition"]["id"] for request in receiver.requests} == transitions
     assert len(receiver.requests) == 20, "no request twice"
     assert interrupted >= 2, "the kills came too early or too late to test anything"

@@ -14,8 +14,8 @@ from jitterscope import db
 from jitterscope.kit.discovery import import_named
 from jitterscope.schema import bootstrap, runner
 from jitterscope.settings import Settings
+from jitterscope.tenancy.models import Membership, Token
 from jitterscope.tenancy.models import Organization as OrganizationRow
-from jitterscope.tenancy.models import Token
 from jitterscope.worker import app, task_name_of
 from tests.backend.conftest import Database, Organization
 
@@ -31,6 +31,7 @@ def add_token(session: Session, organization: Organization, name: str) -> None:
             hint="",
             scopes=[],
             created_by="test",
+            owner_id=session.scalars(select(Membership.user_id)).one(),
         )
     )
 

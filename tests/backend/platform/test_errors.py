@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import socket
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import httpx
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from prometheus_client import generate_latest
 from pydantic import SecretStr
 
 from jitterscope.main import create_app
-from jitterscope.settings import override_settings, settings
+from jitterscope.settings import Settings, override_settings, settings
 from tests.backend.conftest import Database
 
 PROBLEM = "application/problem+json"
@@ -145,5 +148,31 @@ def test_every_answer_carries_the_security_headers(client: TestClient) -> None:
 
 def test_metrics_count_requests(client: TestClient) -> None:
     client.get("/api/v1/audit")
-    text = client.get("/metrics").text
+    text = generate_latest().decode()
     assert 'jitterscope_http_requests_total{method="GET",route="/api/v1/audit",status="401"}' in text
+
+
+def test_invented_methods_make_no_series(client: TestClient) -> None:
+    client.get("/api/v1/audit")
+    client.request("INVENTED", "/api/v1/audit")
+    before = len(generate_latest())
+    for number in range(50):
+        client.request(f"M{number}", "/api/v1/audit")
+    text = generate_latest().decode()
+    assert len(text) - before < 100
+    assert 'method="other"' in text
+    assert "M49" not in text
+
+
+def test_metrics_are_served_on_a_listener_of_their_own(
+    client: TestClient, settings_override: Callable[..., Settings]
+) -> None:
+    assert "jitterscope_http_requests_total" not in client.get("/metrics").text
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    settings_override(metrics_listen=address)
+    with TestClient(create_app()):
+        assert "jitterscope_http_requests_total" in httpx.get(f"http://{address}/metrics").text
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"http://{address}/metrics")

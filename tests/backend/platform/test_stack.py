@@ -17,6 +17,7 @@ import pytest
 
 from jitterscope.devstack.ports import free_port
 from jitterscope.devstack.stack import COLLECTOR, Stack
+from tests.support.patience import PATIENCE_S
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +34,7 @@ def stack(folder: Path) -> Iterator[Stack]:
         yield running
 
 
-def wait_for(what: Callable[[], object], timeout_s: float = 20.0) -> None:
+def wait_for(what: Callable[[], object], timeout_s: float = PATIENCE_S) -> None:
     deadline = time.monotonic() + timeout_s
     while True:
         try:
@@ -171,5 +172,5 @@ def test_the_stack_ends_with_the_process_that_started_it() -> None:
         starter.kill()
         starter.wait()
         starter.stdout.close()
-        _, alive = psutil.wait_procs(family, timeout=30)
+        _, alive = psutil.wait_procs(family, timeout=PATIENCE_S)
         assert alive == []

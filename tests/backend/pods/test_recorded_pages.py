@@ -19,6 +19,8 @@ from jitterscope.devstack.stack import COLLECTOR
 from jitterscope.pb import ingest_pb2 as pb
 from tests.backend.conftest import Organization
 
+pytestmark = pytest.mark.slow
+
 PAGES = Path(__file__).parents[3] / "collector" / "internal" / "podmetrics" / "testdata"
 # Means of the four pods that start between the two pages, in seconds (see the README beside them).
 SLI, WHOLE, SANDBOX, CONTAINER, PULL = 3.95, 7.075, 2.15, 0.35, 12.5 / 4

@@ -137,6 +137,8 @@ def test_a_part_of_a_window() -> None:
     ],
 )
 def test_what_is_not_a_recording_is_refused(change: Any, message: str) -> None:
-    content = file.to_bytes(made())
+    whole = io.BytesIO()
+    file.write(made(), whole)
+    content = whole.getvalue()
     with pytest.raises(BadRecording, match=message):
         file.read(io.BytesIO(change(content)))

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import io
 import json
-import socket
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 from typer.testing import CliRunner
 
 from jitterscope.cli import app
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
 from jitterscope.incidents.scheduling.diagnoses import diagnose_subject
-from jitterscope.main import create_app
 from jitterscope.recordings import file
 from jitterscope.recordings.model import Recording
 from jitterscope.recordings.replay import Replayed, ReplayFailed, replay, replay_nodes
 from jitterscope.recordings.snapshots import recording_of
+from tests.support.serving import serving
 
 
 @pytest.fixture(scope="module")
@@ -34,19 +31,8 @@ def fault() -> Recording:
 @pytest.fixture
 def url(client: Any) -> Iterator[str]:
     """The application behind uvicorn."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(create_app(), host="127.0.0.1", port=port, log_config=None))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    deadline = time.monotonic() + 30
-    while not server.started:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join(10)
+    with serving() as url:
+        yield url
 
 
 def subject_of(organization: Any) -> int:
@@ -121,6 +107,37 @@ def test_recording_over_rest(api: Any, organization: Any, fault: Recording, othe
     assert refused.status_code == 404
     for wrong in ({"from": "x"}, {"from": window["to"] + 1}, {"from": 0}):
         assert api.get("/api/v1/recordings", params={"resource": subject_id, **window, **wrong}).status_code == 422
+
+
+def test_a_recording_in_pieces_is_the_recording_in_one(api: Any, organization: Any, monkeypatch: Any) -> None:
+    import zstandard
+
+    from jitterscope.recordings import capture, stream
+    from jitterscope.recordings.replay import prepare
+
+    long = recording_of(simulate(Workload(seconds=100.0)).snapshot, {})
+    shift_us = (time.time_ns() // 1000 - long.end_us) // 100_000 * 100_000
+    for batch in prepare(long, shift_us, ""):
+        content = zstandard.compress(batch.SerializeToString())
+        assert api.post("/api/v1/ingest", content=content, headers=organization.ingest_headers).status_code < 300
+    monkeypatch.setattr(stream, "_PIECE_BYTES", 1)
+    read: list[int] = []
+
+    def part(*given: Any) -> Recording:
+        read.append(given[2])
+        return capture.part(*given)
+
+    monkeypatch.setattr(stream, "part", part)
+    subject_id = subject_of(organization)
+    window = (long.start_us + shift_us, long.end_us + shift_us)
+    with organization_session(organization.id) as session:
+        whole = capture.capture(session, [subject_id], *window)
+    answer = api.get("/api/v1/recordings", params={"resource": subject_id, "from": window[0], "to": window[1]})
+    assert len(read) == 4
+    one, many = io.BytesIO(), io.BytesIO()
+    file.write(whole, one)
+    file.write(file.read(io.BytesIO(answer.content)), many)
+    assert one.getvalue() == many.getvalue()
 
 
 def test_the_commands_explain_what_is_wrong(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from sqlalchemy import text
 
 from jitterscope import db
 from jitterscope.pb import ingest_pb2 as pb
-from jitterscope.series import compaction, rollups
+from jitterscope.series import compaction, rollups, tasks
 from jitterscope.series import service as series
 from jitterscope.series.codec import decode_segments, encode_segments
 from tests.support.batches import CGROUP, TICK_US, BatchBuilder, now_us
@@ -28,6 +28,7 @@ GRID = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 200)), elements=GRID))
 def test_any_values_survive_the_packed_encoding(values: np.ndarray[Any, np.dtype[np.float64]]) -> None:
     payloads = encode_segments(values)
@@ -193,3 +194,21 @@ def test_the_sql_view_decodes_what_python_encodes(organization: Any, client: Tes
     assert [tuple(row) for row in between] == [
         row for row in expected["cpu_usage_us"] if start_us + 5_000_000 <= row[0] < start_us + 15_000_000
     ]
+
+
+def test_rows_that_cannot_be_compacted_keep_nobody_waiting(
+    client: TestClient, organization: Any, other_organization: Any
+) -> None:
+    start_us = now_us() // compaction.WINDOW_US * compaction.WINDOW_US - 4 * compaction.WINDOW_US
+    values = {"cpu_usage_us": np.arange(20.0)}
+    for tenant in (organization, other_organization):
+        for window in (0, 1):
+            send(client, tenant, start_us + window * compaction.WINDOW_US, values, 20)
+    with db.organization_session(organization.id) as session:
+        broken = "UPDATE series_blocks SET payload = '\\x00' WHERE start_us < :before"
+        assert session.execute(text(broken), {"before": start_us + compaction.WINDOW_US}).rowcount == 1  # type: ignore[attr-defined]
+    tasks.compact()
+    for tenant, left in ((organization, 1), (other_organization, 0)):
+        with db.organization_session(tenant.id) as session:
+            assert session.execute(text("SELECT count(*) FROM series_blocks")).scalar_one() == left
+            assert session.execute(text("SELECT count(*) FROM series_segments")).scalar_one() == 2 - left

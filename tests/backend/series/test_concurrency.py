@@ -73,8 +73,7 @@ def test_a_compaction_that_dies_changes_nothing(
     with monkeypatch.context() as patched:
         # After the segments have been written, before the blocks are removed.
         patched.setattr(rollups, "write", die)
-        with pytest.raises(RuntimeError):
-            compaction.compact(organization.id, now_us())
+        assert compaction.compact(organization.id, now_us()) == 0
     stored_once(organization, start_us)
     assert compaction.compact(organization.id, now_us()) == 1
     stored_once(organization, start_us)

@@ -99,12 +99,50 @@ def test_the_application_cannot_make_partitions_of_any_time(organization: Any) -
 def test_a_batch_older_than_the_policy_is_refused(api: TestClient, organization: Any) -> None:
     body = {"raw_days": 1, "second_days": 1, "minute_days": 1}
     assert api.put("/api/v1/retention", json=body).status_code == 200
-    assert api.get("/api/v1/retention").json() == body
+    assert api.get("/api/v1/retention").json() == body | {"most": MOST}
     assert api.put("/api/v1/retention", json=body | {"raw_days": 2}).status_code == 422
     builder = BatchBuilder()
     builder.block({(0, "host_idle_us"): np.zeros(2)}, now_us() - 2 * DAY_US)
     answer = api.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers)
     assert (answer.status_code, answer.json()["type"]) == (400, "urn:jitterscope:problem:too-old")
+
+
+MOST = {"raw_days": 30, "second_days": 180, "minute_days": 800}
+
+
+def test_retention_is_administration_within_the_bounds_of_the_installation(api: TestClient, organization: Any) -> None:
+    from jitterscope.tenancy.scopes import role_allows
+
+    assert [role_allows(role, "retention:write") for role in ("viewer", "editor", "admin")] == [False, False, True]
+    beyond = api.put("/api/v1/retention", json={"raw_days": 30, "second_days": 30, "minute_days": 1000})
+    assert (beyond.status_code, beyond.json()["type"]) == (422, "urn:jitterscope:problem:beyond-retention-limit")
+    assert "minute_days can be 800 at most" in beyond.json()["detail"]
+    assert api.put("/api/v1/retention", json=MOST).status_code == 200
+    (entry,) = [one for one in api.get("/api/v1/audit").json()["items"] if one["action"] == "retention.change"]
+    before = {"raw_days": 7, "second_days": 30, "minute_days": 400}
+    assert entry["detail"] == {name: {"from": before[name], "to": days} for name, days in MOST.items()}
+
+
+def partition_count() -> int:
+    with db.system_session() as session:
+        return int(session.execute(text("SELECT count(*) FROM pg_inherits")).scalar_one())
+
+
+def test_old_samples_make_no_partitions_and_take_nothing_else_with_them(api: TestClient, organization: Any) -> None:
+    assert api.put("/api/v1/retention", json=MOST).status_code == 200
+    feed(api, organization, now_us() - 10 * 60_000_000)
+    before = partition_count()
+    builder = BatchBuilder()
+    cgroup = builder.resource(CGROUP, "/c", 0)
+    start_us = now_us() - 60_000_000
+    builder.block({(cgroup, "cpu_usage_us"): np.arange(20.0)}, start_us)
+    for days in (8, 29, 400):
+        builder.block({(cgroup, "cpu_usage_us"): np.arange(20.0)}, now_us() - days * DAY_US)
+        builder.batch.events.add(resource=cgroup, kind="memory.oom_kill", start_us=now_us() - days * DAY_US)
+    answer = api.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers)
+    assert (answer.status_code, answer.json()) == (200, {"duplicate": False, "too_old": 6})
+    assert usage(organization, start_us)["/c"] == 190.0
+    assert partition_count() == before
 
 
 def test_histograms_of_a_window_become_one_row(client: TestClient, organization: Any) -> None:

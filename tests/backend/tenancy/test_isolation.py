@@ -36,6 +36,7 @@ def call(client: TestClient, document: dict[str, Any], operation: Operation, num
     return client.request(operation.method, path, params=query, json=body, headers={"X-Requested-With": "jitterscope"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("credentials", ["token", "session"])
 def test_no_route_shows_or_changes_another_organization(
     client: TestClient,
@@ -90,6 +91,7 @@ def test_every_route_but_the_doors_needs_a_caller(client: TestClient) -> None:
         "POST /api/v1/auth/login",
         "POST /api/v1/auth/logout",
         "POST /api/v1/auth/accept",
+        "POST /api/v1/auth/invitation",
         "GET /api/v1/auth/session",
     }
     for operation in operations(document):
@@ -99,6 +101,7 @@ def test_every_route_but_the_doors_needs_a_caller(client: TestClient) -> None:
             assert response.headers["content-type"] == "application/problem+json"
 
 
+@pytest.mark.slow
 def test_the_walk_would_notice_a_leak(client: TestClient, other_organization: Organization, seeded: Seeded) -> None:
     """The control: to their own organization, the same requests show the seeded rows."""
     application = client.app

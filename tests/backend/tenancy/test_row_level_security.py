@@ -16,8 +16,9 @@ from tests.support.seeding import SENTINEL, Seeded, fingerprint, seed
 # change nothing that the caller could not change itself; then add it here.
 REVIEWED_DEFINER_FUNCTIONS = {
     "auth_accept_invitation", "auth_create_organization", "auth_expire", "auth_invitation", "auth_login",
-    "auth_password_salt", "auth_session",
+    "auth_password_salts", "auth_record_failed_sign_in", "auth_session",
     "auth_session_organizations", "auth_set_password", "auth_token", "drop_empty_time_partitions",
+    "auth_start_verification", "auth_verify_email", "end_tokens_of_member", "forget_local_account",
     "ensure_time_partitions", "system_diagnosis_turns", "system_organization_ids",
 }  # fmt: skip
 
@@ -95,17 +96,18 @@ def test_rows_of_another_organization_cannot_be_written(
                     sql.SQL(statement + " WHERE organization_id = %s").format(name), (seeded.organization_id,)
                 )
     assert fingerprint(database.superuser_url, seeded.organization_id) == before
+    (owner,) = connection.execute("SELECT user_id FROM memberships").fetchone() or (0,)
     for column in ("name", "hint", "created_by"):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             connection.execute(
-                "INSERT INTO tokens (organization_id, kind, name, token_hash, hint, scopes, created_by) "
-                "VALUES (%s, 'api', 'mine', %s, 'hint', '{*:*}', 'me')",
-                (seeded.organization_id, column.encode()),
+                "INSERT INTO tokens (organization_id, kind, name, token_hash, hint, scopes, created_by, owner_id) "
+                "VALUES (%s, 'api', 'mine', %s, 'hint', '{*:*}', 'me', %s)",
+                (seeded.organization_id, column.encode(), owner),
             )
     connection.execute(
-        "INSERT INTO tokens (organization_id, kind, name, token_hash, hint, scopes, created_by) "
-        "VALUES (%s, 'api', 'mine', 'hash-of-mine', 'hint', '{*:*}', 'me')",
-        (organization.id,),
+        "INSERT INTO tokens (organization_id, kind, name, token_hash, hint, scopes, created_by, owner_id) "
+        "VALUES (%s, 'api', 'mine', 'hash-of-mine', 'hint', '{*:*}', 'me', %s)",
+        (organization.id, owner),
     )
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         connection.execute("UPDATE tokens SET organization_id = %s WHERE name = 'mine'", (seeded.organization_id,))
@@ -139,10 +141,12 @@ def test_the_application_role_cannot_leave_its_bounds(connection: psycopg.Connec
 def test_password_hashes_never_leave_the_database(
     connection: psycopg.Connection, other_organization: Organization
 ) -> None:
-    salt = connection.execute("SELECT auth_password_salt(%s)", (other_organization.email,)).fetchone()
-    assert salt is not None
-    assert len(salt[0].split("$")) == 5  # method, version, parameters, salt; no hash
-    guesses = connection.execute("SELECT * FROM auth_login(%s, %s)", (other_organization.email, salt[0])).fetchall()
+    found = connection.execute(
+        "SELECT user_id, salt FROM auth_password_salts(%s)", (other_organization.email,)
+    ).fetchall()
+    ((user_id, salt),) = found
+    assert len(salt.split("$")) == 5  # method, version, parameters, salt; no hash
+    guesses = connection.execute("SELECT * FROM auth_login(%s::bigint, %s)", (user_id, salt)).fetchall()
     assert guesses == []
 
 

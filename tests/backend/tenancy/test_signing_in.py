@@ -126,6 +126,23 @@ def test_changing_the_password_ends_other_sessions(client: TestClient, organizat
         assert response.status_code == status
 
 
+def test_changing_the_password_ends_sessions_in_other_organizations(
+    client: TestClient, organization: Organization
+) -> None:
+    sign_in(client, organization)
+    second = client.post("/api/v1/organizations", json={"name": "Second"}, headers=HERE).json()["id"]
+    body = {"email": organization.email, "password": organization.password, "organization_id": second}
+    assert client.post("/api/v1/auth/login", json=body).status_code == 200
+    there = {"Cookie": f"jitterscope_session={client.cookies['jitterscope_session']}"}
+    client.cookies.clear()
+    sign_in(client, organization)
+    change = {"current_password": organization.password, "new_password": "a new long password"}
+    assert client.post("/api/v1/me/password", json=change, headers=HERE).status_code == 204
+    assert client.get("/api/v1/me").status_code == 200
+    client.cookies.clear()
+    assert client.get("/api/v1/me", headers=there).status_code == 401
+
+
 def test_no_secret_is_stored_or_echoed(client: TestClient, organization: Organization, database: Database) -> None:
     sign_in(client, organization)
     cookie = client.cookies["jitterscope_session"]

@@ -15,6 +15,8 @@ from jitterscope.recordings.model import Recording
 from jitterscope.whatif import service as whatif_service
 from jitterscope.whatif.schemas import WhatIf, WhatIfFigure
 
+pytestmark = pytest.mark.slow
+
 MINUTE_US = 60_000_000
 
 

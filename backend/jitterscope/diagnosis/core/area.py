@@ -125,6 +125,8 @@ class WatchedFact:
     """A setting whose change may be a fix. `show` writes its value for people; None: not set, or not known.
 
     `show_of` is used instead where it takes more than one fact to say it ("0.5 CPU" from quota and period).
+    `known_by` is the fact of the same resource that is read together with this one: where that is known and this one
+    is not, it is not set. Without one, a fact that is not there has not been read, and its first reading is no change.
     """
 
     fact: str
@@ -132,6 +134,7 @@ class WatchedFact:
     of: Of
     show: Callable[[str | None], str | None] = lambda value: value
     show_of: Callable[[Facts], str | None] | None = None
+    known_by: str | None = None
 
     def text(self, facts: Facts) -> str | None:
         """The value as people write it."""

@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 from sqlalchemy.orm import Session
 
+from jitterscope.bounds import QUICK, bounded
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core.finding import Severity
 from jitterscope.diagnosis.core.registry import all_causes
@@ -27,6 +28,7 @@ from jitterscope.incidents.lifecycle import actions
 from jitterscope.incidents.models import IncidentRow
 from jitterscope.incidents.verification import verifications
 from jitterscope.kit import cursor as cursors
+from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
 from jitterscope.tenancy.auth import Principal, require
 
@@ -39,6 +41,7 @@ Some = Annotated[list[str] | None, Query(max_length=20)]
 
 
 @router.get("/incidents")
+@bounded(QUICK)
 def list_incidents(
     principal: Reader,
     state: Annotated[list[IncidentState] | None, Query(max_length=5)] = None,
@@ -69,57 +72,66 @@ def list_incidents(
 
 
 @router.get("/incidents/{incident_id}")
+@bounded(QUICK)
 def get_incident(principal: Reader, incident_id: int) -> Incident:
     """One incident with evidence, rivals, fixes and history."""
     return _change(principal, lambda session: actions.get(session, incident_id))
 
 
-@router.post("/incidents/{incident_id}/acknowledge")
+@router.post("/incidents/{incident_id}/acknowledge", dependencies=[audited("incident.acknowledged")])
+@bounded(QUICK)
 def acknowledge_incident(principal: Writer, incident_id: int, request: NoteRequest | None = None) -> Incident:
     """Say that somebody is on it."""
     note = None if request is None else request.note
     return _change(principal, lambda session: actions.acknowledge(session, principal, incident_id, note))
 
 
-@router.post("/incidents/{incident_id}/unacknowledge")
+@router.post("/incidents/{incident_id}/unacknowledge", dependencies=[audited("incident.unacknowledged")])
+@bounded(QUICK)
 def unacknowledge_incident(principal: Writer, incident_id: int) -> Incident:
     """Take the acknowledgement back."""
     return _change(principal, lambda session: actions.unacknowledge(session, principal, incident_id))
 
 
-@router.post("/incidents/{incident_id}/resolve")
+@router.post("/incidents/{incident_id}/resolve", dependencies=[audited("incident.resolved")])
+@bounded(QUICK)
 def resolve_incident(principal: Writer, incident_id: int, request: NoteRequest | None = None) -> Incident:
     """Close it by hand. Symptoms after now open it again."""
     note = None if request is None else request.note
     return _change(principal, lambda session: actions.resolve(session, principal, incident_id, note))
 
 
-@router.post("/incidents/{incident_id}/mute")
+@router.post("/incidents/{incident_id}/mute", dependencies=[audited("incident.muted")])
+@bounded(QUICK)
 def mute_incident(principal: Writer, incident_id: int, request: MuteRequest | None = None) -> Incident:
     """Hold its notifications back."""
     given = request or MuteRequest()
     return _change(principal, lambda session: actions.mute(session, principal, incident_id, given.until, given.reason))
 
 
-@router.post("/incidents/{incident_id}/unmute")
+@router.post("/incidents/{incident_id}/unmute", dependencies=[audited("incident.unmuted")])
+@bounded(QUICK)
 def unmute_incident(principal: Writer, incident_id: int) -> Incident:
     """Send notifications again."""
     return _change(principal, lambda session: actions.unmute(session, principal, incident_id))
 
 
-@router.post("/incidents/{incident_id}/note")
+@router.post("/incidents/{incident_id}/note", dependencies=[audited("incident.noted")])
+@bounded(QUICK)
 def note_incident(principal: Writer, incident_id: int, request: NoteRequest) -> Incident:
     """Add a line to its history."""
     return _change(principal, lambda session: actions.add_note(session, principal, incident_id, request.note))
 
 
-@router.post("/incidents/{incident_id}/pin")
+@router.post("/incidents/{incident_id}/pin", dependencies=[audited("incident.pinned", "incident.unpinned")])
+@bounded(QUICK)
 def pin_incident(principal: Writer, incident_id: int, request: PinRequest) -> Incident:
     """Keep its data beyond retention, or no longer."""
     return _change(principal, lambda session: actions.pin(session, principal, incident_id, request.pinned))
 
 
 @router.get("/risks")
+@bounded(QUICK)
 def list_risks(
     principal: Reader, subject: int | None = None, cause: Some = None, limit: Limit = 50, cursor: str | None = None
 ) -> Page[Risk]:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query
 
 from jitterscope import requested_window as asked
+from jitterscope.bounds import CHART, QUICK, bounded
 from jitterscope.db import organization_session
 from jitterscope.errors import Problem
 from jitterscope.incidents.api.capture_schemas import CaptureDetail, CaptureList
@@ -20,6 +21,7 @@ When = Annotated[str | None, Query(max_length=40, description="RFC 3339 with a t
 
 
 @router.get("/incidents/{incident_id}/captures")
+@bounded(QUICK)
 def list_captures(principal: Reader, incident_id: int) -> CaptureList:
     """Captures of the subject and its node at the time of an incident, the newest hundred, oldest first."""
     with organization_session(principal.organization_id) as session:
@@ -27,6 +29,7 @@ def list_captures(principal: Reader, incident_id: int) -> CaptureList:
 
 
 @router.get("/incidents/{incident_id}/captures/{capture_id}")
+@bounded(CHART)
 def get_capture(
     principal: Reader,
     incident_id: int,

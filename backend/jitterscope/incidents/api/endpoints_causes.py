@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 
+from jitterscope.bounds import QUICK, bounded
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.registry import all_causes
 from jitterscope.errors import not_found
@@ -17,12 +18,14 @@ Reader = Annotated[Principal, Depends(require("incidents:read"))]
 
 
 @router.get("")
+@bounded(QUICK)
 def list_causes(_principal: Reader) -> list[CauseInfo]:
     """Every cause, by id."""
     return [_info(cause) for cause in all_causes().values()]
 
 
 @router.get("/{cause_id:path}")
+@bounded(QUICK)
 def get_cause(_principal: Reader, cause_id: str) -> CauseInfo:
     """One cause: "cpu/gc_throttling"."""
     cause = all_causes().get(cause_id)

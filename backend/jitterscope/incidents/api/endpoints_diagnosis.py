@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 
+from jitterscope.bounds import QUICK, bounded
 from jitterscope.db import organization_session
 from jitterscope.errors import not_found
 from jitterscope.incidents.api.schemas import DiagnosisState
@@ -18,6 +19,7 @@ router = APIRouter(tags=["incidents"])
 
 
 @router.get("/resources/{resource_id}/diagnosis")
+@bounded(QUICK)
 def get_diagnosis_state(
     principal: Annotated[Principal, Depends(require("incidents:read"))], resource_id: int
 ) -> DiagnosisState:

@@ -6,21 +6,29 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Request
+from sqlalchemy.exc import SQLAlchemyError
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
+from jitterscope.bounds import EVENTS, bounded
 from jitterscope.cache import ValkeyError, async_valkey
+from jitterscope.errors import Problem
 from jitterscope.events.publish import channel_of
+from jitterscope.incidents.api import stream_places
 from jitterscope.incidents.api.live import transitions_since
-from jitterscope.tenancy.auth import Principal, require
+from jitterscope.incidents.api.stream_places import Place
+from jitterscope.tenancy import limits
+from jitterscope.tenancy.auth import Principal, caller_of, require
 
 router = APIRouter(prefix="/events", tags=["events"])
 HEARTBEAT_S = 15
 RETRY_MS = 3000
-# Then the client connects again, and a session or token that ended meanwhile is refused.
 LIFETIME_S = 15 * 60
+# Whether the caller may still listen is asked before each event, and this often without any.
+CHECK_S = 5
 _REPLAYED = 200
 
 
@@ -29,6 +37,7 @@ _REPLAYED = 200
     response_class=EventSourceResponse,
     responses={200: {"content": {"text/event-stream": {}}, "description": "Events, until the client leaves"}},
 )
+@bounded(EVENTS)
 async def stream_events(
     request: Request,
     principal: Annotated[Principal, Depends(require("incidents:read"))],
@@ -37,16 +46,24 @@ async def stream_events(
     """Live changes: `ready` first (fetch what you show), then `incident`, `collector`, `first_data` and others as they
     happen, each with JSON data {"type", "id", …}. Incident events carry an id: with `Last-Event-ID` the ones missed
     since then come first. A comment every 15 s keeps proxies from closing the connection."""
+    await asyncio.to_thread(limits.check_streams, principal.organization_id)
+    try:
+        place = await asyncio.to_thread(stream_places.take, principal)
+    except (ValkeyError, OSError):
+        place = None  # the stream says so itself
     return EventSourceResponse(
-        _events(request, principal.organization_id, last_event_id),
+        _events(request, principal.organization_id, last_event_id, place),
         ping=HEARTBEAT_S,
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
 
 
-async def _events(request: Request, organization_id: int, last_event_id: str | None) -> AsyncIterator[ServerSentEvent]:
+async def _events(
+    request: Request, organization_id: int, last_event_id: str | None, place: Place | None
+) -> AsyncIterator[ServerSentEvent]:
     client = async_valkey()
     ends = time.monotonic() + LIFETIME_S
+    check_at = time.monotonic() + CHECK_S
     try:
         async with client.pubsub() as pubsub:
             # Subscribe before reading what was missed, so that nothing falls in between.
@@ -57,13 +74,32 @@ async def _events(request: Request, organization_id: int, last_event_id: str | N
                 yield _event(item)
             while time.monotonic() < ends and not await request.is_disconnected():
                 message = await pubsub.get_message(ignore_subscribe_messages=True, timeout=1.0)
+                if message is None and time.monotonic() < check_at:
+                    continue
+                if not await asyncio.to_thread(_may_listen, request, place):
+                    break  # the client connects again and is refused
+                check_at = time.monotonic() + CHECK_S
                 if message is not None:
                     yield _event(json.loads(message["data"]))
-    except (ValkeyError, OSError):
+    except (ValkeyError, OSError, SQLAlchemyError):
         # Not an error of the client's: it reconnects after `retry`.
         yield _event({"type": "reconnect", "id": 0}, retry=RETRY_MS)
     finally:
+        if place is not None:
+            with suppress(ValkeyError, OSError):
+                place.free()  # not in a thread: where the client has left, the first await ends this block
         await client.aclose()
+
+
+def _may_listen(request: Request, place: Place | None) -> bool:
+    """Whether the session or token still lets its caller in, with the right to read incidents."""
+    try:
+        allowed = caller_of(request).can("incidents:read")
+    except Problem:
+        return False
+    if allowed and place is not None:
+        place.renew()
+    return allowed
 
 
 async def _missed(organization_id: int, last_event_id: str | None) -> Sequence[Mapping[str, object]]:

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from sqlalchemy.orm import Session
 
 from jitterscope import requested_window as asked
+from jitterscope.bounds import CHART, bounded
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core.area import Area
 from jitterscope.diagnosis.core.registry import all_areas
@@ -33,6 +34,7 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {200: {"model": Timeline}}
 
 
 @router.get("/incidents/{incident_id}/timeline", responses=_DOCUMENTED)
+@bounded(CHART)
 def get_incident_timeline(
     principal: Annotated[Principal, Depends(require("incidents:read"))],
     incident_id: int,
@@ -50,6 +52,7 @@ def get_incident_timeline(
 
 
 @router.get("/resources/{resource_id}/timeline", responses=_DOCUMENTED)
+@bounded(CHART)
 def get_resource_timeline(
     principal: Annotated[Principal, Depends(require("incidents:read"))],
     resource_id: int,

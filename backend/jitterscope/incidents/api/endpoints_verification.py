@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 
+from jitterscope.bounds import QUICK, bounded
 from jitterscope.db import organization_session
 from jitterscope.incidents.api import views
 from jitterscope.incidents.api.schemas import Incident
@@ -13,6 +14,7 @@ from jitterscope.incidents.api.verification_schemas import Calibration, Verifica
 from jitterscope.incidents.lifecycle import actions
 from jitterscope.incidents.verification import calibration, verifications
 from jitterscope.incidents.verification.views import verification_of
+from jitterscope.kit.declared import audited
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(tags=["incidents"])
@@ -20,7 +22,8 @@ Reader = Annotated[Principal, Depends(require("incidents:read"))]
 Writer = Annotated[Principal, Depends(require("incidents:write"))]
 
 
-@router.post("/incidents/{incident_id}/verify")
+@router.post("/incidents/{incident_id}/verify", dependencies=[audited("incident.fix_applied")])
+@bounded(QUICK)
 def verify_incident(principal: Writer, incident_id: int, request: VerifyRequest | None = None) -> Incident:
     """Say that a fix was applied, and when. Changes that the collector sees start a verification by themselves."""
     given = request or VerifyRequest()
@@ -31,6 +34,7 @@ def verify_incident(principal: Writer, incident_id: int, request: VerifyRequest 
 
 
 @router.get("/incidents/{incident_id}/verifications")
+@bounded(QUICK)
 def list_verifications(principal: Reader, incident_id: int) -> list[Verification]:
     """Every fix that was applied to an incident, newest first."""
     with organization_session(principal.organization_id) as session:
@@ -39,6 +43,7 @@ def list_verifications(principal: Reader, incident_id: int) -> list[Verification
 
 
 @router.get("/calibration")
+@bounded(QUICK)
 def get_calibration(principal: Reader, recent: Annotated[int, Query(ge=0, le=500)] = 100) -> Calibration:
     """How predictions turned out, by kind of fix."""
     with organization_session(principal.organization_id) as session:

@@ -27,6 +27,7 @@ def record(
 
     `verification` goes into notifications where the transition is about one.
     """
+    changed = audit.changes_of(row, ("state", "resolved_at", "muted", "muted_until", "pinned"))
     transition = TransitionRow(
         organization_id=row.organization_id,
         incident_id=row.id,
@@ -37,7 +38,7 @@ def record(
     session.add(transition)
     session.flush()
     session.refresh(transition)
-    name, target, facts = f"incident.{action}", f"incident {row.id}", {"cause": row.cause, "detail": detail}
+    name, target, facts = f"incident.{action}", f"incident {row.id}", {"cause": row.cause, "detail": detail, **changed}
     if principal is None:
         audit.record_system(session, name, target, facts)
     else:

@@ -18,7 +18,7 @@ from jitterscope.incidents.lifecycle.apply import apply_diagnosis, resolve_silen
 from jitterscope.incidents.models import IncidentRow, lives_on, reached_ids
 from jitterscope.incidents.scheduling import plan, snapshots
 from jitterscope.incidents.scheduling import store as schedule
-from jitterscope.incidents.scheduling.plan import Look
+from jitterscope.incidents.scheduling.plan import Entry, Look
 from jitterscope.incidents.verification import landing
 from jitterscope.inventory import service as inventory
 from jitterscope.settings import settings
@@ -32,7 +32,7 @@ SEEN_US = 180_000_000
 class Outcome:
     """What a diagnosis did: the subject, causes found (best first), incidents changed, and the newest symptom that
     hurts (µs; 0: none). `visited`: it is a node or has DNS servers, and so is looked at without triggers too. `calm`:
-    it has no active incident, and none of the signs of a cause shows."""
+    it has no active incident, and none of the signs of a cause shows. `end_us`: up to where was looked."""
 
     subject_id: int
     causes: list[str]
@@ -40,22 +40,18 @@ class Outcome:
     took_ms: float
     harm_us: int
     visited: bool
+    end_us: int
     calm: bool = False
 
 
-def diagnose_subject(organization_id: int, subject_id: int, *, only_newer: bool = False) -> Outcome | None:
+def diagnose_subject(organization_id: int, subject_id: int) -> Outcome | None:
     """Load, run and apply. Reading and thinking hold no lock; two at once are ordered when they are applied.
 
-    None where there is nothing to look at; with `only_newer` also where nothing came since the last time.
+    None where there is nothing to look at.
     """
     began = time.perf_counter()
-    window_us = int(settings().diagnosis_window_s * 1_000_000)
     with organization_session(organization_id) as session:
-        if only_newer:
-            outcome = _first_look(session, subject_id, window_us)
-            if outcome != "open":
-                return outcome
-        loaded = snapshots.load(session, subject_id, window_us)
+        loaded = snapshots.load(session, subject_id, _window_us())
     if loaded is None:
         with organization_session(organization_id) as session:
             resolve_silent(session, subject_id)
@@ -81,6 +77,7 @@ def diagnose_subject(organization_id: int, subject_id: int, *, only_newer: bool 
         took_ms=(time.perf_counter() - began) * 1000,
         harm_us=max((found.last_us for found in diagnosis.findings if found.severity is not None), default=0),
         visited=loaded.subject.kind == "node" or bool(loaded.snapshot.dns_servers),
+        end_us=loaded.snapshot.end_us,
     )
     log.info(
         "diagnosed", organization_id=organization_id, subject_id=subject_id, causes=outcome.causes,
@@ -89,26 +86,29 @@ def diagnose_subject(organization_id: int, subject_id: int, *, only_newer: bool 
     return outcome
 
 
-def _first_look(session: Session, subject_id: int, window_us: int) -> Outcome | Literal["open"] | None:
+def first_look(session: Session, entry: Entry) -> Outcome | Literal["open"] | None:
     """What can be said without reading everything; "open": nothing. None where nothing came since the last look."""
     began = time.perf_counter()
-    subject, entry = inventory.resource(session, subject_id), schedule.state(session, subject_id)
+    subject = inventory.resource(session, entry.subject_id)
     clock_us = None if subject is None else inventory.node_clock_us(session, subject.node_id)
-    if subject is None or clock_us is None or entry is None:
+    if subject is None or clock_us is None:
         return "open"
     if clock_us <= entry.diagnosed_us:
         return None
     # Who is in trouble shows it: reading its signs first would only be one more thing to read.
-    if not plan.is_calm(entry) or is_active(session, subject_id):
+    if not plan.is_calm(entry) or is_active(session, subject.id):
         return "open"
-    signs = snapshots.load_signs(session, subject, clock_us, window_us)
+    signs = snapshots.load_signs(session, subject, clock_us, _window_us())
     if signs is None or not shows_nothing(signs):
         return "open"
-    schedule.advance(session, subject_id, signs.end_us)
     took_ms = (time.perf_counter() - began) * 1000
-    log.info("nothing_shows", subject_id=subject_id, took_ms=round(took_ms, 1))
+    log.info("nothing_shows", subject_id=subject.id, took_ms=round(took_ms, 1))
     visited = subject.kind == "node" or bool(signs.dns_servers)
-    return Outcome(subject_id, [], [], took_ms, 0, visited, calm=True)
+    return Outcome(subject.id, [], [], took_ms, 0, visited, signs.end_us, calm=True)
+
+
+def _window_us() -> int:
+    return int(settings().diagnosis_window_s * 1_000_000)
 
 
 def look_of(session: Session, subject_id: int, outcome: Outcome | None) -> Look:

@@ -16,13 +16,15 @@ import structlog
 from sqlalchemy.orm import Session
 
 from jitterscope.cache import ValkeyError
-from jitterscope.db import after_commit, organization_session
+from jitterscope.db import after_commit, enter_organization, organization_session, system_session
 from jitterscope.incidents.scheduling import diagnoses, plan
 from jitterscope.incidents.scheduling import store as schedule
+from jitterscope.incidents.scheduling.diagnoses import Outcome
 from jitterscope.incidents.scheduling.plan import Entry
 from jitterscope.incidents.scheduling.store import Claim
 from jitterscope.inventory import service as inventory
 from jitterscope.settings import settings
+from jitterscope.tenancy import limits
 from jitterscope.worker import send
 
 log = structlog.get_logger(__name__)
@@ -102,30 +104,44 @@ def look_at_what_is_due() -> int:
 
 def next_claim() -> Claim | None:
     """Take what is due: of the organization with the fewest looks under way, then of the one that waited longest."""
-    for organization_id in schedule.turns():
-        with organization_session(organization_id) as session:
-            claim = schedule.claim(session)
-        if claim is not None:
-            return claim
+    with system_session() as session:
+        for organization_id in schedule.turns(session):
+            if not limits.allows(organization_id, "diagnoses"):
+                continue  # what is due stays due
+            enter_organization(session, organization_id)
+            if (claim := schedule.claim(session)) is not None:
+                return claim
     return None
 
 
-def look(claim: Claim) -> None:
+def look(claim: Claim) -> Outcome | None:
     """Diagnose what was claimed and plan the next look. An error is logged; the subject is tried again later."""
     try:
-        outcome = diagnoses.diagnose_subject(claim.organization_id, claim.subject_id, only_newer=True)
+        with organization_session(claim.organization_id) as session:
+            outcome = diagnoses.first_look(session, claim.entry)
+            if outcome != "open":
+                _plan_next(session, claim, outcome)
+                return outcome
+        outcome = diagnoses.diagnose_subject(claim.organization_id, claim.entry.subject_id)
     except Exception:
-        log.exception("diagnosis_failed", organization_id=claim.organization_id, subject_id=claim.subject_id)
+        log.exception("diagnosis_failed", organization_id=claim.organization_id, subject_id=claim.entry.subject_id)
         with organization_session(claim.organization_id) as session:
             schedule.finish(session, claim, plan.failed)
-        return
-    every = timedelta(seconds=settings().scheduled_diagnosis_every_s)
+        return None
     with organization_session(claim.organization_id) as session:
-        seen = diagnoses.look_of(session, claim.subject_id, outcome)
-        finished = schedule.finish(
-            session, claim, lambda entry, now: plan.looked(entry, claim.reasons, seen, every, now)
-        )
-        if finished is not None and (due_at := finished[0].due_at) is not None:
-            delay = due_at - finished[1]
-            if timedelta(0) < delay < _SOON:
-                after_commit(session, lambda: wake(delay.total_seconds()))
+        _plan_next(session, claim, outcome)
+    return outcome
+
+
+def _plan_next(session: Session, claim: Claim, outcome: Outcome | None) -> None:
+    every = timedelta(seconds=settings().scheduled_diagnosis_every_s)
+    seen = diagnoses.look_of(session, claim.entry.subject_id, outcome)
+
+    def rule(entry: Entry, now: datetime) -> Entry:
+        return plan.looked(entry, claim.entry.waiting, seen, every, now)
+
+    finished = schedule.finish(session, claim, rule, 0 if outcome is None else outcome.end_us)
+    if finished is not None and (due_at := finished[0].due_at) is not None:
+        delay = due_at - finished[1]
+        if timedelta(0) < delay < _SOON:
+            after_commit(session, lambda: wake(delay.total_seconds()))

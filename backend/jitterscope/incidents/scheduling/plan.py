@@ -3,9 +3,10 @@
 A trigger is looked at at once, and a burst of them once more at its end. What cannot be explained yet is looked at
 again every 0.8 s for some seconds: the first throttled tick arrives before the time around it that a rule compares it
 with. A reason of which nothing comes is heard less often the longer that goes on: a server whose upstream is far away
-is slow all the time. A fault that is explained goes on to trigger with each batch: it is looked at every ten seconds,
-and at once where another reason joins or where it had been quiet; one that joins without another cause is followed up
-like what cannot be explained yet. Times are the database's.
+is slow all the time. After minutes of it even a real fault that gives no other reason waits up to `STEADY_HOLD`. A
+fault that is explained goes on to trigger with each batch: it is looked at every ten seconds, and at once where another
+reason joins or where it had been quiet; one that joins without another cause is followed up like what cannot be
+explained yet. Times are the database's.
 """
 
 from __future__ import annotations
@@ -23,11 +24,15 @@ MINUTE = timedelta(minutes=1)
 # A subject in trouble is looked at this often, and one for so long (data time) after its last trigger.
 STEADY = timedelta(seconds=10)
 WATCH_US = 120_000_000
-# A trigger that comes so long (data time) after what was explained is not the same fault going on.
-QUIET_US = 10_000_000
-# Held back after the first look in vain, twice as long after each other one.
+# After so many looks that found the same, this often.
+SAME_LOOKS = 12
+LONG_STEADY = timedelta(seconds=20)
+# Held back after the first look in vain, twice as long after each other one; then for minutes at the longest.
 FIRST_HOLD = timedelta(seconds=0.7)
 LONGEST_HOLD = timedelta(seconds=5)
+# After so many looks it is how this subject is.
+STEADY_LOOKS = 36
+STEADY_HOLD = timedelta(seconds=20)
 # From then on nobody follows up: more data of the same kind told nothing either.
 VAIN_FOLLOW_UPS = 4
 LONGEST_BACKOFF = timedelta(minutes=5)
@@ -40,7 +45,13 @@ class Vain:
     looks: int
     at: datetime
 
+    @property
+    def is_steady(self) -> bool:
+        return self.looks >= STEADY_LOOKS
+
     def held_until(self) -> datetime:
+        if self.is_steady:
+            return self.at + STEADY_HOLD
         doubled: int = 1 << min(self.looks - 1, 8)
         return self.at + min(FIRST_HOLD * doubled, LONGEST_HOLD)
 
@@ -48,8 +59,9 @@ class Vain:
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A subject's row. `due_at` None: nothing to do. `waiting` are reasons of triggers that no look has seen yet,
-    `heard` those that the last findings (`causes`) explain. µs are data time: newest trigger, end of the newest window,
-    newest symptom that hurts and is explained."""
+    `heard` those that the last findings (`causes`) explain, `unchanged_looks` how many looks before found these too. µs
+    are data time: newest trigger, end of the newest window, newest symptom that hurts and is explained.
+    """
 
     subject_id: int
     due_at: datetime | None = None
@@ -62,11 +74,17 @@ class Entry:
     looked_at: datetime | None = None
     explained_us: int = 0
     causes: tuple[str, ...] = ()
+    unchanged_looks: int = 0
     follow_until: datetime | None = None
     follow_ups: int = 0
     follow_ups_since: datetime | None = None
     vain: Mapping[str, Vain] = field(default_factory=dict)
     attempts: int = 0
+
+    @property
+    def steady(self) -> timedelta:
+        """How long after a look at trouble the next one follows."""
+        return STEADY if self.unchanged_looks < SAME_LOOKS else LONG_STEADY
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +110,10 @@ def triggered(entry: Entry, reasons: Sequence[str], at_us: int, now: datetime) -
     heard = [one for one in reasons if (held := entry.vain.get(one)) is None or held.held_until() <= now]
     if not heard:
         return entry
-    if set(heard) <= set(entry.heard) and at_us - entry.explained_us < QUIET_US and entry.looked_at is not None:
-        return replace(entry, due_at=_earlier(entry.due_at, entry.looked_at + STEADY))
+    # One that comes later than the next look should have is not the same fault going on.
+    is_same = set(heard) <= set(entry.heard) and at_us - entry.explained_us < entry.steady / timedelta(microseconds=1)
+    if is_same and entry.looked_at is not None:
+        return replace(entry, due_at=_earlier(entry.due_at, entry.looked_at + entry.steady))
     at = now if entry.claimed_at is None else max(now, entry.claimed_at + BURST)
     return replace(
         entry, due_at=_earlier(entry.due_at, at), urgent=True, waiting=tuple(sorted({*entry.waiting, *heard}))
@@ -105,6 +125,8 @@ def looked(entry: Entry, reasons: Sequence[str], look: Look, visit_every: timede
     entry = replace(entry, looked_at=now, attempts=0)
     if not look.news:
         return _next(entry, look, visit_every, now)
+    same = bool(look.causes) and look.causes == entry.causes
+    entry = replace(entry, unchanged_looks=entry.unchanged_looks + 1 if same else 0)
     vain = {reason: held for reason, held in entry.vain.items() if now - held.at < MINUTE}
     if look.harm_us:
         known = set(entry.heard) if set(look.causes) & set(entry.causes) else set()
@@ -126,7 +148,6 @@ def looked(entry: Entry, reasons: Sequence[str], look: Look, visit_every: timede
         return _next(entry, look, visit_every, now)
     for reason in reasons:
         vain[reason] = Vain(vain[reason].looks + 1 if reason in vain else 1, now)
-    same = bool(look.causes) and look.causes == entry.causes
     hopeful = any(vain[reason].looks < VAIN_FOLLOW_UPS for reason in reasons) and not same
     until = now + FOLLOW_UP_FOR if hopeful else entry.follow_until
     entry = replace(entry, vain=vain, heard=(), explained_us=0, causes=look.causes, follow_until=until)
@@ -148,11 +169,17 @@ def _next(entry: Entry, look: Look, visit_every: timedelta, now: datetime) -> En
         if entry.follow_ups < FOLLOW_UPS_A_MINUTE:
             entry = replace(entry, follow_ups=entry.follow_ups + 1)
             due = _earlier(due, now + FOLLOW_UP)
-    if look.active or look.harm_us or (look.news and entry.diagnosed_us - entry.triggered_us < WATCH_US):
-        due = _earlier(due, now + STEADY)
+    is_watched = entry.diagnosed_us - entry.triggered_us < WATCH_US and not _is_steady(entry)
+    if look.active or look.harm_us or (look.news and is_watched):
+        due = _earlier(due, now + entry.steady)
     elif look.visited and look.news:
         due = _earlier(due, now + visit_every)
     return replace(entry, due_at=due)
+
+
+def _is_steady(entry: Entry) -> bool:
+    """Whether all that triggered of late has long led to nothing, and nothing was found."""
+    return not entry.causes and bool(entry.vain) and all(held.is_steady for held in entry.vain.values())
 
 
 def _earlier(one: datetime | None, other: datetime) -> datetime:

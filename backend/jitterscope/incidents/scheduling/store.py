@@ -12,7 +12,6 @@ from sqlalchemy import Row, bindparam, text
 from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
 from sqlalchemy.orm import Session
 
-from jitterscope.db import system_session
 from jitterscope.incidents.scheduling.plan import Entry, Vain
 
 # A look takes a second or two; longer after one that its worker did not survive.
@@ -23,7 +22,7 @@ _PATIENCE = timedelta(seconds=5)
 
 _COLUMNS = (
     "subject_id, due_at, urgent, waiting, heard, triggered_us, diagnosed_us, claimed_at, looked_at, explained_us, "
-    "causes, follow_until, follow_ups, follow_ups_since, vain, attempts, leased_until"
+    "causes, unchanged_looks, follow_until, follow_ups, follow_ups_since, vain, attempts, leased_until"
 )
 _ADD = text(
     "INSERT INTO diagnosis_schedule (organization_id, subject_id) SELECT :organization, id FROM unnest(:ids) AS s (id) "
@@ -37,7 +36,8 @@ _LOCK = text(
 _WRITE = text(
     """
     UPDATE diagnosis_schedule SET due_at = :due_at, urgent = :urgent, waiting = :waiting, heard = :heard,
-           triggered_us = :triggered_us, looked_at = :looked_at, explained_us = :explained_us, causes = :causes,
+           triggered_us = :triggered_us, diagnosed_us = greatest(diagnosed_us, :diagnosed_us), looked_at = :looked_at,
+           explained_us = :explained_us, causes = :causes, unchanged_looks = :unchanged_looks,
            follow_until = :follow_until, follow_ups = :follow_ups, follow_ups_since = :follow_ups_since,
            vain = CAST(:vain AS jsonb), attempts = :attempts,
            leased_until = CASE WHEN :release THEN NULL ELSE leased_until END
@@ -48,7 +48,7 @@ _WRITE = text(
 _CLAIM = text(
     f"""
     WITH free AS (
-        SELECT organization_id, subject_id, waiting FROM diagnosis_schedule
+        SELECT organization_id AS organization, subject_id AS id, waiting AS reasons FROM diagnosis_schedule
          WHERE due_at <= statement_timestamp() AND (leased_until IS NULL OR leased_until <= statement_timestamp())
          ORDER BY due_at - CASE WHEN urgent THEN CAST(:patience AS interval) ELSE interval '0' END, subject_id
          LIMIT 1 FOR UPDATE SKIP LOCKED
@@ -56,8 +56,8 @@ _CLAIM = text(
     UPDATE diagnosis_schedule s SET claimed_at = statement_timestamp(), attempts = attempts + 1, urgent = false,
            leased_until = statement_timestamp() + :lease * power(2, least(attempts, {_MOST_LEASES})),
            due_at = statement_timestamp() + :lease * power(2, least(attempts, {_MOST_LEASES})), waiting = '{{}}'
-      FROM free WHERE s.organization_id = free.organization_id AND s.subject_id = free.subject_id
-    RETURNING s.subject_id, s.leased_until, free.waiting
+      FROM free WHERE organization_id = organization AND subject_id = id
+    RETURNING {_COLUMNS}, reasons
     """  # noqa: S608
 )
 _ADVANCE = text(
@@ -82,18 +82,16 @@ _VISIT = text(
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A look that this worker has to do until `leased_until`, for the reasons of triggers that wait for it."""
+    """A look that this worker has to do until `leased_until`; `entry.waiting` are the reasons that it answers."""
 
     organization_id: int
-    subject_id: int
+    entry: Entry
     leased_until: datetime
-    reasons: tuple[str, ...] = ()
 
 
-def turns() -> list[int]:
+def turns(session: Session) -> list[int]:
     """Organizations with something due, whose turn it is first."""
-    with system_session() as session:
-        return list(session.execute(text("SELECT organization_id FROM system_diagnosis_turns()")).scalars())
+    return list(session.execute(text("SELECT organization_id FROM system_diagnosis_turns()")).scalars())
 
 
 def claim(session: Session) -> Claim | None:
@@ -101,7 +99,7 @@ def claim(session: Session) -> Claim | None:
     row = session.execute(_CLAIM, {"lease": LEASE, "patience": _PATIENCE}).first()
     if row is None:
         return None
-    return Claim(session.info["organization_id"], row.subject_id, row.leased_until, tuple(row.waiting))
+    return Claim(session.info["organization_id"], replace(_entry(row), waiting=tuple(row.reasons)), row.leased_until)
 
 
 def change(
@@ -120,12 +118,16 @@ def change(
     return result
 
 
-def finish(session: Session, claim: Claim, rule: Callable[[Entry, datetime], Entry]) -> tuple[Entry, datetime] | None:
-    """Give a look back with what a rule makes of the row. None where another worker has it, or it is gone."""
-    row = session.execute(_LOCK, {"ids": [claim.subject_id]}).first()
+def finish(
+    session: Session, claim: Claim, rule: Callable[[Entry, datetime], Entry], end_us: int = 0
+) -> tuple[Entry, datetime] | None:
+    """Give a look up to `end_us` back with what a rule makes of the row. None where another worker has it, or it is
+    gone."""
+    row = session.execute(_LOCK, {"ids": [claim.entry.subject_id]}).first()
     if row is None or row.leased_until != claim.leased_until:
         return None
     before = _entry(row)
+    before = replace(before, diagnosed_us=max(before.diagnosed_us, end_us))
     if before.due_at == claim.leased_until:  # no trigger came meanwhile
         before = replace(before, due_at=None)
     after = rule(before, row.now)
@@ -172,8 +174,8 @@ def _entry(row: Row[Any]) -> Entry:
     vain = {name: Vain(one["looks"], datetime.fromisoformat(one["at"])) for name, one in row.vain.items()}
     return Entry(
         row.subject_id, row.due_at, row.urgent, tuple(row.waiting), tuple(row.heard), row.triggered_us,
-        row.diagnosed_us, row.claimed_at, row.looked_at, row.explained_us, tuple(row.causes), row.follow_until,
-        row.follow_ups, row.follow_ups_since, vain, row.attempts,
+        row.diagnosed_us, row.claimed_at, row.looked_at, row.explained_us, tuple(row.causes), row.unchanged_looks,
+        row.follow_until, row.follow_ups, row.follow_ups_since, vain, row.attempts,
     )  # fmt: skip
 
 
@@ -184,7 +186,8 @@ def _write(session: Session, entry: Entry, *, release: bool = False) -> None:
         {
             "subject_id": entry.subject_id, "due_at": entry.due_at, "urgent": entry.urgent,
             "waiting": list(entry.waiting), "heard": list(entry.heard), "triggered_us": entry.triggered_us,
-            "looked_at": entry.looked_at, "explained_us": entry.explained_us, "causes": list(entry.causes),
+            "diagnosed_us": entry.diagnosed_us, "looked_at": entry.looked_at,
+            "explained_us": entry.explained_us, "causes": list(entry.causes), "unchanged_looks": entry.unchanged_looks,
             "follow_until": entry.follow_until, "follow_ups": entry.follow_ups,
             "follow_ups_since": entry.follow_ups_since, "vain": json.dumps(vain), "attempts": entry.attempts,
             "release": release,

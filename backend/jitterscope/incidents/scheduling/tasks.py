@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from jitterscope import worker
-from jitterscope.db import organization_ids
+from jitterscope.db import each_organization
 from jitterscope.diagnosis.core.registry import all_causes
 from jitterscope.incidents import retention as pins
 from jitterscope.incidents.scheduling import diagnoses, dispatch
@@ -32,8 +32,7 @@ def poll() -> None:
 @worker.periodic(seconds=10)
 def plan_visits() -> None:
     """Plan looks at DNS servers, nodes and active incidents that nobody has to look at."""
-    for organization_id in organization_ids():
-        diagnoses.plan_visits(organization_id)
+    each_organization("plan visits", diagnoses.plan_visits)
 
 
 @worker.app.task(name="incidents.verify")  # type: ignore[untyped-decorator]
@@ -45,7 +44,8 @@ def verify(organization_id: int, incident_id: int) -> None:
 @worker.periodic(seconds=10)
 def verify_fixes() -> None:
     """Visit every incident that is not over."""
-    for organization_id in organization_ids():
+
+    def of(organization_id: int) -> None:
         for incident_id in verification.active(organization_id):
             worker.app.send_task(
                 "incidents.verify",
@@ -53,6 +53,8 @@ def verify_fixes() -> None:
                 expires=10,
                 retry=False,
             )
+
+    each_organization("verify fixes", of)
 
 
 @register_pins

@@ -17,6 +17,7 @@ from jitterscope.incidents.api.verification_schemas import SettingStep, Verifica
 from jitterscope.incidents.lifecycle import actions, predictions
 from jitterscope.incidents.lifecycle.transitions import record
 from jitterscope.incidents.models import IncidentRow, lives_on
+from jitterscope.incidents.verification import workload
 from jitterscope.incidents.verification.models import VerificationRow
 from jitterscope.tenancy.auth import Principal
 
@@ -25,7 +26,7 @@ BEFORE = {False: timedelta(minutes=30), True: timedelta(hours=3)}
 ANOTHER = "Another change"
 # How much of what is compared may lie before the first symptom.
 _LEAD = timedelta(seconds=10)
-_SHORTEST_BEFORE = timedelta(seconds=20)
+_SHORTEST_BEFORE = timedelta(microseconds=workload.SHORTEST_BEFORE_US)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,9 @@ from jitterscope.series import service as series
 
 # Silence of a resource for this long, while its node's data go on, means that it is gone.
 SILENCE_US = 5_000_000
+# A change needs as much before it to be compared with: what is set within this time of a resource's first data made it
+# what it is, as a container's limits that are written once its cgroup is there.
+SHORTEST_BEFORE_US = 20_000_000
 # How far back settings are looked for that only a window shows.
 _SIGHT_US = 1_800_000_000
 _MOST_CLIENTS = 32
@@ -37,9 +40,9 @@ class Watch:
     sightings: tuple[Sighting, ...]
     fault_until_us: int
 
-    def of(self, *places: Of) -> frozenset[str]:
-        """Names of the facts that are looked for there."""
-        return frozenset(one.fact for one in self.facts if one.of in places)
+    def of(self, *places: Of) -> tuple[WatchedFact, ...]:
+        """The facts that are looked for there."""
+        return tuple(one for one in self.facts if one.of in places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +117,23 @@ def _pairs(
     ids = sorted({row.id for row in (*rows, *(one for pair in clients for one in pair))})
     facts = inventory.facts(session, ids, baseline_us, clock_us + 1)
 
-    def pair(old: ResourceRow, new: ResourceRow, names: frozenset[str]) -> tuple[_State, _State]:
-        return _first(facts[old.id], names, baseline_us), _last(facts[new.id], names)
+    def pair(old: ResourceRow, new: ResourceRow, wanted: Sequence[WatchedFact]) -> tuple[_State, _State]:
+        names = _names(wanted)
+        # Data that come late are older than when their resource was first heard of.
+        first_us = min((old.first_seen_us, *(one.since_us for one in facts[old.id])))
+        made_us = max(baseline_us, first_us + SHORTEST_BEFORE_US)
+        before, after = _first(facts[old.id], names, made_us), _last(facts[new.id], names)
+        for one in wanted:
+            _assume(one, before, after)
+            _assume(one, after, before)
+        return before, after
 
     of_node = before.subject.id == before.node.id
     found = [pair(before.subject, now.subject, watch.of("subject", "node") if of_node else watch.of("subject"))]
     if not of_node and before.node.id == now.node.id:
         found.append(pair(before.node, now.node, watch.of("node")))
     restarts: list[int] = [] if now is before else [now.subject.first_seen_us]
-    names = watch.of("processes")
+    names = _names(watch.of("processes"))
     groups = _by_program(before.processes, facts, names)
     groups_now = groups if now is before else _by_program(now.processes, facts, names)
     for program, members in groups.items():
@@ -130,7 +141,7 @@ def _pairs(
         new = max(groups_now.get(program, members), key=lambda row: (row.first_seen_us, row.id))
         if new.id != old.id and (new.first_seen_us <= baseline_us or _alive(session, old, "process_cpu_us")):
             new = old  # a second process of the same program, not a new one in its place
-        found.append(pair(old, new, names))
+        found.append(pair(old, new, watch.of("processes")))
         if new.id != old.id and not of_node:
             restarts += _restarts(session, now.subject, groups_now.get(program, members), baseline_us)
     servers = watch.of("dns_servers")
@@ -199,6 +210,18 @@ def _at(rows: Sequence[ResourceRow], at_us: int) -> ResourceRow:
     if there:
         return max(there, key=lambda row: (row.first_seen_us, row.id))
     return min(rows, key=lambda row: (row.first_seen_us, row.id))
+
+
+def _names(wanted: Iterable[WatchedFact]) -> frozenset[str]:
+    """Of the facts, and of those that tell whether they were read."""
+    return frozenset(name for one in wanted for name in (one.fact, one.known_by) if name is not None)
+
+
+def _assume(one: WatchedFact, known: _State, other: _State) -> None:
+    """What was read on one side only was so on the other, too, as far as anybody knows."""
+    if one.fact in other.values or (one.known_by is not None and one.known_by in other.values):
+        return
+    other.take(known, one.fact)
 
 
 def _first(facts: Sequence[FactRow], names: frozenset[str], at_us: int) -> _State:

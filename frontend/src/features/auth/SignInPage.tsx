@@ -25,8 +25,8 @@ export function SignInPage(): ReactElement {
     event.preventDefault();
     signIn.mutate(
       { email, password },
-      // Back to where the session ended.
-      { onSuccess: () => router.history.push(next ?? "/incidents") },
+      // Back to where the session ended, with what was after # there.
+      { onSuccess: () => router.history.push(next === undefined ? "/incidents" : `${next}${window.location.hash}`) },
     );
   };
 

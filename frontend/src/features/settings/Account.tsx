@@ -1,7 +1,8 @@
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState, type ReactElement, type SyntheticEvent } from "react";
 
 import { api, unwrap } from "@/api/client";
+import { meQuery } from "@/api/me";
 import { Button } from "@/ui/Button";
 import { Field } from "@/ui/Field";
 import { Section } from "@/ui/Section";
@@ -11,6 +12,47 @@ import { useTellError } from "@/widgets/useTellError";
 import styles from "./Settings.module.css";
 
 export function Account(): ReactElement {
+  return (
+    <>
+      <Address />
+      <Password />
+    </>
+  );
+}
+
+function Address(): ReactElement | null {
+  const toast = useToast();
+  const tell = useTellError();
+  const { data: me } = useQuery(meQuery());
+  const send = useMutation({
+    mutationFn: () => unwrap(api.POST("/api/v1/me/verification")),
+    onSuccess: () => toast({ text: "Mail sent. Open its link in this browser." }),
+    onError: tell,
+  });
+  if (me === undefined) return null;
+  return (
+    <Section title="Email address">
+      <p>
+        {me.email}{" "}
+        <span className={styles["dim"]}>
+          {me.email_verified === true ? "✓ verified" : `not verified: it means something only in ${me.organization.name}`}
+        </span>
+      </p>
+      {me.email_verified !== true &&
+        (me.sends_mail ? (
+          <p style={{ marginTop: 14 }}>
+            <Button disabled={send.isPending} onClick={() => send.mutate()}>
+              {send.isPending ? "Sending…" : "Send verification mail"}
+            </Button>
+          </p>
+        ) : (
+          <p className={styles["dim"]}>This installation sends no mails, so it cannot verify addresses.</p>
+        ))}
+    </Section>
+  );
+}
+
+function Password(): ReactElement {
   const toast = useToast();
   const tell = useTellError();
   const [current, setCurrent] = useState("");
@@ -20,7 +62,7 @@ export function Account(): ReactElement {
     onSuccess: () => {
       setCurrent("");
       setNext("");
-      toast({ text: "Password changed. Your other sessions were signed out." });
+      toast({ text: "Password changed. Your other sessions were signed out, in every organization." });
     },
     onError: tell,
   });

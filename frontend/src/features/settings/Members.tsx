@@ -3,7 +3,8 @@ import { useState, type ReactElement, type SyntheticEvent } from "react";
 
 import { api, unwrap } from "@/api/client";
 import { meQuery } from "@/api/me";
-import { invitationsQuery, membersQuery, settingsKeys, type Member, type Role } from "@/api/settings";
+import { ingestTokensQuery } from "@/api/resources";
+import { invitationsQuery, membersQuery, ROLES, settingsKeys, isValid, type Member, type Role } from "@/api/settings";
 import { Button } from "@/ui/Button";
 import { Field } from "@/ui/Field";
 import { Section } from "@/ui/Section";
@@ -13,14 +14,15 @@ import { Async } from "@/widgets/Async";
 import { SecretOnce } from "@/widgets/SecretOnce";
 import { useTellError } from "@/widgets/useTellError";
 
+import { MemberRow } from "./MemberRow";
 import styles from "./Settings.module.css";
-
-const ROLES: readonly Role[] = ["viewer", "editor", "admin"];
 
 export function Members(): ReactElement {
   const members = useQuery(membersQuery());
   const { data: me } = useQuery(meQuery());
   const mayChange = me?.scopes.includes("members:write") ?? false;
+  const { data: tokens } = useQuery({ ...ingestTokensQuery(), enabled: mayChange });
+  const ownedBy = (member: Member): readonly string[] => (tokens?.items ?? []).filter((one) => one.owner_id === member.user_id && isValid(one)).map((one) => one.name);
   return (
     <>
       <Section title="Members" note="Viewers read. Editors also act on incidents and channels. Admins also manage members.">
@@ -38,7 +40,7 @@ export function Members(): ReactElement {
               </thead>
               <tbody>
                 {items.map((member) => (
-                  <MemberRow key={member.user_id} member={member} mayChange={mayChange} self={member.user_id === me?.user_id} />
+                  <MemberRow key={member.user_id} member={member} ingestTokens={ownedBy(member)} mayChange={mayChange} self={member.user_id === me?.user_id} />
                 ))}
               </tbody>
             </Table>
@@ -50,50 +52,10 @@ export function Members(): ReactElement {
   );
 }
 
-function MemberRow({ member, mayChange, self }: { member: Member; mayChange: boolean; self: boolean }): ReactElement {
-  const client = useQueryClient();
-  const tell = useTellError();
-  const done = { onError: tell, onSettled: () => client.invalidateQueries({ queryKey: settingsKeys.members }) };
-  const path = { path: { user_id: member.user_id } };
-  const change = useMutation({ mutationFn: (role: Role) => unwrap(api.PATCH("/api/v1/members/{user_id}", { params: path, body: { role } })), ...done });
-  const remove = useMutation({ mutationFn: () => unwrap(api.DELETE("/api/v1/members/{user_id}", { params: path })), ...done });
-  return (
-    <tr>
-      <th scope="row">
-        {member.name}
-        {self && <span className={styles["dim"]}> (you)</span>}
-      </th>
-      <td>{member.email}</td>
-      <td>
-        {mayChange && !self ? (
-          <select aria-label={`Role of ${member.name}`} value={member.role} onChange={(event) => change.mutate(event.target.value as Role)}>
-            {ROLES.map((role) => (
-              <option key={role}>{role}</option>
-            ))}
-          </select>
-        ) : (
-          member.role
-        )}
-      </td>
-      <td>
-        <Time at={member.joined_at} />
-      </td>
-      {mayChange && (
-        <td>
-          {!self && (
-            <Button kind="quiet" onClick={() => remove.mutate()} aria-label={`Remove ${member.name}`}>
-              Remove
-            </Button>
-          )}
-        </td>
-      )}
-    </tr>
-  );
-}
-
 function Invitations(): ReactElement {
   const client = useQueryClient();
   const tell = useTellError();
+  const { data: me } = useQuery(meQuery());
   const invitations = useQuery(invitationsQuery());
   const [email, setEmail] = useState("");
   const [role, setRole] = useState<Role>("viewer");
@@ -114,7 +76,7 @@ function Invitations(): ReactElement {
     invite.mutate();
   };
   return (
-    <Section title="Invite member" note="Send the link yourself. It works once.">
+    <Section title="Invite member" note={me?.sends_mail === true ? "The link goes to the address by mail. It works once." : "Send the link yourself. It works once."}>
       <form className={styles["inline"]} onSubmit={submit}>
         <Field label="Email">
           {(attributes) => <input {...attributes} type="email" required value={email} onChange={(event) => setEmail(event.target.value)} />}
@@ -132,7 +94,12 @@ function Invitations(): ReactElement {
           Invite
         </Button>
       </form>
-      {invite.data !== undefined && <SecretOnce label={`Link for ${invite.data.invitation.email}`} text={invite.data.accept_url} />}
+      {invite.data !== undefined &&
+        (invite.data.accept_url !== null ? (
+          <SecretOnce label={`Link for ${invite.data.invitation.email}`} text={invite.data.accept_url} />
+        ) : (
+          <p role="status">Mail sent to {invite.data.invitation.email}.</p>
+        ))}
       <ul>
         {invitations.data?.items.map((invitation) => (
           <li key={invitation.id} className={styles["inline"]}>

@@ -9,6 +9,7 @@ import { EmptyState } from "@/ui/states";
 import { Account } from "./Account";
 import { Audit } from "./Audit";
 import { Channels } from "./Channels";
+import { Limits } from "./Limits";
 import { Members } from "./Members";
 import styles from "./Settings.module.css";
 import { Tokens } from "./Tokens";
@@ -19,6 +20,7 @@ const SECTIONS: readonly { id: string; title: string; scope: string | null; Comp
   { id: "channels", title: "Notifications", scope: "channels:read", Component: Channels },
   { id: "members", title: "Members", scope: "members:read", Component: Members },
   { id: "tokens", title: "API tokens", scope: "tokens:read", Component: Tokens },
+  { id: "limits", title: "Limits", scope: "organizations:read", Component: Limits },
   { id: "audit", title: "Audit trail", scope: "audit:read", Component: Audit },
   { id: "account", title: "Your account", scope: null, Component: Account },
 ];
@@ -43,6 +45,13 @@ export function SettingsPage(): ReactElement {
           </ul>
         </nav>
         <div className={styles["content"]}>
+          {me?.warnings.map(({ title, detail, what_to_do }) => (
+            <div key={title} className={styles["warning"]} role="alert">
+              <h2>{title}</h2>
+              <p>{detail}</p>
+              <p>{what_to_do}</p>
+            </div>
+          ))}
           {chosen !== undefined ? (
             <chosen.Component />
           ) : (

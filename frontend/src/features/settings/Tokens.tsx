@@ -40,9 +40,10 @@ function NewToken({ onCreated }: { onCreated: () => Promise<void> }): ReactEleme
   const tell = useTellError();
   const { data: me } = useQuery(meQuery());
   const [name, setName] = useState("");
+  const [days, setDays] = useState<number | null>(90);
   const [scopes, setScopes] = useState<readonly string[]>(["incidents:read"]);
   const create = useMutation({
-    mutationFn: () => unwrap(api.POST("/api/v1/tokens", { body: { name, scopes: [...scopes] } })),
+    mutationFn: () => unwrap(api.POST("/api/v1/tokens", { body: { name, scopes: [...scopes], expires_at: inDays(days) } })),
     onSuccess: () => setName(""),
     onError: tell,
     onSettled: onCreated,
@@ -52,10 +53,20 @@ function NewToken({ onCreated }: { onCreated: () => Promise<void> }): ReactEleme
     create.mutate();
   };
   return (
-    <Section title="New API token" note="A token cannot do more than you can.">
+    <Section title="New API token" note="A token is yours: it can never do more than you can, and ends when you leave the organization.">
       <form className={styles["form"]} onSubmit={submit}>
         <Field label="Name" hint="What uses it: “grafana”, “deploy pipeline”.">
           {(attributes) => <input {...attributes} required value={name} onChange={(event) => setName(event.target.value)} />}
+        </Field>
+        <Field label="Expires">
+          {(attributes) => (
+            <select {...attributes} value={days ?? ""} onChange={(event) => setDays(event.target.value === "" ? null : Number(event.target.value))}>
+              <option value={30}>in 30 days</option>
+              <option value={90}>in 90 days</option>
+              <option value={365}>in a year</option>
+              <option value="">never</option>
+            </select>
+          )}
         </Field>
         <fieldset className={styles["checks"]}>
           <legend>Scopes</legend>
@@ -79,4 +90,8 @@ function NewToken({ onCreated }: { onCreated: () => Promise<void> }): ReactEleme
       {create.data !== undefined && <SecretOnce label={`Token ${create.data.token.name}`} text={create.data.secret} />}
     </Section>
   );
+}
+
+function inDays(days: number | null): string | null {
+  return days === null ? null : new Date(Date.now() + days * 86_400_000).toISOString();
 }

@@ -125,7 +125,7 @@ AREA = Area(
         WatchedFact("cpu.period_us", "CFS period", "subject", _ms),
         WatchedFact("cpu.burst_us", "CFS burst", "subject", _ms),
         answers.MEMORY_LIMIT,
-        *(WatchedFact(f"go.env.{name}", name, "processes") for name in _GO),
+        *(WatchedFact(f"go.env.{name}", name, "processes", known_by="go.version") for name in _GO),
         WatchedFact("go.version", "Go version", "processes"),
         WatchedFact("go.main_module", "Program", "processes"),
         answers.DNS_VERSION,

@@ -58,8 +58,8 @@ AREA = Area(
     ),
     facts=(
         answers.MEMORY_LIMIT,
-        WatchedFact("go.env.GOMEMLIMIT", "GOMEMLIMIT", "processes"),
-        WatchedFact("go.env.GOGC", "GOGC", "processes"),
+        WatchedFact("go.env.GOMEMLIMIT", "GOMEMLIMIT", "processes", known_by="go.version"),
+        WatchedFact("go.env.GOGC", "GOGC", "processes", known_by="go.version"),
         WatchedFact("go.version", "Go version", "processes"),
         answers.IMAGE,
         answers.DNS_VERSION,

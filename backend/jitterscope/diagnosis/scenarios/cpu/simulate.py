@@ -96,6 +96,7 @@ class _Machine:
         )  # fmt: skip
         self.columns: dict[str, FloatArray] = {name: np.zeros(ticks) for name in names}
         self.waiting: deque[list[float]] = deque()  # [arrived_us, work left]
+        self.work_us = 0.0  # of all that wait
         self.answered: list[tuple[int, int]] = []
         self.budget = float(load.quota_us or 0)
         self.saved = float(load.burst_us)
@@ -120,7 +121,7 @@ class _Machine:
             room = 0.0
         else:
             room = float(self.load.gomaxprocs * STEP_US)
-        work = sum(item[1] for item in self.waiting)
+        work = self.work_us
         demand = work + self.gc_left_us + self.job_left_us
         if self.load.job is not None:
             room = min(float(self.load.node_cpus * STEP_US), room + STEP_US) if room else 0.0
@@ -155,7 +156,7 @@ class _Machine:
                 rate = qps
         if not self.load.serves_dns:
             # Work that nobody counts.
-            self.waiting.append([now, rate * STEP_US / 1e6 * self.load.query_us])
+            self._wait(now, rate * STEP_US / 1e6 * self.load.query_us)
             return
         self.arrivals += rate * STEP_US / 1e6
         while self.arrivals >= 1:
@@ -164,7 +165,11 @@ class _Machine:
             # A full socket buffer drops what comes.
             if len(self.waiting) < 4000:
                 work = self.load.query_us * (0.9 + 0.2 * self.random.random())
-                self.waiting.append([now + STEP_US * self.random.random(), work])
+                self._wait(now + STEP_US * self.random.random(), work)
+
+    def _wait(self, arrived: float, work: float) -> None:
+        self.waiting.append([arrived, work])
+        self.work_us += work
 
     def _start_jobs(self, now: int) -> None:
         if self.load.job and now >= self.next_job_us:
@@ -209,6 +214,7 @@ class _Machine:
             if item[1] <= 0:
                 self.waiting.popleft()
                 self._answer(item[0], now + STEP_US * min(1.0, (start - room) / max(start, 1.0)), tick)
+        self.work_us = self.work_us - queries if self.waiting else 0.0
         columns["server_us"][tick] += gc + queries
         columns["cpu_usage_us"][tick] += job + gc + queries
         return start - room

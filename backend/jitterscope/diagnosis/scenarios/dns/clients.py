@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_left
 from collections import defaultdict
 from itertools import pairwise
 
@@ -27,7 +28,7 @@ class World:
         for server, upstream in pairwise(self.servers):
             server.forwarder = Forwarder(server, upstream)
         weights = np.array([name.share for name in load.names], dtype=np.float64)
-        self.weights = np.cumsum(weights / weights.sum())
+        self.weights: list[float] = np.cumsum(weights / weights.sum()).tolist()
         self.client_latency_us: list[float] = []
         self.first_failure_us: int | None = None
         self.failures = 0
@@ -75,7 +76,7 @@ class World:
         self.clock.at(now + every_s * 1e6, self._volley, now + every_s * 1e6)
 
     def _ask_one(self, now: float) -> None:
-        name = self.load.names[int(np.searchsorted(self.weights, self.random.random()))]
+        name = self.load.names[bisect_left(self.weights, self.random.random())]
         client = name.client or self.load.clients[int(self.random.integers(len(self.load.clients)))]
         _Stub(self, now, name, client).send(now)
 

@@ -11,6 +11,10 @@ from jitterscope.diagnosis.scenarios.scenario import Scenario
 
 ID = "memory/limit_oom"
 LEAK = MemoryWorkload(seconds=60, leaks=((10, 100, 6.0),))
+FULL = MemoryWorkload(
+    seconds=60, limit_mib=64, qps=2_500, wait_s=0.02, waits=((28, 1.2, 4.0),), query_kib=3.8, leaks=((10, 100, 2.3),),
+    seed=10,
+)  # fmt: skip
 
 
 def _fault(name: str, load: MemoryWorkload, *, hurts: bool = True, note: str = "") -> Scenario:
@@ -34,6 +38,9 @@ SCENARIOS = (
     _fault("just started", MemoryWorkload(seconds=24, started_s=1.0, leaks=((2, 60, 6.0),), seed=7)),
     _fault("beside page cache", until(replace(LEAK, files=((0, 60, 1.0),), seed=8), 27)),
     _fault("with gaps", until(replace(LEAK, seen_ratio=0.7, seed=9), 28)),
+    # A server that is nearly out of memory stands still: the queries pile up because it is full.
+    _fault("a leak, queries pile up at the end", until(FULL, 28.5)),
+    _fault("a leak, killed while queries pile up", until(replace(FULL, seed=11), 31)),
     _fine("level", MemoryWorkload(seconds=60, base_mib=120, seed=20)),
     _fine("no limit", replace(LEAK, limit_mib=None, seed=21)),
     _fine("page cache, room for it", MemoryWorkload(seconds=40, limit_mib=400, files=((5, 60, 8.0),), seed=22)),

@@ -12,6 +12,7 @@ from jitterscope.diagnosis.areas.memory.readings import signals as memory_signal
 from jitterscope.diagnosis.areas.memory.readings.oom import Alarm, NoAlarm, first_alarm, of_burst
 from jitterscope.diagnosis.areas.memory.readings.signals import Life, Memory
 from jitterscope.diagnosis.areas.memory.readings.waiting_queries import (
+    USUAL_S,
     Burst,
     NoBurst,
     burst,
@@ -33,6 +34,8 @@ ID = "memory/query_burst_oom"
 NEEDS = ("memory_usage_bytes", "dns_queries", "dns_inflight")
 # A burst that came this near to the limit is told though it passed.
 NEAR = 0.8
+# How far apart a collector that is short of CPU reads the memory of a cgroup.
+SHED_TICKS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +74,16 @@ def find(snapshot: Snapshot) -> Case | NotFound | NotEnoughData:
         return NotFound(cause=ID, reason="There is no memory limit.")
     why: NoBurst | NoAlarm | None = None
     near: Case | None = None
-    for life in reversed(memory_signals.lives(memory)):
+    lives = memory_signals.lives(memory)
+    for life in reversed(lives):
         limit = float(memory.limit[min(life.end, snapshot.ticks) - 1])
         found = burst(snapshot, life)
         if isinstance(found, Burst) and life.killed and not found.fills(limit):
             used = say.mebibytes(found.growth.now)
             found = NoBurst(f"With {used} in use without page cache it is not what filled the limit.", {
                 "used_bytes": found.growth.now, "limit_bytes": limit})  # fmt: skip
+        if isinstance(found, Burst) and life is not lives[-1] and _is_cut(snapshot, memory, life, found):
+            found = NoBurst("What came before an earlier burst is no longer in the window.", {})
         if isinstance(found, NoBurst):
             near = near or _passed(snapshot, memory, life, limit)
             why = why or found
@@ -95,6 +101,16 @@ def find(snapshot: Snapshot) -> Case | NotFound | NotEnoughData:
     if why is None:
         return NotFound(cause=ID, reason="Too little data to see memory grow.", numbers={})
     return NotFound(cause=ID, reason=why.reason, numbers=why.numbers)
+
+
+def _is_cut(snapshot: Snapshot, memory: Memory, life: Life, found: Burst) -> bool:
+    """A life from before the window, full already when queries piled up soon after its start.
+
+    Whether something else filled it was judged while the window had more of it.
+    """
+    lived = life.start == 0 and np.isfinite(memory.owner.series["memory_usage_bytes"][:SHED_TICKS]).any()
+    soon = found.growth.onset * snapshot.step_us < USUAL_S * 1e6
+    return bool(lived) and soon and found.growth.base > found.growth.risen
 
 
 def _passed(snapshot: Snapshot, memory: Memory, life: Life, limit: float) -> Case | None:

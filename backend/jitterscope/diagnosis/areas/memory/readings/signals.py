@@ -9,7 +9,7 @@ import numpy as np
 
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.signals import fact_series, has, number, series
-from jitterscope.diagnosis.core.snapshot import Event, FloatArray, ResourceView, Snapshot
+from jitterscope.diagnosis.core.snapshot import Event, FloatArray, IntArray, ResourceView, Snapshot
 
 # From its lowest point on, memory grows from where it last was below this share of the whole rise.
 ONSET = 0.05
@@ -151,12 +151,14 @@ def between(values: FloatArray) -> FloatArray:
 
 
 def lives(memory: Memory) -> list[Life]:
-    """In time order. A kill is seen in the tick in which the counter moved; usage may have fallen a tick earlier."""
+    """In time order. A kill is seen in the tick in which the counter moved; usage may have fallen a tick earlier, or
+    anywhere since its last reading."""
+    read_at = np.flatnonzero(np.isfinite(memory.owner.series["memory_usage_bytes"]))
     ends = np.flatnonzero(memory.kills[: memory.known + 1] > 0)
     found, start = [], 0
     for tick in map(int, ends):
-        end = _before_fall(memory.net, start, tick)
-        if end - start >= 2:
+        end = _before_fall(memory.net, read_at, start, tick)
+        if end - start >= 2 and ((read_at >= start) & (read_at < end)).any():
             found.append(Life(start, end, killed=True, again=start > 0))
         start = _up_again(memory.net, tick + 1)
     if memory.known + 1 - start >= 2:
@@ -170,9 +172,13 @@ def _up_again(net: FloatArray, start: int) -> int:
     return start + int(up[0]) if len(up) else len(net)
 
 
-def _before_fall(net: FloatArray, start: int, tick: int) -> int:
-    """End of the life: after its highest tick of the last three, since the memory of a killed process goes quickly."""
-    low = max(start, tick - 2)
+def _before_fall(net: FloatArray, read_at: IntArray, start: int, tick: int) -> int:
+    """End of the life: after its highest tick of the last three, since the memory of a killed process goes quickly.
+
+    A collector short of CPU reads it once a second: what is drawn from the last reading to nothing was not used.
+    """
+    earlier = read_at[read_at < tick]
+    low = max(start, min(tick - 2, int(earlier[-1]) if len(earlier) else tick))
     return low + int(np.argmax(net[low : tick + 1])) + 1
 
 

@@ -7,7 +7,7 @@ then base + bytes per query x queries that wait (coredns/coredns#2593), and what
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from jitterscope.diagnosis.areas.memory.readings.signals import (
     Life,
     Memory,
     filled,
+    growth,
     measured,
     read,
     slope,
@@ -34,6 +35,8 @@ MOST_PER_QUERY, LEAST_PER_QUERY = 256 * 1024, 512
 LEAST_WAITING = 50
 TIMES_USUAL = 2.0
 USUAL_S = 20.0
+# Growth of before the queries is continued for so many times as it was seen.
+FILLS_TIMES = 3.0
 # Of the limit, in use without page cache at a kill.
 FILLED = 0.6
 
@@ -151,6 +154,8 @@ def burst_until(snapshot: Snapshot, memory: Memory, life: Life, stop: int) -> Bu
     if rise is None or rise.risen <= 0:
         return NoBurst(f"Memory does not grow though {top:,.0f} queries wait.", numbers)
     more = top - float(counted.values[onset])
+    if more <= 0:  # a single tick that smoothing took away
+        return NoBurst(f"Queries do not pile up: {top:,.0f} wait, as many as when memory began to grow.", numbers)
     held, explained = _shares(snapshot, memory.net, queue, life.start, rise, more)
     per_query = held / more
     together = lead_lag(counted.values[onset:stop], memory.net[onset:stop], 1).correlation
@@ -167,8 +172,27 @@ def burst_until(snapshot: Snapshot, memory: Memory, life: Life, stop: int) -> Bu
         )  # fmt: skip
     if together < 0.8 and stop - onset >= 8:
         return NoBurst(f"Memory does not follow the queries that wait (r {together:.2f}).", numbers)
+    piled = per_query * max(0.0, float(counted.values[onset]) - low)
+    if (full := _would_fill(memory, life, rise, piled, snapshot.step_us)) is not None:
+        return NoBurst(
+            f"Memory had grown by {(full.risen - piled) / (1 << 20):,.0f} MiB in {full.seconds:.0f} s before queries "
+            f"piled up, and would have reached its limit without them: {top:,.0f} wait since.", numbers,
+        )  # fmt: skip
     calm = float(np.quantile(memory.net[life.start : onset + 1], 0.25))
     return _burst(snapshot, counted, rise, calm, usual, top, per_query, explained, together, life)
+
+
+def _would_fill(memory: Memory, life: Life, rise: Growth, piled: float, step_us: int) -> Growth | None:
+    """What grew before the queries did and reaches the limit by itself, if it is more than they added.
+
+    A server that is nearly out of memory answers late, so queries pile up because memory is full. `piled` bytes of that
+    growth are of queries.
+    """
+    before = growth(memory.net, replace(life, end=rise.onset + 1), step_us)
+    if before is None or before.risen - piled <= rise.risen:
+        return None
+    limit = float(memory.limit[rise.end - 1])
+    return before if before.time_to(limit) <= FILLS_TIMES * before.seconds else None
 
 
 def _knee(queue: FloatArray) -> int:

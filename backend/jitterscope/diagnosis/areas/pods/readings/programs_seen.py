@@ -15,15 +15,21 @@ _SHOWN = 4
 def programs(snapshot: Snapshot) -> FactValue | None:
     """JSON {command: [names]} of the newest set that each loaded for two pods in a row, or for the only one.
 
-    Since the first of these. None where no set was loaded as a whole.
+    Since the first of these. None where no set was loaded as a whole. Who loaded one set only while another loaded one
+    pod after pod did it for itself, as a tracing tool that was started.
     """
     by_command: dict[str, list[Event]] = {}
     for event in bpf_loads.events_of(snapshot):
         by_command.setdefault(event.attributes.get("command", "unknown"), []).append(event)
+    loaded: dict[str, list[tuple[int, frozenset[str]]]] = {}
+    for command, events in by_command.items():
+        sets = [(one[0].start_us, _names(one)) for one in _whole_sets(snapshot, events)]
+        if _newest(sets) is not None:
+            loaded[command] = sets
+    for_pods = {command: sets for command, sets in loaded.items() if len(sets) > 1}
     found: dict[str, list[str]] = {}
     since_us = snapshot.end_us
-    for command, events in sorted(by_command.items()):
-        sets = [(one[0].start_us, _names(one)) for one in _whole_sets(snapshot, events)]
+    for command, sets in sorted((for_pods or loaded).items()):
         if (newest := _newest(sets)) is not None and newest[1]:
             found[command] = sorted(newest[1])
             since_us = min(since_us, newest[0])

@@ -1,0 +1,119 @@
+"""What each route declares beside itself: who may call it, and what it leaves in the audit trail.
+
+    @router.post("/channels", dependencies=[audited("channel.create")])
+    def create_channel(principal: Annotated[Principal, Depends(require("channels:write"))]) -> …
+
+`require` of tenancy declares a scope. An application with a route that declares nothing does not start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fastapi import Depends
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute, APIRouter
+from starlette.responses import StreamingResponse
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who may call a route. `scope` where one is needed, `reason` where none is."""
+
+    who: Literal["scope", "any caller", "anyone"]
+    scope: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The actions that a route records when it changes something, or why it records none."""
+
+    actions: tuple[str, ...] = ()
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One row of the route table."""
+
+    method: str
+    path: str
+    name: str
+    access: Access
+    audit: Audit | None
+    streams: bool
+
+    @property
+    def changes(self) -> bool:
+        """Whether its method may change something."""
+        return self.method not in SAFE_METHODS
+
+
+class UndeclaredRoute(RuntimeError):
+    """A route does not say who may call it or what it records."""
+
+
+def anyone(reason: str) -> Any:  # noqa: ANN401
+    """A route for callers without credentials, and why that is right."""
+    return Depends(_marker("access", Access("anyone", reason=reason)))
+
+
+def audited(*actions: str) -> Any:  # noqa: ANN401
+    """A route that records these actions with `audit.record`, in the transaction of the change."""
+    return Depends(_marker("audit", Audit(actions)))
+
+
+def not_audited(reason: str) -> Any:  # noqa: ANN401
+    """A route with a method that may change something, and why nothing of it is in the audit trail."""
+    return Depends(_marker("audit", Audit(reason=reason)))
+
+
+def route_table(routers: Iterable[tuple[str, APIRouter]]) -> list[Route]:
+    """Every route of routers and their prefixes. Raises UndeclaredRoute."""
+    return [row for prefix, router in routers for route in _routes(router) for row in _rows(prefix, route)]
+
+
+def _routes(router: APIRouter) -> Iterator[APIRoute]:
+    for route in router.routes:
+        if not isinstance(route, APIRoute):
+            raise UndeclaredRoute(f"{route!r} is no route of FastAPI and declares nothing")
+        yield route
+
+
+def _rows(prefix: str, route: APIRoute) -> Iterator[Route]:
+    for method in sorted(route.methods or ()):
+        name = f"{method} {prefix}{route.path}"
+        access = _declared(route, "access")
+        audit = _declared(route, "audit")
+        if len(access) != 1:
+            raise UndeclaredRoute(f"{name} needs exactly one of require(…), authenticate and anyone(…)")
+        if len(audit) > 1 or (not audit and method not in SAFE_METHODS):
+            raise UndeclaredRoute(f"{name} needs exactly one of audited(…) and not_audited(…)")
+        streams = isinstance(route.response_class, type) and issubclass(route.response_class, StreamingResponse)
+        streams = streams or "EventSource" in getattr(route.response_class, "__name__", "")
+        yield Route(method, prefix + route.path, route.name, access[0], audit[0] if audit else None, streams)
+
+
+def _declared(route: APIRoute, name: str) -> list[Any]:
+    def walk(dependant: Dependant) -> Iterator[Any]:
+        for one in dependant.dependencies:
+            found = getattr(one.call, name, None)
+            if found is not None:
+                yield found
+            else:
+                yield from walk(one)
+
+    return list(walk(route.dependant))
+
+
+def _marker(name: str, value: Access | Audit) -> Callable[[], Any]:
+    async def declares() -> None:
+        """Nothing happens here: the route table reads the attribute."""
+
+    setattr(declares, name, value)
+    return declares

@@ -1,0 +1,37 @@
+"""A recording as the bytes of its file, read and sent piece by piece: memory is that of a piece, not of the window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jitterscope.db import organization_session
+from jitterscope.kit import allowance
+from jitterscope.recordings import file
+from jitterscope.recordings.capture import Plan, part
+from jitterscope.recordings.model import Recording
+
+# What a piece of stored data should take; the next one is as long as that allows.
+_PIECE_BYTES = 24 * 1024 * 1024
+_MOST_SLICES = 8
+# Slices of nodes with more resources are shorter, down to a second.
+_RESOURCES_PER_SLICE = 400
+
+
+def stream(organization_id: int, planned: Plan) -> Iterator[bytes]:
+    """The file's bytes. Each piece is read in a transaction of its own, so that a slow client holds none open."""
+    crowd = max(1, -(-len(planned.rows) // _RESOURCES_PER_SLICE))
+    slice_us = max(1_000_000, file.SLICE_US // crowd // 1_000_000 * 1_000_000)
+    names = [row.name for row in planned.rows]
+    pieces = _pieces(organization_id, planned, slice_us)
+    return file.parts(planned.from_us, planned.ticks, planned.subject, names, {}, pieces, slice_us)
+
+
+def _pieces(organization_id: int, planned: Plan, slice_us: int) -> Iterator[Recording]:
+    slices, at_us = 1, planned.from_us
+    while at_us < planned.to_us:
+        end_us = min(at_us + slices * slice_us, planned.to_us)
+        with allowance.measured() as taken, organization_session(organization_id) as session:
+            piece = part(session, planned, at_us, end_us)
+        yield piece
+        slices = max(1, min(_MOST_SLICES, slices * 4, slices * _PIECE_BYTES // max(1, taken.held)))
+        at_us = end_us

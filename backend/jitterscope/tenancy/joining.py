@@ -1,0 +1,119 @@
+"""From an invitation to a member, and from an address to a verified one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from sqlalchemy import text
+
+from jitterscope import db
+from jitterscope.errors import Problem
+from jitterscope.tenancy import secrets
+from jitterscope.tenancy.scopes import Role
+
+
+@dataclass(frozen=True, slots=True)
+class Invited:
+    """What an invitation says to who holds its link. `known`: the mailbox that got it has a verified account."""
+
+    organization_id: int
+    organization_name: str
+    email: str
+    role: Role
+    known: bool
+
+
+def invitation(token: str) -> Invited:
+    """The open invitation of a link. Raises Problem 404."""
+    with db.system_session() as session:
+        query = text("SELECT * FROM auth_invitation(:hash)")
+        found = session.execute(query, {"hash": secrets.digest(token)}).one_or_none()
+    if found is None:
+        raise Problem(
+            404,
+            "invitation-not-found",
+            "Invitation not found",
+            "It is unknown, expired or already used.",
+            "Ask for a new invitation.",
+        )
+    return Invited(found.organization_id, found.organization_name, found.email, cast(Role, found.role), found.known)
+
+
+def accept_as_new(invited: Invited, token: str, name: str, password: str) -> int:
+    """Join with a new account; its user id. The password of no other account is looked at: nothing can be guessed."""
+    if invited.known:
+        raise Problem(
+            409,
+            "sign-in-needed",
+            "Sign in first",
+            f"{invited.email} already has an account.",
+            "Sign in with it, then open the link of the invitation again.",
+        )
+    return _accept(token, None, name, secrets.hash_password(password))
+
+
+def accept_as(invited: Invited, token: str, cookie: str, email: str) -> int:
+    """Join with the account of a session; its user id."""
+    if email != invited.email:
+        raise Problem(
+            409,
+            "other-address",
+            "Invitation for another address",
+            f"The invitation is for {invited.email}, and you are signed in as {email}.",
+            "Sign out and open the link again, or ask for an invitation to your address.",
+        )
+    return _accept(token, secrets.digest(cookie), "", "")
+
+
+def _accept(token: str, session_hash: bytes | None, name: str, password_hash: str) -> int:
+    with db.system_session() as session:
+        joined = session.execute(
+            text("SELECT auth_accept_invitation(:hash, :session, :name, :password)"),
+            {"hash": secrets.digest(token), "session": session_hash, "name": name, "password": password_hash},
+        ).scalar_one()
+    if joined is None:
+        raise Problem(
+            409,
+            "already-a-member",
+            "Already a member",
+            "The invitation was just used, or the address is a member of the organization already.",
+            "Sign in. An administrator of the organization can change your role.",
+        )
+    return int(joined)
+
+
+def start_verification(cookie: str) -> tuple[str, str] | None:
+    """(address, secret for the link) of the session's account; None where its address is verified."""
+    secret = secrets.new_secret()
+    with db.system_session() as session:
+        email = session.execute(
+            text("SELECT auth_start_verification(:session, :token)"),
+            {"session": secrets.digest(cookie), "token": secrets.digest(secret)},
+        ).scalar_one()
+    return None if email is None else (str(email), secret)
+
+
+def verify_email(cookie: str, token: str) -> None:
+    """Verify the address of the session's account with the secret that was mailed to it. Raises Problem 404, 409."""
+    with db.system_session() as session:
+        result = session.execute(
+            text("SELECT auth_verify_email(:session, :token)"),
+            {"session": secrets.digest(cookie), "token": secrets.digest(token)},
+        ).scalar_one()
+    if result == "unknown":
+        raise Problem(
+            404,
+            "verification-not-found",
+            "Link not valid",
+            "The link is unknown, expired or already used, or it was sent for another account.",
+            "Sign in as the person who asked for it, or send a new link from Settings, Your account.",
+        )
+    if result == "taken":
+        raise Problem(
+            409,
+            "address-taken",
+            "Address already verified",
+            "Another account has verified this address.",
+            "Sign in with that account, and ask for an invitation to this organization.",
+        )

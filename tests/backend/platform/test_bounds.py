@@ -1,0 +1,178 @@
+"""Every route has a bound of memory, time and requests at once, and no caller gets more than it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from fastapi import APIRouter
+from fastapi.testclient import TestClient
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
+
+from jitterscope import bounds, db, main
+from jitterscope.bounds import Bound, Caller, Slots
+from jitterscope.errors import Problem, problem_for
+from jitterscope.kit import allowance
+from jitterscope.kit.allowance import Allowance
+from jitterscope.kit.declared import anyone
+from jitterscope.pb import ingest_pb2 as pb
+from jitterscope.series.window import Grid, Window
+from tests.support.batches import CGROUP, TICK_US, BatchBuilder, now_us
+from tests.support.serving import serving
+
+_MIB = 1024 * 1024
+NARROW = Bound("narrow", _MIB, 60, of_caller=2, of_organization=3, of_process=4, waiting=1, waits_s=0.2)
+
+
+def test_an_application_with_a_route_without_a_bound_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    router = APIRouter()
+    router.get("/forgotten", dependencies=[anyone("a test")])(lambda: None)
+    monkeypatch.setattr(main, "import_named", lambda *_: [type("Module", (), {"router": router})])
+    with pytest.raises(bounds.Unbounded, match="/forgotten"):
+        main.create_app()
+
+
+def test_what_one_caller_cannot_take() -> None:
+    async def scenario() -> None:
+        slots = Slots()
+        greedy, colleague = Caller("token 1", 1), Caller("token 2", 1)
+        other = Caller("token 3", 2)
+        for caller in (greedy, greedy, colleague):
+            await slots.take(NARROW, caller)
+        refused = await asyncio.gather(*(slots.take(NARROW, greedy) for _ in range(3)), return_exceptions=True)
+        assert [(one.status, one.headers["Retry-After"]) for one in refused if isinstance(one, Problem)] == [
+            (429, "1")
+        ] * 3
+        with pytest.raises(Problem, match="At most 3 such requests of this organization"):
+            await slots.take(NARROW, colleague)
+        await slots.take(NARROW, other)  # the last place is not for the organization that has three
+        with pytest.raises(Problem) as full:
+            await slots.take(NARROW, Caller("token 4", 3))
+        assert full.value.status == 503
+
+    asyncio.run(scenario())
+
+
+def test_who_waits_comes_next_and_who_left_leaves_no_slot_behind() -> None:
+    async def scenario() -> None:
+        slots, caller = Slots(), Caller("token 1", 1)
+        patient = Bound("patient", _MIB, 60, 1, 1, 1, waiting=2, waits_s=60)
+        await slots.take(patient, caller)
+        gone, next_ = (asyncio.create_task(slots.take(patient, caller)) for _ in range(2))
+        await asyncio.sleep(0)
+        gone.cancel()
+        slots.give_back(patient, caller)
+        await asyncio.wait((gone, next_))
+        assert gone.cancelled()
+        slots.give_back(patient, caller)
+        await slots.take(patient, caller)
+
+    asyncio.run(scenario())
+
+
+def test_time_ends_a_statement_and_says_so(organization: Any) -> None:
+    with (
+        pytest.raises(OperationalError, match="canceling statement") as ended,
+        allowance.limited(Allowance.of(_MIB, 0.2)),
+        db.organization_session(organization.id) as session,
+    ):
+        session.execute(text("SELECT pg_sleep(60)"))
+    problem = problem_for(ended.value)
+    assert (problem.status, problem.type) == (503, "took-too-long")
+
+
+def test_memory_is_counted_where_it_is_taken() -> None:
+    window = Window(0, 100_000, TICK_US)
+    with allowance.limited(Allowance.of(_MIB, 60)):
+        grid = Grid(window, list(range(1000)))  # nothing is filled, so nothing is taken
+        grid.put_long(0, 0, np.ones(10))
+        with pytest.raises(allowance.TooMuch) as refused:
+            grid.put_long(1, 0, np.ones(10))
+    problem = problem_for(refused.value)
+    assert (problem.status, problem.type) == (422, "too-much-data")
+
+
+def seeded(api: TestClient, organization: Any, cgroups: int, batches: int) -> tuple[int, int]:
+    """A node with cgroups that use CPU; from the first tick to behind the last."""
+    ticks = 3000
+    start_us = now_us() - batches * ticks * TICK_US
+    spool = None
+    metrics = ("cpu_usage_us", "cpu_throttled_us", "cpu_periods", "memory_usage_bytes", "pids_current")
+    values = np.arange(ticks, dtype=np.float64) % 1000
+    for number in range(batches):
+        builder = BatchBuilder(spool=spool, sequence=number + 1)
+        spool = builder.batch.spool_id
+        own = [builder.resource(CGROUP, f"/c{one}", 0) for one in range(cgroups)]
+        rows = {(cgroup, metric): values for cgroup in own for metric in metrics}
+        builder.block(rows, start_us + number * ticks * TICK_US, TICK_US, pb.ENCODING_I16)
+        answer = api.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers)
+        assert answer.status_code == 200, answer.text
+    return start_us, start_us + batches * ticks * TICK_US
+
+
+@pytest.mark.slow
+def test_many_wide_recordings_at_once_take_the_memory_of_a_few_pieces(
+    api: TestClient, organization: Any, other_organization: Any
+) -> None:
+    from_us, to_us = seeded(api, organization, cgroups=20, batches=2)
+    with db.organization_session(organization.id) as session:
+        node = session.execute(text("SELECT id FROM resources WHERE kind = 'node'")).scalar_one()
+        ids = session.execute(text("SELECT id FROM resources WHERE kind = 'cgroup' LIMIT 20")).scalars().all()
+    query: dict[str, Any] = {"resource": [node, *ids], "from": from_us, "to": to_us}
+    with serving() as url, httpx.Client(base_url=f"{url}/api/v1", timeout=120) as http:
+
+        def greedy(_: int) -> httpx.Response:
+            return http.get("/recordings", params=query, headers=organization.headers)
+
+        with ThreadPoolExecutor(24) as crowd:
+            before = peak_bytes(anew=True)
+            running = [crowd.submit(greedy, number) for number in range(24)]
+            while not all(one.done() for one in running):
+                answer = http.get("/resources", headers=other_organization.headers)
+                assert answer.status_code == 200, answer.text
+            taken = peak_bytes() - before
+        answers = [one.result() for one in running]
+    statuses = Counter(one.status_code for one in answers)
+    assert statuses.keys() == {200, 429}
+    assert statuses[200] >= 2
+    assert all(int(one.headers["Retry-After"]) > 0 for one in answers if one.status_code == 429)
+    # Two at a time, each with a piece, its protobuf and a compressor. In one piece a recording alone took more.
+    assert taken < 200 * _MIB
+
+
+def peak_bytes(*, anew: bool = False) -> int:
+    """The most memory that this process ever had resident, or had since it was asked to look anew."""
+    if anew:
+        Path("/proc/self/clear_refs").write_text("5")
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+
+
+def test_expensive_pages_are_refused_before_they_pile_up(api: TestClient, organization: Any) -> None:
+    seeded(api, organization, cgroups=2, batches=1)
+    subject = cgroup_of_any(organization)
+    with serving() as url, httpx.Client(base_url=f"{url}/api/v1", timeout=120) as http:
+        for path in ("/dns/path", "/dns/affected"):
+            with ThreadPoolExecutor(24) as crowd:
+                answers = list(
+                    crowd.map(
+                        lambda _, path=path: (
+                            http.get(path, params={"node": subject}, headers=organization.headers).status_code
+                        ),
+                        range(24),
+                    )
+                )
+            assert set(answers) <= {200, 404, 429}, path
+            assert 429 in answers, path
+
+
+def cgroup_of_any(organization: Any) -> int:
+    with db.organization_session(organization.id) as session:
+        return int(session.execute(text("SELECT min(id) FROM resources WHERE kind = 'cgroup'")).scalar_one())

@@ -1,0 +1,140 @@
+"""What one organization may use: counted, shown, and refused above the limit, while others go on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import text
+
+from jitterscope import db
+from jitterscope.incidents.scheduling import dispatch
+from jitterscope.incidents.scheduling import store as schedule
+from jitterscope.settings import Settings, settings
+from jitterscope.tenancy import limits
+from tests.support.batches import CGROUP, BatchBuilder, now_us
+from tests.support.serving import serving
+
+Change = Callable[..., Settings]
+
+
+@pytest.fixture(autouse=True)
+def one_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that a test does happens in one minute, which would end in the middle of some runs."""
+    now_s = int(time.time())
+    monkeypatch.setattr(limits, "_now_s", lambda: now_s)
+
+
+def send(client: TestClient, organization: Any, node: str, series: int = 2, ticks: int = 20) -> Any:
+    builder = BatchBuilder(node)
+    cgroup = builder.resource(CGROUP, "/a", 0)
+    names = ("cpu_usage_us", "cpu_periods", "memory_usage_bytes", "pids_current")[:series]
+    builder.block({(cgroup, name): np.ones(ticks) for name in names}, now_us() - 10_000_000)
+    return client.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers)
+
+
+def refused(answer: Any, words: str) -> None:
+    assert answer.status_code == 429, answer.text
+    assert answer.json()["type"] == "urn:jitterscope:problem:organization-limit"
+    assert words in answer.json()["detail"]
+    assert 1 <= int(answer.headers["retry-after"]) <= 60
+
+
+def used(api: TestClient) -> dict[str, tuple[int, bool]]:
+    answer = api.get("/api/v1/organizations/current/limits")
+    assert answer.status_code == 200, answer.text
+    return {one["name"]: (one["used"], one["near"]) for one in answer.json()}
+
+
+def test_samples_are_counted_and_refused_and_others_go_on(
+    api: TestClient, organization: Any, other_organization: Any, settings_override: Change
+) -> None:
+    settings_override(limit_samples_per_min=100)
+    assert send(api, organization, "a").status_code == 200
+    assert used(api)["samples"] == (40, False)
+    assert send(api, organization, "b").status_code == 200
+    assert used(api)["samples"] == (80, True), "warned before"
+    refused(send(api, organization, "c"), "may use 100 samples/min")
+    assert used(api)["samples"] == (80, True), "what was refused is not counted"
+    assert send(api, other_organization, "c").status_code == 200
+    settings_override(limit_ingest_bytes_per_min=10)
+    refused(send(api, other_organization, "d", ticks=5), "Ingested data")
+
+
+def test_series_of_all_nodes_together(api: TestClient, organization: Any, settings_override: Change) -> None:
+    settings_override(limit_series=5)
+    assert [send(api, organization, node).status_code for node in ("a", "b", "a")] == [200, 200, 200]
+    assert used(api)["series"] == (4, True)
+    refused(send(api, organization, "c"), "may use 5 series")
+    refused(send(api, organization, "a", series=4), "may use 5 series")
+
+
+def test_requests_of_users_leave_ingest_alone(api: TestClient, organization: Any, settings_override: Change) -> None:
+    settings_override(limit_requests_per_min=3)
+    answers = [api.get("/api/v1/me").status_code for _ in range(5)]
+    assert answers == [200, 200, 200, 429, 429]
+    refused(api.get("/api/v1/me"), "may use 3 requests/min")
+    assert send(api, organization, "a").status_code == 200
+
+
+def test_streams(api: TestClient, organization: Any, settings_override: Change) -> None:
+    settings_override(limit_streams=1)
+    with (
+        serving() as url,
+        httpx.Client(base_url=f"{url}/api/v1", headers=organization.headers, timeout=30) as http,
+        http.stream("GET", "/events/stream") as stream,
+    ):
+        lines = stream.iter_lines()  # the stream ends with it
+        assert next(lines)
+        deadline = time.monotonic() + 30
+        while used(api)["streams"] != (1, True) and time.monotonic() < deadline:
+            time.sleep(0.05)  # the server notes the subscription a moment later
+        assert used(api)["streams"] == (1, True)
+        refused(http.get("/events/stream"), "may use 1 streams")
+
+
+def test_diagnoses_above_the_limit_stay_due(api: TestClient, organization: Any, settings_override: Change) -> None:
+    for other in db.organization_ids():  # triggers of other tests that no worker answered
+        with db.organization_session(other) as session:
+            session.execute(text("UPDATE diagnosis_schedule SET due_at = NULL, leased_until = NULL"))
+    settings_override(limit_diagnoses_per_min=1)
+    assert limits.allows(organization.id, "diagnoses"), "the one of this minute"
+    builder = BatchBuilder("a")
+    cgroup = builder.resource(CGROUP, "/a", 0)
+    builder.block({(cgroup, "cpu_usage_us"): np.ones(20)}, now_us() - 10_000_000)
+    builder.batch.triggers.add(resource=cgroup, reason="throttled", at_us=now_us())
+    assert api.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers).is_success
+    deadline = time.monotonic() + 30
+    while not due() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert due() == [organization.id]
+    assert dispatch.next_claim() is None
+    assert due() == [organization.id]
+    settings_override(limit_diagnoses_per_min=1000)
+    claim = dispatch.next_claim()
+    assert claim is not None
+    assert claim.organization_id == organization.id
+
+
+def test_a_batch_without_series_is_taken(api: TestClient, organization: Any) -> None:
+    """Triggers and facts alone, from a node that was not heard of before."""
+    builder = BatchBuilder("a")
+    builder.resource(CGROUP, "/a", 0)
+    assert api.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers).is_success
+
+
+def due() -> list[int]:
+    with db.system_session() as session:
+        return schedule.turns(session)
+
+
+def test_no_valkey_refuses_nothing(api: TestClient, organization: Any, settings_override: Change) -> None:
+    settings_override(valkey_url="redis://127.0.0.1:1/0", limit_samples_per_min=1, limit_series=1)
+    assert settings().limit_series == 1
+    limits.spend(organization.id, {"samples": 10})
+    limits.check_series(organization.id, "a", 10)

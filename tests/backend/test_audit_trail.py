@@ -1,0 +1,196 @@
+"""What changes something is in the audit trail: from the route table, with old values, refusals and failures."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from jitterscope.diagnosis.scenarios.cpu.simulate import Workload
+from jitterscope.kit.declared import Route
+from jitterscope.settings import Settings, override_settings, settings
+from tests.backend.conftest import Organization
+from tests.backend.incidents.conftest import Service, service
+from tests.backend.incidents.stories import recorded
+from tests.backend.notify.conftest import Outbox, receiver
+from tests.support.mailbox import Mailbox
+
+__all__ = ["receiver", "service"]  # fixtures
+HERE = {"X-Requested-With": "jitterscope"}
+PASSWORD = "a long enough password"
+BENCH = {
+    "name": "resolver", "sender": "go", "started_us": 1, "timeout_ms": 100, "names": 1,
+    "targets": [{"name": "a", "address": "127.0.0.1", "port": 53}],
+    "runs": [{"target": "a", "rate_qps": 10, "seconds": 1, "sent": 10, "answered": 10, "lost": 0, "p50_us": 90.0}],
+}  # fmt: skip
+
+
+class Actor:
+    """Calls routes and remembers which of them changed something."""
+
+    def __init__(self, client: TestClient, headers: dict[str, str]) -> None:
+        self._client, self._headers = client, headers
+        assert isinstance(client.app, FastAPI)
+        self._routes: list[Route] = client.app.state.route_table
+        self.called: set[str] = set()
+
+    def __call__(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
+        headers = self._headers | more.pop("headers", {})
+        response = self._client.request(method, f"/api/v1{path}", json=body, headers=headers, **more)
+        assert response.status_code < 300, f"{method} {path}: {response.status_code} {response.text}"
+        for row in self._routes:
+            pattern = re.sub(r"\{[^}]+\}", "[^/]+", row.path)
+            if row.method == method and re.fullmatch(pattern, f"/api/v1{path}"):
+                self.called.add(row.name)
+        json = response.content and "json" in response.headers.get("content-type", "")
+        return response.json() if json else None
+
+    def entries(self) -> list[dict[str, Any]]:
+        return list(self("GET", "/audit", params={"limit": 200})["items"])
+
+
+@pytest.mark.slow
+def test_every_change_is_recorded_as_its_route_declares(
+    service: Service, receiver: Any, client: TestClient, organization: Organization
+) -> None:
+    act = Actor(client, organization.headers)
+    _incident(act, service)
+    _channel(act, receiver, organization)
+    _rest(act)
+    with Mailbox() as mailbox:
+        _people(act, client, organization, mailbox)
+    rows = [row for row in client.app.state.route_table if row.changes or row.audit is not None]  # type: ignore[attr-defined]
+    silent = {row.name for row in rows if row.audit.reason is not None}
+    assert {row.name for row in rows} - silent - act.called == set(), "a route that changes something is not tried here"
+    recorded_actions = {entry["action"] for entry in act.entries()}
+    declared = {action for row in rows for action in row.audit.actions}
+    assert declared - recorded_actions == set(), "declared, but not recorded"
+    print(f"\n{len(rows) - len(silent)} routes record {len(declared)} actions; {len(silent)} say why not")  # noqa: T201
+
+
+def _incident(act: Actor, service: Service) -> None:
+    subject = service.feed(recorded(Workload(seconds=30)))
+    service.diagnose(subject)
+    number = act("GET", "/incidents")["items"][0]["id"]
+    for verb, body in (
+        ("acknowledge", None), ("unacknowledge", None), ("mute", {}), ("unmute", None), ("note", {"note": "seen"}),
+        ("pin", {"pinned": True}), ("pin", {"pinned": False}), ("verify", {}), ("resolve", None),
+    ):  # fmt: skip
+        act("POST", f"/incidents/{number}/{verb}", body)
+    newest = next(entry for entry in act.entries() if entry["action"] == "incident.resolved")
+    assert newest["detail"]["state"] == {"from": "fix_applied", "to": "resolved"}
+    act(
+        "GET", "/recordings", params={"resource": subject, "from": "2026-11-23T10:00:00Z", "to": "2026-11-23T10:01:00Z"}
+    )
+
+
+def _channel(act: Actor, receiver: Any, organization: Organization) -> None:
+    config = {"url": f"{receiver.url}/hook", "secret": "0123456789abcdef-secret"}
+    channel = act("POST", "/channels", {"kind": "webhook", "name": "ops", "config": config})["id"]
+    act("PATCH", f"/channels/{channel}", {"name": "night shift", "config": config})
+    act("POST", f"/channels/{channel}/test")
+    outbox = Outbox(organization.id)
+    outbox.queue()
+    outbox.change(state="dead")
+    delivery = outbox.rows()[0].id
+    act("POST", f"/channels/{channel}/deliveries/{delivery}/retry")
+    act("DELETE", f"/channels/{channel}")
+    update = next(entry for entry in act.entries() if entry["action"] == "channel.update")
+    assert update["detail"]["name"] == {"from": "ops", "to": "night shift"}
+    assert "0123456789abcdef" not in str(update)
+
+
+def _rest(act: Actor) -> None:
+    file = b"Wed Oct 11 14:50:59 UTC 2023 Try: 3 DnsmasqProcess: 15\n"
+    headers = {"Content-Type": "application/octet-stream"}
+    made = act("POST", "/analyses", params={"name": "loop.txt"}, content=file, headers=headers)
+    act("DELETE", f"/analyses/{made['id']}")
+    act("POST", "/analyses/dns-bench", BENCH)
+    before = act("GET", "/retention")
+    del before["most"]
+    act("PUT", "/retention", before | {"raw_days": before["raw_days"] - 1})
+    retention = act.entries()[0]
+    assert retention["detail"]["raw_days"] == {"from": before["raw_days"], "to": before["raw_days"] - 1}
+
+
+def _verify(act: Actor, mailbox: Mailbox, organization: Organization) -> None:
+    """The address of somebody of whom nobody knows whether it is theirs."""
+    with psycopg.connect(organization.owner_url) as owner:
+        owner.execute("UPDATE users SET verified_at = NULL WHERE email = %s", (organization.email,))
+    with override_settings(settings().model_copy(update=mailbox.settings())):
+        act("POST", "/me/verification", headers=_none())
+        act("POST", "/me/verification/confirm", {"token": mailbox.link()[1]}, headers=_none())
+
+
+def _people(act: Actor, client: TestClient, organization: Organization, mailbox: Mailbox) -> None:
+    for path in ("/tokens", "/collectors/tokens"):
+        body = {"name": "x", "scopes": ["incidents:read"]} if path == "/tokens" else {"name": "x"}
+        act("DELETE", f"{path}/{act('POST', path, body)['token']['id']}")
+    withdrawn = act("POST", "/members/invitations", {"email": "late@example.org", "role": "viewer"})
+    act("DELETE", f"/members/invitations/{withdrawn['invitation']['id']}")
+    email = f"{secrets.token_hex(6)}@example.org"
+    invited = act("POST", "/members/invitations", {"email": email, "role": "viewer"})
+    joined = act(
+        "POST", "/auth/accept", {"token": invited["token"], "name": "New", "password": PASSWORD}, headers=_none()
+    )
+    act("PATCH", f"/members/{joined['user_id']}", {"role": "editor"})
+    assert act.entries()[0]["detail"] == {"role": {"from": "viewer", "to": "editor"}}
+    act("DELETE", f"/members/{joined['user_id']}")
+    assert act.entries()[0]["detail"]["email"] == email
+    name = act("GET", "/organizations/current")["name"]
+    act("PATCH", "/organizations/current", {"name": "Renamed"})
+    assert act.entries()[0]["detail"] == {"name": {"from": name, "to": "Renamed"}}
+    login = {"email": organization.email, "password": organization.password}
+    act("POST", "/auth/login", login, headers=_none())
+    second = act("POST", "/organizations", {"name": "Second"}, headers=_none())["id"]
+    act("POST", "/auth/switch", {"organization_id": second}, headers=_none())
+    seen = Actor(client, HERE).entries()
+    assert [entry["action"] for entry in seen] == ["session.start", "organization.create"]
+    act("POST", "/auth/switch", {"organization_id": organization.id}, headers=_none())
+    _verify(act, mailbox, organization)
+    change = {"current_password": organization.password, "new_password": PASSWORD}
+    act("POST", "/me/password", change, headers=_none())
+    act("POST", "/auth/logout", headers=_none())
+
+
+def _none() -> dict[str, str]:
+    """The session's cookie instead of the token."""
+    return {"Authorization": "", **HERE}
+
+
+def test_failed_sign_ins_are_told_to_the_members_organization(client: TestClient, organization: Organization) -> None:
+    for email in (organization.email, organization.email, "nobody@example.org"):
+        client.post("/api/v1/auth/login", json={"email": email, "password": "a wrong password"})
+    found = [one for one in Actor(client, organization.headers).entries() if one["action"] == "session.refuse"]
+    assert len(found) == 1, "one for each minute and address"
+    assert found[0]["detail"]["email"] == organization.email
+    assert found[0]["detail"]["address"]
+    assert "a wrong password" not in str(found)
+
+
+@pytest.mark.parametrize("reason", ["missing-scope", "cross-site", "operator-needed"])
+def test_refusals_are_recorded_once_a_minute(
+    client: TestClient, organization: Organization, reason: str, settings_override: Callable[..., Settings]
+) -> None:
+    for _ in range(3):
+        match reason:
+            case "missing-scope":
+                client.get("/api/v1/audit", headers=organization.ingest_headers)
+            case "operator-needed":
+                client.post("/api/v1/organizations", json={"name": "x"}, headers=organization.headers)
+            case _:
+                body = {"email": organization.email, "password": organization.password}
+                client.post("/api/v1/auth/login", json=body)
+                client.patch(
+                    "/api/v1/organizations/current", json={"name": "x"}, headers={"Origin": "https://evil.example"}
+                )
+                client.cookies.clear()
+    found = [one for one in Actor(client, organization.headers).entries() if one["action"] == "access.refuse"]
+    assert {one["detail"]["reason"] for one in found} == {reason}
+    assert len(found) == (3 if reason == "cross-site" else 1)  # three sessions are three callers

@@ -1,0 +1,52 @@
+"""A real SMTP server on loopback that keeps what it gets."""
+
+from __future__ import annotations
+
+import re
+import socket
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from types import TracebackType
+
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import SMTP, Envelope, Session
+
+
+class Mailbox:
+    """Start it with `with`; `refuse` lets it answer every mail with an error."""
+
+    def __init__(self) -> None:
+        self.mails: list[EmailMessage] = []
+        self.refuse = False
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port: int = free.getsockname()[1]
+        self._controller = Controller(self, hostname="127.0.0.1", port=self.port)
+
+    async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:
+        if self.refuse:
+            return "550 no such mailbox"
+        mail = message_from_bytes(envelope.original_content or b"", policy=policy.default)
+        assert isinstance(mail, EmailMessage)
+        self.mails.append(mail)
+        return "250 taken"
+
+    def settings(self) -> dict[str, object]:
+        """What lets the application send its mails here."""
+        return {"smtp_host": "127.0.0.1", "smtp_port": self.port, "smtp_security": "none"}
+
+    def link(self) -> tuple[str, str]:
+        """(to whom, secret of the link) of the newest mail."""
+        mail = self.mails[-1]
+        found = re.search(r"/(?:accept|verify)#(\S+)", mail.get_content())
+        assert found is not None
+        return str(mail["To"]), found[1]
+
+    def __enter__(self) -> Mailbox:
+        self._controller.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._controller.stop()
