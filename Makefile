@@ -58,26 +58,24 @@ status: build-python ## Show what runs
 demo: build ## Start everything and run a real fault under it (without root: replay a recording of it)
 	@$(RUN) jitterscope demo $(ARGS)
 
-# `make test` in stages. Tests of code and of the product share the CPUs; what times something has its stage, and what
-# times real faults the machine, to itself. Tests of the product mostly wait, and people's patience is in them: what only
-# computes gives way to them.
-STAGES := deps build shared collector labs
+# `make test` in stages. What times something mostly waits: labs for faults to last, browser tests for pages. What only
+# computes runs beside them on the CPU time that they leave (scripts/give_way.sh).
+STAGES := deps build product collector labs
 STAGE_deps := deps
 STAGE_build := build
 BESIDE := -j4 --output-sync=target BESIDE_EACH_OTHER=yes
-STAGE_shared := $(BESIDE) test-backend test-lab-parts-then-browser test-chaos lint test-frontend \
-  test-storage test-collector-code
+STAGE_product := $(BESIDE) test-lab-parts-then-browser test-chaos lint test-frontend test-storage test-collector-code
 STAGE_collector := test-collector-live
-STAGE_labs := test-live
+STAGE_labs := $(BESIDE) test-live test-backend
 # Within a stage all is built: a target that had to look would lose its turn to those behind it.
 ifdef BESIDE_EACH_OTHER
-GIVE_WAY := nice -n 10
+GIVE_WAY := $(CURDIR)/scripts/give_way.sh
 test-lab-parts test-browser test-chaos: GIVE_WAY :=
 else
 BUILT := build
 .NOTPARALLEL:
 endif
-stage-shared: stage-build
+stage-product stage-labs: stage-build
 
 # Which live lab runs `make test` makes: turn (a sixth of them, by the commit), 1 to 6, or all; docs/decisions/0075.
 LABS ?= turn
@@ -121,7 +119,7 @@ test-lab-parts: $(BUILT) ## Run the tests of what labs are made of, and the coll
 test-lab-parts-then-browser:
 	@status=0; for target in test-lab-parts test-browser; do $(MAKE) --no-print-directory $$target || status=1; done; exit $$status
 
-test-live: build
+test-live: $(BUILT)
 	cd backend && JITTERSCOPE_LABS=$(LABS) $(UV) run --frozen pytest ../tests -m live $(CODE:%=--ignore=../tests/%) --durations=0 \
 	  --durations-min=5 $(ARGS)
 
