@@ -113,9 +113,10 @@ def serving(page: KubeletPage, port: int = 0) -> Iterator[str]:
             begin, sent = time.monotonic(), 0
             while sent < size:
                 part = min(_CHUNK, size - sent)
-                self.wfile.write(b"\0" * part)
                 sent += part
+                # Before its part: the client is done with the last one.
                 time.sleep(max(0.0, begin + seconds * sent / size - time.monotonic()))
+                self.wfile.write(b"\0" * part)
 
         def log_message(self, format: str, *arguments: object) -> None:
             """Says nothing: every reading of the collector is a request."""
