@@ -42,7 +42,8 @@ class Bound:
     """A class of cost. Requests at once: `of_caller` of one user or token, `of_organization`, `of_process` in all.
 
     `memory_bytes` is what one may hold of stored data, `seconds` its whole time, sending included. As many as `waiting`
-    of one caller wait, `waits_s` at most. `anonymous`: for callers without credentials, told apart by address.
+    of one caller wait, `waits_s` at most. `body_bytes`: of a request, None where the route counts them itself.
+    `anonymous`: for callers without credentials, told apart by address.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Bound:
     waiting: int
     waits_s: float
     anonymous: bool = False
+    body_bytes: int | None = _MIB
 
 
 # A few rows by key.
@@ -65,9 +67,9 @@ HEAVY = Bound("heavy", 256 * _MIB, 30, 2, 3, 4, 16, 20)
 # As much, piece by piece: the memory is that of a piece.
 STREAMED = Bound("streamed", 128 * _MIB, 600, 2, 3, 4, 4, 20)
 # One batch; its own limits (ingest_max_batch_bytes) bound its memory. Every collector of a cluster may share a token.
-INGEST = Bound("ingest", 256 * _MIB, 60, 8, 8, 12, 1000, 30)
+INGEST = Bound("ingest", 256 * _MIB, 60, 8, 8, 12, 1000, 30, body_bytes=None)
 # A file that goes to disk as it comes.
-UPLOAD = Bound("upload", 32 * _MIB, 3600, 2, 4, 8, 2, 20)
+UPLOAD = Bound("upload", 32 * _MIB, 3600, 2, 4, 8, 2, 20, body_bytes=None)
 # Server-sent events: the client keeps the connection.
 EVENTS = Bound("events", 4 * _MIB, 20 * 60, 20, 200, 1000, 0, 0)
 # A password is checked: argon2 takes 64 MiB for each.

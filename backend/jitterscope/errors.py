@@ -60,6 +60,15 @@ class Problem(Exception):
         self.afterwards = afterwards
 
 
+class BodyTooLarge(HTTPException):
+    """A request's body has more bytes than its route takes. FastAPI makes a 400 of any other exception while it reads
+    a body."""
+
+    def __init__(self, most_bytes: int) -> None:
+        super().__init__(413)
+        self.most_bytes = most_bytes
+
+
 def not_found(what: str, identifier: object) -> Problem:
     """404 for a thing that does not exist or belongs to another organization: the two look the same."""
     return Problem(
@@ -97,6 +106,14 @@ def problem_for(error: Exception) -> Problem:
         return error
     if isinstance(error, RequestValidationError):
         return _validation(error)
+    if isinstance(error, BodyTooLarge):
+        return Problem(
+            413,
+            "body-too-large",
+            "The body is too large",
+            f"This route takes at most {error.most_bytes:,} bytes.",
+            "Send less in one request.",
+        )
     if isinstance(error, HTTPException):
         return _http(error)
     if isinstance(error, allowance.TooMuch):

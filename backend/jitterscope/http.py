@@ -10,8 +10,8 @@ from prometheus_client import Counter, Histogram
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from jitterscope import bounds
-from jitterscope.errors import problem_for, problem_response
+from jitterscope import answers, bounds
+from jitterscope.errors import BodyTooLarge, problem_for, problem_response
 
 log = structlog.get_logger("jitterscope.http")
 
@@ -21,6 +21,10 @@ SECONDS = Histogram(
     "Time to the last byte",
     ["method", "route"],
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+)
+
+UNDECLARED = Counter(
+    "jitterscope_http_undeclared_answers_total", "Answers that the API's schema lacks", ["method", "route", "status"]
 )
 
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
@@ -70,13 +74,22 @@ class RequestMiddleware:
             async with bounds.in_time(scope):
                 await send(message)
 
-        async def receive_in_time() -> Message:
+        received = 0
+
+        async def receive_in_bounds() -> Message:
+            nonlocal received
             async with bounds.in_time(scope):
-                return await receive()
+                message = await receive()
+            received += len(message.get("body", b""))
+            # Here, where a 413 is a problem document like all errors: FastAPI's max_body_size sends plain text.
+            bound = bounds.bound_of(scope.get("endpoint"))
+            if bound is not None and bound.body_bytes is not None and received > bound.body_bytes:
+                raise BodyTooLarge(bound.body_bytes)
+            return message
 
         structlog.contextvars.bind_contextvars(request_id=request_id)
         try:
-            await self._app(scope, receive_in_time, send_with_headers)
+            await self._app(scope, receive_in_bounds, send_with_headers)
         except Exception as error:
             problem = problem_for(error)
             if status:  # the response has begun: all that is left is to cut it off
@@ -100,5 +113,8 @@ class RequestMiddleware:
         method = scope["method"] if scope["method"] in _METHODS else "other"
         REQUESTS.labels(method, route, str(status)).inc()
         SECONDS.labels(method, route).observe(seconds)
+        if answers.undeclared(scope, status):
+            UNDECLARED.labels(method, route, str(status)).inc()
+            log.error("undeclared_answer", method=method, route=route, status=status)
         level = log.warning if status >= 500 else log.debug
         level("request", method=scope["method"], path=scope["path"], status=status, ms=round(seconds * 1000, 1))

@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 
 from jitterscope import __doc__ as description
-from jitterscope import bounds, db, errors, health, ui
+from jitterscope import answers, bounds, db, errors, health, ui
 from jitterscope.bounds import OPEN, bounded
 from jitterscope.http import RequestMiddleware
 from jitterscope.kit.declared import anyone, route_table
@@ -38,12 +38,12 @@ def create_app() -> FastAPI:
         redoc_url=None,
         lifespan=_lifespan,
         generate_unique_id_function=_operation_id,
-        responses={"default": {"model": errors.ProblemDocument, "description": "Any error: a problem document"}},
     )
     app.state.slots = bounds.Slots()
     errors.install(app, refusals.afterwards)
     routers = list(_routers(app))
     app.state.route_table = route_table(routers)
+    app.state.answers = answers.by_route(app.state.route_table)
     for prefix, router in routers:
         bounds.check(router)
         app.include_router(router, prefix=prefix)
@@ -88,13 +88,9 @@ def _operation_id(route: APIRoute) -> str:
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:
-    """The schema, with errors under the media type that they really have."""
+    """The schema, with the errors that follow from what each route declares."""
     if app.openapi_schema is None:
         schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-        for operations in schema["paths"].values():
-            for operation in operations.values():
-                content = operation["responses"].get("default", {}).get("content", {})
-                if "application/json" in content:
-                    content[errors.MEDIA_TYPE] = content.pop("application/json")
+        answers.describe(schema, app.state.route_table)
         app.openapi_schema = schema
     return app.openapi_schema

@@ -17,6 +17,7 @@ from pydantic import SecretStr
 from jitterscope import cache, db, worker
 from jitterscope.devstack.postgres import PostgresServer
 from jitterscope.devstack.valkey import ValkeyServer
+from jitterscope.http import UNDECLARED
 from jitterscope.kit.secretbox import new_key
 from jitterscope.main import create_app
 from jitterscope.schema import bootstrap, runner
@@ -110,6 +111,19 @@ def settings_override(database: Database) -> Iterator[Callable[..., Settings]]:
             return stack.enter_context(override_settings(settings().model_copy(update=changes)))
 
         yield change
+
+
+@pytest.fixture(autouse=True)
+def answers_as_declared() -> Iterator[None]:
+    """No test gets an answer that the API's schema lacks."""
+    yield
+    found = {
+        (*sample.labels.values(),)
+        for sample in next(iter(UNDECLARED.collect())).samples
+        if sample.name.endswith("_total") and sample.value
+    }
+    UNDECLARED.clear()
+    assert not found, f"answers that no @refuses(…) declares: {found}"
 
 
 _numbers = itertools.count(1)

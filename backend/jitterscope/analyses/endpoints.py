@@ -11,6 +11,7 @@ from jitterscope.analyses import bench_report, service, upload
 from jitterscope.analyses.models import AnalysisRow
 from jitterscope.analyses.report import Report
 from jitterscope.analyses.schemas import Analysis, AnalysisProblem, AnalysisSummary, BenchResult
+from jitterscope.answers import refuses
 from jitterscope.bounds import CHART, QUICK, UPLOAD, bounded
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core import shown
@@ -38,6 +39,8 @@ _BODY: dict[str, Any] = {
 
 @router.post("", status_code=202, openapi_extra=_BODY, dependencies=[audited("analysis.create")])
 @bounded(UPLOAD)
+@refuses(413, "The file is larger than the installation takes, or the organization has too many.")
+@refuses(507, "The disk is full.")
 async def create_analysis(
     principal: Writer,
     request: Request,

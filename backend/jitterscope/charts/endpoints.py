@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
 from jitterscope import db
+from jitterscope.answers import refuses
 from jitterscope.audit import service as audit
 from jitterscope.bounds import CHART, QUICK, bounded
 from jitterscope.charts.schemas import (
@@ -47,6 +48,7 @@ _MAX_EXTERNAL = 100
 
 @router.get("/series/query", response_model=SeriesCharts)
 @bounded(CHART)
+@refuses(404, "The organization has no such resource.")
 def query_series(
     principal: ReadSeries,
     resource: Annotated[int, Query(description="Resource id")],

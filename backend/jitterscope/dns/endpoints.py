@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 from sqlalchemy.orm import Session
 
+from jitterscope.answers import refuses
 from jitterscope.bounds import HEAVY, bounded
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.areas.dns.affected import affected
@@ -40,6 +41,7 @@ _SOURCES = ("dns_capture", "dns_tcp", "process_children", "coredns_metrics", "dn
 
 @router.get("/path")
 @bounded(HEAVY)
+@refuses(404, "The organization has no such node.")
 def get_dns_path(principal: Reader, node: Node = None, from_: From = None, to: When = None) -> DnsPath:
     """The way of a query over a node's DNS servers; by default the newest five minutes, at most 15."""
     with organization_session(principal.organization_id) as session:
@@ -66,6 +68,7 @@ def get_dns_path(principal: Reader, node: Node = None, from_: From = None, to: W
 
 @router.get("/names")
 @bounded(HEAVY)
+@refuses(404, "The organization has no such node.")
 def get_dns_names(
     principal: Reader,
     node: Node = None,
@@ -94,6 +97,7 @@ def get_dns_names(
 
 @router.get("/clients")
 @bounded(HEAVY)
+@refuses(404, "The organization has no such node.")
 def get_dns_clients(
     principal: Reader, node: Node = None, server: Some = None, from_: From = None, to: When = None, limit: Limit = 50
 ) -> DnsClients:
@@ -117,6 +121,7 @@ def get_dns_clients(
 
 @router.get("/affected")
 @bounded(HEAVY)
+@refuses(404, "The organization has no such node, or no DNS server in the window.")
 def get_dns_affected(principal: Reader, node: Node = None, from_: From = None, to: When = None) -> DnsAffected:
     """Does NodeLocal DNSCache exhaust kube-dns here? Three questions, answered from at most 15 min of data."""
     with organization_session(principal.organization_id) as session:

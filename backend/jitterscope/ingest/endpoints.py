@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.concurrency import run_in_threadpool
 from prometheus_client import Counter
 
+from jitterscope.answers import refuses
 from jitterscope.bounds import INGEST, bounded
 from jitterscope.ingest import body as bodies
 from jitterscope.ingest.schemas import Stored
@@ -35,6 +36,7 @@ _CONTENT = {"application/x-protobuf": {"schema": {"type": "string", "format": "b
     dependencies=[not_audited("data of collectors; each batch is counted by collector")],
 )
 @bounded(INGEST)
+@refuses(413, "The batch is larger than the installation takes.")
 async def ingest(request: Request, principal: Annotated[Principal, Depends(require("ingest:write"))]) -> Stored:
     """Store one batch: a zstd frame with an ingest.v1.Batch. Repeating a batch is safe: it is stored once.
 

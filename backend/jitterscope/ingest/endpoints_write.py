@@ -12,6 +12,7 @@ from fastapi.concurrency import run_in_threadpool
 from sqlalchemy.orm import Session
 
 from jitterscope import db
+from jitterscope.answers import refuses
 from jitterscope.bounds import INGEST, bounded
 from jitterscope.errors import Problem
 from jitterscope.ingest import body as bodies
@@ -37,6 +38,8 @@ _CONTENT = {"application/x-protobuf": {"schema": {"type": "string", "format": "b
     dependencies=[not_audited("samples of other senders; nothing else can be changed with them")],
 )
 @bounded(INGEST)
+@refuses(413, "The body is larger than the installation takes.")
+@refuses(415, "Neither remote write 1.0 nor 2.0, or not compressed with snappy.")
 async def write(request: Request, principal: Annotated[Principal, Depends(require("ingest:write"))]) -> Response:
     """Store samples of Prometheus, Grafana Alloy, vmagent or an OpenTelemetry Collector.
 

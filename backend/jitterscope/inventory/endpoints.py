@@ -12,6 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from jitterscope import db
+from jitterscope.answers import refuses
 from jitterscope.bounds import CHART, bounded
 from jitterscope.errors import Problem, not_found
 from jitterscope.inventory import facts, overview, service
@@ -86,6 +87,7 @@ def get_resource(principal: ReadResources, resource_id: int) -> ResourceDetail:
 
 @router.get("/collectors")
 @bounded(CHART)
+@refuses(422, "So many collectors that their last minute is too much data.")
 def list_collectors(principal: ReadCollectors) -> list[CollectorItem]:
     """Every collector that has ever delivered, the newest first, and what its sources can measure."""
     with db.organization_session(principal.organization_id) as session:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from fastapi import Depends
 from fastapi.dependencies.models import Dependant
+from fastapi.dependencies.utils import get_flat_params
 from fastapi.routing import APIRoute, APIRouter
 from starlette.responses import StreamingResponse
 
@@ -47,6 +48,12 @@ class Route:
     access: Access
     audit: Audit | None
     streams: bool
+    endpoint: Callable[..., Any]
+    statuses: frozenset[int]  # of answers that are no errors
+    in_path: tuple[str, ...]  # names of parameters
+    takes_values: bool  # parameters or a body
+    takes_body: bool
+    documented: bool
 
     @property
     def changes(self) -> bool:
@@ -96,7 +103,15 @@ def _rows(prefix: str, route: APIRoute) -> Iterator[Route]:
             raise UndeclaredRoute(f"{name} needs exactly one of audited(…) and not_audited(…)")
         streams = isinstance(route.response_class, type) and issubclass(route.response_class, StreamingResponse)
         streams = streams or "EventSource" in getattr(route.response_class, "__name__", "")
-        yield Route(method, prefix + route.path, route.name, access[0], audit[0] if audit else None, streams)
+        takes_body = route.body_field is not None or "requestBody" in (route.openapi_extra or {})
+        yield Route(
+            method, prefix + route.path, route.name, access[0], audit[0] if audit else None, streams, route.endpoint,
+            statuses=frozenset({route.status_code or 200, *(int(one) for one in route.responses)}),
+            in_path=tuple(route.param_convertors),
+            takes_values=takes_body or bool(get_flat_params(route.dependant)),
+            takes_body=takes_body,
+            documented=route.include_in_schema,
+        )  # fmt: skip
 
 
 def _declared(route: APIRoute, name: str) -> list[Any]:

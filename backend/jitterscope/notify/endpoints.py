@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Query
 from sqlalchemy import select
 
 from jitterscope import worker
+from jitterscope.answers import refuses
 from jitterscope.audit import service as audit
 from jitterscope.bounds import QUICK, bounded
 from jitterscope.db import after_commit, organization_session
@@ -94,6 +95,7 @@ def delete_channel(principal: Writer, channel_id: int) -> None:
 
 @router.post("/{channel_id}/test", dependencies=[audited("channel.test")])
 @bounded(QUICK)
+@refuses(409, "The stored configuration cannot be used.")
 def test_channel(principal: Writer, channel_id: int) -> ChannelTestResult:
     """Send a test message now and say what the receiver answered."""
     with organization_session(principal.organization_id) as session:
@@ -140,6 +142,7 @@ def list_deliveries(
 
 @router.post("/{channel_id}/deliveries/{delivery_id}/retry", status_code=202, dependencies=[audited("delivery.retry")])
 @bounded(QUICK)
+@refuses(409, "The delivery is not dead.")
 def retry_delivery(principal: Writer, channel_id: int, delivery_id: int) -> Delivery:
     """Try a dead delivery once more, with the same key."""
     with organization_session(principal.organization_id) as session:

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Query
 from sqlalchemy.orm import Session
 
 from jitterscope import requested_window as asked
+from jitterscope.answers import refuses
 from jitterscope.bounds import HEAVY, bounded
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.areas.pods.readings import bpf_loads
@@ -43,6 +44,7 @@ _SOURCES = ("kubelet_metrics", "cni_metrics", "pod_starts", "bpf_loads")
 
 @router.get("")
 @bounded(HEAVY)
+@refuses(404, "The organization has no such node.")
 def get_pod_start(
     principal: Reader,
     node: Node = None,
@@ -111,6 +113,7 @@ def _unknown(starts: PodStarts, snapshot: Snapshot) -> list[str]:
 
 @router.get("/what-if")
 @bounded(HEAVY)
+@refuses(404, "The organization has no such node.")
 def get_pod_start_what_if(
     principal: Reader,
     node: Node = None,

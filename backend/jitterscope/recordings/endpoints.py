@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import StreamingResponse
 
 from jitterscope import requested_window as asked
+from jitterscope.answers import refuses
 from jitterscope.audit import service as audit
 from jitterscope.bounds import STREAMED, bounded
 from jitterscope.db import organization_session
@@ -29,6 +30,7 @@ When = Annotated[str, Query(max_length=40, description="RFC 3339 with a time zon
     responses={200: {"content": {MEDIA_TYPE: {}}, "description": "A recording file: see docs/recordings.md"}},
 )
 @bounded(STREAMED)
+@refuses(404, "The organization has no such resource.")
 def get_recording(
     principal: Annotated[Principal, Depends(require("series:read"))],
     resource: Annotated[list[int], Query(min_length=1, max_length=50, description="Cgroups, processes, DNS servers")],

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from sqlalchemy import select, text
 
 from jitterscope import db, mail, proxies
+from jitterscope.answers import refuses
 from jitterscope.audit import service as audit
 from jitterscope.bounds import OPEN, QUICK, SIGN_IN, bounded
 from jitterscope.errors import Problem, not_found
@@ -54,6 +55,8 @@ def set_cookie(response: Response, cookie: str) -> None:
 
 @router.post("/auth/login", dependencies=[anyone("it is the door"), audited("session.start")])
 @bounded(SIGN_IN)
+@refuses(401, "Email address and password do not fit.")
+@refuses(403, "The account is no member of that organization.")
 def log_in(body: LoginRequest, request: Request, response: Response) -> Me:
     """Start a session: sets an HttpOnly cookie. Wrong credentials and unknown users look the same."""
     done = login.log_in(
@@ -92,6 +95,7 @@ def _know_device(response: Response, email: str) -> None:
     dependencies=[anyone("ends the session of its own cookie only"), audited("session.end")],
 )
 @bounded(OPEN)
+@refuses(403, "The request came from another site.")
 def log_out(request: Request, response: Response) -> None:
     """End the session. Without one, nothing happens."""
     cookie = request.cookies.get(COOKIE)
@@ -114,6 +118,8 @@ def session_of_browser(request: Request) -> Me | None:
 
 @router.post("/auth/switch", dependencies=[audited("session.start", "session.end")])
 @bounded(QUICK)
+@refuses(403, "The caller is a token.")
+@refuses(404, "The caller is a member of no such organization.")
 def switch_organization(body: SwitchRequest, principal: Caller, request: Request, response: Response) -> Me:
     """Go on in another organization of yours, in a new session."""
     cookie = request.cookies.get(COOKIE, "")
@@ -137,6 +143,7 @@ def switch_organization(body: SwitchRequest, principal: Caller, request: Request
     dependencies=[anyone("the link is the credential"), not_audited("reads what the link says; changes nothing")],
 )
 @bounded(OPEN)
+@refuses(404, "The link is unknown, expired, or used.")
 def read_invitation(body: InvitationToken, request: Request) -> OpenInvitation:
     """What an invitation is for. The token travels in the body, so that no log keeps it."""
     _limit_links(request)
@@ -146,6 +153,10 @@ def read_invitation(body: InvitationToken, request: Request) -> OpenInvitation:
 
 @router.post("/auth/accept", dependencies=[anyone("the link is the credential"), audited("member.join")])
 @bounded(SIGN_IN)
+@refuses(401, "Nobody is signed in, and the request has no password.")
+@refuses(403, "The request came from another site.")
+@refuses(404, "The link is unknown, expired, or used.")
+@refuses(409, "The address has an account or a membership, or the invitation is for another address.")
 def accept_invitation(body: AcceptRequest, request: Request, response: Response) -> Me:
     """Use an invitation: with a password for a new account, without one for the account that is signed in. No password
     is checked here."""
@@ -183,6 +194,8 @@ def _email(principal: Principal) -> str:
 
 @router.post("/me/verification", status_code=202, dependencies=[audited("user.send_verification")])
 @bounded(QUICK)
+@refuses(403, "The caller is a token.")
+@refuses(409, "The address is verified, or the installation sends no mail.")
 def send_verification(principal: Caller, request: Request) -> None:
     """Mail a link to the own address that verifies it, for a day."""
     user_id = _session_user(principal)
@@ -216,6 +229,9 @@ It works once, for a day. If you did not ask for this mail, ignore it: without y
 
 @router.post("/me/verification/confirm", status_code=204, dependencies=[audited("user.verify_email")])
 @bounded(QUICK)
+@refuses(403, "The caller is a token.")
+@refuses(404, "The link is unknown, expired, or used.")
+@refuses(409, "Another verified account has the address.")
 def confirm_verification(body: InvitationToken, principal: Caller, request: Request) -> None:
     """Verify the own address with the link that was mailed to it."""
     user_id = _session_user(principal)
@@ -234,6 +250,8 @@ def me(principal: Caller, request: Request) -> Me:
 
 @router.post("/me/password", status_code=204, dependencies=[audited("user.change_password")])
 @bounded(QUICK)
+@refuses(401, "The current password is incorrect.")
+@refuses(403, "The caller is a token.")
 def change_password(body: PasswordChange, principal: Caller) -> None:
     """Change the own password; all other sessions of the user end, in every organization."""
     user_id = _session_user(principal)

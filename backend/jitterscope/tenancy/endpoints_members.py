@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from sqlalchemy import select, text
 
 from jitterscope import db, mail
+from jitterscope.answers import refuses
 from jitterscope.audit import service as audit
 from jitterscope.bounds import QUICK, bounded
 from jitterscope.errors import Problem
@@ -73,6 +74,7 @@ def rename_organization(body: OrganizationChange, principal: WriteOrganizations)
 
 @router.post("/organizations", status_code=201, dependencies=[audited("organization.create")])
 @bounded(QUICK)
+@refuses(403, "The caller is no operator of the installation.")
 def create_organization(body: OrganizationChange, principal: WriteOrganizations, request: Request) -> Organization:
     """A new organization with the caller as its administrator; operators of the installation only."""
     cookie = request.cookies.get(COOKIE, "") if principal.kind == "session" else ""
@@ -110,6 +112,8 @@ def list_members(principal: ReadMembers) -> Page[Member]:
 
 @router.patch("/members/{user_id}", status_code=204, dependencies=[audited("member.change_role")])
 @bounded(QUICK)
+@refuses(403, "A role has rights that the caller lacks.")
+@refuses(409, "It is the last administrator, or owns ingest tokens and the request does not settle them.")
 def change_member_role(user_id: int, body: RoleChange, principal: WriteMembers) -> None:
     """Give a member another role."""
     with db.organization_session(principal.organization_id) as session:
@@ -120,6 +124,8 @@ def change_member_role(user_id: int, body: RoleChange, principal: WriteMembers) 
 
 @router.delete("/members/{user_id}", status_code=204, dependencies=[audited("member.remove")])
 @bounded(QUICK)
+@refuses(403, "The member's role has rights that the caller lacks.")
+@refuses(409, "It is the last administrator, or owns ingest tokens and the request does not settle them.")
 def remove_member(
     user_id: int,
     principal: WriteMembers,
@@ -151,6 +157,7 @@ def list_invitations(principal: WriteMembers) -> Page[Invitation]:
 
 @router.post("/members/invitations", status_code=201, dependencies=[audited("member.invite")])
 @bounded(QUICK)
+@refuses(403, "The role has rights that the caller lacks.")
 def invite_member(body: InvitationRequest, principal: WriteMembers) -> NewInvitation:
     """Invite somebody: by mail where this installation sends mails, else by a link to hand over, shown once. The answer
     says nothing about other organizations."""

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends
 from sqlalchemy.orm import Session
 
 from jitterscope import db
+from jitterscope.answers import refuses
 from jitterscope.audit import service as audit
 from jitterscope.bounds import QUICK, bounded
 from jitterscope.kit.declared import audited
@@ -34,6 +35,7 @@ def list_tokens(principal: ReadTokens) -> Page[TokenInfo]:
 
 @router.post("/tokens", status_code=201, dependencies=[audited("token.create")])
 @bounded(QUICK)
+@refuses(403, "A scope or the end goes beyond those of the caller.")
 def create_token(body: TokenRequest, principal: WriteTokens) -> NewToken:
     """A new API token with scopes that the caller holds; it is yours and ends with your membership. The secret is in
     this answer only. Made with a token, it ends no later than that one."""

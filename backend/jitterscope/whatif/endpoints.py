@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import orjson
 from fastapi import APIRouter, Depends, Path, Query, Response
 
+from jitterscope.answers import refuses
 from jitterscope.bounds import HEAVY, QUICK, bounded
 from jitterscope.kit.declared import not_audited
 from jitterscope.tenancy.auth import Principal, require
@@ -34,6 +35,7 @@ def list_models(
     dependencies=[not_audited("computes an answer; changes and stores nothing")],
 )
 @bounded(HEAVY)
+@refuses(404, "There is no such model, or the organization has no such resource.")
 def try_settings(principal: Reader, model: Annotated[str, Path(max_length=100)], request: WhatIfRequest) -> Response:
     """Try settings on a recorded window: what each would have made of it, with 90 % intervals.
 

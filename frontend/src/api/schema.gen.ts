@@ -3533,12 +3533,16 @@ export interface components {
             /**
              * Errors
              * @description One entry per invalid field
+             * @default null
              */
-            errors?: {
+            errors: {
                 [key: string]: unknown;
             }[] | null;
-            /** Request Id */
-            request_id?: string | null;
+            /**
+             * Request Id
+             * @default null
+             */
+            request_id: string | null;
             /** Status */
             status: number;
             /** Title */
@@ -3548,8 +3552,11 @@ export interface components {
              * @description urn:jitterscope:problem:SLUG, stable
              */
             type: string;
-            /** What To Do */
-            what_to_do?: string | null;
+            /**
+             * What To Do
+             * @default null
+             */
+            what_to_do: string | null;
         };
         /**
          * Report
@@ -4895,7 +4902,68 @@ export interface components {
             timeline: components["schemas"]["WhatIfTimeline"] | null;
         };
     };
-    responses: never;
+    responses: {
+        /** @description A parameter or the body does not fit, or the request covers too much data. */
+        Invalid: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDocument"];
+            };
+        };
+        /** @description The body cannot be read, or a value cannot be stored: a NUL character, a number beyond 64 bits. */
+        Malformed: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDocument"];
+            };
+        };
+        /** @description The body is larger than the route takes. */
+        TooLarge: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDocument"];
+            };
+        };
+        /** @description The caller or its organization has met a limit. */
+        TooManyRequests: {
+            headers: {
+                /** @description Seconds after which to try again */
+                "Retry-After"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDocument"];
+            };
+        };
+        /** @description No credentials, or ones that are unknown or have ended. */
+        Unauthenticated: {
+            headers: {
+                /** @description How to authenticate */
+                "WWW-Authenticate"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDocument"];
+            };
+        };
+        /** @description Other callers keep the service busy, the answer takes too long, or a database is away. */
+        Unavailable: {
+            headers: {
+                /** @description Seconds after which to try again, where that is known */
+                "Retry-After"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDocument"];
+            };
+        };
+    };
     parameters: never;
     requestBodies: never;
     headers: never;
@@ -4924,8 +4992,10 @@ export interface operations {
                     "application/json": components["schemas"]["Page_AnalysisSummary_"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope analyses:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4933,6 +5003,9 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_analysis: {
@@ -4965,8 +5038,31 @@ export interface operations {
                     "application/json": components["schemas"]["AnalysisSummary"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope analyses:write. A session's cookie came with a request from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The file is larger than the installation takes, or the organization has too many. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            /** @description The disk is full. */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4998,8 +5094,10 @@ export interface operations {
                     "application/json": components["schemas"]["Analysis"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope analyses:write. A session's cookie came with a request from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5007,6 +5105,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_analysis: {
@@ -5029,8 +5131,10 @@ export interface operations {
                     "application/json": components["schemas"]["Analysis"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope analyses:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5038,6 +5142,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such analysis. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     delete_analysis: {
@@ -5058,8 +5174,10 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope analyses:write. A session's cookie came with a request from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5067,6 +5185,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such analysis. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_audit: {
@@ -5090,8 +5220,10 @@ export interface operations {
                     "application/json": components["schemas"]["Page_AuditItem_"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope audit:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5099,6 +5231,9 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     accept_invitation: {
@@ -5123,8 +5258,20 @@ export interface operations {
                     "application/json": components["schemas"]["Me"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            /** @description Nobody is signed in, and the request has no password. */
+            401: {
+                headers: {
+                    /** @description How to authenticate */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The request came from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5132,6 +5279,28 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The link is unknown, expired, or used. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The address has an account or a membership, or the invitation is for another address. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     read_invitation: {
@@ -5156,8 +5325,9 @@ export interface operations {
                     "application/json": components["schemas"]["OpenInvitation"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            /** @description The link is unknown, expired, or used. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5165,6 +5335,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     log_in: {
@@ -5189,8 +5363,20 @@ export interface operations {
                     "application/json": components["schemas"]["Me"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            /** @description Email address and password do not fit. */
+            401: {
+                headers: {
+                    /** @description How to authenticate */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The account is no member of that organization. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5198,6 +5384,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     log_out: {
@@ -5216,8 +5406,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any error: a problem document */
-            default: {
+            /** @description The request came from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5225,6 +5415,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     session_of_browser: {
@@ -5245,15 +5437,8 @@ export interface operations {
                     "application/json": components["schemas"]["Me"] | null;
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     switch_organization: {
@@ -5278,8 +5463,10 @@ export interface operations {
                     "application/json": components["schemas"]["Me"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description A session's cookie came with a request from another site. The caller is a token. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5287,6 +5474,19 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The caller is a member of no such organization. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_calibration: {
@@ -5309,8 +5509,10 @@ export interface operations {
                     "application/json": components["schemas"]["Calibration"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5318,6 +5520,9 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_causes: {
@@ -5338,8 +5543,9 @@ export interface operations {
                     "application/json": components["schemas"]["CauseInfo"][];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5347,6 +5553,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_cause: {
@@ -5369,8 +5577,10 @@ export interface operations {
                     "application/json": components["schemas"]["CauseInfo"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5378,6 +5588,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such cause. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_channels: {
@@ -5398,8 +5620,9 @@ export interface operations {
                     "application/json": components["schemas"]["Channel"][];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope channels:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5407,6 +5630,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_channel: {
@@ -5431,8 +5656,10 @@ export interface operations {
                     "application/json": components["schemas"]["Channel"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope channels:write. A session's cookie came with a request from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5440,6 +5667,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_channel_kinds: {
@@ -5460,8 +5691,9 @@ export interface operations {
                     "application/json": components["schemas"]["ChannelKindInfo"][];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope channels:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5469,6 +5701,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_channel: {
@@ -5491,8 +5725,10 @@ export interface operations {
                     "application/json": components["schemas"]["Channel"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope channels:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5500,6 +5736,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such channel. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     delete_channel: {
@@ -5520,8 +5768,10 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope channels:write. A session's cookie came with a request from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5529,6 +5779,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such channel. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     update_channel: {
@@ -5555,8 +5817,10 @@ export interface operations {
                     "application/json": components["schemas"]["Channel"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope channels:write. A session's cookie came with a request from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5564,6 +5828,19 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such channel. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_deliveries: {
@@ -5590,8 +5867,10 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Delivery_"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope channels:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5599,6 +5878,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such channel. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     retry_delivery: {
@@ -5622,8 +5913,10 @@ export interface operations {
                     "application/json": components["schemas"]["Delivery"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope channels:write. A session's cookie came with a request from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5631,6 +5924,27 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such channel or delivery. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The delivery is not dead. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     test_channel: {
@@ -5653,8 +5967,10 @@ export interface operations {
                     "application/json": components["schemas"]["ChannelTestResult"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope channels:write. A session's cookie came with a request from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5662,6 +5978,27 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such channel. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The stored configuration cannot be used. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_collectors: {
@@ -5682,8 +6019,9 @@ export interface operations {
                     "application/json": components["schemas"]["CollectorItem"][];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope collectors:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5691,6 +6029,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description So many collectors that their last minute is too much data. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_ingest_tokens: {
@@ -5711,8 +6060,9 @@ export interface operations {
                     "application/json": components["schemas"]["Page_TokenInfo_"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope collectors:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5720,6 +6070,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_ingest_token: {
@@ -5744,8 +6096,10 @@ export interface operations {
                     "application/json": components["schemas"]["NewIngestToken"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope collectors:write. A session's cookie came with a request from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5753,6 +6107,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     revoke_ingest_token: {
@@ -5775,8 +6133,10 @@ export interface operations {
                     "application/json": components["schemas"]["TokenInfo"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope collectors:write. A session's cookie came with a request from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5784,6 +6144,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such token. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_dns_affected: {
@@ -5811,8 +6183,10 @@ export interface operations {
                     "application/json": components["schemas"]["DnsAffected"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope resources:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5820,6 +6194,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such node, or no DNS server in the window. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_dns_clients: {
@@ -5850,8 +6236,10 @@ export interface operations {
                     "application/json": components["schemas"]["DnsClients"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope resources:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5859,6 +6247,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such node. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_dns_names: {
@@ -5890,8 +6290,10 @@ export interface operations {
                     "application/json": components["schemas"]["DnsNames"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope resources:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5899,6 +6301,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such node. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_dns_path: {
@@ -5926,8 +6340,10 @@ export interface operations {
                     "application/json": components["schemas"]["DnsPath"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope resources:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5935,6 +6351,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such node. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     stream_events: {
@@ -5957,8 +6385,10 @@ export interface operations {
                     "text/event-stream": unknown;
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5966,6 +6396,9 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_incidents: {
@@ -5995,8 +6428,10 @@ export interface operations {
                     "application/json": components["schemas"]["Page_IncidentSummary_"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6004,6 +6439,9 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_incident: {
@@ -6026,8 +6464,10 @@ export interface operations {
                     "application/json": components["schemas"]["Incident"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6035,6 +6475,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such incident. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     acknowledge_incident: {
@@ -6061,8 +6513,10 @@ export interface operations {
                     "application/json": components["schemas"]["Incident"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6070,6 +6524,28 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such incident. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The incident is resolved. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_captures: {
@@ -6092,8 +6568,10 @@ export interface operations {
                     "application/json": components["schemas"]["CaptureList"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6101,6 +6579,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such incident. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_capture: {
@@ -6133,8 +6623,10 @@ export interface operations {
                     "application/json": components["schemas"]["CaptureDetail"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6142,6 +6634,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such incident or capture. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     mute_incident: {
@@ -6168,8 +6672,10 @@ export interface operations {
                     "application/json": components["schemas"]["Incident"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6177,6 +6683,19 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such incident. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     note_incident: {
@@ -6203,8 +6722,10 @@ export interface operations {
                     "application/json": components["schemas"]["Incident"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6212,6 +6733,19 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such incident. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     pin_incident: {
@@ -6238,8 +6772,10 @@ export interface operations {
                     "application/json": components["schemas"]["Incident"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6247,6 +6783,19 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such incident. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     resolve_incident: {
@@ -6273,8 +6822,10 @@ export interface operations {
                     "application/json": components["schemas"]["Incident"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6282,6 +6833,19 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such incident. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_incident_timeline: {
@@ -6313,8 +6877,10 @@ export interface operations {
                     "application/json": components["schemas"]["Timeline"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6322,6 +6888,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such incident, or its resource has expired. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     unacknowledge_incident: {
@@ -6344,8 +6922,10 @@ export interface operations {
                     "application/json": components["schemas"]["Incident"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6353,6 +6933,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such incident. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     unmute_incident: {
@@ -6375,8 +6967,10 @@ export interface operations {
                     "application/json": components["schemas"]["Incident"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6384,6 +6978,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such incident. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_verifications: {
@@ -6406,8 +7012,10 @@ export interface operations {
                     "application/json": components["schemas"]["Verification"][];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6415,6 +7023,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such incident. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     verify_incident: {
@@ -6441,8 +7061,10 @@ export interface operations {
                     "application/json": components["schemas"]["Incident"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6450,6 +7072,28 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such incident. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The incident is closed, and another one of its cause and subject is active. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     ingest: {
@@ -6474,8 +7118,10 @@ export interface operations {
                     "application/json": components["schemas"]["Stored"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope ingest:write. A session's cookie came with a request from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6483,6 +7129,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The batch is larger than the installation takes. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     me: {
@@ -6503,15 +7161,9 @@ export interface operations {
                     "application/json": components["schemas"]["Me"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
+            401: components["responses"]["Unauthenticated"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     change_password: {
@@ -6534,8 +7186,20 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            /** @description No credentials, or ones that are unknown or have ended. The current password is incorrect. */
+            401: {
+                headers: {
+                    /** @description How to authenticate */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A session's cookie came with a request from another site. The caller is a token. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6543,6 +7207,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     send_verification: {
@@ -6563,8 +7231,9 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            401: components["responses"]["Unauthenticated"];
+            /** @description A session's cookie came with a request from another site. The caller is a token. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6572,6 +7241,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The address is verified, or the installation sends no mail. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     confirm_verification: {
@@ -6594,8 +7274,10 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description A session's cookie came with a request from another site. The caller is a token. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6603,6 +7285,28 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The link is unknown, expired, or used. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Another verified account has the address. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_members: {
@@ -6623,8 +7327,9 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Member_"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope members:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6632,6 +7337,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_invitations: {
@@ -6652,8 +7359,9 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Invitation_"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope members:write. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6661,6 +7369,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     invite_member: {
@@ -6685,8 +7395,10 @@ export interface operations {
                     "application/json": components["schemas"]["NewInvitation"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope members:write. A session's cookie came with a request from another site. The role has rights that the caller lacks. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6694,6 +7406,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     withdraw_invitation: {
@@ -6714,8 +7430,10 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope members:write. A session's cookie came with a request from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6723,6 +7441,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such invitation. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     remove_member: {
@@ -6746,8 +7476,10 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope members:write. A session's cookie came with a request from another site. The member's role has rights that the caller lacks. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6755,6 +7487,27 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description It is the last administrator, or owns ingest tokens and the request does not settle them. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     change_member_role: {
@@ -6779,8 +7532,10 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope members:write. A session's cookie came with a request from another site. A role has rights that the caller lacks. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6788,6 +7543,28 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such user. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description It is the last administrator, or owns ingest tokens and the request does not settle them. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_organization: {
@@ -6812,8 +7589,10 @@ export interface operations {
                     "application/json": components["schemas"]["Organization"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope organizations:write. A session's cookie came with a request from another site. The caller is no operator of the installation. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6821,6 +7600,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_organization: {
@@ -6841,8 +7624,9 @@ export interface operations {
                     "application/json": components["schemas"]["Organization"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope organizations:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6850,6 +7634,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     rename_organization: {
@@ -6874,8 +7660,10 @@ export interface operations {
                     "application/json": components["schemas"]["Organization"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope organizations:write. A session's cookie came with a request from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6883,6 +7671,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_limits: {
@@ -6903,8 +7695,9 @@ export interface operations {
                     "application/json": components["schemas"]["LimitUse"][];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope organizations:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6912,6 +7705,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_pod_start: {
@@ -6941,8 +7736,10 @@ export interface operations {
                     "application/json": components["schemas"]["PodStart"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope resources:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6950,6 +7747,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such node. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_pod_start_what_if: {
@@ -6979,8 +7788,10 @@ export interface operations {
                     "application/json": components["schemas"]["StartupWhatIf"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope resources:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6988,6 +7799,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such node. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_recording: {
@@ -7014,8 +7837,10 @@ export interface operations {
                     "application/vnd.jitterscope.recording": unknown;
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope series:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7023,6 +7848,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such resource. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_resources: {
@@ -7055,8 +7892,10 @@ export interface operations {
                     "application/json": components["schemas"]["Page_ResourceItem_"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope resources:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7064,6 +7903,9 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_resource: {
@@ -7086,8 +7928,10 @@ export interface operations {
                     "application/json": components["schemas"]["ResourceDetail"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope resources:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7095,6 +7939,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such resource. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_diagnosis_state: {
@@ -7117,8 +7973,10 @@ export interface operations {
                     "application/json": components["schemas"]["DiagnosisState"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7126,6 +7984,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such resource. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_resource_events: {
@@ -7155,8 +8025,10 @@ export interface operations {
                     "application/json": components["schemas"]["EventItem"][];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope series:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7164,6 +8036,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such resource. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_external_series: {
@@ -7186,8 +8070,10 @@ export interface operations {
                     "application/json": components["schemas"]["ExternalSeriesItem"][];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope series:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7195,6 +8081,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such resource. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_resource_timeline: {
@@ -7226,8 +8124,10 @@ export interface operations {
                     "application/json": components["schemas"]["Timeline"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7235,6 +8135,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such resource. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     get_retention: {
@@ -7255,8 +8167,9 @@ export interface operations {
                     "application/json": components["schemas"]["RetentionState"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope series:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7264,6 +8177,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     put_retention: {
@@ -7288,8 +8203,10 @@ export interface operations {
                     "application/json": components["schemas"]["RetentionState"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope retention:write. A session's cookie came with a request from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7297,6 +8214,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_risks: {
@@ -7322,8 +8243,10 @@ export interface operations {
                     "application/json": components["schemas"]["Page_Risk_"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7331,6 +8254,9 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     query_series: {
@@ -7365,8 +8291,10 @@ export interface operations {
                     "application/json": components["schemas"]["SeriesCharts"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope series:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7374,6 +8302,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such resource. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_tokens: {
@@ -7394,8 +8334,9 @@ export interface operations {
                     "application/json": components["schemas"]["Page_TokenInfo_"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope tokens:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7403,6 +8344,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     create_token: {
@@ -7427,8 +8370,10 @@ export interface operations {
                     "application/json": components["schemas"]["NewToken"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope tokens:write. A session's cookie came with a request from another site. A scope or the end goes beyond those of the caller. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7436,6 +8381,10 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     revoke_token: {
@@ -7458,8 +8407,10 @@ export interface operations {
                     "application/json": components["schemas"]["TokenInfo"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope tokens:write. A session's cookie came with a request from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7467,6 +8418,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The organization has no such token. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     list_models: {
@@ -7490,8 +8453,10 @@ export interface operations {
                     "application/json": components["schemas"]["WhatIfModel"][];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7499,6 +8464,9 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     try_settings: {
@@ -7525,8 +8493,10 @@ export interface operations {
                     "application/json": components["schemas"]["WhatIf"];
                 };
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. A session's cookie came with a request from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7534,6 +8504,19 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description There is no such model, or the organization has no such resource. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
     write: {
@@ -7556,8 +8539,10 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any error: a problem document */
-            default: {
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope ingest:write. A session's cookie came with a request from another site. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7565,6 +8550,27 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description The body is larger than the installation takes. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Neither remote write 1.0 nor 2.0, or not compressed with snappy. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
         };
     };
 }

@@ -12,6 +12,9 @@ from fastapi.testclient import TestClient
 from prometheus_client import generate_latest
 from pydantic import SecretStr
 
+from jitterscope.answers import errors_of
+from jitterscope.bounds import SIGN_IN
+from jitterscope.http import UNDECLARED
 from jitterscope.main import create_app
 from jitterscope.settings import Settings, override_settings, settings
 from tests.backend.conftest import Database
@@ -52,9 +55,48 @@ def test_problems_have_the_shape_that_the_schema_says(client: TestClient) -> Non
     assert document["what_to_do"]
     application = client.app
     assert isinstance(application, FastAPI)
-    for path, methods in application.openapi()["paths"].items():
+    schema = application.openapi()
+    for path, methods in schema["paths"].items():
         for operation in methods.values():
-            assert PROBLEM in operation["responses"]["default"]["content"], path
+            for status, answer in operation["responses"].items():
+                shared = schema["components"]["responses"].get(answer.get("$ref", "").rpartition("/")[2], answer)
+                assert status.isdigit(), path
+                assert int(status) < 400 or shared["content"].keys() == {PROBLEM}, path
+
+
+def test_what_a_route_declares_says_which_errors_it_answers_with(client: TestClient) -> None:
+    application = client.app
+    assert isinstance(application, FastAPI)
+    declared = {row.name: errors_of(row) for row in application.state.route_table}
+    limits = {429, 503}
+    assert declared["list_causes"].keys() == {401, 403} | limits
+    assert declared["get_incident"].keys() == {400, 401, 403, 404, 422} | limits
+    assert declared["resolve_incident"].keys() == {400, 401, 403, 404, 413, 422} | limits
+    assert declared["session_of_browser"].keys() == limits
+    assert declared["get_incident"][404] == "The organization has no such incident."
+    assert "incidents:write" in declared["acknowledge_incident"][403]
+    assert declared["acknowledge_incident"][409] == "The incident is resolved."
+
+
+def test_an_answer_that_the_schema_lacks_is_counted(database: Database) -> None:
+    application = create_app()
+    (route,) = (row for row in application.state.route_table if row.name == "me")
+    application.state.answers[route.endpoint, "GET"] = frozenset({200})
+    with TestClient(application) as client:
+        client.get("/api/v1/me")
+    (sample,) = (one for one in next(iter(UNDECLARED.collect())).samples if one.name.endswith("_total"))
+    assert sample.labels == {"method": "GET", "route": "/api/v1/me", "status": "401"}
+    UNDECLARED.clear()  # no other test of the backend may end with one
+
+
+def test_a_body_is_read_up_to_the_bound_of_its_route(client: TestClient) -> None:
+    most = SIGN_IN.body_bytes
+    assert most is not None
+    for content in (b" " * (most + 1), iter([b" " * most, b" "])):
+        response = client.post("/api/v1/auth/login", content=content, headers={"Content-Type": "application/json"})
+        assert (response.status_code, response.headers["content-type"]) == (413, PROBLEM), response.text
+    response = client.post("/api/v1/auth/login", content=b" " * most, headers={"Content-Type": "application/json"})
+    assert response.status_code == 422
 
 
 def test_unknown_routes_and_methods_are_problems(client: TestClient) -> None:

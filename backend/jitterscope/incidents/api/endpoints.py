@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 from sqlalchemy.orm import Session
 
+from jitterscope.answers import refuses
 from jitterscope.bounds import QUICK, bounded
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core.finding import Severity
@@ -80,6 +81,7 @@ def get_incident(principal: Reader, incident_id: int) -> Incident:
 
 @router.post("/incidents/{incident_id}/acknowledge", dependencies=[audited("incident.acknowledged")])
 @bounded(QUICK)
+@refuses(409, "The incident is resolved.")
 def acknowledge_incident(principal: Writer, incident_id: int, request: NoteRequest | None = None) -> Incident:
     """Say that somebody is on it."""
     note = None if request is None else request.note

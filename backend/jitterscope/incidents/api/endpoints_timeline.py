@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from sqlalchemy.orm import Session
 
 from jitterscope import requested_window as asked
+from jitterscope.answers import refuses
 from jitterscope.bounds import CHART, bounded
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core.area import Area
@@ -35,6 +36,7 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {200: {"model": Timeline}}
 
 @router.get("/incidents/{incident_id}/timeline", responses=_DOCUMENTED)
 @bounded(CHART)
+@refuses(404, "The organization has no such incident, or its resource has expired.")
 def get_incident_timeline(
     principal: Annotated[Principal, Depends(require("incidents:read"))],
     incident_id: int,

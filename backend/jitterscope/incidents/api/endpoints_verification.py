@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 
+from jitterscope.answers import refuses
 from jitterscope.bounds import QUICK, bounded
 from jitterscope.db import organization_session
 from jitterscope.incidents.api import views
@@ -24,6 +25,7 @@ Writer = Annotated[Principal, Depends(require("incidents:write"))]
 
 @router.post("/incidents/{incident_id}/verify", dependencies=[audited("incident.fix_applied")])
 @bounded(QUICK)
+@refuses(409, "The incident is closed, and another one of its cause and subject is active.")
 def verify_incident(principal: Writer, incident_id: int, request: VerifyRequest | None = None) -> Incident:
     """Say that a fix was applied, and when. Changes that the collector sees start a verification by themselves."""
     given = request or VerifyRequest()

@@ -1,0 +1,127 @@
+"""Which errors each route answers with. Most follow from what it declares beside itself: who may call it, its bound,
+what it takes. Its own it adds with `refuses`:
+
+    @router.post("/incidents/{incident_id}/acknowledge")
+    @bounded(QUICK)
+    @refuses(409, "The incident is resolved.")
+    def acknowledge_incident(…)
+
+The API's schema says them, and an answer that it lacks is counted and logged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, TypeVar
+
+from starlette.types import Scope
+
+from jitterscope.bounds import bound_of
+from jitterscope.errors import MEDIA_TYPE, ProblemDocument
+from jitterscope.kit.declared import Route
+
+Endpoint = TypeVar("Endpoint", bound=Callable[..., object])
+
+# Errors that say the same of every route: name and description.
+_COMMON = {
+    400: (
+        "Malformed",
+        "The body cannot be read, or a value cannot be stored: a NUL character, a number beyond 64 bits.",
+    ),
+    401: ("Unauthenticated", "No credentials, or ones that are unknown or have ended."),
+    413: ("TooLarge", "The body is larger than the route takes."),
+    422: ("Invalid", "A parameter or the body does not fit, or the request covers too much data."),
+    429: ("TooManyRequests", "The caller or its organization has met a limit."),
+    503: ("Unavailable", "Other callers keep the service busy, the answer takes too long, or a database is away."),
+}
+_HEADERS: dict[int, tuple[str, str]] = {
+    401: ("WWW-Authenticate", "How to authenticate"),
+    429: ("Retry-After", "Seconds after which to try again"),
+    503: ("Retry-After", "Seconds after which to try again, where that is known"),
+}
+_FORBIDDEN = "The caller lacks the scope {scope}."
+_CROSS_SITE = "A session's cookie came with a request from another site."
+
+
+def refuses(status: int, when: str) -> Callable[[Endpoint], Endpoint]:
+    """Declare an error that is the endpoint's own."""
+
+    def declare(endpoint: Endpoint) -> Endpoint:
+        endpoint.__refuses__ = {status: when} | getattr(endpoint, "__refuses__", {})  # type: ignore[attr-defined]
+        return endpoint
+
+    return declare
+
+
+def errors_of(route: Route) -> dict[int, str]:
+    """Status → when, of each error that a route answers with. A 500 is never meant."""
+    own: dict[int, str] = getattr(route.endpoint, "__refuses__", {})
+    found = _derived(route)
+    if 404 in own:
+        found.pop(404, None)
+    for status, when in own.items():
+        found[status] = f"{found[status]} {when}" if status in found else when
+    return dict(sorted(found.items()))
+
+
+def _derived(route: Route) -> dict[int, str]:
+    found: dict[int, str] = {}
+    if route.access.who != "anyone":
+        found[401] = _COMMON[401][1]
+        forbidden = [_FORBIDDEN.format(scope=route.access.scope)] if route.access.scope else []
+        forbidden += [_CROSS_SITE] if route.changes else []
+        if forbidden:
+            found[403] = " ".join(forbidden)
+    if route.in_path:
+        things = " or ".join(re.sub(r"_id$", "", name).replace("_", " ") for name in route.in_path)
+        found[404] = f"The organization has no such {things}."
+    bound = bound_of(route.endpoint)
+    if route.takes_values:
+        found |= {status: _COMMON[status][1] for status in (400, 422)}
+    if bound is not None:
+        found |= {status: _COMMON[status][1] for status in (429, 503)}
+        if route.takes_body and bound.body_bytes is not None:
+            found[413] = _COMMON[413][1]
+    return found
+
+
+def by_route(routes: Iterable[Route]) -> dict[tuple[object, str], Collection[int]]:
+    """All statuses that the documented routes declare, by endpoint and method."""
+    return {(one.endpoint, one.method): one.statuses | errors_of(one).keys() for one in routes if one.documented}
+
+
+def undeclared(scope: Scope, status: int) -> bool:
+    """Whether the route of a request did not declare its answer. An unexpected error has a log line of its own."""
+    application = scope.get("app")
+    if application is None or status in (0, 500):
+        return False
+    declared = application.state.answers.get((scope.get("endpoint"), scope["method"]))
+    return declared is not None and status not in declared
+
+
+def describe(schema: dict[str, Any], routes: Iterable[Route]) -> None:
+    """Put the errors of all routes in an OpenAPI document."""
+    components = schema["components"]
+    for name in ("HTTPValidationError", "ValidationError"):  # FastAPI's own 422
+        components["schemas"].pop(name, None)
+    components["schemas"]["ProblemDocument"] = ProblemDocument.model_json_schema()
+    components["responses"] = {name: _response(status, when) for status, (name, when) in _COMMON.items()}
+    for route in routes:
+        operation = schema["paths"].get(re.sub(r":path\}", "}", route.path), {}).get(route.method.lower())
+        if operation is None:
+            continue
+        operation["responses"].pop("422", None)
+        for status, when in errors_of(route).items():
+            name, common = _COMMON.get(status, ("", ""))
+            shared = {"$ref": f"#/components/responses/{name}"}
+            operation["responses"][str(status)] = shared if when == common else _response(status, when)
+
+
+def _response(status: int, when: str) -> dict[str, Any]:
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
+    response: dict[str, Any] = {"description": when, "content": content}
+    if status in _HEADERS:
+        name, meaning = _HEADERS[status]
+        response["headers"] = {name: {"description": meaning, "schema": {"type": "string"}}}
+    return response
