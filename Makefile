@@ -97,8 +97,12 @@ test-fast: build-python build-collector ## Run the tests that need no root, no l
 test-code: $(BUILT)
 	$(RUN) pytest ../tests/contract ../tests/diagnosis ../tests/backend $(PARALLEL) $(ARGS)
 
-test-labs: ## Run every live lab run (root, an hour), or with LABS=1 to LABS=6 a sixth of them
-	@$(MAKE) --no-print-directory test-live LABS=$(LABS:turn=all)
+test-labs: build ## Run every live lab run (root, an hour), or with LABS=1 to LABS=6 a sixth of them, and test-schema
+	@$(MAKE) --no-print-directory $(BESIDE) test-live $(if $(ARGS),,test-schema) LABS=$(LABS:turn=all)
+
+test-schema: $(BUILT) ## Run the test of the API's schema with 200 examples of each operation, of which `make test` makes 8
+	cd backend && JITTERSCOPE_EXAMPLES=200 $(GIVE_WAY) $(UV) run --frozen pytest ../tests/backend/platform/test_schemathesis.py \
+	  -n 2 --dist load
 
 test-backend: $(BUILT)
 	cd backend && JITTERSCOPE_TEST_DATABASE=$(DATABASE) $(GIVE_WAY) $(UV) run --frozen pytest $(CODE:%=../tests/%) $(PARALLEL) $(ARGS)

@@ -42,6 +42,7 @@ From = Annotated[datetime | None, Query(alias="from", description="RFC 3339; def
 To = Annotated[datetime | None, Query(description="RFC 3339; default: now")]
 _LONGEST = timedelta(days=1000)
 _LONGEST_ZOOM_US = 3_600_000_000
+_STEPS_US = (10_000, 100_000)
 _MAX_POINTS = 40_000
 _MAX_EXTERNAL = 100
 
@@ -59,12 +60,14 @@ def query_series(
     from_: From = None,
     to: To = None,
     points: Annotated[int, Query(ge=1, le=10_000)] = 1000,
-    step_us: Annotated[int, Query(description="100000: the grid; 10000: the zoom")] = 100_000,
+    step_us: Annotated[
+        int, Query(description="100000: the grid; 10000: the zoom", json_schema_extra={"enum": list(_STEPS_US)})
+    ] = 100_000,
     mean: Annotated[bool, Query(description="false: extremes only, which is faster over long windows")] = True,
 ) -> Response:
     """Metrics of a resource, cut to about `points` points that keep every extreme."""
     from_us, to_us = window(from_, to)
-    if step_us not in (10_000, 100_000):
+    if step_us not in _STEPS_US:
         raise _bad("step_us", "only 100000 and 10000 are stored")
     if step_us < 100_000 and to_us - from_us > _LONGEST_ZOOM_US:
         raise _bad("from", f"a window at 10 ms may be {_LONGEST_ZOOM_US // 1_000_000} s long")

@@ -11,12 +11,29 @@ from sqlalchemy.orm import Session
 from jitterscope.kit.allowance import hold
 from jitterscope.series.landing import driver
 from jitterscope.series.types import StoredDistribution
-from jitterscope.series.window import Window
+from jitterscope.series.window import MAX_ROW_US, Window
 
 _ROWS = (
     "SELECT series_id, start_us, entries, buckets, counts FROM distributions "
     "WHERE series_id = ANY(%b) AND start_us > %b AND start_us < %b AND step_us = %b ORDER BY start_us"
 )
+
+
+_EXTENT = (
+    "SELECT min(start_us), max(start_us) FROM distributions "
+    "WHERE series_id = %b AND start_us > %b AND start_us < %b AND step_us = %b"
+)
+
+
+def extent(session: Session, series: int, window: Window) -> tuple[int, int] | None:
+    """The ticks (µs) of a window between which a series has histograms; None where it has none."""
+    with driver(session).cursor(binary=True) as cursor:
+        span = (series, window.earliest_row_us, window.end_us, window.step_us)
+        first_us, last_us = cursor.execute(_EXTENT, span).fetchone() or (None, None)
+    if first_us is None:
+        return None
+    starts_us = max(first_us - first_us % window.step_us, window.start_us)
+    return starts_us, min(last_us + MAX_ROW_US, window.end_us)
 
 
 def read(session: Session, series: Sequence[int], window: Window) -> dict[int, StoredDistribution]:

@@ -8272,7 +8272,7 @@ export interface operations {
                 to?: string | null;
                 points?: number;
                 /** @description 100000: the grid; 10000: the zoom */
-                step_us?: number;
+                step_us?: 10000 | 100000;
                 /** @description false: extremes only, which is faster over long windows */
                 mean?: boolean;
             };

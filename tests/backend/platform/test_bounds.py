@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,13 @@ from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from jitterscope import bounds, db, main
-from jitterscope.bounds import Bound, Caller, Slots
+from jitterscope.bounds import CHART, Bound, Caller, Slots
 from jitterscope.errors import Problem, problem_for
 from jitterscope.kit import allowance
 from jitterscope.kit.allowance import Allowance
 from jitterscope.kit.declared import anyone
 from jitterscope.pb import ingest_pb2 as pb
+from jitterscope.series.catalogue import METRICS
 from jitterscope.series.window import Grid, Window
 from tests.support.batches import CGROUP, TICK_US, BatchBuilder, now_us
 from tests.support.serving import serving
@@ -171,6 +173,43 @@ def test_expensive_pages_are_refused_before_they_pile_up(api: TestClient, organi
                 )
             assert set(answers) <= {200, 404, 429}, path
             assert 429 in answers, path
+
+
+@pytest.mark.slow
+def test_wide_charts_at_once_take_the_memory_of_a_few_and_keep_nobody_waiting(
+    api: TestClient, organization: Any, other_organization: Any
+) -> None:
+    """As many metrics and points as one request may name, over the longest window, more of them than may wait."""
+    seeded(api, organization, cgroups=1, batches=2)
+    query: dict[str, Any] = {
+        "resource": cgroup_of_any(organization),
+        "metric": [name for name, one in METRICS.items() if "cgroup" in one.resources][:20],
+        "from": (datetime.now(UTC) - timedelta(days=999)).isoformat(),
+        "points": 2000,
+    }
+    crowded = CHART.of_caller + CHART.waiting + 4
+    limits = httpx.Limits(max_connections=crowded + 2)
+    with serving() as url, httpx.Client(base_url=f"{url}/api/v1", timeout=120, limits=limits) as http:
+
+        def greedy(_: int) -> httpx.Response:
+            return http.get("/series/query", params=query, headers=organization.headers)
+
+        with ThreadPoolExecutor(crowded) as crowd:
+            before = peak_bytes(anew=True)
+            running = [crowd.submit(greedy, number) for number in range(crowded)]
+            while not all(one.done() for one in running):
+                answer = http.get("/resources", headers=other_organization.headers)
+                assert answer.status_code == 200, answer.text
+            taken = peak_bytes() - before
+        answers = [one.result() for one in running]
+    statuses = Counter(one.status_code for one in answers)
+    assert statuses.keys() == {200, 429}, statuses
+    assert taken < CHART.of_caller * CHART.memory_bytes, f"{taken / _MIB:.0f} MiB"
+    assert http_error_of("/series/query", query | {"points": 2001}, api) == "invalid-request"
+
+
+def http_error_of(path: str, query: dict[str, Any], api: TestClient) -> str:
+    return str(api.get(f"/api/v1{path}", params=query).json()["type"]).rpartition(":")[2]
 
 
 def cgroup_of_any(organization: Any) -> int:

@@ -10,10 +10,13 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from jitterscope import db
-from jitterscope.series import compaction, rollups
+from jitterscope.series import charts, compaction, rollups
+from jitterscope.series.catalogue import METRICS
+from jitterscope.series.ids import series_id
 from jitterscope.series.tasks import merge_closed
 from tests.backend.series.test_compaction import cgroup_of, samples, send
-from tests.support.batches import TICK_US, now_us
+from tests.support.batches import CGROUP, DNS_SERVER, TICK_US, BatchBuilder, now_us
+from tests.support.work import calls_of
 
 TICKS = 36_000
 
@@ -72,3 +75,30 @@ def test_what_was_compacted_before_a_level_existed_is_read_from_the_finer_one(
         early = {"before": start_us + 2 * compaction.WINDOW_US}
         session.execute(text(f"DELETE FROM {rollups.FIVE_SECONDS.table} WHERE start_us < :before"), early)
     check(chart(api, organization, start_us, 180), values, 200, "second")
+
+
+def test_a_wide_window_of_histograms_costs_no_more_than_what_is_in_it(api: TestClient, organization: Any) -> None:
+    start_us = now_us() - 600_000_000
+    builder = BatchBuilder()
+    cgroup = builder.resource(CGROUP, "/c", 0)
+    server = builder.resource(DNS_SERVER, "192.0.2.53:53", cgroup)
+    builder.distribution(server, "dns_latency_us", start_us, [{40: 3}, {}, {41: 2}])
+    answer = api.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers)
+    assert answer.status_code == 200, answer.text
+    with db.organization_session(organization.id) as session:
+        identity = session.execute(text("SELECT id FROM resources WHERE kind = 'dns_server'")).scalar_one()
+        distribution = series_id(identity, METRICS["dns_latency_us"].id)
+        day_us = 86_400_000_000
+        found: list[charts.QuantileChart] = []
+
+        def read(days: int) -> int:
+            back_us = days * day_us
+            return calls_of(
+                lambda: found.append(
+                    charts.quantile_chart(session, distribution, start_us - back_us, start_us + 1_000_000, 100)
+                )
+            )
+
+        read(1)
+        assert read(1000) < 3 * read(1)  # with a statement for each half hour it was 200 times as much
+    assert [int(one.count.sum()) for one in found] == [5, 5, 5]
