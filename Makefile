@@ -205,6 +205,9 @@ bench-diagnosis: build-python ## CPU time of the worker for each diagnosis, over
 bench-nodes: build-python ## Twenty nodes replayed at once, half of them faulty: CPU of each program, time to incident
 	$(RUN) python ../tests/bench/nodes.py $(ARGS)
 
+bench-tenants: build-python ## Half an hour of random expensive requests of four principals: memory, and what another organization waits
+	$(RUN) python ../tests/bench/tenants.py $(ARGS)
+
 bench-frames: build ## What a step of panning and zooming takes with 100,000 answers in the picture
 	$(RUN) pytest ../tests/e2e/test_performance.py -rP $(ARGS)
 

@@ -19,11 +19,11 @@ _AGAIN_S = 60.0
 
 TITLE = "A proxy is not trusted"
 DETAIL = (
-    "Requests arrive through a proxy whose X-Forwarded-For is not believed: sign-in limits take everybody behind it "
-    "for one network, and the audit trail has the address of the proxy."
+    "Requests arrive through a proxy that is not trusted, so its X-Forwarded-For header is ignored: sign-in limits "
+    "treat everybody behind it as one network, and the audit trail records the proxy's address."
 )
 WHAT_TO_DO = (
-    "Set JITTERSCOPE_TRUSTED_PROXIES (api.trustedProxies of the chart) to the address of your proxy; the log names it."
+    "Set JITTERSCOPE_TRUSTED_PROXIES (api.trustedProxies in the chart) to the proxy's address, which is in the log."
 )
 
 
@@ -41,9 +41,13 @@ class ClientAddressMiddleware:
         await self._forwarding(scope, receive, send)  # type: ignore[arg-type]
 
     async def _with_address(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope.get("client") == scope["state"]["peer"]:
-            self._look_at(scope)
-        await self._app(scope, receive, send)
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            state = scope.get("state", {})
+            # Without credentials anybody can send the header.
+            if "principal" in state and scope.get("client") == state.get("peer"):
+                self._look_at(scope)
 
     def _look_at(self, scope: Scope) -> None:
         forwarded = any(name in (b"x-forwarded-for", b"forwarded") for name, _ in scope["headers"])

@@ -40,8 +40,10 @@ def window(series: dict[str, FloatArray], dns: dict[str, FloatArray] | None = No
     return Snapshot(start_us, len(next(iter(series.values()))), subject, node, dns_servers=servers)
 
 
-def side(stall_every_s: float | None, seconds: float, qps: float = 1000.0, seed: int = 1) -> Blocks:
-    """A server that stands still for two ticks now and then, at random; a stall makes half of its queries slow."""
+def side(
+    stall_every_s: float | None, seconds: float, qps: float = 1000.0, seed: int = 1, slow_share: float = 0.5
+) -> Blocks:
+    """A server that stands still for a tick now and then, at random; a stall makes a share of its queries slow."""
     generator = np.random.default_rng(seed)
     n = int(seconds * 10)
     hit = np.zeros(n, np.bool_) if stall_every_s is None else generator.random(n) < 0.1 / stall_every_s
@@ -52,7 +54,7 @@ def side(stall_every_s: float | None, seconds: float, qps: float = 1000.0, seed:
         "cpu_periods": np.ones(n),
         "cpu_throttled_periods": hit.astype(np.float64),
     }
-    slow = np.where(hit, np.floor(queries / 2), 0.0)
+    slow = np.where(hit, np.floor(queries * slow_share), 0.0)
     made = window(container, {"dns_queries": queries, "dns_slow": slow})
     return blocks(made, PLAN.measures, PLAN.loads)
 
@@ -148,6 +150,14 @@ def test_verdicts() -> None:
     assert helped is not None
     assert helped.startswith("The fix helped: slow answers went from ")
     assert "to 0 %" in helped
+    assert "Meanwhile" not in helped
+
+
+def test_what_became_worse_is_told_of_a_fix_that_helped() -> None:
+    said = verdict(side(5.0, 120), side(1.0, 120, seed=3, slow_share=0.0))
+    assert said.verdict == "verified"
+    assert said.sentence is not None
+    assert "Meanwhile throttled time went from " in said.sentence
 
 
 def test_what_keeps_a_verdict_waiting() -> None:

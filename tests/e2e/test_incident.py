@@ -129,6 +129,16 @@ def test_a_change_made_elsewhere_arrives_by_itself(incident_page: Page, product:
     expect(incident_page.get_by_text("looked at the heap profile")).to_be_visible()
 
 
+def test_a_refused_stream_is_tried_again(open_window: OpenWindow) -> None:
+    window = open_window()
+    window.page.route("**/events/stream", lambda route: route.fulfill(status=429), times=1)
+    window.page.goto("/")
+    expect(window.page.get_by_text("live", exact=True)).to_be_visible()
+    assert all("429" in complaint for complaint in window.complaints)
+    assert window.complaints, "the stream was refused"
+    window.complaints.clear()
+
+
 def test_an_ended_session_leads_to_sign_in_and_back(open_window: OpenWindow, product: Product) -> None:
     window = open_window(anonymous=True)
     window.page.goto(f"/incidents/{product.incident_id}?view=1-2")

@@ -58,11 +58,11 @@ def limits() -> dict[Name, Limit]:
     """All of them, by name."""
     given = settings()
     found = (
-        Limit("series", "Series of nodes that send", "series", given.limit_series, False),
+        Limit("series", "Series", "series", given.limit_series, False),
         Limit("samples", "Samples", "samples/min", given.limit_samples_per_min, True),
-        Limit("ingest_bytes", "Ingested data, compressed", "bytes/min", given.limit_ingest_bytes_per_min, True),
+        Limit("ingest_bytes", "Ingested data (compressed)", "bytes/min", given.limit_ingest_bytes_per_min, True),
         Limit("diagnoses", "Diagnoses", "diagnoses/min", given.limit_diagnoses_per_min, True),
-        Limit("requests", "Requests of users and API tokens", "requests/min", given.limit_requests_per_min, True),
+        Limit("requests", "API requests", "requests/min", given.limit_requests_per_min, True),
         Limit("streams", "Open event streams", "streams", given.limit_streams, False),
     )
     return {one.name: one for one in found}

@@ -25,35 +25,54 @@ export function useLive(): boolean {
   return useSyncExternalStore(subscribe, () => live);
 }
 
-/** Listens until the returned function is called. The browser reconnects by itself. */
+const AGAIN_MS = 5_000;
+const AGAIN_AT_MOST_MS = 60_000;
+
+/** Listens until the returned function is called. */
 export function listen(client: QueryClient): () => void {
-  const source = new EventSource("/api/v1/events/stream", { withCredentials: true });
+  let source: EventSource;
+  let retry: ReturnType<typeof setTimeout> | undefined;
+  let waitMs = AGAIN_MS;
   let wasReady = false;
-  source.addEventListener("ready", () => {
-    setLive(true);
-    // After a gap anything may have changed.
-    if (wasReady) void client.invalidateQueries();
-    wasReady = true;
-  });
-  source.addEventListener("incident", (event: MessageEvent<string>) => {
-    const id = idOf(event.data);
-    void client.invalidateQueries({ queryKey: incidentKeys.lists });
-    void client.invalidateQueries({ queryKey: ["risks"] });
-    if (id !== null) void client.invalidateQueries({ queryKey: incidentKeys.one(id) });
-  });
-  for (const type of ["collector", "first_data"]) {
-    source.addEventListener(type, () => {
-      void client.invalidateQueries({ queryKey: ["collectors"] });
-      void client.invalidateQueries({ queryKey: ["resources"] });
+
+  function open(): void {
+    source = new EventSource("/api/v1/events/stream", { withCredentials: true });
+    source.addEventListener("ready", () => {
+      waitMs = AGAIN_MS;
+      setLive(true);
+      // After a gap anything may have changed.
+      if (wasReady) void client.invalidateQueries();
+      wasReady = true;
+    });
+    source.addEventListener("incident", (event: MessageEvent<string>) => {
+      const id = idOf(event.data);
+      void client.invalidateQueries({ queryKey: incidentKeys.lists });
+      void client.invalidateQueries({ queryKey: ["risks"] });
+      if (id !== null) void client.invalidateQueries({ queryKey: incidentKeys.one(id) });
+    });
+    for (const type of ["collector", "first_data"]) {
+      source.addEventListener(type, () => {
+        void client.invalidateQueries({ queryKey: ["collectors"] });
+        void client.invalidateQueries({ queryKey: ["resources"] });
+      });
+    }
+    source.addEventListener("analysis", (event: MessageEvent<string>) => {
+      const id = idOf(event.data);
+      void client.invalidateQueries({ queryKey: analysisKeys.list });
+      if (id !== null) void client.invalidateQueries({ queryKey: analysisKeys.one(id) });
+    });
+    source.addEventListener("error", () => {
+      setLive(false);
+      // The browser reconnects where a stream breaks, but gives up on an answer like 429 or 503.
+      if (source.readyState !== EventSource.CLOSED) return;
+      retry = setTimeout(open, waitMs);
+      waitMs = Math.min(2 * waitMs, AGAIN_AT_MOST_MS);
     });
   }
-  source.addEventListener("analysis", (event: MessageEvent<string>) => {
-    const id = idOf(event.data);
-    void client.invalidateQueries({ queryKey: analysisKeys.list });
-    if (id !== null) void client.invalidateQueries({ queryKey: analysisKeys.one(id) });
-  });
-  source.addEventListener("error", () => setLive(false));
+
+  open();
   return () => {
+    clearTimeout(retry);
     source.close();
     setLive(false);
   };

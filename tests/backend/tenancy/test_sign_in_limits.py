@@ -74,7 +74,10 @@ def test_a_proxy_that_is_not_trusted_is_told_everywhere(
 ) -> None:  # fmt: skip
     settings_override(trusted_proxies=trusted)
     with TestClient(create_app(), client=(FROM["here"], 50000), raise_server_exceptions=False) as proxied:
-        assert sign_in(proxied, organization, headers={"X-Forwarded-For": FROM["elsewhere"]}) == 200
+        forwarded = {"X-Forwarded-For": FROM["elsewhere"]}
+        assert sign_in(proxied, organization, headers=forwarded) == 200
+        assert "warnings" not in proxied.get("/readyz", headers=forwarded).json(), "anybody can send the header"
+        assert proxied.get("/api/v1/me", headers=forwarded).status_code == 200
         # The note is written beside the request.
         for _ in range(200):
             ready = proxied.get("/readyz").json()

@@ -73,7 +73,8 @@ def _judged(match: Comparable, plan: Plan, predicted: Mapping[str, Interval], le
     if after.exposure_s < needed_s:
         return short
     if _better(first):
-        return Judgement("verified", found, None, sentence("verified", deciding))
+        worse = [one for one in deciding if _worse(one)]
+        return Judgement("verified", found, None, sentence("verified", deciding, worse))
     if _same(first) or after.exposure_s >= max(LONG_S, LONG_TIMES * needed_s):
         return Judgement("did_not_help", found, None, sentence("did_not_help", deciding))
     return Judgement("waiting", found, _undecided(first, after.exposure_s), None)

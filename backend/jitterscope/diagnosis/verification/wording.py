@@ -15,15 +15,20 @@ _OPENING = {
 _BINARY = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
-def sentence(verdict: str, deciding: Sequence[Figure]) -> str:
-    """ "The fix helped: slow queries went from 1.5 % to 0.01 % (p = 0.002), throttled time from … to …." """
-    parts = []
-    for one in _speaking(verdict, deciding):
-        unit = one.measure.unit
-        chance = "" if one.p_value is None else f" (p = {one.p_value:.2g})"
-        title = lowered(one.measure.title)
-        parts.append(f"{title} went from {figure(one.before, unit)} to {figure(one.after, unit)}{chance}")
-    return _OPENING[verdict] + ", ".join(parts) + "."
+def sentence(verdict: str, deciding: Sequence[Figure], worse: Sequence[Figure] = ()) -> str:
+    """ "The fix helped: slow queries went from 1.5 % to 0.01 % (p = 0.002), throttled time from … to …."
+
+    `worse`: what became worse in spite of the verdict, told after it.
+    """
+    said = _OPENING[verdict] + ", ".join(map(_went, _speaking(verdict, deciding))) + "."
+    return f"{said} Meanwhile {', '.join(map(_went, worse))}." if worse else said
+
+
+def _went(one: Figure) -> str:
+    unit = one.measure.unit
+    chance = "" if one.p_value is None else f" (p = {one.p_value:.2g})"
+    title = lowered(one.measure.title)
+    return f"{title} went from {figure(one.before, unit)} to {figure(one.after, unit)}{chance}"
 
 
 def _speaking(verdict: str, deciding: Sequence[Figure]) -> list[Figure]:

@@ -21,8 +21,42 @@ import (
 )
 
 // TestZoomCoversWhatCameBefore has a cgroup use half of its quota and get throttled once, and expects it at 10 ms from
-// before the throttling on, with nothing twice and nothing lost between.
+// before the throttling on, with nothing twice and nothing lost between. A process without CPU time misses ticks of
+// 10 ms, so a run in which this one had none for some of them is made again.
 func TestZoomCoversWhatCameBefore(t *testing.T) {
+	const tries = 8
+	for try := range tries {
+		values, throttledAt, longest := zoomed(t)
+		if longest > 3*batch.ZoomStepUS*time.Microsecond && try < tries-1 {
+			t.Logf("no CPU time for %v: that run is made again", longest)
+			continue
+		}
+		var sum, before int32
+		for number, value := range values[catalogue.CPUThrottledPeriods] {
+			sum += value
+			if value > 0 && math.Abs(float64(number*batch.ZoomStepUS-throttledAt)) > 100_000 {
+				t.Errorf("throttled in the tick at %d us, it was at %d us", number*batch.ZoomStepUS, throttledAt)
+			}
+		}
+		if sum != 1 {
+			t.Errorf("throttled %d times at 10 ms, want once", sum)
+		}
+		for number := range values[catalogue.CPUUsageUS] {
+			if number*batch.ZoomStepUS < throttledAt-100_000 {
+				before++
+			}
+		}
+		if before < 40 {
+			t.Errorf("only %d samples from before the throttling", before)
+		}
+		return
+	}
+}
+
+// zoomed gives the values at 10 ms by metric and number of the tick, when (us) the cgroup was throttled, and the longest
+// time in which this process had no CPU.
+func zoomed(t *testing.T) (values map[uint32]map[int64]int32, throttledAt int64, longest time.Duration) {
+	t.Helper()
 	root := sourcetest.CgroupTree(t, 2, 3)
 	stat, err := os.OpenFile(filepath.Join(root, "group001", "cpu.stat"), os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
@@ -69,10 +103,12 @@ func TestZoomCoversWhatCameBefore(t *testing.T) {
 	defer cancel()
 	finished := make(chan error)
 	go func() { finished <- engine.Run(ctx) }()
-	var throttledAt int64
 	began := time.Now()
+	last := began
 	for ctx.Err() == nil {
 		time.Sleep(10 * time.Millisecond)
+		now := time.Now()
+		longest, last = max(longest, now.Sub(last)), now
 		usage += 2500 // a quarter of a CPU: half of the quota
 		if throttledAt == 0 && time.Since(began) > 3500*time.Millisecond {
 			throttled++
@@ -83,28 +119,11 @@ func TestZoomCoversWhatCameBefore(t *testing.T) {
 	if err := <-finished; err != nil {
 		t.Fatal(err)
 	}
-	values := map[uint32]map[int64]int32{}
+	values = map[uint32]map[int64]int32{}
 	for _, block := range blocks {
 		unpackZoom(t, block, values)
 	}
-	var sum, before int32
-	for number, value := range values[catalogue.CPUThrottledPeriods] {
-		sum += value
-		if value > 0 && math.Abs(float64(number*batch.ZoomStepUS-throttledAt)) > 100_000 {
-			t.Errorf("throttled in the tick at %d us, it was at %d us", number*batch.ZoomStepUS, throttledAt)
-		}
-	}
-	if sum != 1 {
-		t.Errorf("throttled %d times at 10 ms, want once", sum)
-	}
-	for number := range values[catalogue.CPUUsageUS] {
-		if number*batch.ZoomStepUS < throttledAt-100_000 {
-			before++
-		}
-	}
-	if before < 40 {
-		t.Errorf("only %d samples from before the throttling", before)
-	}
+	return values, throttledAt, longest
 }
 
 // unpackZoom adds the values of a block to those by metric and number of the 10 ms tick.

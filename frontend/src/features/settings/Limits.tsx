@@ -3,17 +3,16 @@ import type { ReactElement } from "react";
 
 import { explain } from "@/api/problem";
 import { limitsQuery } from "@/api/settings";
+import { bytes, count } from "@/lib/format";
 import { Section } from "@/ui/Section";
 import { ErrorState, Skeleton } from "@/ui/states";
 import { Table, tableStyles } from "@/ui/Table";
-
-const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 
 /** What the organization may use of the installation, and how much it uses. */
 export function Limits(): ReactElement {
   const { data, isError, error, refetch } = useQuery(limitsQuery());
   return (
-    <Section title="Limits" note="What this organization uses, in the busier of this and the last minute. Above a limit, requests are answered with 429 and collectors keep their data.">
+    <Section title="Limits" note="What this organization uses; of this minute and the last, the busier. Above a limit requests are answered with 429, and collectors keep their data on disk.">
       {data === undefined ? (
         isError ? (
           <ErrorState {...explain(error)} onRetry={() => void refetch()} />
@@ -26,7 +25,6 @@ export function Limits(): ReactElement {
             <tr>
               <th scope="col">Limit</th>
               <th scope="col">Used</th>
-              <th scope="col">At most</th>
               <th scope="col">Share</th>
             </tr>
           </thead>
@@ -34,11 +32,9 @@ export function Limits(): ReactElement {
             {data.map((one) => (
               <tr key={one.name}>
                 <td>{one.title}</td>
-                <td className={tableStyles["nowrap"]}>
-                  {whole.format(one.used)} {one.unit}
-                </td>
-                <td className={tableStyles["nowrap"]}>
-                  {whole.format(one.most)} {one.unit}
+                <td>
+                  {amount(one.used, one.unit)} of {amount(one.most, one.unit)}
+                  {one.unit.endsWith("/min") && " per minute"}
                 </td>
                 <td className={tableStyles["nowrap"]}>
                   <meter min={0} max={one.most} high={0.8 * one.most} value={Math.min(one.used, one.most)} aria-label={`${one.title}: share used`} /> {share(one.used, one.most)}
@@ -54,3 +50,6 @@ export function Limits(): ReactElement {
 }
 
 const share = (used: number, most: number): string => (used > 0 && used / most < 0.01 ? "< 1 %" : `${Math.round((100 * used) / most)} %`);
+
+/** Titles name what is counted, so only bytes need a unit. */
+const amount = (value: number, unit: string): string => (unit.startsWith("bytes") ? bytes(value) : count(value));

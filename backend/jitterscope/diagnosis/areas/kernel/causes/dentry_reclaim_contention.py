@@ -33,7 +33,8 @@ NEEDS = ("dentries", "host_system_us")
 _WHAT: dict[Trigger, str] = {
     "drop": "Dropping the caches by hand",
     "unmount": "An unmount",
-    "directory": "Removing a directory with many dentries",
+    # The collector sees the mounts of the node's own namespace.
+    "directory": "A removed directory or an unmount inside a container",
     "direct_reclaim": "Direct reclaim",
     "kswapd": "Background reclaim (kswapd)",
     "thread_exit": "A mass exit of threads",

@@ -28,8 +28,10 @@ def _found(snapshot: Snapshot, case: Verifying) -> Found:
     starts, owner = case.starts, case.owner
     severity = report.severity(starts)
     end = f"{starts.late} of {starts.starts.n} pods took more than 5 s"
-    if severity is None:
+    if not starts.late:
         end = f"the objective of 5 s is met so far (p99 {say.seconds(starts.starts.quantile_us(0.99))})"
+    elif severity is None:
+        end += ", which can still be chance"
     mine = [event for event in bpf_loads.events_of(snapshot) if event.attributes.get("command") == owner.command]
     onset = min(max(snapshot.start_us, mine[0].start_us), snapshot.end_us - 1)
     last = min(max(max(event.end_us for event in mine), onset + 1), snapshot.end_us)
