@@ -30,7 +30,7 @@ def extent(session: Session, series: int, window: Window) -> tuple[int, int] | N
     with driver(session).cursor(binary=True) as cursor:
         span = (series, window.earliest_row_us, window.end_us, window.step_us)
         first_us, last_us = cursor.execute(_EXTENT, span).fetchone() or (None, None)
-    if first_us is None:
+    if first_us is None or last_us is None:
         return None
     starts_us = max(first_us - first_us % window.step_us, window.start_us)
     return starts_us, min(last_us + MAX_ROW_US, window.end_us)

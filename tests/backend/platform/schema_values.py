@@ -85,7 +85,7 @@ class Values:
         assert known["incident_id"], "the recordings made no incident"
         return cls(organization, known, ends)
 
-    def put_in(self, case: Case) -> None:
+    def put_in(self, case: Case[Any]) -> None:
         """Three of four values that a parameter allows become one that exists; which ones is always the same."""
         body = case.body if isinstance(case.body, dict) else {}
         for container in (case.path_parameters, case.query, body):
