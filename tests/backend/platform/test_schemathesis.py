@@ -70,13 +70,18 @@ def service(database: Database) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def values(service: str, database: Database) -> Values:
+def fed(service: str, database: Database) -> Values:
     return Values.of_recordings(service, database)
 
 
 @pytest.fixture
-def callers(database: Database, values: Values) -> Callers:
-    return Callers(database, values.organization)
+def callers(database: Database, fed: Values) -> Callers:
+    return Callers(database, fed.organization)
+
+
+@pytest.fixture
+def values(service: str, database: Database, fed: Values, callers: Callers) -> Values:
+    return fed.anew(service, database)
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +100,26 @@ def session() -> Iterator[requests.Session]:
 
 def test_the_contract_is_what_the_application_says(service: str) -> None:
     assert schema.raw_schema == create_app().openapi()
+
+
+@pytest.mark.parametrize(
+    ("status", "content", "kind"),
+    [
+        (500, b"{}", "application/problem+json"),
+        (418, b'{"type": "x", "title": "x", "status": 418, "detail": "x"}', "application/problem+json"),
+        (401, b'{"type": "x", "title": "x", "status": 401, "detail": "x"}', "text/plain"),
+        (401, b'{"title": "x"}', "application/problem+json"),
+        (200, b'{"actor": 7}', "application/json"),
+    ],
+)
+def test_an_answer_that_is_not_declared_would_be_noticed(status: int, content: bytes, kind: str) -> None:
+    """The control."""
+    answer = requests.Response()
+    answer.status_code, answer._content, answer.headers["Content-Type"] = status, content, kind
+    case: Case[Any] = schema["/api/v1/me"]["GET"].Case()
+    answer.request = requests.Request("GET", "http://localhost/api/v1/me").prepare()
+    with pytest.raises(FailureGroup):
+        case.validate_response(answer)
 
 
 @pytest.mark.slow
