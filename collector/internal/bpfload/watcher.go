@@ -86,18 +86,18 @@ func (w *Watcher) Run(ctx context.Context, take func(Load)) {
 // Lost counts loads for which the ring had no room.
 func (w *Watcher) Lost() uint64 { return w.lost.Load() }
 
-// record reads the body of a record. All end with pid u32, tid u32, time u64, as the event asks for. PERF_RECORD_BPF_EVENT is
-// type u16, flags u16, id u32, tag u8[8].
+// record reads the body of a record. PERF_RECORD_BPF_EVENT is type u16, flags u16, id u32, tag u8[8], then pid u32, tid u32
+// and time u64, as the event asks for. They are not looked for at the end: where others listen, too, the kernel makes the
+// record longer by what each of them asks for (perf_event_bpf_output of kernel/events/core.c).
 func (w *Watcher) record(kind uint32, body []byte, take func(Load)) {
-	const idBytes = 16
+	const pid, time = 16, 24
 	switch {
 	case kind == unix.PERF_RECORD_LOST && len(body) >= 16:
 		w.lost.Add(binary.NativeEndian.Uint64(body[8:]))
-	case kind == unix.PERF_RECORD_BPF_EVENT && len(body) >= 16+idBytes &&
+	case kind == unix.PERF_RECORD_BPF_EVENT && len(body) >= time+8 &&
 		binary.NativeEndian.Uint16(body) == unix.PERF_BPF_EVENT_PROG_LOAD:
 		id := binary.NativeEndian.Uint32(body[4:])
-		by := body[len(body)-idBytes:]
-		take(describe(id, binary.NativeEndian.Uint32(by), int64(binary.NativeEndian.Uint64(by[8:]))))
+		take(describe(id, binary.NativeEndian.Uint32(body[pid:]), int64(binary.NativeEndian.Uint64(body[time:]))))
 	}
 }
 
