@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from jitterscope import bounds
-from jitterscope.errors import problem_for, problem_response
+from jitterscope.errors import UNAVAILABLE, problem_for, problem_response
 
 log = structlog.get_logger("jitterscope.http")
 
@@ -79,6 +79,7 @@ class RequestMiddleware:
             await self._app(scope, receive_in_time, send_with_headers)
         except Exception as error:
             problem = problem_for(error)
+            scope["state"]["told"] = problem.type == UNAVAILABLE
             if status:  # the response has begun: all that is left is to cut it off
                 log.error("response_aborted", path=scope["path"])
                 raise
@@ -100,5 +101,6 @@ class RequestMiddleware:
         method = scope["method"] if scope["method"] in _METHODS else "other"
         REQUESTS.labels(method, route, str(status)).inc()
         SECONDS.labels(method, route).observe(seconds)
-        level = log.warning if status >= 500 else log.debug
+        # An outage is in the log once, not once for each request.
+        level = log.warning if status >= 500 and not scope["state"].get("told") else log.debug
         level("request", method=scope["method"], path=scope["path"], status=status, ms=round(seconds * 1000, 1))

@@ -25,16 +25,42 @@ export function useLive(): boolean {
   return useSyncExternalStore(subscribe, () => live);
 }
 
-/** Listens until the returned function is called. The browser reconnects by itself. */
+/** A browser gives a stream up for good where the answer is an error, as it is while the service lacks something. */
+const AGAIN_MS = 5_000;
+
+/** Listens until the returned function is called. The browser reconnects by itself after a cut connection. */
 export function listen(client: QueryClient): () => void {
-  const source = new EventSource("/api/v1/events/stream", { withCredentials: true });
   let wasReady = false;
-  source.addEventListener("ready", () => {
-    setLive(true);
-    // After a gap anything may have changed.
-    if (wasReady) void client.invalidateQueries();
-    wasReady = true;
-  });
+  let again: ReturnType<typeof setTimeout> | undefined;
+  let source = connect();
+  return () => {
+    clearTimeout(again);
+    source.close();
+    setLive(false);
+  };
+
+  function connect(): EventSource {
+    const opened = open(client, () => {
+      setLive(true);
+      // After a gap anything may have changed.
+      if (wasReady) void client.invalidateQueries();
+      wasReady = true;
+    });
+    opened.addEventListener("error", () => {
+      setLive(false);
+      if (opened.readyState !== EventSource.CLOSED) return;
+      clearTimeout(again);
+      again = setTimeout(() => {
+        source = connect();
+      }, AGAIN_MS);
+    });
+    return opened;
+  }
+}
+
+function open(client: QueryClient, onReady: () => void): EventSource {
+  const source = new EventSource("/api/v1/events/stream", { withCredentials: true });
+  source.addEventListener("ready", onReady);
   source.addEventListener("incident", (event: MessageEvent<string>) => {
     const id = idOf(event.data);
     void client.invalidateQueries({ queryKey: incidentKeys.lists });
@@ -52,11 +78,7 @@ export function listen(client: QueryClient): () => void {
     void client.invalidateQueries({ queryKey: analysisKeys.list });
     if (id !== null) void client.invalidateQueries({ queryKey: analysisKeys.one(id) });
   });
-  source.addEventListener("error", () => setLive(false));
-  return () => {
-    source.close();
-    setLive(false);
-  };
+  return source;
 }
 
 function idOf(data: string): number | null {
