@@ -56,9 +56,10 @@ def test_valkey_is_full(folder: Path, open_page: Callable[[str], Page]) -> None:
 
 
 def _fill(valkey: redis.Redis) -> None:
-    """Other data take what there is, with so much beyond it that no buffer that is freed makes room."""
-    valkey.set("filler", b"x" * (2 << 20))
-    valkey.config_set("maxmemory", int(valkey.info("memory")["used_memory"]) - (1 << 20))
+    """4 MiB of other data where 4 MiB may be used: no buffer that is freed makes room."""
+    for number in range(1024):
+        valkey.set(f"filler:{number}", b"x" * 4096)
+    valkey.config_set("maxmemory", "4mb")
     with pytest.raises(redis.exceptions.OutOfMemoryError):
         valkey.set("more", b"x")
 
