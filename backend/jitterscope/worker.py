@@ -63,7 +63,7 @@ def make_app() -> Celery:
         enable_utc=True,
         timezone="UTC",
         beat_schedule={},
-        beat_scheduler="jitterscope.worker:Beat",
+        beat_scheduler=f"{__name__}:{Beat.__name__}",
         beat_max_loop_interval=1,
     )
     return celery

@@ -21,6 +21,7 @@ def test_the_spools_disk_is_full_and_emptied(folder: Path, open_page: Callable[[
         page = open_page(drill.stack.url)
         drills.watch(drill, page)
         page.goto("/collectors")
+        expect(page.get_by_text("● receiving")).to_be_visible()
         drill.mark()
         filler = _fill(disk)
         # Batches wait while nobody takes them, and there is no disk to wait on.

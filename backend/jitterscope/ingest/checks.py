@@ -44,6 +44,7 @@ def column(values: Sequence[int], length: int, what: str, limit: int = 2**32 - 1
     return array
 
 
+CLOCK_AHEAD = "clock-ahead"
 # Older times are of a broken clock or of an attacker: nothing of the batch can be right.
 _ABSURD_US = 1200 * 86_400_000_000
 
@@ -60,7 +61,7 @@ class Clock:
         """Problem 400 for a time outside; for the caller to log: the collector's clock is probably wrong."""
         if at_us > self._newest_us:
             raise _clock(
-                "clock-ahead",
+                CLOCK_AHEAD,
                 f"{what} is {(at_us - self._newest_us + MAX_FUTURE_US) / 1e6:.0f} s in the future",
             )
         if at_us < self._oldest_us:
