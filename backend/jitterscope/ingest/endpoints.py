@@ -54,12 +54,15 @@ def _accept(organization_id: int, body: bytes) -> Stored:
         valid = validate(batch, now_us, now_us - retention.accepted_us(organization_id))
     except Problem as problem:
         if problem.type == CLOCK_AHEAD and batch.resources:
-            collectors.clock_ahead(organization_id, batch.resources[0].key, problem.detail)
+            why = f"The service refuses the data of this machine: {problem.detail}"
+            collectors.clock_ahead(organization_id, batch.resources[0].key, why)
         raise
     series = [len(block.resource) for block in valid.blocks]
     samples = sum(count * block.tick_count for count, block in zip(series, valid.blocks, strict=True))
     limits.check_series(organization_id, valid.resources[0].key, sum(series))
     limits.spend(organization_id, {"samples": samples, "ingest_bytes": len(body)})
+    if valid.ahead:
+        collectors.clock_ahead(organization_id, valid.resources[0].key, valid.ahead)
     if valid.too_old:
         TOO_OLD.inc(valid.too_old)
         log.info("samples_too_old", organization=organization_id, count=valid.too_old)
