@@ -8,7 +8,7 @@ const api = process.env["JITTERSCOPE_API_URL"] ?? "http://127.0.0.1:8000";
 export default defineConfig({
   plugins: [react()],
   resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
-  server: { proxy: { "/api": { target: api, changeOrigin: false } } },
+  server: { proxy: { "/api": { target: api, changeOrigin: false }, "/readyz": { target: api, changeOrigin: false } } },
   build: {
     target: "es2022",
     sourcemap: false,

@@ -8,6 +8,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
+from jitterscope import outages
 from jitterscope.settings import settings
 
 ValkeyError = RedisError
@@ -35,3 +36,14 @@ def valkey() -> redis.Redis:
 def async_valkey() -> redis.asyncio.Redis:
     """A client of its own for one asynchronous subscriber; close it after use."""
     return redis.asyncio.Redis.from_url(settings().valkey_url, decode_responses=True, socket_connect_timeout=2)
+
+
+def failed(error: BaseException) -> outages.Part:
+    """A caller does without Valkey: the log has each outage once."""
+    outages.valkey.failed(outages.valkey_reason(error) or outages.SILENT, error)
+    return outages.valkey
+
+
+def worked() -> None:
+    """Valkey kept something."""
+    outages.valkey.worked()

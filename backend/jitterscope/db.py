@@ -9,16 +9,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import psycopg
-import psycopg.errors
 import structlog
 from prometheus_client import Counter
 from sqlalchemy import Connection, Engine, MetaData, create_engine, event, make_url, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import InvalidatePoolError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from jitterscope import outages
 from jitterscope.kit import allowance
 from jitterscope.settings import settings, when_replaced
 
@@ -174,9 +173,7 @@ def isolated(what: str, **details: object) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        cause = getattr(error, "orig", None) or error
-        gone = isinstance(cause, psycopg.OperationalError) and not isinstance(cause, psycopg.errors.QueryCanceled)
-        if gone or isinstance(cause, PoolTimeout | psycopg.InterfaceError):
+        if outages.database_reason(error) is not None:
             raise
         FAILED.labels(what).inc()
         log.exception("work_failed", what=what, **details)
@@ -202,9 +199,11 @@ def _transaction() -> Iterator[Session]:
     with Session(engine(), expire_on_commit=False) as session:
         with session.begin():
             yield session
+        outages.database.worked()
         hooks: list[Callable[[], object]] = session.info.pop(_HOOKS, [])
     for hook in hooks:
         try:
             hook()
-        except Exception:
-            log.exception("after_commit_hook_failed", hook=getattr(hook, "__qualname__", repr(hook)))
+        except Exception as error:
+            if outages.noticed(error) is None:
+                log.exception("after_commit_hook_failed", hook=getattr(hook, "__qualname__", repr(hook)))

@@ -8,21 +8,22 @@ from typing import Any
 
 import psycopg
 import psycopg.errors
-import redis.exceptions
 import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
-from sqlalchemy.exc import DataError, DBAPIError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.exc import DataError, OperationalError
 from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
+from jitterscope import outages
 from jitterscope.kit import allowance
 
 log = structlog.get_logger(__name__)
 MEDIA_TYPE = "application/problem+json"
+# A part of the service is down: `outages` has told the log.
+UNAVAILABLE = "unavailable"
 
 
 class ProblemDocument(BaseModel):
@@ -135,11 +136,12 @@ def problem_for(error: Exception) -> Problem:
             "Ask for a shorter window or for fewer resources, or try again when the service is less busy.",
             headers={"Retry-After": "10"},
         )
+    if (part := outages.noticed(error)) is not None:
+        return _unavailable(f"{part.title} {part.why}.")
     # psycopg's own: hot paths use the driver below SQLAlchemy.
-    lost = OperationalError | PoolTimeout | psycopg.OperationalError | psycopg.InterfaceError
-    if isinstance(error, lost) or (isinstance(error, DBAPIError) and error.connection_invalidated):
-        log.warning("database_unavailable", error=str(getattr(error, "orig", None) or error)[:300])
-        return _unavailable("database")
+    if isinstance(error, OperationalError | psycopg.OperationalError):
+        log.warning("database_busy", error=str(getattr(error, "orig", None) or error)[:300])
+        return _unavailable("PostgreSQL did not finish the request.")
     if isinstance(error, DataError | UnicodeEncodeError):
         # What fits JSON but no database: a NUL or half a surrogate pair in a text, a number beyond 64 bits.
         log.info("unstorable_value", error=type(error).__name__)
@@ -150,9 +152,6 @@ def problem_for(error: Exception) -> Problem:
             "A text contains a NUL character or half a surrogate pair, or a number is too large.",
             "Correct the value.",
         )
-    if isinstance(error, redis.exceptions.ConnectionError | redis.exceptions.TimeoutError):
-        log.warning("valkey_unavailable", error=str(error)[:300])
-        return _unavailable("message broker")
     log.error("unexpected_error", exc_info=error)
     return Problem(
         500,
@@ -179,12 +178,12 @@ def install(app: FastAPI, refused: Callable[[Request, Problem], Callable[[], obj
         app.add_exception_handler(kind, handle)
 
 
-def _unavailable(what: str) -> Problem:
+def _unavailable(detail: str) -> Problem:
     return Problem(
         503,
-        "unavailable",
+        UNAVAILABLE,
         "Temporarily unavailable",
-        f"The {what} is not answering.",
+        detail,
         "Try again in a few seconds.",
         headers={"Retry-After": "2"},
     )

@@ -6,24 +6,32 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
+import psycopg
 import structlog
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from prometheus_client import start_http_server
 from pydantic import BaseModel
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
-from jitterscope import cache, db, proxies
+from jitterscope import cache, db, outages, proxies
 from jitterscope.bounds import OPEN, bounded
 from jitterscope.kit.declared import anyone
 from jitterscope.settings import settings
 
 log = structlog.get_logger(__name__)
+_PROBE = "jitterscope:probe"
+WITHOUT_VALKEY = (
+    "Meanwhile diagnoses and notifications wait, live updates pause, limits of organizations are not counted, and each "
+    "API process counts sign-in attempts by itself"
+)
 router = APIRouter(tags=["health"], dependencies=[anyone("probes have no credentials; no data of organizations")])
 
 
 class Readiness(BaseModel):
-    status: Literal["ready", "not_ready"]
+    # Degraded: everything that is stored and read works, something beside it does not.
+    status: Literal["ready", "degraded", "not_ready"]
+    # By part of the service: "ok", or what is wrong with it.
     checks: dict[str, str]
     # What somebody should see to although the service can serve.
     warnings: list[str] | None = None
@@ -38,13 +46,17 @@ async def healthz() -> dict[str, str]:
 
 @router.get("/readyz", include_in_schema=False, response_model_exclude_none=True)
 @bounded(OPEN)
-def readyz(response: Response) -> Readiness:
-    """Readiness: database, its schema, and Valkey answer."""
-    checks = {"database": _database(), "valkey": _valkey()}
-    ready = all(value == "ok" for value in checks.values())
-    response.status_code = 200 if ready else 503
+def readyz(request: Request, response: Response) -> Readiness:
+    """Readiness: the database and its schema answer. Without Valkey data are taken and read all the same, and taking
+    every API process out of service would lose that too."""
+    serves, database = _database()
+    checks = {"database": database, "valkey": _valkey()}
+    response.status_code = 200 if serves else 503
+    request.state.told = not serves  # the log has it from whoever noticed
+    well = all(value == "ok" for value in checks.values())
     warnings = [f"{proxies.TITLE}. {proxies.DETAIL} {proxies.WHAT_TO_DO}"] if proxies.untrusted() else None
-    return Readiness(status="ready" if ready else "not_ready", checks=checks, warnings=warnings)
+    status: Literal["ready", "degraded", "not_ready"] = "not_ready" if not serves else "ready" if well else "degraded"
+    return Readiness(status=status, checks=checks, warnings=warnings)
 
 
 @contextmanager
@@ -70,18 +82,25 @@ def metrics_served() -> Iterator[None]:
         thread.join()
 
 
-def _database() -> str:
+def _database() -> tuple[bool, str]:
+    """Whether it serves, and what is wrong with it: connections that exist may work while it refuses others."""
     try:
         with db.system_session() as session:
             migrated = session.execute(text("SELECT to_regclass('organizations') IS NOT NULL")).scalar_one()
-        return "ok" if migrated else "schema missing: run `jitterscope migrate`"
-    except (SQLAlchemyError, RuntimeError):
-        return "does not answer"
+    except (SQLAlchemyError, psycopg.Error, RuntimeError) as error:
+        part = outages.noticed(error)
+        return False, outages.SILENT if part is None else part.why
+    if not migrated:
+        return False, "schema missing: run `jitterscope migrate`"
+    return True, outages.database.why or "ok"
 
 
 def _valkey() -> str:
+    """Asked to keep something: a server that is full answers pings."""
     try:
-        cache.valkey().ping()
-        return "ok"
-    except (OSError, cache.ValkeyError):
-        return "does not answer"
+        cache.valkey().set(_PROBE, "1", ex=60)
+        cache.worked()
+    except (OSError, cache.ValkeyError) as error:
+        part = cache.failed(error)
+        return f"{part.why}. {WITHOUT_VALKEY}"
+    return f"{outages.valkey.why}. {WITHOUT_VALKEY}" if outages.valkey.why else "ok"

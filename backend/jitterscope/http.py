@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from jitterscope import answers, bounds
-from jitterscope.errors import BodyTooLarge, problem_for, problem_response
+from jitterscope.errors import UNAVAILABLE, BodyTooLarge, problem_for, problem_response
 
 log = structlog.get_logger("jitterscope.http")
 
@@ -92,6 +92,7 @@ class RequestMiddleware:
             await self._app(scope, receive_in_bounds, send_with_headers)
         except Exception as error:
             problem = problem_for(error)
+            scope["state"]["told"] = problem.type == UNAVAILABLE
             if status:  # the response has begun: all that is left is to cut it off
                 log.error("response_aborted", path=scope["path"])
                 raise
@@ -116,5 +117,6 @@ class RequestMiddleware:
         if answers.undeclared(scope, status):
             UNDECLARED.labels(method, route, str(status)).inc()
             log.error("undeclared_answer", method=method, route=route, status=status)
-        level = log.warning if status >= 500 else log.debug
+        # An outage is in the log once, not once for each request.
+        level = log.warning if status >= 500 and not scope["state"].get("told") else log.debug
         level("request", method=scope["method"], path=scope["path"], status=status, ms=round(seconds * 1000, 1))

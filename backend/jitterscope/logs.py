@@ -7,6 +7,7 @@ import sys
 
 import structlog
 
+from jitterscope import outages
 from jitterscope.settings import settings
 
 SECRET_KEYS = ("password", "token", "secret", "authorization", "cookie")
@@ -33,6 +34,7 @@ def configure_logging() -> None:
         tail.append(structlog.processors.format_exc_info)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=[*tail, renderer]))
+    handler.addFilter(_not_an_outage)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(settings().log_level)
@@ -44,6 +46,12 @@ def configure_logging() -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
+
+
+def _not_an_outage(record: logging.LogRecord) -> bool:
+    """Libraries tell each failure with a traceback, every second for as long as an outage lasts."""
+    error = record.exc_info[1] if record.exc_info else None
+    return error is None or not record.name.startswith(("kombu", "celery")) or outages.noticed(error) is None
 
 
 def _redact(

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
-from celery import Celery
+from celery import Celery, Task
+from celery.beat import PersistentScheduler, ScheduleEntry, SchedulingError
 from celery.signals import setup_logging, task_postrun, worker_init, worker_process_init, worker_shutdown
 
-from jitterscope import db, health
+from jitterscope import db, health, outages
 from jitterscope.cache import valkey
 from jitterscope.kit import memory
 from jitterscope.kit.discovery import modules_named
@@ -17,9 +18,35 @@ from jitterscope.logs import configure_logging
 from jitterscope.settings import settings
 
 
+class Work(Task):  # type: ignore[misc]
+    """A task that an outage of PostgreSQL or Valkey ends: what is due stays due, and the log has the outage once."""
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        try:
+            return super().__call__(*args, **kwargs)
+        except Exception as error:
+            if outages.noticed(error) is None:
+                raise
+            return None
+
+
+class Beat(PersistentScheduler):  # type: ignore[misc]
+    """Says once that Valkey takes no task, not with a traceback for each of them. What is due is due again soon."""
+
+    def apply_async(self, entry: ScheduleEntry, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        try:
+            sent = super().apply_async(entry, *args, **kwargs)
+        except SchedulingError as error:
+            if outages.noticed(error.__context__ or error) is None:
+                raise
+            return None
+        outages.valkey.worked()
+        return sent
+
+
 def make_app() -> Celery:
     """Late acknowledgement everywhere: a killed worker's task runs again, so every task must be safe to repeat."""
-    celery = Celery("jitterscope", broker=settings().valkey_url)
+    celery = Celery("jitterscope", broker=settings().valkey_url, task_cls=Work)
     celery.conf.update(
         imports=modules_named("jitterscope", "tasks"),
         task_ignore_result=True,
@@ -36,6 +63,7 @@ def make_app() -> Celery:
         enable_utc=True,
         timezone="UTC",
         beat_schedule={},
+        beat_scheduler=f"{__name__}:{Beat.__name__}",
         beat_max_loop_interval=1,
     )
     return celery

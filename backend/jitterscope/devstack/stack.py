@@ -104,6 +104,11 @@ class Stack:
         return self._postgres_url("jitterscope_owner", self._secrets.owner_password)
 
     @property
+    def superuser_url(self) -> str:
+        """As PostgreSQL's superuser, in a database of its own."""
+        return self._postgres.url()
+
+    @property
     def valkey_url(self) -> str:
         return f"redis://:{self._secrets.valkey_password}@127.0.0.1:{self._ports.valkey}/0"
 

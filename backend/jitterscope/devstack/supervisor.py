@@ -123,6 +123,16 @@ class Supervisor:
             found: Any = proxy.getAllProcessInfo()
         return {entry["name"]: entry for entry in found}
 
+    def stop_program(self, name: str) -> None:
+        """Stop one program until it is started again."""
+        with self._proxy() as proxy:
+            proxy.stopProcess(name)
+
+    def start_program(self, name: str) -> None:
+        """Start one that was stopped."""
+        with self._proxy() as proxy:
+            proxy.startProcess(name)
+
     def stop(self, timeout_s: float = 60.0) -> None:
         """Stop all programs in order, then supervisord itself; kill what is left."""
         pid = self.pid

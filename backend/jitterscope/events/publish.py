@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import json
 
-import structlog
-
+from jitterscope import cache
 from jitterscope.cache import ValkeyError, valkey
-
-log = structlog.get_logger(__name__)
 
 
 def channel_of(organization_id: int) -> str:
@@ -20,8 +17,8 @@ def channel_of(organization_id: int) -> str:
 
 
 def publish(organization_id: int, type: str, id: int, **details: str | int) -> None:
-    """Tell everybody who is connected. Call it from `db.after_commit`; an unreachable Valkey is logged, not raised."""
+    """Tell everybody who is connected. Call it from `db.after_commit`; what Valkey does not take is lost."""
     try:
         valkey().publish(channel_of(organization_id), json.dumps({"type": type, "id": id, **details}))
     except ValkeyError as error:
-        log.warning("event_not_published", type=type, id=id, error=str(error)[:200])
+        cache.failed(error)

@@ -135,3 +135,5 @@ class ValidBatch:
     last_us: int | None
     # Parts that were left out because they are older than is accepted.
     too_old: int = 0
+    # Why parts were left out as from the future; empty where none was.
+    ahead: str = ""

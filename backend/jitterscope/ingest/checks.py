@@ -44,6 +44,7 @@ def column(values: Sequence[int], length: int, what: str, limit: int = 2**32 - 1
     return array
 
 
+CLOCK_AHEAD = "clock-ahead"
 # Older times are of a broken clock or of an attacker: nothing of the batch can be right.
 _ABSURD_US = 1200 * 86_400_000_000
 
@@ -59,15 +60,14 @@ class Clock:
     def check(self, at_us: int, what: str) -> int:
         """Problem 400 for a time outside; for the caller to log: the collector's clock is probably wrong."""
         if at_us > self._newest_us:
-            raise _clock(
-                "clock-ahead",
-                f"{what} is {(at_us - self._newest_us + MAX_FUTURE_US) / 1e6:.0f} s in the future",
-            )
+            ahead_s = (at_us - self._newest_us + MAX_FUTURE_US) / 1e6
+            raise OutOfTime(CLOCK_AHEAD, f"{what} is {ahead_s:.0f} s in the future")
         if at_us < self._oldest_us:
             now_us = self._newest_us - MAX_FUTURE_US
             if at_us < now_us - _ABSURD_US:
                 raise _clock("too-old", f"{what} lies years back")
-            raise TooOld(what, (now_us - self._oldest_us) / 86_400e6)
+            days = (now_us - self._oldest_us) / 86_400e6
+            raise OutOfTime("too-old", f"{what} is older than the {days:g} days for which data are accepted")
         return at_us
 
     def stored(self, at_us: int, what: str) -> int:
@@ -78,11 +78,13 @@ class Clock:
         return at_us
 
 
-class TooOld(Problem):
-    """A part of a batch is older than data are accepted; the rest of the batch is not to blame."""
+class OutOfTime(Problem):
+    """A part of a batch is older than data are accepted, or from the future; the rest of the batch is not to blame: a
+    clock that is set meanwhile leaves ticks of both times in one batch."""
 
-    def __init__(self, what: str, days: float) -> None:
-        problem = _clock("too-old", f"{what} is older than the {days:g} days for which data are accepted")
+    def __init__(self, slug: str, why: str) -> None:
+        problem = _clock(slug, why)
+        self.why = why
         super().__init__(problem.status, problem.type, problem.title, problem.detail, problem.what_to_do)
 
 

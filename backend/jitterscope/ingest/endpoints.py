@@ -12,10 +12,13 @@ from prometheus_client import Counter
 
 from jitterscope.answers import refuses
 from jitterscope.bounds import INGEST, bounded
+from jitterscope.errors import Problem
 from jitterscope.ingest import body as bodies
+from jitterscope.ingest.checks import CLOCK_AHEAD
 from jitterscope.ingest.schemas import Stored
 from jitterscope.ingest.store import store
 from jitterscope.ingest.validation import validate
+from jitterscope.inventory import collectors
 from jitterscope.kit.declared import not_audited
 from jitterscope.series import retention
 from jitterscope.settings import settings
@@ -49,11 +52,19 @@ async def ingest(request: Request, principal: Annotated[Principal, Depends(requi
 def _accept(organization_id: int, body: bytes) -> Stored:
     batch = bodies.parse(bodies.decompress(body, settings().ingest_max_batch_bytes))
     now_us = time.time_ns() // 1000
-    valid = validate(batch, now_us, now_us - retention.accepted_us(organization_id))
+    try:
+        valid = validate(batch, now_us, now_us - retention.accepted_us(organization_id))
+    except Problem as problem:
+        if problem.type == CLOCK_AHEAD and batch.resources:
+            why = f"The service refuses the data of this machine: {problem.detail}"
+            collectors.clock_ahead(organization_id, batch.resources[0].key, why)
+        raise
     series = [len(block.resource) for block in valid.blocks]
     samples = sum(count * block.tick_count for count, block in zip(series, valid.blocks, strict=True))
     limits.check_series(organization_id, valid.resources[0].key, sum(series))
     limits.spend(organization_id, {"samples": samples, "ingest_bytes": len(body)})
+    if valid.ahead:
+        collectors.clock_ahead(organization_id, valid.resources[0].key, valid.ahead)
     if valid.too_old:
         TOO_OLD.inc(valid.too_old)
         log.info("samples_too_old", organization=organization_id, count=valid.too_old)

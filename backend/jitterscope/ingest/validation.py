@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 import numpy as np
@@ -21,7 +22,7 @@ from jitterscope.ingest.batch import (
     ValidBatch,
 )
 from jitterscope.ingest.body import malformed
-from jitterscope.ingest.checks import Clock, TooOld, at_most, check, column, index, text
+from jitterscope.ingest.checks import CLOCK_AHEAD, Clock, OutOfTime, at_most, check, column, index, text
 from jitterscope.inventory.types import ResourceKind
 from jitterscope.pb import ingest_pb2 as pb
 from jitterscope.series.catalogue import METRICS
@@ -64,7 +65,9 @@ def validate(batch: pb.Batch, now_us: int, oldest_us: int) -> ValidBatch:
     check(len(batch.spool_id) == 16, f"spool_id has {len(batch.spool_id)} bytes instead of 16")
     check(batch.sequence < 2**63, "sequence is larger than 2^63 - 1")
     check(batch.dropped_batches < 2**63, "dropped_batches is larger than 2^63 - 1")
-    clock.check(batch.sealed_at_us, "sealed_at_us")
+    recent = _Recent()
+    with recent.without():
+        clock.check(batch.sealed_at_us, "sealed_at_us")
     resources = _resources(batch)
     bits = np.array([_KIND_BITS[resource.kind] for resource in resources], np.int64)
     at_most(len(batch.blocks), limits.MAX_BLOCKS, "series blocks")
@@ -76,7 +79,6 @@ def validate(batch: pb.Batch, now_us: int, oldest_us: int) -> ValidBatch:
     at_most(len(batch.triggers), limits.MAX_TRIGGERS, "triggers")
     at_most(len(batch.sources), limits.MAX_SOURCES, "sources")
     at_most(len(batch.captures), limits.MAX_CAPTURES, "captures")
-    recent = _Recent()
     blocks = recent.of(batch.blocks, lambda block: _block(block, bits, clock))
     histograms = recent.of(batch.distributions, lambda block: _histogram(block, bits, clock))
     facts = recent.of(batch.facts, lambda fact: _fact(fact, len(resources), clock))
@@ -89,7 +91,7 @@ def validate(batch: pb.Batch, now_us: int, oldest_us: int) -> ValidBatch:
     return ValidBatch(
         spool_id=batch.spool_id,
         sequence=batch.sequence,
-        sealed_at_us=batch.sealed_at_us,
+        sealed_at_us=min(batch.sealed_at_us, now_us) if recent.ahead else batch.sealed_at_us,
         collector_version=text(batch.collector_version, limits.MAX_VERSION_LENGTH, "collector_version"),
         dropped_batches=batch.dropped_batches,
         resources=resources,
@@ -104,24 +106,36 @@ def validate(batch: pb.Batch, now_us: int, oldest_us: int) -> ValidBatch:
         first_us=clock.first_us,
         last_us=clock.last_us,
         too_old=recent.too_old,
+        ahead=recent.ahead,
     )
 
 
 class _Recent:
-    """Parts of a batch without those that are too old, which are counted."""
+    """Parts of a batch without those that are too old, which are counted, or from the future."""
 
     def __init__(self) -> None:
         self.too_old = 0
-        self.fault: TooOld | None = None
+        # Why parts are left out: the first reason, and that of the first from the future.
+        self.fault: OutOfTime | None = None
+        self.ahead = ""
+
+    @contextmanager
+    def without(self) -> Iterator[None]:
+        """Leave out what is not of its time."""
+        try:
+            yield
+        except OutOfTime as fault:
+            self.fault = self.fault or fault
+            if fault.type == CLOCK_AHEAD:
+                self.ahead = self.ahead or f"The service refuses data of this machine: {fault.why}"
+            else:
+                self.too_old += 1
 
     def of(self, parts: Iterable[Part], valid: Callable[[Part], Valid]) -> list[Valid]:
         kept: list[Valid] = []
         for part in parts:
-            try:
+            with self.without():
                 kept.append(valid(part))
-            except TooOld as fault:
-                self.too_old += 1
-                self.fault = self.fault or fault
         return kept
 
 

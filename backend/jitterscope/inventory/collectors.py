@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Literal, Protocol
 
+import structlog
 from sqlalchemy import bindparam, text
 from sqlalchemy.dialects.postgresql import ARRAY, TEXT
 from sqlalchemy.orm import Session
 
+from jitterscope import db
 from jitterscope.inventory.types import SourceRow
+from jitterscope.kit.perobject import PerObject
 
 
 class SourceSpec(Protocol):
@@ -25,6 +29,10 @@ class SourceSpec(Protocol):
     @property
     def needs(self) -> str: ...
 
+
+log = structlog.get_logger(__name__)
+_CLOCK_AGAIN_S = 60.0
+_clocks_told: PerObject[dict[tuple[int, str], float]] = PerObject(dict)
 
 # Without a batch for so long a collector is silent; it sends one every two seconds.
 SILENT = timedelta(seconds=15)
@@ -105,6 +113,25 @@ def store_sources(session: Session, organization_id: int, node_id: int, sources:
                 "details": [source.detail for source in sources], "needs": [source.needs for source in sources],
             },
         )  # fmt: skip
+
+
+def clock_ahead(organization_id: int, node_key: str, why: str) -> None:
+    """Say at the source `spool` of a node whose batches are refused: it cannot say so itself. At most once in a while;
+    the collector's own word replaces it with the next batch that is taken."""
+    now_s, told = time.monotonic(), _clocks_told.of(db.engine())
+    if now_s - told.get((organization_id, node_key), -_CLOCK_AGAIN_S) < _CLOCK_AGAIN_S:
+        return
+    if len(told) > 10_000:
+        told.clear()
+    told[organization_id, node_key] = now_s
+    log.warning("clock_ahead", organization=organization_id, node=node_key[:200], why=why)
+    with db.organization_session(organization_id) as session:
+        node_id = session.scalar(
+            text("SELECT id FROM resources WHERE node_id = 0 AND kind = 'node' AND key = :key"), {"key": node_key}
+        )
+        if node_id is not None:
+            state = SourceRow("spool", "degraded", why, "a clock that is right (NTP)")
+            store_sources(session, organization_id, node_id, [state])
 
 
 def sealed_at_us(session: Session, node_id: int) -> int | None:

@@ -6,7 +6,7 @@ import time
 
 import structlog
 
-from jitterscope import db
+from jitterscope import cache, db
 from jitterscope.cache import ValkeyError, valkey
 from jitterscope.events.publish import publish
 from jitterscope.inventory import collectors, expiry
@@ -40,7 +40,7 @@ def tell_silent() -> None:
             try:
                 is_news = valkey().set(key, "1", nx=True, ex=_TOLD_S)
             except ValkeyError as error:  # clients that reconnect after the outage fetch everything again
-                log.warning("silence_not_told", error=str(error)[:200])
+                cache.failed(error)
                 return
             if is_news:
                 publish(organization_id, "collector", node_id, state="silent")

@@ -1,7 +1,7 @@
 """What one organization may use of the installation, how much it uses, and a word before it is too much.
 
-Counted in Valkey for all processes together. Where Valkey is away nothing is refused: these limits protect from too
-much, not from everything.
+Counted in Valkey for all processes together. Where Valkey is away or full nothing is refused: these limits protect from
+too much, not from everything. /readyz and the log say so (`outages`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, Literal
 import structlog
 from prometheus_client import Counter
 
+from jitterscope import cache
 from jitterscope.cache import ValkeyError, valkey
 from jitterscope.errors import Problem
 from jitterscope.events.publish import channel_of
@@ -85,8 +86,9 @@ def spend(organization_id: int, amounts: Mapping[Name, int]) -> None:
                     pipe.decrby(_key(organization_id, name, now_s), amount)
                 pipe.execute()
     except ValkeyError as error:
-        log.warning("limits_not_counted", error=str(error)[:200])
+        cache.failed(error)
         return
+    cache.worked()
     if over:
         raise _refused(over[0], organization_id, _MINUTE_S - now_s % _MINUTE_S)
     for name, total in totals.items():
@@ -121,7 +123,7 @@ def check_series(organization_id: int, node: str, count: int) -> None:
             pipe.expire(key, _SERIES_S)
             pipe.execute()
     except ValkeyError as error:
-        log.warning("limits_not_counted", error=str(error)[:200])
+        cache.failed(error)
         return
     if len(seen) > 100_000:
         seen.clear()

@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from jitterscope import cache, db
 from jitterscope.audit import service as audit
 from jitterscope.errors import Problem
+from jitterscope.tenancy import attempts
 from jitterscope.tenancy.auth import Principal
 
 log = structlog.get_logger(__name__)
@@ -37,7 +38,7 @@ def _record_refusal(principal: Principal, operation: str, problem: Problem) -> N
             with db.organization_session(principal.organization_id) as session:
                 detail = {"reason": problem.type, "detail": problem.detail}
                 audit.record(session, principal, "access.refuse", operation, detail)
-    except (SQLAlchemyError, cache.ValkeyError, OSError) as error:
+    except SQLAlchemyError as error:
         log.warning("refusal_not_recorded", error=str(error)[:300])
 
 
@@ -49,10 +50,14 @@ def record_failed_sign_in(email: str, address: str) -> None:
                 session.execute(
                     text("SELECT auth_record_failed_sign_in(:email, :address)"), {"email": email, "address": address}
                 )
-    except (SQLAlchemyError, cache.ValkeyError, OSError) as error:
+    except SQLAlchemyError as error:
         log.warning("failed_sign_in_not_recorded", error=str(error)[:300])
 
 
 def _first(what: str) -> bool:
     name = f"jitterscope:recorded:{hashlib.sha256(what.encode()).hexdigest()[:32]}"
-    return bool(cache.valkey().set(name, "1", nx=True, ex=ONCE_IN_S))
+    try:
+        return bool(cache.valkey().set(name, "1", nx=True, ex=ONCE_IN_S))
+    except (cache.ValkeyError, OSError) as error:
+        cache.failed(error)
+        return attempts.per_minute(1, name).fits()  # the trail must not lose what was refused meanwhile

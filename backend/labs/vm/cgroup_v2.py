@@ -92,7 +92,7 @@ cat /tmp/complaints
 
 
 def _judge(outcome: machine.Outcome) -> Comparison:
-    parts = _parts(outcome.output.decode())
+    parts = parts_of(outcome.output.decode())
     if "end" not in parts or parts["code"] != ["0"]:
         raise LabError(f"The collector failed in the machine:\n{outcome.console[-3000:]}")
     before, after = _counters(parts["before"]), _counters(parts["after"])
@@ -130,7 +130,8 @@ def _counters(lines: list[str]) -> dict[str, int]:
     return {name: int(value) for name, value in (line.split() for line in lines)}
 
 
-def _parts(text: str) -> dict[str, list[str]]:
+def parts_of(text: str) -> dict[str, list[str]]:
+    """Lines of what the machine wrote, by the mark before them."""
     parts: dict[str, list[str]] = {}
     current: list[str] = []
     for line in text.splitlines():

@@ -58,7 +58,8 @@ func runCommand(ctx context.Context, arguments []string, stderr io.Writer) error
 	}
 	place := agent.Place{
 		Directory: s.SpoolDir, SpoolID: spooled.ID(), NextSequence: spooled.Last() + 1,
-		Dropped: func() uint64 { return spooled.Counts().Dropped },
+		// What was refused is lost to the backend as well.
+		Dropped: func() uint64 { counts := spooled.Counts(); return counts.Dropped + counts.Quarantined },
 	}
 	collector, err := agent.New(s, version, place, durable, log)
 	if err != nil {
@@ -107,18 +108,21 @@ func resendFacts(ctx context.Context, spooled *spool.Spool, collector *agent.Age
 	}
 }
 
-// reportSpool tells the backend, which shows it on the page of collectors, when the disk has no room.
+// reportSpool tells the backend, which shows it on the page of collectors, when the disk has no room or batches are refused.
 func reportSpool(ctx context.Context, page *telemetry.Page, collector *agent.Agent, log *slog.Logger) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	told := ""
 	for {
 		trouble := page.Trouble()
-		if trouble != told && trouble != "" {
+		switch {
+		case trouble != "" && told == "":
 			log.Error("not ready", "trouble", trouble)
+		case trouble == "" && told != "":
+			log.Info("ready again")
 		}
 		told = trouble
-		collector.Engine.Report("spool", trouble, "free space on the disk of --spool-dir")
+		collector.Engine.Report("spool", trouble, "free space on the disk of --spool-dir; a clock that is right (NTP)")
 		select {
 		case <-ctx.Done():
 			return

@@ -49,8 +49,11 @@ type Shipper struct {
 	stats  Stats
 	buffer []byte
 	told   string // the last failure in the log, to say it once
-	first  time.Duration
-	failed suspect
+	// Why batches are refused for good now; empty since the backend last took one.
+	refusing atomic.Pointer[string]
+	first    time.Duration
+	failed   suspect
+	reason   string // of the last refusal for good
 }
 
 // New makes a Shipper.
@@ -60,6 +63,14 @@ func New(config Config, from *spool.Spool) *Shipper {
 
 // Stats returns the counters.
 func (s *Shipper) Stats() *Stats { return &s.stats }
+
+// Refusing tells why the backend refuses batches for good; empty while it takes them.
+func (s *Shipper) Refusing() string {
+	if why := s.refusing.Load(); why != nil {
+		return *why
+	}
+	return ""
+}
 
 // Run sends until ctx ends.
 func (s *Shipper) Run(ctx context.Context) {
@@ -110,9 +121,10 @@ func (s *Shipper) handleResult(sequence uint64, size int64, err error, wait time
 		s.stats.Sent.Add(1)
 		s.stats.SentBytes.Add(uint64(size))
 		s.stats.LastSuccessUS.Store(time.Now().UnixMicro())
-		if s.told != "" {
-			s.config.Log.Info("the backend takes batches again")
+		if s.told != "" || s.Refusing() != "" {
+			s.config.Log.Info("the backend takes batches again", "refused_batches", s.stats.Refused.Load())
 			s.told = ""
+			s.refusing.Store(nil)
 		}
 		return 0, false
 	}
@@ -121,8 +133,13 @@ func (s *Shipper) handleResult(sequence uint64, size int64, err error, wait time
 	if refusal != nil && refusal.permanent() {
 		s.stats.Refused.Add(1)
 		s.spool.Quarantine(sequence, err.Error())
-		s.config.Log.Error("the backend refused a batch for good; it was set aside in the spool's quarantine folder",
-			"sequence", sequence, "error", err)
+		// One reason refuses every batch, as a clock that is wrong does: it is told once.
+		if s.reason != refusal.kind || s.Refusing() == "" {
+			s.config.Log.Error("the backend refuses batches for good; they are set aside in the spool's quarantine folder",
+				"sequence", sequence, "error", err)
+		}
+		s.reason = refusal.kind
+		s.refusing.Store(&refusal.detail)
 		return 0, false
 	}
 	s.spool.Return()
@@ -172,15 +189,16 @@ func (s *Shipper) send(ctx context.Context, data []byte) error {
 // refusal is an answer that did not take the batch.
 type refusal struct {
 	status     int
+	kind       string // of the problem document; empty where there is none
 	detail     string
 	retryAfter time.Duration
 }
 
 func newRefusal(response *http.Response, body []byte) *refusal {
 	r := &refusal{status: response.StatusCode}
-	var problem struct{ Title, Detail string } // RFC 9457
+	var problem struct{ Type, Title, Detail string } // RFC 9457
 	if json.Unmarshal(body, &problem) == nil && problem.Title+problem.Detail != "" {
-		r.detail = problem.Title
+		r.kind, r.detail = problem.Type, problem.Title
 		if problem.Detail != "" {
 			r.detail += ": " + problem.Detail
 		}

@@ -47,7 +47,13 @@ func (s *Spool) fail(err error) {
 	s.mu.Lock()
 	s.counts.WriteFailed++
 	first := s.trouble == ""
-	s.trouble = err.Error()
+	// Without the name of the file, which differs with each batch: a reason is told once.
+	cause := err
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		cause = at.Err
+	}
+	s.trouble = s.directory + ": " + cause.Error()
 	s.mu.Unlock()
 	if first {
 		s.log.Error("the spool cannot be written: batches are kept in memory, and the oldest are dropped above a limit",
@@ -193,8 +199,11 @@ func (s *Spool) Remove(sequence uint64) {
 func (s *Spool) Quarantine(sequence uint64, why string) {
 	s.forget(sequence)
 	s.mu.Lock()
-	s.counts.Quarantined++
+	s.state.Refused++
 	s.counts.ResendNeeded++
+	if err := s.saveState(); err != nil {
+		s.log.Error("the count of refused batches cannot be saved", "error", err)
+	}
 	s.mu.Unlock()
 	target := s.path(fmt.Sprintf("%s/%020d%s", quarantine, sequence, suffix))
 	if err := os.Rename(s.file(sequence), target); err != nil && !errors.Is(err, fs.ErrNotExist) {

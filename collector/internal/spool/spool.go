@@ -49,6 +49,7 @@ type entry struct {
 type state struct {
 	ID      string `json:"spool_id"`
 	Dropped uint64 `json:"dropped_batches"`
+	Refused uint64 `json:"refused_batches"`
 }
 
 // Counts are the contents and losses of a spool.
@@ -57,7 +58,7 @@ type Counts struct {
 	Bytes        int64
 	InMemory     int    // of Batches, those that the disk has no room for
 	Dropped      uint64 // since the spool was created
-	Quarantined  uint64 // since the collector started
+	Quarantined  uint64 // since the spool was created
 	WriteFailed  uint64
 	ResendNeeded uint64 // grows with each loss
 }
@@ -162,7 +163,8 @@ func (s *Spool) Counts() Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	counts := s.counts
-	counts.Batches, counts.Bytes, counts.Dropped = len(s.batches), s.bytes, s.state.Dropped
+	counts.Batches, counts.Bytes = len(s.batches), s.bytes
+	counts.Dropped, counts.Quarantined = s.state.Dropped, s.state.Refused
 	for _, batch := range s.batches {
 		if batch.data != nil {
 			counts.InMemory++

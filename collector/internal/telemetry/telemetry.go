@@ -73,13 +73,16 @@ func (p *Page) health(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, "ok\n")
 }
 
-// Trouble tells in words what keeps batches from the disk; empty where nothing does.
+// Trouble tells in words what keeps batches from the disk or from the backend for good; empty where nothing does.
 func (p *Page) Trouble() string {
 	if trouble := p.spool.Trouble(); trouble != "" {
 		return "batches cannot be written to the spool and wait in memory, where a restart loses them: " + trouble
 	}
 	if err := p.store.NoRoom(); err != nil {
 		return "the open batch is in memory, where a crash loses it, until the collector restarts with room for it: " + err.Error()
+	}
+	if why := p.shipper.Refusing(); why != "" {
+		return fmt.Sprintf("the backend refuses batches, %d since the spool was created: %s", p.spool.Counts().Quarantined, why)
 	}
 	return ""
 }
@@ -113,7 +116,7 @@ func (p *Page) metrics(w http.ResponseWriter, _ *http.Request) {
 	o.metric("spool_bytes", "gauge", "Bytes that wait.", float64(spooled.Bytes))
 	o.metric("spool_memory_batches", "gauge", "Of the batches that wait, those that the disk has no room for.", float64(spooled.InMemory))
 	o.metric("spool_write_failures_total", "counter", "Batches that could not be written to the disk.", float64(spooled.WriteFailed))
-	o.metric("ready", "gauge", "1: batches are kept on the disk; 0: /readyz says why not.", map[bool]float64{true: 1}[p.Trouble() == ""])
+	o.metric("ready", "gauge", "1: batches are kept and taken; 0: /readyz says why not.", map[bool]float64{true: 1}[p.Trouble() == ""])
 	o.metric("spool_dropped_total", "counter", "Batches dropped because the spool was full, since it was created.", float64(spooled.Dropped))
 	o.metric("spool_quarantined_total", "counter", "Batches that the backend refused for good.", float64(spooled.Quarantined))
 	o.metric("batches_sent_total", "counter", "Batches acknowledged.", float64(shipped.Sent.Load()))

@@ -2,6 +2,7 @@
 import { afterAction, undoOf, type IncidentAction } from "./incidentActions";
 import type { IncidentSummary } from "./incidents";
 import { ApiError, explain } from "./problem";
+import { troublesOf } from "./service";
 
 const incident = { id: 1, state: "open", muted: false, muted_until: null, resolved_at: null } as IncidentSummary;
 
@@ -42,5 +43,19 @@ describe("problems", () => {
     expect(explain(new ApiError(502, "<html>Bad gateway</html>")).title).toBe("The server returned 502");
     expect(explain(new TypeError("Failed to fetch")).title).toBe("Cannot reach Jitterscope");
     expect(explain("odd")).toEqual({ title: "Something went wrong", detail: "odd" });
+  });
+});
+
+describe("the state of the service", () => {
+  it("is told by part, and nothing where all is well", () => {
+    expect(troublesOf(200, { status: "ready", checks: { database: "ok", valkey: "ok" } })).toEqual([]);
+    expect(troublesOf(200, { status: "degraded", checks: { database: "ok", valkey: "is full: it refuses to store anything" } })).toEqual([
+      "Valkey is full: it refuses to store anything.",
+    ]);
+    expect(troublesOf(503, { checks: { database: "refuses connections: it is starting", valkey: "ok" } })[0]).toMatch(/^PostgreSQL refuses connections: it is starting\. /);
+  });
+
+  it("is told where a proxy answers", () => {
+    expect(troublesOf(503, null)).toEqual(["The server returned 503."]);
   });
 });

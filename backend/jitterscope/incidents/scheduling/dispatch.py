@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
+from kombu.exceptions import OperationalError as BrokerError
 from sqlalchemy.orm import Session
 
+from jitterscope import cache
 from jitterscope.cache import ValkeyError
 from jitterscope.db import after_commit, enter_organization, organization_session, system_session
 from jitterscope.incidents.scheduling import diagnoses, plan
@@ -81,8 +83,8 @@ def wake(*delays_s: float) -> None:
     try:
         for delay_s in sorted({round(max(0.0, one), 1) for one in delays_s}):
             send(TASK, countdown_s=delay_s)
-    except (ValkeyError, OSError) as error:
-        log.warning("look_not_queued", error=str(error)[:200])
+    except (ValkeyError, BrokerError, OSError) as error:
+        cache.failed(error)
 
 
 def look_at_what_is_due() -> int:

@@ -7,6 +7,7 @@ import { AccountMenu } from "./AccountMenu";
 import { CommandPalette } from "./CommandPalette";
 import { LiveIndicator } from "./LiveIndicator";
 import styles from "./Shell.module.css";
+import { ServiceState } from "./ServiceState";
 import { ShortcutHelp } from "./ShortcutHelp";
 import { useShellKeys } from "./useShellKeys";
 
@@ -53,6 +54,7 @@ export function Shell(): ReactElement {
           <AccountMenu onHelp={() => setHelp(true)} />
         </div>
       </header>
+      <ServiceState />
       <Outlet />
       <CommandPalette open={palette} onOpenChange={setPalette} />
       <ShortcutHelp open={help} onOpenChange={setHelp} />

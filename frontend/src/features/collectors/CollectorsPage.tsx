@@ -86,7 +86,7 @@ function CollectorRow({ collector }: { collector: Collector }): ReactElement {
         {collector.cpu_used !== null && `uses ${cpus(collector.cpu_used)}, ${bytes(collector.memory_bytes)} · `}
         {plural(collector.batches, "batch", "batches")}
         {collector.dropped_batches > 0 && (
-          <strong className={styles["lost"]}> · {plural(collector.dropped_batches, "batch", "batches")} dropped: spool full</strong>
+          <strong className={styles["lost"]}> · {plural(collector.dropped_batches, "batch", "batches")} lost: spool full, or refused</strong>
         )}
       </p>
       {(open || lacking > 0) && <SourceList sources={open ? collector.sources : collector.sources.filter((source) => source.state !== "active")} />}

@@ -1,0 +1,74 @@
+"""The disk of a collector's spool fills up and is emptied: what waits is kept in memory, told, and sent once."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.chaos import drill as drills
+from tests.chaos.drill import Drill
+
+
+@pytest.mark.timeout(600)
+def test_the_spools_disk_is_full_and_emptied(folder: Path, open_page: Callable[[str], Page]) -> None:
+    with _small_disk(folder / "disk") as disk, drills.running(folder, arguments=("--spool-dir", str(disk))) as drill:
+        page = open_page(drill.stack.url)
+        drills.watch(drill, page)
+        page.goto("/collectors")
+        expect(page.get_by_text("● receiving")).to_be_visible()
+        drill.mark()
+        filler = _fill(disk)
+        # Batches wait while nobody takes them, and there is no disk to wait on.
+        drill.stack.supervisor.stop_program("api")
+        drills.wait(lambda: drill.collector("spool_memory_batches") >= 3, "batches in memory")
+        said = httpx.get(f"{drill.metrics_url}/readyz", timeout=30)
+        assert (said.status_code, "no space left on device" in said.text) == (503, True)
+        assert httpx.get(f"{drill.metrics_url}/healthz", timeout=30).status_code == 200
+        drills.banner(page, "Cannot reach Jitterscope")
+        drill.stack.supervisor.start_program("api")
+        drills.wait(lambda: drill.sources()["spool"][0] == "degraded", "the state of the spool")
+        assert "no space left on device" in drill.sources()["spool"][1]
+        drills.calm(page)
+        expect(page.get_by_text("no space left on device").first).to_be_visible()
+        assert len(drill.events("collector", "not ready")) == 1
+
+        filler.unlink()
+        drills.wait(lambda: drill.sources()["spool"][0] == "active", "a spool that is well")
+        assert httpx.get(f"{drill.metrics_url}/readyz", timeout=30).status_code == 200
+        drill.every_tick_once()
+        assert drill.client.get("/collectors").json()[0]["dropped_batches"] == 0
+        assert "spool_memory_batches 0" in httpx.get(f"{drill.metrics_url}/metrics", timeout=30).text
+        _restarts(drill)
+
+
+def _restarts(drill: Drill) -> None:
+    """The collector lived through all of it: its counters began once."""
+    assert drill.collector("batches_sealed_total") > drill.collector("spool_write_failures_total") > 0
+
+
+@contextlib.contextmanager
+def _small_disk(folder: Path) -> Iterator[Path]:
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=80m", "tmpfs", str(folder)], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def _fill(disk: Path) -> Path:
+    filler = disk / "filler"
+    with filler.open("wb", buffering=0) as file:
+        size = 1 << 16
+        while size:
+            try:
+                file.write(b"\0" * size)
+            except OSError:
+                size //= 2
+    return filler
