@@ -45,7 +45,7 @@ def column(values: Sequence[int], length: int, what: str, limit: int = 2**32 - 1
 
 
 CLOCK_AHEAD = "clock-ahead"
-# Older times are of a broken clock or of an attacker: nothing of the batch can be right.
+# Times that far away are of a broken clock or of an attacker: nothing of the batch can be right.
 _ABSURD_US = 1200 * 86_400_000_000
 
 
@@ -61,7 +61,8 @@ class Clock:
         """Problem 400 for a time outside; for the caller to log: the collector's clock is probably wrong."""
         if at_us > self._newest_us:
             ahead_s = (at_us - self._newest_us + MAX_FUTURE_US) / 1e6
-            raise OutOfTime(CLOCK_AHEAD, f"{what} is {ahead_s:.0f} s in the future")
+            why = f"{what} is {ahead_s:.0f} s in the future"
+            raise _clock(CLOCK_AHEAD, why) if ahead_s > _ABSURD_US / 1e6 else OutOfTime(CLOCK_AHEAD, why)
         if at_us < self._oldest_us:
             now_us = self._newest_us - MAX_FUTURE_US
             if at_us < now_us - _ABSURD_US:

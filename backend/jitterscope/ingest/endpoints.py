@@ -63,9 +63,10 @@ def _accept(organization_id: int, body: bytes) -> Stored:
     samples = sum(count * block.tick_count for count, block in zip(series, valid.blocks, strict=True))
     limits.check_series(organization_id, valid.resources[0].key, sum(series))
     limits.spend(organization_id, {"samples": samples, "ingest_bytes": len(body)})
-    if valid.ahead:
-        collectors.clock_ahead(organization_id, valid.resources[0].key, valid.ahead)
     if valid.too_old:
         TOO_OLD.inc(valid.too_old)
         log.info("samples_too_old", organization=organization_id, count=valid.too_old)
-    return Stored(duplicate=not store(organization_id, valid), too_old=valid.too_old)
+    new = store(organization_id, valid)
+    if valid.ahead:
+        collectors.clock_ahead(organization_id, valid.resources[0].key, valid.ahead)
+    return Stored(duplicate=not new, too_old=valid.too_old)

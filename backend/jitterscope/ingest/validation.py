@@ -66,8 +66,12 @@ def validate(batch: pb.Batch, now_us: int, oldest_us: int) -> ValidBatch:
     check(batch.sequence < 2**63, "sequence is larger than 2^63 - 1")
     check(batch.dropped_batches < 2**63, "dropped_batches is larger than 2^63 - 1")
     recent = _Recent()
-    with recent.without():
+    try:
         clock.check(batch.sealed_at_us, "sealed_at_us")
+    except OutOfTime as fault:
+        if fault.type != CLOCK_AHEAD:
+            raise
+        recent.leave_out(fault)
     resources = _resources(batch)
     bits = np.array([_KIND_BITS[resource.kind] for resource in resources], np.int64)
     at_most(len(batch.blocks), limits.MAX_BLOCKS, "series blocks")
@@ -125,11 +129,15 @@ class _Recent:
         try:
             yield
         except OutOfTime as fault:
-            self.fault = self.fault or fault
-            if fault.type == CLOCK_AHEAD:
-                self.ahead = self.ahead or f"The service refuses data of this machine: {fault.why}"
-            else:
-                self.too_old += 1
+            self.leave_out(fault)
+
+    def leave_out(self, fault: OutOfTime) -> None:
+        """Count a part, or note that it is from the future."""
+        self.fault = self.fault or fault
+        if fault.type == CLOCK_AHEAD:
+            self.ahead = self.ahead or f"The service refuses data of this machine: {fault.why}"
+        else:
+            self.too_old += 1
 
     def of(self, parts: Iterable[Part], valid: Callable[[Part], Valid]) -> list[Valid]:
         kept: list[Valid] = []

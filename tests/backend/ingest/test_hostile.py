@@ -21,6 +21,8 @@ from tests.support.captures import capture
 
 COUNT = 10_000
 DAY_US = 86_400_000_000
+# So far ahead that no clock that was set explains it: the whole batch is refused.
+FAR_US = 1300 * DAY_US
 Random = np.random.Generator
 
 
@@ -117,7 +119,7 @@ NOW = now_us()
 CAPTURE_MUTATIONS: tuple[Callable[[pb.Batch, Random], None], ...] = (
     _many_captures, _deep_stack,
     _set("captures.0.resource", 4), _set("captures.0.resource", 2**32 - 1), _set("captures.0.reason", ""),
-    _set("captures.0.reason", "'; DROP TABLE captures"), _set("captures.0.start_us", NOW + DAY_US),
+    _set("captures.0.reason", "'; DROP TABLE captures"), _set("captures.0.start_us", NOW + FAR_US),
     _set("captures.0.start_us", -(2**63)), _set("captures.0.end_us", 0), _set("captures.0.end_us", 2**63 - 1),
     _set("captures.0.rate_hz", float("nan")), _set("captures.0.rate_hz", float("inf")),
     _set("captures.0.rate_hz", -1.0),
@@ -131,13 +133,13 @@ CAPTURE_MUTATIONS: tuple[Callable[[pb.Batch, Random], None], ...] = (
 # Every one breaks the contract in one place; the value of each alone would be stored or crash something.
 MUTATIONS: tuple[Callable[[pb.Batch, Random], None], ...] = (
     _set("spool_id", b"short"), _set("spool_id", b""), _set("sequence", 2**63), _set("dropped_batches", 2**64 - 1),
-    _set("sealed_at_us", NOW + DAY_US), _set("sealed_at_us", 0), _set("sealed_at_us", -(2**63)),
+    _set("sealed_at_us", NOW + FAR_US), _set("sealed_at_us", 0), _set("sealed_at_us", -(2**63)),
     _set("sealed_at_us", 2**63 - 1), _set("sealed_at_us", NOW - 30 * DAY_US), _set("collector_version", "x" * 101),
     _set("collector_version", "a\0"), _set("resources.0.kind", 2), _set("resources.1.kind", 0),
     _set("resources.1.kind", 99), _set("resources.1.parent", 1), _set("resources.1.parent", 2**32 - 1),
     _set("resources.1.key", ""), _set("resources.1.key", "k" * 513), _set("resources.1.key", "a\0b"),
     _resource_twice, _second_node, _series_twice, _infinite, _nul_attribute, _many_facts,
-    _set("blocks.0.start_us", NOW + 1), _set("blocks.0.start_us", NOW + DAY_US), _set("blocks.0.start_us", 0),
+    _set("blocks.0.start_us", NOW + 1), _set("blocks.0.start_us", NOW + FAR_US), _set("blocks.0.start_us", 0),
     _set("blocks.0.start_us", -(2**63)), _set("blocks.0.start_us", 2**63 - 1), _set("blocks.0.step_us", 0),
     _set("blocks.0.step_us", 1), _set("blocks.0.step_us", 2**32 - 1), _set("blocks.0.tick_count", 0),
     _set("blocks.0.tick_count", 3), _set("blocks.0.tick_count", 2**32 - 1), _set("blocks.0.encoding", 0),
@@ -151,15 +153,15 @@ MUTATIONS: tuple[Callable[[pb.Batch, Random], None], ...] = (
     _set("distributions.0.bucket", [1, 5000]), _set("distributions.0.count", [1]),
     _set("facts.0.resource", 4), _set("facts.0.name", ""), _set("facts.0.name", "x" * 200),
     _set("facts.0.name", "'; DROP TABLE facts"), _set("facts.0.value", "x" * 65_537), _set("facts.0.value", "\0"),
-    _set("facts.0.observed_at_us", NOW + DAY_US), _set("facts.0.observed_at_us", -1),
+    _set("facts.0.observed_at_us", NOW + FAR_US), _set("facts.0.observed_at_us", -1),
     _set("events.0.resource", 4), _set("events.0.kind", "Bad Kind"), _set("events.0.duration_us", 2**64 - 1),
-    _set("events.0.start_us", NOW + DAY_US), _set("events.0.start_us", 2**63 - 1),
+    _set("events.0.start_us", NOW + FAR_US), _set("events.0.start_us", 2**63 - 1),
     _set("queries.0.server", 1), _set("queries.0.server", 2**32 - 1), _set("queries.0.end_us", 0),
     _set("queries.0.end_us", 2**63 - 1), _set("queries.0.offset_us", [5000]), _set("queries.0.offset_us", [1, 2]),
     _set("queries.0.latency_us", []), _set("queries.0.result", []), _set("queries.0.name", [1]),
     _set("queries.0.client", [2**32 - 1]), _set("queries.0.names", ["x" * 301]), _set("queries.0.names", ["\0"]),
     _set("queries.0.clients", []), _set("queries.0.queue_wait_us", [1, 2]),
-    _set("triggers.0.resource", 4), _set("triggers.0.reason", "NO"), _set("triggers.0.at_us", NOW + DAY_US),
+    _set("triggers.0.resource", 4), _set("triggers.0.reason", "NO"), _set("triggers.0.at_us", NOW + FAR_US),
     *CAPTURE_MUTATIONS,
     _set("sources.0.name", ""), _set("sources.0.state", 0), _set("sources.0.state", 44),
     _set("sources.0.detail", "x" * 2001), _set("sources.0.needs", "\0"),

@@ -163,3 +163,19 @@ def test_the_same_keys_in_two_organizations_are_two_resources(
             found = series.read_series(session, [cgroup_id, foreign], ["cpu_usage_us"], start_us, start_us + 2_000_000)
             assert set(found) == {(cgroup_id, "cpu_usage_us")}
             assert set(found[cgroup_id, "cpu_usage_us"]) == {value}
+
+
+def test_what_an_hour_ahead_is_left_out_of_a_batch_and_told(client: TestClient, organization: Any) -> None:
+    start_us, hour_us = now_us() - 60_000_000, 3_600_000_000
+    mixed = BatchBuilder("clock").block({(0, "collector_tick"): np.arange(5.0)}, start_us)
+    mixed.block({(0, "collector_tick"): np.arange(5.0)}, start_us + hour_us)
+    mixed.batch.sealed_at_us += hour_us
+    assert post(client, organization, mixed.body()).json() == {"duplicate": False, "too_old": 0}
+    ahead = BatchBuilder("clock").block({(0, "collector_tick"): np.arange(5.0)}, start_us + hour_us)
+    refused = post(client, organization, ahead.body())
+    assert (refused.status_code, refused.json()["type"]) == (400, "urn:jitterscope:problem:clock-ahead")
+    with db.organization_session(organization.id) as session:
+        assert session.execute(text("SELECT start_us FROM series_blocks")).scalars().all() == [start_us]
+        assert session.execute(text("SELECT sealed_at_us FROM collectors")).scalar_one() <= now_us() + 1_000_000
+        told = session.execute(text("SELECT name, state, detail FROM collector_sources")).one()
+    assert (told.name, told.state, "in the future" in told.detail) == ("spool", "degraded", True)
