@@ -160,7 +160,7 @@ def calm(page: Page) -> None:
     expect(page.get_by_text("live", exact=True)).to_be_visible()
 
 
-def wait(ready: Callable[[], Found], what: str) -> Found:
+def wait(ready: Callable[[], Found | None], what: str) -> Found:
     """The first truthy answer."""
     deadline = time.monotonic() + PATIENCE_S
     while True:

@@ -44,7 +44,7 @@ def test_postgresql_refuses_connections(folder: Path, open_page: Callable[[str],
 
 
 def _everybody_is_told(drill: Drill, page: Page, why: str) -> None:
-    status, ready = drills.wait(lambda: (answer := drill.readyz())[0] == 503 and answer, "an outage")
+    status, ready = drills.wait(lambda: answer if (answer := drill.readyz())[0] == 503 else None, "an outage")
     assert (status, ready["status"], ready["checks"]) == (503, "not_ready", {"database": why, "valkey": "ok"})
     refused = drill.ingest()
     assert (refused.status_code, refused.headers["content-type"]) == (503, "application/problem+json")

@@ -48,7 +48,7 @@ def test_an_outage_is_told_when_it_begins_and_when_it_ends(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     now_s = 1000.0
-    monkeypatch.setattr(outages.time, "monotonic", lambda: now_s)
+    monkeypatch.setattr("jitterscope.outages.time.monotonic", lambda: now_s)
     part = outages.Part("thing", "Thing")
     with caplog.at_level(logging.INFO):
         for _ in range(500):
