@@ -44,7 +44,10 @@ def test_postgresql_refuses_connections(folder: Path, open_page: Callable[[str],
 
 
 def _everybody_is_told(drill: Drill, page: Page, why: str) -> None:
-    status, ready = drills.wait(lambda: answer if (answer := drill.readyz())[0] == 503 else None, "an outage")
+    # A server that stops says so first.
+    status, ready = drills.wait(
+        lambda: answer if (answer := drill.readyz())[1]["checks"]["database"] == why else None, f"that it {why}"
+    )
     assert (status, ready["status"], ready["checks"]) == (503, "not_ready", {"database": why, "valkey": "ok"})
     refused = drill.ingest()
     assert (refused.status_code, refused.headers["content-type"]) == (503, "application/problem+json")

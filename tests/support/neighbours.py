@@ -75,7 +75,8 @@ def _processes() -> Iterator[tuple[int, Process]]:
         with suppress(OSError):
             # The name is in parentheses and may have some itself.
             fields = (folder / "stat").read_text().rpartition(")")[2].split()
-            if int(fields[6]) & _KERNEL_THREAD or _GIVES_WAY in (folder / "cgroup").read_text():
+            # Whoever has ended is in no cgroup any more; its parent gets its time.
+            if int(fields[6]) & _KERNEL_THREAD or fields[0] in "ZX" or _GIVES_WAY in (folder / "cgroup").read_text():
                 continue
             pid, words = int(folder.name), (folder / "cmdline").read_text().rstrip("\0").split("\0")
             guards = int(words[-1]) if "jitterscope.devstack.guardian" in words and words[-1].isdecimal() else None

@@ -13,6 +13,7 @@ from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 import requests
 import schemathesis
@@ -125,6 +126,8 @@ def test_an_answer_that_is_not_declared_would_be_noticed(status: int, content: b
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @schema.parametrize()
+# Again: of a profile that Hypothesis loads by itself where CI is set, schemathesis keeps this one.
+@hypothesis.settings(suppress_health_check=list(hypothesis.HealthCheck))
 def test_every_answer_is_declared_and_fast(
     case: Case[Any], service: str, values: Values, callers: Callers, session: requests.Session, stopwatch: Stopwatch
 ) -> None:

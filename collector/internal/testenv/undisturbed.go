@@ -1,0 +1,21 @@
+package testenv
+
+import (
+	"testing"
+	"time"
+)
+
+const tries = 8
+
+// UntilUndisturbed makes a run again in which this process had no CPU for longer than is allowed: others took it. `run`
+// returns the longest time without. The last of several tries counts as it is.
+func UntilUndisturbed(t testing.TB, allowed time.Duration, run func() time.Duration) {
+	t.Helper()
+	for try := 1; ; try++ {
+		longest := run()
+		if longest <= allowed || try == tries {
+			return
+		}
+		t.Logf("no CPU time for %v: that run is made again", longest)
+	}
+}
