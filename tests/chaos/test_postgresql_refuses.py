@@ -63,7 +63,8 @@ def _told_once(drill: Drill) -> dict[str, int]:
     found = {program: len(drill.events(program, "database_unavailable")) for program in ("api", "worker")}
     assert 1 <= found["api"] <= 3
     assert found["worker"] <= 3
-    assert len(drill.events("collector", "the backend takes batches again")) == 1
+    # A batch may get through while connections are still being used up.
+    assert 1 <= len(drill.events("collector", "the backend takes batches again")) <= 3
     assert not [line for line in drill.events("api", "request") if line["status"] == 503]
     assert drill.complaints() == []
     return found
