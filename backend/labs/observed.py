@@ -20,7 +20,7 @@ def observed(recording: Recording, server_key: str) -> Figures:
     # Others on the node are in it as neighbours, also other servers of the same executable.
     processes = [one for one in recording.resources if one.kind == "process" and one.parent == recording.subject]
     usage = subject.series.get("cpu_usage_us", np.full(recording.ticks, np.nan))
-    cycles = [one.series["go_gc_cycles"] for one in processes if "go_gc_cycles" in one.series]
+    cycles = [one.series["gc_cycles"] for one in processes if "gc_cycles" in one.series]
     late = recording.resources[0].series.get("collector_lateness_us", np.zeros(recording.ticks))
     seen = bool(np.isfinite(usage).any())
     return Figures(

@@ -192,7 +192,7 @@ async def known_of(client: httpx.AsyncClient) -> Known:
         "cpu_usage_us",
         "cpu_throttled_us",
         "memory_usage_bytes",
-        "go_gc_cycles",
+        "gc_cycles",
         "dns_queries",
         "host_system_us",
     ]

@@ -118,7 +118,7 @@ def snapshot(
     )  # fmt: skip
     process = ResourceView(
         2, "process", "4711:1", "coredns",
-        series={"process_cpu_us": part["cpu_usage_us"]} | ({"go_gc_active_us": active} if cycles else {}),
+        series={"process_cpu_us": part["cpu_usage_us"]} | ({"gc_active_us": active} if cycles else {}),
         facts=facts(
             {"process.executable": "coredns", "go.version": "1.25.3", "go.gc_source": "uprobe",
              "go.automaxprocs": "v1.6.0", "go.default_godebug": "containermaxprocs=0"} | ENVIRONMENT[variant]

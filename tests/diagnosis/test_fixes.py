@@ -100,7 +100,7 @@ def test_hostile_names_are_quoted() -> None:
 def with_memory(limit_mib: int) -> Snapshot:
     """A live heap of 155 MiB in a container that may have so much."""
     whole = case({"memory.limit_bytes": str(limit_mib * MIB)})
-    heap = {"go_heap_live_bytes": whole.subject.series["cpu_usage_us"] * 0 + 155 * MIB}
+    heap = {"heap_live_bytes": whole.subject.series["cpu_usage_us"] * 0 + 155 * MIB}
     process = replace(whole.processes[0], series={**whole.processes[0].series, **heap})
     return replace(whole, processes=(process,))
 

@@ -105,7 +105,7 @@ class RecordedNode:
         builder.block(
             {
                 (process, "process_cpu_us"): part["cpu_usage_us"],
-                (process, "go_gc_active_us"): self._gc(start_us, count),
+                (process, "gc_active_us"): self._gc(start_us, count),
             },
             start_us,
         )

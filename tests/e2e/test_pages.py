@@ -143,7 +143,7 @@ def test_a_cause_is_explained(open_window: OpenWindow) -> None:
     expect(page.get_by_role("heading", name="How it happens")).to_be_visible()
     expect(
         page.get_by_role("article")
-        .get_by_text("go_gc_active_us")
+        .get_by_text("gc_active_us")
         .or_(page.get_by_role("article").get_by_text("cpu_usage_us"))
         .first
     ).to_be_visible()

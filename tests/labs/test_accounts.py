@@ -76,8 +76,8 @@ def test_observed_spreads_late_and_missing_ticks() -> None:
             RecordedResource("node", "n", "n", 0, {"collector_lateness_us": lateness}),
             RecordedResource("cgroup", "/c", "/c", 0, {"cpu_usage_us": usage}),
             RecordedResource("dns_server", "1.2.3.4:53", "s", 1, series, {}, {"dns_latency_us": histogram}),
-            RecordedResource("process", "2:2", "coredns", 1, {"go_gc_cycles": np.eye(10)[2]}),
-            RecordedResource("process", "3:3", "coredns", 0, {"go_gc_cycles": np.ones(10)}),
+            RecordedResource("process", "2:2", "coredns", 1, {"gc_cycles": np.eye(10)[2]}),
+            RecordedResource("process", "3:3", "coredns", 0, {"gc_cycles": np.ones(10)}),
         ),
     )
     figures = observed(recording, "1.2.3.4:53")

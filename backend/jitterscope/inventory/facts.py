@@ -138,4 +138,7 @@ def display_name(kind: str, key: str, facts: dict[str, str]) -> str:
     elif kind == "dns_server":
         software = facts.get("dns.software", "")
         name = f"{software} {key}" if software else ""
+    elif kind == "tcp_server":
+        listening = facts.get("tcp.program", "")
+        name = f"{listening} :{key.rpartition(':')[2]}" if listening else ""
     return name or key

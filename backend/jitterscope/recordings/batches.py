@@ -19,6 +19,7 @@ KINDS = {
     "process": pb.RESOURCE_KIND_PROCESS,
     "dns_server": pb.RESOURCE_KIND_DNS_SERVER,
     "dns_path": pb.RESOURCE_KIND_DNS_PATH,
+    "tcp_server": pb.RESOURCE_KIND_TCP_SERVER,
     "probe": pb.RESOURCE_KIND_PROBE,
 }
 STATES = {

@@ -106,7 +106,7 @@ func example(t *testing.T) []byte {
 	const start = firstTick * StepUS
 	periods, throttled := store.Series(group, catalogue.CPUPeriods), store.Series(group, catalogue.CPUThrottledPeriods)
 	usage, memory := store.Series(group, catalogue.CPUUsageUS), store.Series(group, catalogue.MemoryUsageBytes)
-	active := store.Series(process, catalogue.GoGCActiveUS)
+	active := store.Series(process, catalogue.GCActiveUS)
 	var histogram Histogram
 	for tick := range int64(5) {
 		if tick == 3 {

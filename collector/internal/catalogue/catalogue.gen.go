@@ -70,11 +70,12 @@ const (
 	CollectorTick               uint32 = 63  // Low 31 bits of start_us / 100000 of the tick: proves that each tick is stored once
 	ProcessCPUUS                uint32 = 70  // CPU time of the process (user + system)
 	ProcessThreads              uint32 = 71  // Threads
-	GoGCCycles                  uint32 = 72  // GC cycles that ended in the tick
-	GoGCActiveUS                uint32 = 73  // Wall time of the tick in which a GC cycle was running
-	GoGCPauseUS                 uint32 = 74  // Stop-the-world time in the tick
-	GoHeapLiveBytes             uint32 = 75  // Heap in use after the last GC, where /metrics tells
-	GoHeapGoalBytes             uint32 = 76  // Heap size that starts the next GC, where /metrics tells
+	GCCycles                    uint32 = 72  // GC cycles that ended in the tick
+	GCActiveUS                  uint32 = 73  // Wall time of the tick in which a GC cycle was running
+	GCPauseUS                   uint32 = 74  // Stop-the-world time in the tick
+	HeapLiveBytes               uint32 = 75  // Heap in use after the last GC, where /metrics tells
+	HeapGoalBytes               uint32 = 76  // Heap size that starts the next GC, where /metrics tells
+	ProcessRunDelayUS           uint32 = 77  // Time that threads of a server were runnable and waited for a CPU, all threads together
 	DNSQueries                  uint32 = 80  // Queries seen
 	DNSAnswers                  uint32 = 81  // Answers seen
 	DNSNxdomain                 uint32 = 82  // Answers NXDOMAIN
@@ -153,6 +154,14 @@ const (
 	PodCniUS                    uint32 = 186 // Endpoint regeneration of Cilium, total (cilium_endpoint_regeneration_time_stats_seconds)
 	PodBpfLoadUS                uint32 = 187 // Of it, loading programs into the kernel (scope bpfLoadProg)
 	PodBpfCompileUS             uint32 = 188 // Of it, compiling them (scope bpfCompilation)
+	Requests                    uint32 = 200 // Requests seen: data that came to the server while it owed no answer on the connection
+	Responses                   uint32 = 201 // Answers begun
+	ResponsesSlow               uint32 = 202 // Answers begun later than 20 ms
+	RequestLatencyUS            uint32 = 203 // Last byte of a request came to first byte of its answer sent
+	RequestLatencyMaxUS         uint32 = 204 // Slowest answer of the tick; missing where there was none
+	RequestsInflight            uint32 = 205 // Requests without an answer yet at the end of the tick
+	RequestsUnanswered          uint32 = 206 // Requests whose connection ended without an answer
+	RequestWaitUS               uint32 = 207 // Data in the socket until the program read it
 )
 
 // Names of facts.
@@ -192,6 +201,16 @@ const (
 	FactGoAutomaxprocs      = "go.automaxprocs"       // Version of go.uber.org/automaxprocs in the build; absent: not used
 	FactGoGCSource          = "go.gc_source"          // uprobe, metrics or threads: where GC data of this process come from
 	FactGoGomaxprocs        = "go.gomaxprocs"         // Value in effect, where it can be read from the process
+	FactCPUWeight           = "cpu.weight"            // Share of contended CPU as cgroup v2 writes it: cpu.weight, or cpu.shares of v1 scaled (1024 is 100)
+	FactRuntimeName         = "runtime.name"          // jvm, nodejs or python: the runtime whose GC is watched; absent of Go programs, which have go.version
+	FactRuntimeVersion      = "runtime.version"       // Release of that runtime
+	FactRuntimeGCSource     = "runtime.gc_source"     // hsperfdata, uprobe or usdt: where GC data of this process come from
+	FactRuntimeGCKind       = "runtime.gc_kind"       // Collectors of a JVM by its own names: PSParallelCompact, G1 young collection pauses, …
+	FactRuntimeOptions      = "runtime.options"       // JSON list of the options that govern CPU, threads and memory, from command line and environment: -Xmx, -XX:ActiveProcessorCount, --max-old-space-size, …; no others
+	FactRuntimeCpus         = "runtime.cpus"          // CPUs that the runtime believes in, where it tells
+	FactTcpProgram          = "tcp.program"           // Base name of the executable that listens
+	FactTcpProcess          = "tcp.process"           // Key of the process that listens, PID:STARTTIME_TICKS
+	FactTcpAddresses        = "tcp.addresses"         // JSON list of ADDRESS:PORT it listens at
 	FactDNSSoftware         = "dns.software"          // coredns, dnsmasq, unbound, named, …
 	FactDNSVersion          = "dns.version"           // From build info or version.bind
 	FactDNSUDPSockets       = "dns.udp_sockets"       // UDP sockets bound to the address (more than one: SO_REUSEPORT)
@@ -213,6 +232,7 @@ const (
 // Names of events.
 const (
 	EventGoGCCycle        = "go.gc_cycle"        // One GC cycle, start to end of mark termination. attributes: source (uprobe|metrics|threads), pause_us
+	EventGCCycle          = "gc.cycle"           // One collection of a runtime other than Go, start to end. attributes: source (hsperfdata|uprobe|usdt), collector, cause, pause_us (the part in which the program stood still)
 	EventProcessStart     = "process.start"      // A watched process appeared
 	EventProcessExit      = "process.exit"       // A watched process ended
 	EventMemoryOOMKill    = "memory.oom_kill"    // The OOM killer ended a process. attributes: count; where the kernel tells: pid, command, constraint (memcg|none|cpuset|mempolicy), limit_cgroup (whose limit), anon_bytes, file_bytes, shmem_bytes, trigger_command (who asked for memory). Of the node: kills in cgroups that are not watched, with cgroup
@@ -266,11 +286,12 @@ var All = map[uint32]Metric{
 	CollectorTick:               {CollectorTick, "collector_tick", "1", Gauge, I32, "self", "Low 31 bits of start_us / 100000 of the tick: proves that each tick is stored once"},
 	ProcessCPUUS:                {ProcessCPUUS, "process_cpu_us", "us", Delta, I32, "process", "CPU time of the process (user + system)"},
 	ProcessThreads:              {ProcessThreads, "process_threads", "1", Gauge, I32, "process", "Threads"},
-	GoGCCycles:                  {GoGCCycles, "go_gc_cycles", "1", Delta, I16, "go_runtime", "GC cycles that ended in the tick"},
-	GoGCActiveUS:                {GoGCActiveUS, "go_gc_active_us", "us", Delta, I32, "go_runtime", "Wall time of the tick in which a GC cycle was running"},
-	GoGCPauseUS:                 {GoGCPauseUS, "go_gc_pause_us", "us", Delta, I32, "go_runtime", "Stop-the-world time in the tick"},
-	GoHeapLiveBytes:             {GoHeapLiveBytes, "go_heap_live_bytes", "bytes", Gauge, F64, "go_runtime", "Heap in use after the last GC, where /metrics tells"},
-	GoHeapGoalBytes:             {GoHeapGoalBytes, "go_heap_goal_bytes", "bytes", Gauge, F64, "go_runtime", "Heap size that starts the next GC, where /metrics tells"},
+	GCCycles:                    {GCCycles, "gc_cycles", "1", Delta, I16, "go_runtime", "GC cycles that ended in the tick"},
+	GCActiveUS:                  {GCActiveUS, "gc_active_us", "us", Delta, I32, "go_runtime", "Wall time of the tick in which a GC cycle was running"},
+	GCPauseUS:                   {GCPauseUS, "gc_pause_us", "us", Delta, I32, "go_runtime", "Stop-the-world time in the tick"},
+	HeapLiveBytes:               {HeapLiveBytes, "heap_live_bytes", "bytes", Gauge, F64, "go_runtime", "Heap in use after the last GC, where /metrics tells"},
+	HeapGoalBytes:               {HeapGoalBytes, "heap_goal_bytes", "bytes", Gauge, F64, "go_runtime", "Heap size that starts the next GC, where /metrics tells"},
+	ProcessRunDelayUS:           {ProcessRunDelayUS, "process_run_delay_us", "us", Delta, I32, "run_delay", "Time that threads of a server were runnable and waited for a CPU, all threads together"},
 	DNSQueries:                  {DNSQueries, "dns_queries", "1", Delta, I32, "dns_capture", "Queries seen"},
 	DNSAnswers:                  {DNSAnswers, "dns_answers", "1", Delta, I32, "dns_capture", "Answers seen"},
 	DNSNxdomain:                 {DNSNxdomain, "dns_nxdomain", "1", Delta, I32, "dns_capture", "Answers NXDOMAIN"},
@@ -349,4 +370,12 @@ var All = map[uint32]Metric{
 	PodCniUS:                    {PodCniUS, "pod_cni_us", "us", Distribution, Unspecified, "cni_metrics", "Endpoint regeneration of Cilium, total (cilium_endpoint_regeneration_time_stats_seconds)"},
 	PodBpfLoadUS:                {PodBpfLoadUS, "pod_bpf_load_us", "us", Distribution, Unspecified, "cni_metrics", "Of it, loading programs into the kernel (scope bpfLoadProg)"},
 	PodBpfCompileUS:             {PodBpfCompileUS, "pod_bpf_compile_us", "us", Distribution, Unspecified, "cni_metrics", "Of it, compiling them (scope bpfCompilation)"},
+	Requests:                    {Requests, "requests", "1", Delta, I32, "tcp_requests", "Requests seen: data that came to the server while it owed no answer on the connection"},
+	Responses:                   {Responses, "responses", "1", Delta, I32, "tcp_requests", "Answers begun"},
+	ResponsesSlow:               {ResponsesSlow, "responses_slow", "1", Delta, I32, "tcp_requests", "Answers begun later than 20 ms"},
+	RequestLatencyUS:            {RequestLatencyUS, "request_latency_us", "us", Distribution, Unspecified, "tcp_requests", "Last byte of a request came to first byte of its answer sent"},
+	RequestLatencyMaxUS:         {RequestLatencyMaxUS, "request_latency_max_us", "us", Gauge, I32, "tcp_requests", "Slowest answer of the tick; missing where there was none"},
+	RequestsInflight:            {RequestsInflight, "requests_inflight", "1", Gauge, I32, "tcp_requests", "Requests without an answer yet at the end of the tick"},
+	RequestsUnanswered:          {RequestsUnanswered, "requests_unanswered", "1", Delta, I32, "tcp_requests", "Requests whose connection ended without an answer"},
+	RequestWaitUS:               {RequestWaitUS, "request_wait_us", "us", Distribution, Unspecified, "tcp_requests", "Data in the socket until the program read it"},
 }

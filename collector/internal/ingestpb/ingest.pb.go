@@ -35,6 +35,7 @@ const (
 	ResourceKind_RESOURCE_KIND_DNS_SERVER  ResourceKind = 4 // key: "ADDRESS:PORT"
 	ResourceKind_RESOURCE_KIND_DNS_PATH    ResourceKind = 5 // key: "CLIENT_ADDRESS>SERVER_ADDRESS:PORT"
 	ResourceKind_RESOURCE_KIND_PROBE       ResourceKind = 6 // key: "NAME/TYPE@SERVER_ADDRESS:PORT"
+	ResourceKind_RESOURCE_KIND_TCP_SERVER  ResourceKind = 7 // key: "CGROUP_PATH:PORT"
 )
 
 // Enum value maps for ResourceKind.
@@ -47,6 +48,7 @@ var (
 		4: "RESOURCE_KIND_DNS_SERVER",
 		5: "RESOURCE_KIND_DNS_PATH",
 		6: "RESOURCE_KIND_PROBE",
+		7: "RESOURCE_KIND_TCP_SERVER",
 	}
 	ResourceKind_value = map[string]int32{
 		"RESOURCE_KIND_UNSPECIFIED": 0,
@@ -56,6 +58,7 @@ var (
 		"RESOURCE_KIND_DNS_SERVER":  4,
 		"RESOURCE_KIND_DNS_PATH":    5,
 		"RESOURCE_KIND_PROBE":       6,
+		"RESOURCE_KIND_TCP_SERVER":  7,
 	}
 )
 
@@ -811,10 +814,10 @@ func (x *Event) GetAttributes() map[string]string {
 	return nil
 }
 
-// Single DNS queries seen at a server: all slow ones, and every one around a trigger.
+// Single DNS queries, or requests of a TCP server: all slow ones, and every one around a trigger.
 type QueryBlock struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
-	Server   uint32                 `protobuf:"varint,1,opt,name=server,proto3" json:"server,omitempty"`     // index of a DNS_SERVER resource
+	Server   uint32                 `protobuf:"varint,1,opt,name=server,proto3" json:"server,omitempty"`     // index of a DNS_SERVER or TCP_SERVER resource
 	Complete bool                   `protobuf:"varint,2,opt,name=complete,proto3" json:"complete,omitempty"` // true: every query of [start_us, end_us) is here; false: slow ones only
 	StartUs  int64                  `protobuf:"varint,3,opt,name=start_us,json=startUs,proto3" json:"start_us,omitempty"`
 	EndUs    int64                  `protobuf:"varint,4,opt,name=end_us,json=endUs,proto3" json:"end_us,omitempty"`
@@ -1253,7 +1256,7 @@ func (x *CapturedStack) GetUser() []uint32 {
 type Trigger struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Resource      uint32                 `protobuf:"varint,1,opt,name=resource,proto3" json:"resource,omitempty"`
-	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"` // throttled | slow_query | oom_kill | late_tick | accept_backlog | dns_error | memory_growth | dentry_growth | system_cpu | bpf_load
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"` // throttled | slow_query | slow_request | oom_kill | late_tick | accept_backlog | dns_error | memory_growth | dentry_growth | system_cpu | bpf_load
 	AtUs          int64                  `protobuf:"varint,3,opt,name=at_us,json=atUs,proto3" json:"at_us,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1494,7 +1497,7 @@ const file_ingest_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x128\n" +
 	"\x05state\x18\x02 \x01(\x0e2\".jitterscope.ingest.v1.SourceStateR\x05state\x12\x16\n" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x14\n" +
-	"\x05needs\x18\x04 \x01(\tR\x05needs*\xcd\x01\n" +
+	"\x05needs\x18\x04 \x01(\tR\x05needs*\xeb\x01\n" +
 	"\fResourceKind\x12\x1d\n" +
 	"\x19RESOURCE_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12RESOURCE_KIND_NODE\x10\x01\x12\x18\n" +
@@ -1502,7 +1505,8 @@ const file_ingest_proto_rawDesc = "" +
 	"\x15RESOURCE_KIND_PROCESS\x10\x03\x12\x1c\n" +
 	"\x18RESOURCE_KIND_DNS_SERVER\x10\x04\x12\x1a\n" +
 	"\x16RESOURCE_KIND_DNS_PATH\x10\x05\x12\x17\n" +
-	"\x13RESOURCE_KIND_PROBE\x10\x06*Z\n" +
+	"\x13RESOURCE_KIND_PROBE\x10\x06\x12\x1c\n" +
+	"\x18RESOURCE_KIND_TCP_SERVER\x10\a*Z\n" +
 	"\bEncoding\x12\x18\n" +
 	"\x14ENCODING_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fENCODING_F64\x10\x01\x12\x10\n" +

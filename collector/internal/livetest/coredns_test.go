@@ -149,7 +149,7 @@ func TestThrottledCoreDNS(t *testing.T) {
 	if complete < 500 || triggers == 0 {
 		t.Errorf("%d queries in complete windows, %d triggers of the cgroup", complete, triggers)
 	}
-	if live := o.series(process, catalogue.GoHeapLiveBytes); len(live) == 0 || live[0].value < 1<<20 || live[0].value > 100<<20 {
+	if live := o.series(process, catalogue.HeapLiveBytes); len(live) == 0 || live[0].value < 1<<20 || live[0].value > 100<<20 {
 		t.Errorf("live heap %v", live)
 	}
 }

@@ -72,7 +72,7 @@ func TestCollectionsByProbe(t *testing.T) {
 	if source := o.fact(process, "go.gc_source"); source != "uprobe" {
 		testenv.Skip(t, "collections are taken from %s", source)
 	}
-	grid := o.series(process, catalogue.GoGCCycles)
+	grid := o.series(process, catalogue.GCCycles)
 	// The tick in which the probes were put in is incomplete and not on the grid.
 	events := slices.DeleteFunc(o.cycles(process)["uprobe"], func(e *ingestpb.Event) bool {
 		return len(grid) == 0 || e.StartUs+int64(e.DurationUs) < grid[0].startUS
@@ -82,17 +82,17 @@ func TestCollectionsByProbe(t *testing.T) {
 		early += max(0, float64(grid[0].startUS-event.StartUs))
 	}
 	sum := func(metric uint32) float64 { return o.sum(process, metric, time.Time{}.Add(time.Hour)) }
-	if cycles := sum(catalogue.GoGCCycles); len(events) < 5 || cycles != float64(len(events)) {
+	if cycles := sum(catalogue.GCCycles); len(events) < 5 || cycles != float64(len(events)) {
 		t.Errorf("%d events, %v cycles on the grid", len(events), cycles)
 	}
 	duration := 0.0
 	for _, event := range events {
 		duration += float64(event.DurationUs)
 	}
-	if active := sum(catalogue.GoGCActiveUS) + early; math.Abs(active-duration) > 0.02*duration+1000 {
+	if active := sum(catalogue.GCActiveUS) + early; math.Abs(active-duration) > 0.02*duration+1000 {
 		t.Errorf("the events last %v us together, the grid has %v us", duration, active)
 	}
-	if pause := sum(catalogue.GoGCPauseUS); pause <= 0 || pause > duration {
+	if pause := sum(catalogue.GCPauseUS); pause <= 0 || pause > duration {
 		t.Errorf("paused for %v of %v us", pause, duration)
 	}
 }
@@ -107,7 +107,7 @@ func TestCollectionsByMetricsPage(t *testing.T) {
 	if len(events["metrics"]) == 0 || len(events) != 1 {
 		t.Errorf("events by source: %v", events)
 	}
-	if cycles := o.sum(process, catalogue.GoGCCycles, time.Time{}.Add(time.Hour)); cycles < float64(len(events["metrics"])) {
+	if cycles := o.sum(process, catalogue.GCCycles, time.Time{}.Add(time.Hour)); cycles < float64(len(events["metrics"])) {
 		t.Errorf("%d events, %v cycles on the grid", len(events["metrics"]), cycles)
 	}
 	for _, status := range o.agent.Engine.Status() {

@@ -3630,7 +3630,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "external";
+            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "external";
             /**
              * Last Seen At
              * Format: date-time
@@ -3687,7 +3687,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "external";
+            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "external";
             /**
              * Last Seen At
              * Format: date-time
@@ -3719,7 +3719,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "external";
+            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "external";
             /** Name */
             name: string;
         };
@@ -7865,7 +7865,7 @@ export interface operations {
     list_resources: {
         parameters: {
             query?: {
-                kind?: ("node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "external") | null;
+                kind?: ("node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "external") | null;
                 /** @description Part of the name or key */
                 search?: string | null;
                 /** @description Resource id of a node */

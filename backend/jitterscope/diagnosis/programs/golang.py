@@ -117,7 +117,7 @@ def at_memory_limit(cgroup: ResourceView, process: ResourceView) -> bool:
 
 def heap_live_bytes(process: ResourceView) -> float | None:
     """Heap in use after the last cycle, where /metrics told it."""
-    values = process.series.get("go_heap_live_bytes")
+    values = process.series.get("heap_live_bytes")
     if values is None:
         return None
     known = [value for value in values.tolist() if math.isfinite(value) and value > 0]

@@ -140,8 +140,8 @@ func (g *goRuntime) change(added, removed []*procwatch.Process) {
 func (g *goRuntime) open(watched *procwatch.Process) *goProcess {
 	p := &goProcess{watched: watched, number: g.freeNumber(), scraper: newGoScraper(watched)}
 	series := func(metric uint32) batch.Slot { return g.registry.Series(watched.Resource, metric) }
-	p.cycles, p.active, p.pause = series(catalogue.GoGCCycles), series(catalogue.GoGCActiveUS), series(catalogue.GoGCPauseUS)
-	p.heapLive, p.heapGoal = series(catalogue.GoHeapLiveBytes), series(catalogue.GoHeapGoalBytes)
+	p.cycles, p.active, p.pause = series(catalogue.GCCycles), series(catalogue.GCActiveUS), series(catalogue.GCPauseUS)
+	p.heapLive, p.heapGoal = series(catalogue.HeapLiveBytes), series(catalogue.HeapGoalBytes)
 	p.goroutines = newGoGoroutines(g.registry, p)
 	describeGo(g.registry, watched)
 	if procs, err := goruntime.FindGOMAXPROCS(g.registry.Roots.Proc, watched.PID); err == nil {

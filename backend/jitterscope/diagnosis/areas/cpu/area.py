@@ -58,7 +58,7 @@ def _throttled_periods(snapshot: Snapshot) -> Amounts | None:
 
 def _gc_cycles(snapshot: Snapshot) -> Amounts | None:
     """From a counter where a process has one, else from the events of cycles."""
-    counters = [one.series["go_gc_cycles"] for one in snapshot.processes if "go_gc_cycles" in one.series]
+    counters = [one.series["gc_cycles"] for one in snapshot.processes if "gc_cycles" in one.series]
     if counters:
         stack = np.stack(counters)
         cycles = np.where(np.isfinite(stack).any(axis=0), np.nansum(stack, axis=0), np.nan)
@@ -103,8 +103,8 @@ AREA = Area(
             "Heap of the Go programs",
             "bytes",
             (
-                Line("live after the last GC cycle", "go_heap_live_bytes", "area", of="processes"),
-                Line("size that starts the next cycle", "go_heap_goal_bytes", "line", of="processes"),
+                Line("live after the last GC cycle", "heap_live_bytes", "area", of="processes"),
+                Line("size that starts the next cycle", "heap_goal_bytes", "line", of="processes"),
             ),
         ),
     ),
@@ -116,7 +116,7 @@ AREA = Area(
         answers.P99,
         measured(
             GC_CYCLES_PER_MIN,
-            ("cpu_usage_us", "go_gc_cycles", "go_gc_active_us", "go.gc_cycle"), _gc_cycles, decides=False,
+            ("cpu_usage_us", "gc_cycles", "gc_active_us", "go.gc_cycle"), _gc_cycles, decides=False,
         ),
     ),
     load=(answers.QUERIES, Load("cpu", "CPUs in use", ("cpu_usage_us",), _cpus, factor=2.0)),

@@ -33,7 +33,7 @@ def _start_up() -> Snapshot:
     zero, full = np.zeros(snapshot.ticks), np.full(snapshot.ticks, 50_000.0)
     subject = changed(snapshot.subject, cpu_usage_us=full, cpu_throttled_periods=throttled)
     server = changed(snapshot.dns_servers[0], dns_queries=zero, dns_answers=zero, dns_slow=zero)
-    process = changed(snapshot.processes[0], go_gc_active_us=np.full(snapshot.ticks, 60_000.0))
+    process = changed(snapshot.processes[0], gc_active_us=np.full(snapshot.ticks, 60_000.0))
     cycles = tuple(Event("go.gc_cycle", begin + 200_000 * i, 120_000, {"source": "uprobe"}) for i in range(49))
     process = replace(process, events=(Event("process.start", begin), *cycles))
     return replace(snapshot, subject=subject, dns_servers=(server,), processes=(process,))

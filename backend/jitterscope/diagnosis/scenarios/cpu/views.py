@@ -72,7 +72,7 @@ def _server(load: Workload, columns: dict[str, FloatArray], cycles: list[Event])
     series = {"process_cpu_us": columns["server_us"]}
     if load.gc_source == "metrics":
         return view(2, "process", "4711:1", series | _page(load, columns, cycles), facts, _ends(cycles))
-    series["go_gc_active_us"] = columns["gc_active"]
+    series["gc_active_us"] = columns["gc_active"]
     return view(2, "process", "4711:1", series, facts, tuple(cycles))
 
 
@@ -86,7 +86,7 @@ def _page(load: Workload, columns: dict[str, FloatArray], cycles: list[Event]) -
         read = tick + (9 - tick) % 10
         if read < ticks:
             ended[read] += 1
-    return {"go_gc_cycles": ended, "go_heap_live_bytes": live}
+    return {"gc_cycles": ended, "heap_live_bytes": live}
 
 
 def _ends(cycles: list[Event]) -> tuple[Event, ...]:
@@ -106,10 +106,10 @@ def _dns(columns: dict[str, FloatArray], answered: list[tuple[int, int]], ticks:
 def without(snapshot: Snapshot, metric: str) -> Snapshot:
     """The snapshot as if nothing had ever delivered a metric (and the events that it stands for)."""
 
-    gone = {metric, "go_gc_cycles"} if metric == "go_gc_active_us" else {metric}
+    gone = {metric, "gc_cycles"} if metric == "gc_active_us" else {metric}
 
     def strip(part: ResourceView) -> ResourceView:
-        events = part.events if metric != "go_gc_active_us" else ()
+        events = part.events if metric != "gc_active_us" else ()
         series = {k: v for k, v in part.series.items() if k not in gone}
         distributions = {k: v for k, v in part.distributions.items() if k not in gone}
         return replace(part, series=series, distributions=distributions, events=events)

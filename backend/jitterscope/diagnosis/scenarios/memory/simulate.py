@@ -243,7 +243,7 @@ class _Machine:
         if load.go:
             cycles = np.zeros(self.ticks)
             cycles[self.gone] = 1
-            columns |= {"go_goroutines": self._seen("goroutines"), "go_gc_cycles": cycles}
+            columns |= {"go_goroutines": self._seen("goroutines"), "gc_cycles": cycles}
             facts |= {"go.version": "1.23.4", "go.gc_source": "metrics"}
         if load.serves_dns:
             columns["process_fds"] = self._seen("fds")

@@ -18,7 +18,7 @@ from jitterscope.diagnosis.core.signals import has
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.core.stats import burst_ratio, coincidence
 
-_GC = "go_gc_active_us"
+_GC = "gc_active_us"
 _NO_GO = "no process here is known to be a Go program, and no source watches the garbage collection of other runtimes."
 _NOT_WATCHED = {"dns_queries": "queries", _GC: "garbage collection"}
 
@@ -77,7 +77,7 @@ def refs(context: Context, judged: list[Judged], *metrics: tuple[int, str]) -> l
     found = []
     for resource, metric in metrics:
         # A metrics page counts cycles; only probes see the time they take.
-        for name in (metric, "go_gc_cycles") if metric == "go_gc_active_us" else (metric,):
+        for name in (metric, "gc_cycles") if metric == "gc_active_us" else (metric,):
             if name in views[resource].series or name in views[resource].distributions:
                 found.append(SeriesRef(resource_id=resource, metric=name, from_us=low, to_us=high))
                 break
@@ -225,7 +225,7 @@ def gc_evidence(context: Context, judged: list[Judged]) -> Evidence | None:
             context,
             judged,
             (throttling.cpu.owner.id, "cpu_throttled_periods"),
-            (throttling.go.view.id, "go_gc_active_us"),
+            (throttling.go.view.id, "gc_active_us"),
         ),
     )
 

@@ -17,7 +17,7 @@ from jitterscope.diagnosis.core.stats import dose_response
 from jitterscope.diagnosis.programs.golang import at_memory_limit, maxprocs
 
 ID = "cpu/gc_throttling"
-NEEDS = ("cpu_usage_us", "cpu_throttled_periods", "go_gc_active_us")
+NEEDS = ("cpu_usage_us", "cpu_throttled_periods", "gc_active_us")
 
 
 def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
@@ -130,7 +130,7 @@ def _evidence(context: report.Context, judged: list[Judged], together: Evidence,
                 "cycles_stalled": float(len(judged)),
                 "explained_ratio": share,
             },
-            series=report.refs(context, judged, (cpu.owner.id, "cpu_usage_us"), (go.view.id, "go_gc_active_us")),
+            series=report.refs(context, judged, (cpu.owner.id, "cpu_usage_us"), (go.view.id, "gc_active_us")),
         ),
         Evidence(
             id="without_gc",
@@ -154,7 +154,7 @@ def _evidence(context: report.Context, judged: list[Judged], together: Evidence,
                     "of": float(len(leads)),
                     "median_lead_us": float(np.median(leads)),
                 },
-                series=report.refs(context, judged, (go.view.id, "go_gc_active_us")),
+                series=report.refs(context, judged, (go.view.id, "gc_active_us")),
             )
         )
     dose = dose_response(costs, np.array([float(item.episode.throttled_periods) for item in judged]))

@@ -135,7 +135,7 @@ def _evidence(context: report.Context, judged: list[Judged], need: float, rate: 
                 statement="Upper bound of GC's share of CPU time",
                 value=say.percent(gc),
                 numbers={"gc_cpu_ratio": gc},
-                series=report.refs(context, judged, (context.throttling.go.view.id, "go_gc_active_us")),
+                series=report.refs(context, judged, (context.throttling.go.view.id, "gc_active_us")),
             )
         )
     return found

@@ -15,7 +15,7 @@ from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.programs import golang
 
 ID = "cpu/memory_limit_gc_spiral"
-NEEDS = ("cpu_usage_us", "cpu_throttled_periods", "go_gc_active_us")
+NEEDS = ("cpu_usage_us", "cpu_throttled_periods", "gc_active_us")
 
 
 def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
@@ -104,7 +104,7 @@ def _evidence(
             value=say.percent(inside),
             comparison=f"{say.count(len(cycles), 'cycle')} in {(high - low) / 1e6:,.0f} s",
             numbers={"gc_time_ratio": inside, "cycles": float(len(cycles))},
-            series=report.refs(context, judged, (go.view.id, "go_gc_active_us")),
+            series=report.refs(context, judged, (go.view.id, "gc_active_us")),
         ),
         Evidence(
             id="always_throttled",
@@ -117,7 +117,7 @@ def _evidence(
     if used is not None:
         metric = (context.snapshot.subject.id, "memory_anon_bytes")
         if metric[1] not in context.snapshot.subject.series:
-            metric = (go.view.id, "go_heap_live_bytes")
+            metric = (go.view.id, "heap_live_bytes")
         found.insert(
             0,
             Evidence(

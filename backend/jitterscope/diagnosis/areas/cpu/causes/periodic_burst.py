@@ -21,7 +21,7 @@ ID = "cpu/periodic_burst"
 NEEDS = ("cpu_usage_us", "cpu_throttled_periods")
 
 
-_COMES_WITH = {"dns_queries": "with more queries", "go_gc_active_us": "with GC cycles"}
+_COMES_WITH = {"dns_queries": "with more queries", "gc_active_us": "with GC cycles"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     # That it was another process than the server is the strongest sign; without it only the rhythm speaks.
     vague = itself or not guilty.share >= 0.6
     if throttling.go_unobserved(snapshot) and vague:
-        return missing_data.not_enough(ID, ["go_gc_active_us"], snapshot)
+        return missing_data.not_enough(ID, ["gc_active_us"], snapshot)
     if vague and (len(judged) < 3 or spread > 0.4):
         return _not_found(context, judged)
     hurt = report.harm_of(context, judged)
@@ -198,7 +198,7 @@ def _subtracted(throttling: Throttling) -> str:
     """What was taken off the CPU use of a burst."""
     gone = report.unwatched(throttling)
     work = "its queries" if "dns_queries" not in gone else "the usual CPU use"
-    return work if "go_gc_active_us" in gone else f"{work} and GC"
+    return work if "gc_active_us" in gone else f"{work} and GC"
 
 
 def _not_found(context: report.Context, judged: list[Judged]) -> NotFound:

@@ -129,7 +129,7 @@ def _evidence(context: report.Context, judged: list[Judged], usual: float, peak:
                 comparison=f"although {sum(i.gc_ticks for i in judged)} of {sum(i.hot_ticks for i in judged)} "
                 "throttled ticks coincide with a cycle",
                 numbers={"gc_cpu_ratio": gc / used if used else 0.0},
-                series=report.refs(context, judged, (throttling.go.view.id, "go_gc_active_us")),
+                series=report.refs(context, judged, (throttling.go.view.id, "gc_active_us")),
             )
         )
     return found

@@ -64,12 +64,12 @@ def read_go(snapshot: Snapshot) -> tuple[GoProcess, ...]:
     found = []
     for view in snapshot.processes:
         events = [event for event in view.events if event.kind == GC_EVENT]
-        if not has(view, "go_gc_active_us") and not has(view, "go_gc_cycles") and not events:
+        if not has(view, "gc_active_us") and not has(view, "gc_cycles") and not events:
             continue
         source = _source(view, events)
-        exact = has(view, "go_gc_active_us") or any(event.duration_us > 0 for event in events)
+        exact = has(view, "gc_active_us") or any(event.duration_us > 0 for event in events)
         cycles = _cycles(events, 0 if exact else ASSUMED_CYCLE_US)
-        ended = series(view, "go_gc_cycles", snapshot.ticks)
+        ended = series(view, "gc_cycles", snapshot.ticks)
         active = _exact(snapshot, view, cycles) if exact else _assumed(snapshot, cycles, ended)
         found.append(GoProcess(view, source, active, cycles, ended, exact))
     return tuple(sorted(found, key=lambda process: (-float(np.nansum(process.active_us)), process.view.id)))
@@ -77,7 +77,7 @@ def read_go(snapshot: Snapshot) -> tuple[GoProcess, ...]:
 
 def _exact(snapshot: Snapshot, view: ResourceView, cycles: Cycles) -> FloatArray:
     """A cycle's event comes when it has ended; the series may already show the ticks it ran in, or not yet."""
-    recorded, spans = series(view, "go_gc_active_us", snapshot.ticks), _active(snapshot, cycles)
+    recorded, spans = series(view, "gc_active_us", snapshot.ticks), _active(snapshot, cycles)
     return np.fmax(recorded, np.where((spans > 0) | ~np.isfinite(recorded).any(), spans, np.nan))
 
 

@@ -83,8 +83,8 @@ def _cycles(snapshot: Snapshot, go: GoProcess | None, once: BoolArray) -> tuple[
     if go is None:
         return ()
     inside = go.cycles.overlapping(snapshot.start_us, snapshot.end_us)
-    goals = series(go.view, "go_heap_goal_bytes", snapshot.ticks)
-    lives = series(go.view, "go_heap_live_bytes", snapshot.ticks)
+    goals = series(go.view, "heap_goal_bytes", snapshot.ticks)
+    lives = series(go.view, "heap_live_bytes", snapshot.ticks)
     found = []
     for start_us, end_us in zip(inside.start_us.tolist(), inside.end_us.tolist(), strict=True):
         if once[min(max(0, (end_us - snapshot.start_us) // snapshot.step_us), snapshot.ticks - 1)]:

@@ -93,7 +93,7 @@ def _explained(snapshot: Snapshot, cpu: Cpu) -> BoolArray:
     # The counter moves when the period ends, and what waited is read just after.
     taken = dilate(np.nan_to_num(cpu.throttled) > 0, cpu.lag, 2)
     for process in snapshot.processes:
-        active = np.nan_to_num(series(process, "go_gc_active_us", snapshot.ticks)) > 0.05 * snapshot.step_us
+        active = np.nan_to_num(series(process, "gc_active_us", snapshot.ticks)) > 0.05 * snapshot.step_us
         if active.mean() < 0.5:  # a server that collects all the time explains nothing by it
             taken |= dilate(active, 0, 1)
     return taken

@@ -194,8 +194,8 @@ def _garbage(snapshot: Snapshot, memory: Memory, rise: Growth) -> float | None:
 def _cycles(snapshot: Snapshot, process: ResourceView) -> IntArray | None:
     """Ticks in which a cycle ended; None where nobody counts them."""
     events = [e.end_us for e in process.events if e.kind == "go.gc_cycle"]
-    if has(process, "go_gc_cycles"):
-        return np.flatnonzero(np.nan_to_num(series(process, "go_gc_cycles", snapshot.ticks)) > 0)
-    if events or has(process, "go_gc_active_us"):
+    if has(process, "gc_cycles"):
+        return np.flatnonzero(np.nan_to_num(series(process, "gc_cycles", snapshot.ticks)) > 0)
+    if events or has(process, "gc_active_us"):
         return (np.array(sorted(events), dtype=np.int64) - snapshot.start_us) // snapshot.step_us
     return None
