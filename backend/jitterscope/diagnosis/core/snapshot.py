@@ -95,9 +95,10 @@ class Snapshot:
 
     Of a cgroup, `node` is where it runs. Of a node, `node` is the subject itself; `cgroups` are those of its cgroups
     that events of the window name and those that its DNS servers live in, `processes` and `dns_servers` those of the
-    whole node (processes whose NSS is known first); there are no ancestors, paths or workloads.
+    whole node (processes whose NSS is known first); there are no ancestors, paths or workloads. Of a cgroup, `cgroups` are
+    the node's others that used most CPU in the window.
 
-    `processes` and `dns_servers` belong to the subject; `ancestors` runs from its parent cgroup upwards.
+    `processes`, `dns_servers` and `tcp_servers` belong to the subject; `ancestors` runs from its parent cgroup upwards.
     `dns_paths` are the clients of the subject's servers; `neighbours` the node's other DNS servers, which the subject
     may ask or be asked by; `workloads` cgroups of the node with facts alone (whose resolv.conf, whose address).
     `unavailable` names sources that could not deliver here, with what they need, so that a cause can say why
@@ -111,6 +112,7 @@ class Snapshot:
     ancestors: tuple[ResourceView, ...] = ()
     processes: tuple[ResourceView, ...] = ()
     dns_servers: tuple[ResourceView, ...] = ()
+    tcp_servers: tuple[ResourceView, ...] = ()
     probes: tuple[ResourceView, ...] = ()
     dns_paths: tuple[ResourceView, ...] = ()
     neighbours: tuple[ResourceView, ...] = ()
