@@ -2,8 +2,8 @@
 
 Joined are findings of one cause that spreads (`Cause.spreads`), what a server's trouble looks like to those who ask
 it (`Found.upstream`), and late answers without a cause of their own at a time when the node's trouble made answers of
-its servers late (`Cause.is_residual`). The incident stays with the subject that showed it first, or that is asked; the others are listed
-in `also_affected` and keep it open as long as any of them is in trouble.
+its servers late (`Cause.is_residual`). The incident stays with the subject that showed it first, or that is asked, or
+with the node; the others are listed in `also_affected` and keep it open as long as any of them is in trouble.
 """
 
 from __future__ import annotations

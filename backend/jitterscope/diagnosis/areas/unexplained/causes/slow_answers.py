@@ -55,8 +55,8 @@ def after_all(snapshot: Snapshot, others: Sequence[Result]) -> Result:
         return NotFound(cause=ID, reason=reason, numbers=numbers)
     if level != "critical" and all(one.may_be_crowded for one in left):
         reason = (
-            f"The node's CPUs were full in {'the stall' if len(left) == 1 else f'all {len(left)} stalls'}, and "
-            f"{late - explained:,} late answers are what waiting for a CPU makes."
+            f"{late - explained:,} late answers came while the node had no CPU to spare, and nothing tells that the "
+            "program waited for anything but a CPU."
         )
         return NotFound(cause=ID, reason=reason, numbers=numbers)
     return _found(snapshot, left, level, since)
@@ -128,9 +128,9 @@ CAUSE = Cause(
     mechanism="Requests that wait at the same time, at least a fifth of those that came and more than chance puts "
     "together, are a stall of the server: it was stopped, waited for a lock, a disk or another server, or ran "
     "something else. Where the time went is told by what is recorded meanwhile: how long requests lay unread in the "
-    "socket, the CPU time of the program, how long its threads were ready to run, and whether its limit held it back. Late is over "
-    "20 ms and over three times the server's median. A stall is judged 5 s after its end, or once it lasts 10 s: until "
-    "then other causes have their say, and what one of them explains is an incident of that cause.",
+    "socket, the CPU time of the program, how long its threads were ready to run, and whether its limit held it back. "
+    "Late is over 20 ms and over three times the server's median. A stall is judged 5 s after its end, or once it "
+    "lasts 10 s: until then other causes have their say, and what one of them explains is an incident of that cause.",
     needs=(),
     rivals=(),
     detect=detect,

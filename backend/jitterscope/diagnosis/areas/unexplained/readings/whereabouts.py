@@ -22,7 +22,7 @@ from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapsh
 from jitterscope.diagnosis.core.stats import BoolArray, robust_baseline
 
 # throttled: the CPU limit; cpu: the program ran; runnable: it waited for a CPU; socket: it did none of that, and
-# requests lay unread; blocked: none of that, after they were read; idle: none of that, and whether they were read is 
+# requests lay unread; blocked: none of that, after they were read; idle: none of that, and whether they were read is
 # not known; outside: neither unread nor being worked on; unknown.
 Where = Literal["throttled", "cpu", "runnable", "socket", "blocked", "idle", "outside", "unknown"]
 MOST, LITTLE, NOISE = 0.5, 0.3, 0.5
