@@ -55,8 +55,8 @@ def after_all(snapshot: Snapshot, others: Sequence[Result]) -> Result:
         return NotFound(cause=ID, reason=reason, numbers=numbers)
     if level != "critical" and all(one.may_be_crowded for one in left):
         reason = (
-            f"{late - explained:,} late answers came while the node had no CPU to spare, and nothing tells that the "
-            "program waited for anything but a CPU."
+            f"{late - explained:,} answers were late in stalls that waiting for a CPU may have made: the node had none "
+            "to spare, or that is not recorded."
         )
         return NotFound(cause=ID, reason=reason, numbers=numbers)
     return _found(snapshot, left, level, since)

@@ -60,8 +60,8 @@ class Account:
 
     @property
     def may_be_crowded(self) -> bool:
-        """Whether it waited for a CPU of a full node, as far as that is known."""
-        return self.where == "runnable" or (self.full and self.delay is None)
+        """Whether it waited for a CPU that the node did not have, or may have: nothing says that it did not."""
+        return (self.where == "runnable" and self.full) or (self.where == "unknown" and self.delay is None)
 
 
 @reading
