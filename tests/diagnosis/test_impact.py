@@ -37,7 +37,7 @@ def test_a_finding_tells_only_what_its_area_declares(name: str) -> None:
 def test_figures_are_shown_as_declared() -> None:
     figures = shown.figures(GC, KNOWN)
     assert [(one.id, one.detail, one.hot) for one in figures] == [
-        ("slow_ratio", "25 of 1,000 queries", True),
+        ("slow_ratio", "25 of 1,000", True),
         ("p99_ms", "median 0.2 ms", False),
         ("max_ms", None, False),
         ("throttled_ratio", "900 ms total", True),
