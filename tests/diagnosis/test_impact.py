@@ -46,7 +46,7 @@ def test_figures_are_shown_as_declared() -> None:
         ("gc_cycles", None, False),
     ]
     assert figures[5].threshold == 0.5
-    assert (figures[0].unit, figures[0].phrase, figures[0].short) == ("ratio", "answers over 20 ms", "slow")
+    assert (figures[0].unit, figures[0].phrase, figures[0].short) == ("ratio", "slow answers", "slow")
 
 
 def test_what_is_not_known_is_not_shown_and_not_hot() -> None:

@@ -37,7 +37,7 @@ METRICS: dict[Figure, dict[str, str]] = {
 TIMES_USUAL = 3.0
 ENOUGH = 20
 _COUNTED: tuple[Figure, ...] = ("requests", "answers", "slow")
-# A metrics page or a health check beside the service is not what it serves.
+# Of all requests of a cgroup.
 _LEAST_SHARE = 0.01
 
 
@@ -118,12 +118,13 @@ def metrics(*figures: Figure) -> tuple[str, ...]:
 
 @reading
 def read_served(snapshot: Snapshot) -> Served:
-    """DNS servers first, then TCP servers. Left out are DNS over TCP, which counts as DNS, and what is hardly asked."""
-    asked_at = {server.key.rpartition(":")[2] for server in snapshot.dns_servers}
-    others = [server for server in snapshot.tcp_servers if server.key.rpartition(":")[2] not in asked_at]
+    """DNS servers first, then TCP servers. Left out are DNS over TCP, which counts as DNS, and what a cgroup is hardly
+    asked for: a metrics page or a health check beside its service."""
+    dns_ports = {_port(server) for server in snapshot.dns_servers}
+    others = [server for server in snapshot.tcp_servers if _port(server) not in dns_ports]
     counts = [_count(snapshot, server) for server in others]
     of_dns = sum(_count(snapshot, server) for server in snapshot.dns_servers)
-    least = _LEAST_SHARE * (of_dns + sum(counts))
+    least = 0.0 if snapshot.subject.kind == "node" else _LEAST_SHARE * (of_dns + sum(counts))
     tcp = [server for server, count in zip(others, counts, strict=True) if count >= least]
     return _added(snapshot, (*snapshot.dns_servers, *tcp))
 
@@ -238,6 +239,11 @@ def by_chance(requests: FloatArray, near: BoolArray, slow_outside: float) -> flo
     known = np.nan_to_num(requests)
     outside = float(known[~near].sum())
     return 0.0 if outside < 5 * ENOUGH else slow_outside / outside * float(known[near].sum())
+
+
+def _port(server: ResourceView) -> str:
+    """Of "10.0.0.10:53", "127.0.0.1:53@net:4026531840" or "/shop/cart:8080"."""
+    return server.key.partition("@net:")[0].rpartition(":")[2]
 
 
 def _count(snapshot: Snapshot, server: ResourceView) -> float:

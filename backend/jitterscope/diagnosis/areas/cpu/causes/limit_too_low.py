@@ -156,8 +156,8 @@ def _not_found(context: report.Context, periods: int, of: int) -> NotFound:
     if np.isfinite(ratio):
         numbers["load_ratio"] = ratio
         reason = (
-            f"The {context.throttling.served.noun} need {say.percent(ratio)} of the limit on average; it was enough for "
-            f"{say.percent(quiet)} "
+            f"The {context.throttling.served.noun} need {say.percent(ratio)} of the limit on average; it was "
+            f"enough for {say.percent(quiet)} "
             "of the time."
         )
     else:
