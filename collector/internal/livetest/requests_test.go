@@ -229,8 +229,8 @@ func TestRequestsWithoutAnAnswer(t *testing.T) {
 		_ = c.Close()
 	}
 	talk("GET /?sleep=1h HTTP/1.1\r\nHost: x\r\n\r\n", 300*time.Millisecond) // gives up
-	talk("", 100*time.Millisecond)                                          // never asks
-	talk("no", 0)                                                           // leaves
+	talk("", 100*time.Millisecond)                                           // never asks
+	talk("no", 0)                                                            // leaves
 	time.Sleep(settle)
 	o.stop()
 	requests, answers := o.sum(key, catalogue.Requests, from), o.sum(key, catalogue.Responses, from)

@@ -59,8 +59,8 @@ type manager struct {
 	decayed time.Time
 	moves   uint64
 	epoch   uint64 // of the limits, when series of throttled periods were chosen
-	without int // servers for which there is no place
-	quieter int // servers that were asked and have no series
+	without int    // servers for which there is no place
+	quieter int    // servers that were asked and have no series
 	failed  error
 }
 
