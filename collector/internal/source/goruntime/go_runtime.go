@@ -189,7 +189,7 @@ func (g *goRuntime) attach(p *goProcess) (*gctrace.Attachment, error) {
 
 func (p *goProcess) close(registry *sampler.Registry) {
 	if p.threads != nil {
-		p.threads.close()
+		p.threads.threads.Close()
 	}
 	if p.attachment == nil {
 		return
