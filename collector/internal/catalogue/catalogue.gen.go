@@ -73,8 +73,8 @@ const (
 	GCCycles                    uint32 = 72  // GC cycles that ended in the tick
 	GCActiveUS                  uint32 = 73  // Wall time of the tick in which a GC cycle was running
 	GCPauseUS                   uint32 = 74  // Stop-the-world time in the tick
-	HeapLiveBytes               uint32 = 75  // Heap in use after the last GC, where /metrics tells
-	HeapGoalBytes               uint32 = 76  // Heap size that starts the next GC, where /metrics tells
+	HeapLiveBytes               uint32 = 75  // Heap in use after the last GC, where the runtime tells
+	HeapGoalBytes               uint32 = 76  // Heap size that starts the next GC, where the runtime tells
 	ProcessRunDelayUS           uint32 = 77  // Time that threads of the process were runnable and waited for a CPU, all threads together, counted in the tick in which the waiting ended; time throttled by a CPU limit is part of it
 	DNSQueries                  uint32 = 80  // Queries seen
 	DNSAnswers                  uint32 = 81  // Answers seen
@@ -289,8 +289,8 @@ var All = map[uint32]Metric{
 	GCCycles:                    {GCCycles, "gc_cycles", "1", Delta, I16, "go_runtime", "GC cycles that ended in the tick"},
 	GCActiveUS:                  {GCActiveUS, "gc_active_us", "us", Delta, I32, "go_runtime", "Wall time of the tick in which a GC cycle was running"},
 	GCPauseUS:                   {GCPauseUS, "gc_pause_us", "us", Delta, I32, "go_runtime", "Stop-the-world time in the tick"},
-	HeapLiveBytes:               {HeapLiveBytes, "heap_live_bytes", "bytes", Gauge, F64, "go_runtime", "Heap in use after the last GC, where /metrics tells"},
-	HeapGoalBytes:               {HeapGoalBytes, "heap_goal_bytes", "bytes", Gauge, F64, "go_runtime", "Heap size that starts the next GC, where /metrics tells"},
+	HeapLiveBytes:               {HeapLiveBytes, "heap_live_bytes", "bytes", Gauge, F64, "go_runtime", "Heap in use after the last GC, where the runtime tells"},
+	HeapGoalBytes:               {HeapGoalBytes, "heap_goal_bytes", "bytes", Gauge, F64, "go_runtime", "Heap size that starts the next GC, where the runtime tells"},
 	ProcessRunDelayUS:           {ProcessRunDelayUS, "process_run_delay_us", "us", Delta, I32, "run_delay", "Time that threads of the process were runnable and waited for a CPU, all threads together, counted in the tick in which the waiting ended; time throttled by a CPU limit is part of it"},
 	DNSQueries:                  {DNSQueries, "dns_queries", "1", Delta, I32, "dns_capture", "Queries seen"},
 	DNSAnswers:                  {DNSAnswers, "dns_answers", "1", Delta, I32, "dns_capture", "Answers seen"},

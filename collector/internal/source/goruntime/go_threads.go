@@ -3,6 +3,7 @@ package goruntime
 import (
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/gctrace"
+	"github.com/jitterscope/jitterscope/collector/internal/handover"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 	"github.com/jitterscope/jitterscope/collector/internal/threads"
 )
@@ -26,7 +27,7 @@ func (g *goThreads) follow(registry *sampler.Registry, pid int) {
 }
 
 // sample reads the threads and records what is suspected. Pauses cannot be seen this way.
-func (g *goThreads) sample(tick sampler.Tick, recorder *sampler.Recorder, p *goProcess, finished *finishedCycles) {
+func (g *goThreads) sample(tick sampler.Tick, recorder *sampler.Recorder, p *goProcess, finished *handover.Ring[finishedCycle]) {
 	count := 0
 	for _, thread := range g.threads.All {
 		if did, ok := thread.Read(g.buffer[:]); ok {
@@ -44,7 +45,7 @@ func (g *goThreads) sample(tick sampler.Tick, recorder *sampler.Recorder, p *goP
 	}
 	if ended {
 		cycles = 1
-		finished.put(p.watched.Resource, cycle, "threads")
+		finished.Put(finishedCycle{p.watched.Resource, cycle, "threads"})
 	}
 	recorder.Set(p.active, active)
 	recorder.Set(p.cycles, cycles)
