@@ -27,6 +27,15 @@ class SubjectRef(Schema):
     node: str
 
 
+class IncidentRef(Schema):
+    """An incident as pages about other things name it."""
+
+    id: int
+    title: str
+    severity: Severity
+    state: IncidentState
+
+
 class AffectedSubject(SubjectRef):
     """Another subject with the same trouble at the same time: a part of the incident, not one of its own."""
 
