@@ -3769,6 +3769,11 @@ export interface components {
              */
             queries_per_second: number | null;
             /**
+             * Requests Per Second
+             * @description Of TCP servers
+             */
+            requests_per_second: number | null;
+            /**
              * Throttled Ratio
              * @description Share of CFS periods that ended throttled, 0 to 1
              */
@@ -4421,6 +4426,8 @@ export interface components {
             notes: string[];
             queries: components["schemas"]["TimelineQueries"];
             rate: components["schemas"]["TimelineRate"];
+            /** Served */
+            served: ("queries" | "requests")[];
             /** Slow Threshold Us */
             slow_threshold_us: number;
             subject: components["schemas"]["SubjectRef"];

@@ -6,8 +6,7 @@ import { api, unwrap, type Schemas } from "./client";
 
 export type Services = Schemas["Services"];
 export type ServiceItem = Schemas["ServiceItem"];
-export const ORDERS = ["name", "node", "rate", "failed", "p50", "p99", "slow", "worst", "runtime", "stalls"] as const;
-export type ServiceOrder = (typeof ORDERS)[number];
+export type ServiceOrder = "name" | "node" | "rate" | "failed" | "p50" | "p99" | "slow" | "worst" | "runtime" | "stalls";
 
 export interface ServiceList {
   minutes: number;

@@ -267,6 +267,7 @@ class Timeline(Schema):
     from_us: int
     to_us: int
     subject: SubjectRef
+    served: list[Literal["queries", "requests"]]  # what its servers are asked with: queries of DNS; empty: it has none
     cpu: TimelineCpu
     limits: list[TimelineLimit]  # steps over time, from the fact history
     throttled: list[TimelineSpan]

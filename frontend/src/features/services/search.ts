@@ -1,8 +1,9 @@
-import { ORDERS, type ServiceOrder } from "@/api/services";
+import type { ServiceOrder } from "@/api/services";
 import { oneOf, optionalNumber, optionalString } from "@/lib/search";
 
 export const MINUTES = [15, 60, 360, 1440] as const;
 export const DEFAULT_MINUTES = 60;
+const ORDERS = ["name", "node", "rate", "failed", "p50", "p99", "slow", "worst", "runtime", "stalls"] as const satisfies readonly ServiceOrder[];
 export const DEFAULT_ORDER: ServiceOrder = "slow";
 
 /** The list in the URL. */
