@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from jitterscope.pb import ingest_pb2 as pb
 from tests.support.batches import CGROUP, PROCESS, TICK_US, BatchBuilder
 
 TCP_SERVER = pb.RESOURCE_KIND_TCP_SERVER
+TICKS_PER_MINUTE = 60_000_000 // TICK_US
+SLOW_US = 20_000
 # Answers over 20 ms in a tick that has slow ones.
 SLOW_PER_TICK = 3
 
@@ -31,6 +33,14 @@ class Serving:
     lost: Mapping[int, int] = field(default_factory=dict)
     runtime: Mapping[str, str] = field(default_factory=dict)
     namespace: str = "shop"
+
+    def part(self, first: int, ticks: int) -> Serving:
+        """The same server from tick `first` on."""
+
+        def cut(values: Mapping[int, int]) -> dict[int, int]:
+            return {tick - first: value for tick, value in values.items() if first <= tick < first + ticks}
+
+        return replace(self, slow=cut(self.slow), throttled=cut(self.throttled), lost=cut(self.lost))
 
     @property
     def path(self) -> str:
@@ -61,11 +71,12 @@ def add(builder: BatchBuilder, serving: Serving, start_us: int, ticks: int) -> t
     for tick, us in serving.slow.items():
         slowest[tick] = us
     late = _at(serving.slow, ticks) > 0
+    usually_slow = float(serving.per_tick) if serving.usual_us > SLOW_US else 0.0
     builder.block(
         {
             (server, "requests"): np.full(ticks, float(serving.per_tick)),
             (server, "responses"): serving.per_tick - _at(serving.lost, ticks),
-            (server, "responses_slow"): np.where(late, float(SLOW_PER_TICK), 0.0),
+            (server, "responses_slow"): np.where(late, float(SLOW_PER_TICK), usually_slow),
             (server, "request_latency_max_us"): slowest,
             (server, "requests_inflight"): np.full(ticks, 1.0),
             (server, "requests_unanswered"): _at(serving.lost, ticks),
@@ -92,6 +103,18 @@ def add(builder: BatchBuilder, serving: Serving, start_us: int, ticks: int) -> t
     return container, server
 
 
+def batches(node: str, servers: Sequence[Serving], start_us: int, ticks: int) -> Iterator[bytes]:
+    """Bodies for POST /api/v1/ingest, a minute each, of a node with these servers."""
+    spool = BatchBuilder(node).batch.spool_id
+    for sequence, first in enumerate(range(0, ticks, TICKS_PER_MINUTE), start=1):
+        builder = BatchBuilder(node, spool, sequence)
+        builder.fact(0, "node.hostname", node, start_us)
+        for serving in servers:
+            count = min(TICKS_PER_MINUTE, ticks - first)
+            add(builder, serving.part(first, count), start_us + first * TICK_US, count)
+        yield builder.body()
+
+
 def _at(values: Mapping[int, int], ticks: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     result = np.zeros(ticks)
     for tick, value in values.items():
@@ -102,6 +125,3 @@ def _at(values: Mapping[int, int], ticks: int) -> np.ndarray[tuple[int], np.dtyp
 def minute_ago(minutes: int, now_us: int) -> int:
     """The start of a whole minute, so many minutes before the one that holds a time."""
     return (now_us // 60_000_000 - minutes) * 60_000_000
-
-
-TICKS_PER_MINUTE = 60_000_000 // TICK_US
