@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"strconv"
@@ -15,9 +16,12 @@ import (
 	"time"
 )
 
-const objectBytes = 128
-
-type object [objectBytes]byte
+// object has 128 bytes with what it points to, as a session or a cached row has: the garbage collector follows both.
+type object struct {
+	name string // of 24 bytes
+	body *[64]byte
+	seen int
+}
 
 type service struct {
 	answerBytes int
@@ -54,9 +58,15 @@ func run(arguments []string) error {
 	s.slow = time.Duration(*slowMs) * time.Millisecond
 	s.table = make([]*object, *objects)
 	for i := range s.table {
-		s.table[i] = new(object)
+		s.table[i] = newObject(i)
 	}
+	// What lives long lies scattered in memory.
+	rand.Shuffle(len(s.table), func(i, j int) { s.table[i], s.table[j] = s.table[j], s.table[i] })
 	return http.ListenAndServe(*listen, &s)
+}
+
+func newObject(number int) *object {
+	return &object{name: fmt.Sprintf("session-%016d", number), body: new([64]byte), seen: number}
 }
 
 func (s *service) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
@@ -64,7 +74,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	s.served++
 	number := s.served
 	for i := range min(s.replaced, len(s.table)) {
-		s.table[(number*s.replaced+i)%len(s.table)] = new(object)
+		s.table[(number*s.replaced+i)%len(s.table)] = newObject(number)
 	}
 	s.mu.Unlock()
 	work(s.hashedKiB)
