@@ -13,7 +13,7 @@ from labs import processes
 from labs.cgroups import Hierarchies, LabCgroup, LabRun, remove_stale
 from labs.console import Say
 from labs.coredns import WIDE_NAMES, CoreDns
-from labs.limited import Limit, Measured, Stage, unlimit
+from labs.limited import Limit, Measured, Stage, Window, unlimit
 from labs.load import Load
 from labs.variants import Parameters, Variant, settle
 
@@ -71,7 +71,7 @@ def run(made: Bench, say: Say) -> Run:
     parameters = _calibrate(made, say)
     _limit(made, parameters, say)
     with _burner(made, parameters):
-        done = made.stage.measure(_load_of(parameters), parameters.seconds, parameters.period_us, say)
+        done = made.stage.measure(_load_of(parameters), Window.soon(parameters.seconds), parameters.period_us, say)
     return Run(parameters, done)
 
 
@@ -88,7 +88,10 @@ def loaded(made: Bench, say: Say) -> Iterator[Loaded]:
     """Set the limit and send the load without measuring, for `seconds` of the parameters or until the context ends."""
     parameters = _calibrate(made, say)
     _limit(made, parameters, say)
-    with _burner(made, parameters), made.stage.loaded(_load_of(parameters), parameters.seconds) as goes_on:
+    with (
+        _burner(made, parameters),
+        made.stage.loaded(_load_of(parameters), Window.soon(parameters.seconds, 0)) as goes_on,
+    ):
         yield Loaded(parameters, goes_on)
 
 

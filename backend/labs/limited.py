@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import psutil
 
@@ -22,7 +23,7 @@ from labs.servers import Server
 
 SETTLE_S = 2.0  # of load before the measured window, so that nothing in it is a first time
 _LEAD_S = 1.5  # for the driver to start
-_COST_S = 3  # of load without a limit tell what a request costs
+_COST_S = 3.0  # of load without a limit tell what a request costs
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,22 @@ class Limit:
         if self.quota_us < 0:
             return "no CPU limit"
         return f"{self.quota_us / 1e3:g} ms of CPU per {self.period_us / 1e3:g} ms"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Load from `start_us`, measured in [from_us, to_us): ticks, µs since the epoch."""
+
+    start_us: int
+    from_us: int
+    to_us: int
+
+    @classmethod
+    def soon(cls, seconds: float, settle_s: float = SETTLE_S) -> Self:
+        """One that begins as soon as a driver can be ready."""
+        start_us = tick_after(time.time() + _LEAD_S)
+        from_us = start_us + round(settle_s * 1e6 / TICK_US) * TICK_US
+        return cls(start_us, from_us, from_us + round(seconds * 1e6 / TICK_US) * TICK_US)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +80,11 @@ class Stage:
     def limit(self, limit: Limit) -> None:
         self.cgroup.limit_cpu(limit.quota_us, limit.period_us, limit.burst_us)
 
-    def measure(self, shape: Load, seconds: float, period_us: int, say: Say, settle_s: float = SETTLE_S) -> Measured:
+    def measure(self, shape: Load, window: Window, period_us: int, say: Say) -> Measured:
         """Send the load and measure. Raises LabError where the server dies or the driver cannot keep up."""
-        from_us = tick_after(time.time() + _LEAD_S + settle_s)
-        to_us = from_us + round(seconds * 1e6 / TICK_US) * TICK_US
+        from_us, to_us = window.from_us, window.to_us
         before, began = _busy_s(), time.monotonic()
-        result = self._drive(shape, from_us - int(settle_s * 1e6), to_us)
+        result = self._drive(shape, window)
         busy_cpus = (_busy_s() - before) / (time.monotonic() - began)
         if not self.server.is_running():
             raise LabError(f"{self.server.name} exited during the run.")
@@ -79,22 +95,22 @@ class Stage:
 
     def cost_s(self, shape: Load) -> float:
         """The CPU time of a query or request under that load, without a limit."""
-        start = tick_after(time.time() + _LEAD_S)
-        result = self._drive(shape, start, start + _COST_S * 1_000_000)
+        window = Window.soon(_COST_S, 0)
+        result = self._drive(shape, window)
         return float(result.counters[-1, 4] - result.counters[0, 4]) / 1e6 / max(1, result.sent_us.size)
 
-    def _drive(self, shape: Load, start_us: int, end_us: int) -> LoadResult:
-        out, seconds = self.folder / "load.bin", (end_us - start_us) / 1e6
-        return load.run(self.server, shape, seconds, start_us, self.cgroup, self.clients, out)
+    def _drive(self, shape: Load, window: Window) -> LoadResult:
+        out, seconds = self.folder / "load.bin", (window.to_us - window.start_us) / 1e6
+        return load.run(self.server, shape, seconds, window.start_us, self.cgroup, self.clients, out)
 
     @contextmanager
-    def loaded(self, shape: Load, seconds: float) -> Iterator[Callable[[], bool]]:
-        """Send the load without measuring, for `seconds` or until the context ends.
+    def loaded(self, shape: Load, window: Window) -> Iterator[Callable[[], bool]]:
+        """Send the load without measuring, to the window's end or until the context ends.
 
         What it yields says whether the load goes on, and raises LabError where the server or the driver died.
         """
-        start_us, out = tick_after(time.time() + _LEAD_S), self.folder / "load.bin"
-        with load.start(self.server, shape, seconds, start_us, self.cgroup, self.clients, out) as driver:
+        out, seconds = self.folder / "load.bin", (window.to_us - window.start_us) / 1e6
+        with load.start(self.server, shape, seconds, window.start_us, self.cgroup, self.clients, out) as driver:
 
             def goes_on() -> bool:
                 if not self.server.is_running():

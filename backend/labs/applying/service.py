@@ -8,7 +8,7 @@ from pathlib import Path
 
 from labs.applying.ongoing import Ongoing, ProposedFix, bound, setting
 from labs.console import Say
-from labs.limited import Limit
+from labs.limited import Limit, Window
 from labs.service.bench import Bench, bench
 from labs.service.variants import Parameters, Variant, expected_cause
 from labs.service.watched import LAB
@@ -19,8 +19,7 @@ _SECONDS = 1_500.0
 @contextmanager
 def ongoing(variant: Variant, parameters: Parameters, folder: Path, say: Say) -> Iterator[Ongoing]:
     """The variant's fault, until the context ends."""
-    lasting = parameters.model_copy(update={"seconds": _SECONDS})
-    with bench(lasting, folder, say) as made, made.stage.loaded(made.load, _SECONDS) as goes_on:
+    with bench(parameters, folder, say) as made, made.stage.loaded(made.load, Window.soon(_SECONDS, 0)) as goes_on:
         keys = (made.stage.cgroup.key,)
         yield Ongoing(LAB, variant.value, expected_cause(variant), keys, goes_on, bound(FIXES, made))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from labs.cgroups import Hierarchies, LabRun, remove_stale
 from labs.console import Say
-from labs.limited import Measured, Stage, unlimit
+from labs.limited import Measured, Stage, Window, unlimit
 from labs.load import Load
 from labs.service.servers import PATH, HttpService, service
 from labs.service.variants import Parameters
@@ -63,7 +63,7 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
 def run(made: Bench, say: Say) -> Measured:
     """Send the load, measure. Raises LabError where the service dies or the driver cannot keep up."""
     p = made.parameters
-    return made.stage.measure(made.load, p.seconds, p.period_us, say, p.settle_s)
+    return made.stage.measure(made.load, Window.soon(p.seconds, p.settle_s), p.period_us, say)
 
 
 def _load(p: Parameters) -> Load:
