@@ -26,13 +26,13 @@ def command(
         int | None, typer.Option(help="CPU weight of the server, in v1 shares [2; weights 20000]")
     ] = None,
     quota_us: Annotated[int | None, typer.Option(help="CPU limit of the server per 100 ms (µs) [-1: none]")] = None,
-    loops: Annotated[int | None, typer.Option(help="Busy loops of the neighbour [6; healthy 0]")] = None,
-    neighbour_shares: Annotated[int | None, typer.Option(help="CPU weight of the neighbour [20000]")] = None,
+    loops: Annotated[int | None, typer.Option(help="Busy loops of the neighbor [6; healthy 0]")] = None,
+    neighbour_shares: Annotated[int | None, typer.Option(help="CPU weight of the neighbor [20000]")] = None,
     neighbour_quota_us: Annotated[
-        int | None, typer.Option(help="CPU limit of the neighbour per period (µs) [-1: none; limit-neighbour 5000]")
+        int | None, typer.Option(help="CPU limit of the neighbor per period (µs) [-1: none; limit-neighbour 5000]")
     ] = None,
     neighbour_period_us: Annotated[
-        int | None, typer.Option(help="Length of the neighbour's CFS period (µs) [100000; limit-neighbour 10000]")
+        int | None, typer.Option(help="Length of the neighbor's CFS period (µs) [100000; limit-neighbour 10000]")
     ] = None,
     url: Url = None,
     token: Token = None,
@@ -50,4 +50,4 @@ def command(
             return
         with host(url, token, say) as product:
             report = watch(product, variant, parameters, record_to, say)
-        show(report, "the first loop of the neighbour", json_)
+        show(report, "the first loop of the neighbor", json_)

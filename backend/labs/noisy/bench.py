@@ -1,8 +1,7 @@
-"""A server and a neighbour in cgroups of their own, the load, and what happens."""
+"""A server and a neighbor in cgroups of their own, the load, and what happens."""
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -37,7 +36,7 @@ class NoisyFigures(Figures):
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """The running server, before its load; the neighbour rests."""
+    """The running server, before its load; the neighbor rests."""
 
     stage: Stage
     neighbour: LabCgroup
@@ -99,7 +98,7 @@ def _http(p: Parameters, folder: Path, cgroup: LabCgroup) -> tuple[Server, Load,
 
 
 def run(made: Bench, say: Say) -> Run:
-    """Send the load and, once the window begins, let the neighbour run. Raises LabError where a part of it fails."""
+    """Send the load and, once the window begins, let the neighbor run. Raises LabError where a part of it fails."""
     p = made.parameters
     window = Window.soon(p.seconds, p.calm_seconds)
     with busy(made, window.from_us), RunDelay(made.stage.server.pid) as delay:
@@ -110,14 +109,9 @@ def run(made: Bench, say: Say) -> Run:
 
 @contextmanager
 def busy(made: Bench, from_us: int) -> Iterator[None]:
-    """The neighbour's loops, from that time on until the context ends."""
+    """The neighbor's loops, from that time on until the context ends."""
     command = [sys.executable, "-I", "-c", _LOOP, str(from_us / 1e6)]
-    loops: list[subprocess.Popen[bytes]] = []
-    try:
+    with ExitStack() as stack:
         for _ in range(made.parameters.loops):
-            loops.append(processes.spawn(command, cgroup_procs=made.neighbour.procs_files()))
+            stack.callback(processes.stop, processes.spawn(command, cgroup_procs=made.neighbour.procs_files()))
         yield
-    finally:
-        for loop in loops:
-            loop.kill()
-            loop.wait()

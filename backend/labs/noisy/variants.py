@@ -18,7 +18,7 @@ class Variant(StrEnum):
 
 
 class Parameters(BaseModel):
-    """One run: load for `calm_seconds`, then the neighbour's busy loops beside it for `seconds`, the measured window."""
+    """One run: load for `calm_seconds`, then the neighbor's busy loops too for `seconds`, the measured window."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -26,11 +26,11 @@ class Parameters(BaseModel):
     qps: float = Field(3_000, gt=0, le=20_000, description="queries or requests per second")
     hashed_kib: int = Field(0, ge=0, le=1_000_000, description="KiB that each HTTP request hashes: its CPU time")
     seconds: float = Field(30, ge=5, le=3_600, description="length of the measured window")
-    calm_seconds: float = Field(6, ge=0, le=600, description="load before it, without the neighbour's loops")
+    calm_seconds: float = Field(6, ge=0, le=600, description="load before it, without the neighbor's loops")
     shares: int = Field(2, ge=2, le=262_144, description="CPU weight of the server in cgroup v1 shares")
-    loops: int = Field(6, ge=0, le=256, description="busy loops of the neighbour")
-    neighbour_shares: int = Field(20_000, ge=2, le=262_144, description="CPU weight of the neighbour")
-    neighbour_quota_us: int = Field(-1, ge=-1, description="CPU limit of the neighbour per period (µs); -1: none")
+    loops: int = Field(6, ge=0, le=256, description="busy loops of the neighbor")
+    neighbour_shares: int = Field(20_000, ge=2, le=262_144, description="CPU weight of the neighbor")
+    neighbour_quota_us: int = Field(-1, ge=-1, description="CPU limit of the neighbor per period (µs); -1: none")
     neighbour_period_us: int = Field(100_000, ge=1_000, le=1_000_000, description="length of its CFS period (µs)")
     quota_us: int | None = Field(
         -1, ge=-1, description="CPU limit of the server per 100 ms (µs); -1: none; unset: six tenths of its need"
