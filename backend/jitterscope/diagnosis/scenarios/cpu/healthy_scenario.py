@@ -45,4 +45,5 @@ SCENARIOS = (
     Scenario("healthy/limit above GOMAXPROCS", None, partial(_run, Workload(quota_us=200_000, seed=2))),
     Scenario("healthy/GOGC off", None, partial(_run, Workload(gogc=None, gomemlimit_mb=3000, seed=3))),
     Scenario("healthy/start-up", None, _start_up),
+    Scenario("healthy/HTTP, small heap", None, partial(_run, Workload(serves="http", qps=500, live_mb=3, seed=6))),
 )
