@@ -28,8 +28,8 @@ S = 1_000_000
 LEVELS: tuple[Confidence, ...] = ("low", "medium", "high")
 
 
-def held(kind: Kind, seconds: float = 0.3, **load: object) -> Snapshot:
-    return simulate(replace(Service(holds=(Hold(20.03, seconds, kind),), seconds=40.0), **load))  # type: ignore[arg-type]
+def held(kind: Kind, length_s: float = 0.3, **load: object) -> Snapshot:
+    return simulate(replace(Service(holds=(Hold(20.03, length_s, kind),), seconds=40.0), **load))  # type: ignore[arg-type]
 
 
 def told(snapshot: Snapshot) -> Found:
@@ -64,7 +64,7 @@ def test_where_the_time_went(kind: Kind, where: str, seconds: float, protocol: s
     snapshot = held(kind, seconds, protocol=protocol, rate=300.0)
     (account,) = accounts(snapshot)
     assert account.where == where
-    assert account.stall.length_us == pytest.approx(seconds * S, abs=0.03 * S)
+    assert account.stall.length_us == pytest.approx(seconds * S, rel=0.15, abs=0.03 * S)
     assert account.stall.late > 0.8 * (seconds - 0.02) * 300
 
 
@@ -148,7 +148,8 @@ def test_a_young_stall_is_left_to_other_causes() -> None:
 def test_a_cause_about_no_server_of_the_subject_is_no_rival() -> None:
     """A Redis is not asked whether its Corefile is right; a rival whose source is missing stays on the list."""
     found = told(held("stopped"))
-    assert not [rival.cause for rival in found.rivals if rival.cause.startswith("dns/")]
+    unjudged = [rival.cause for rival in found.rivals if rival.status == "not_enough_data"]
+    assert not [cause for cause in unjudged if cause.startswith("dns/")]
     assert [rival for rival in found.rivals if rival.status == "ruled_out"]
     assert [one.cause for one in told(held("stopped", protocol="dns")).rivals if one.cause.startswith("dns/")]
 

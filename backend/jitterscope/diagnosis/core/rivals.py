@@ -24,7 +24,7 @@ def of_rest(snapshot: Snapshot, known: Mapping[str, Cause], results: Mapping[str
     return [
         _elsewhere(known[name], result) if isinstance(result, Found) else silent(known[name], result)
         for name, result in results.items()
-        if not (isinstance(result, NotEnoughData) and _is_foreign(snapshot, result))
+        if not (isinstance(result, NotEnoughData) and _is_foreign(snapshot, known[name]))
     ]
 
 
@@ -37,10 +37,9 @@ def _elsewhere(rival: Cause, found: Found) -> Rival:
     return Rival(cause=rival.id, title=rival.title, status="not_ruled_out", reason=reason)
 
 
-def _is_foreign(snapshot: Snapshot, result: NotEnoughData) -> bool:
-    """Whether all that is missing is recorded of kinds of resources of which the subject has none."""
+def _is_foreign(snapshot: Snapshot, cause: Cause) -> bool:
+    """Whether something that it needs is recorded of kinds of resources of which the subject has none."""
     kinds = {"node", "process", snapshot.subject.kind}
     views = (*snapshot.dns_servers, *snapshot.tcp_servers, *snapshot.probes, *snapshot.dns_paths)
     kinds |= {view.kind for view in views}
-    metrics = [METRICS[name] for name in result.missing if name in METRICS]
-    return bool(metrics) and not any(kinds.intersection(one.resources) for one in metrics)
+    return not all(kinds.intersection(METRICS[name].resources) for name in cause.needs)

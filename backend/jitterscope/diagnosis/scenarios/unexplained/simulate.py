@@ -94,8 +94,11 @@ def simulate(load: Service) -> Snapshot:
         },
         {"node.cpus": "4", "node.kernel": "6.12.9", "node.cgroup_version": "2"},
     )  # fmt: skip
-    servers = {"dns_servers": (server,)} if load.protocol == "dns" else {"tcp_servers": (server,)}
-    return Snapshot(EPOCH_US, ticks, subject, node, processes=(process,), **servers)
+    of_dns = load.protocol == "dns"
+    return Snapshot(
+        EPOCH_US, ticks, subject, node, processes=(process,), dns_servers=(server,) if of_dns else (),
+        tcp_servers=() if of_dns else (server,),
+    )  # fmt: skip
 
 
 def _serve(load: Service, random: np.random.Generator) -> _Requests:

@@ -17,7 +17,7 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Fix, Found, NotFound, Result, Severity
 from jitterscope.diagnosis.core.missing_data import not_enough
-from jitterscope.diagnosis.core.served import METRICS, read_served
+from jitterscope.diagnosis.core.served import METRICS, metric, metrics, read_served
 from jitterscope.diagnosis.core.severity import severity
 from jitterscope.diagnosis.core.signs import Signs, total
 from jitterscope.diagnosis.core.snapshot import Snapshot
@@ -99,7 +99,9 @@ def _found(snapshot: Snapshot, left: Sequence[Account], level: Severity, since: 
         summary=report.summary(case),
         onset_us=case.start_us,
         last_us=min(case.end_us, snapshot.end_us),
-        impact=impact.of_answers(snapshot, stalls(snapshot).answers, case.late, case.max_us / 1000)
+        impact=impact.of_answers(
+            snapshot, read_served(snapshot), case.late, case.max_us / 1000, stalls(snapshot).late_us
+        )
         | impact.of_cpu(snapshot),
         evidence=report.evidence(case),
     )
@@ -118,7 +120,7 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 
 
 def _late_at_all(snapshot: Snapshot) -> bool:
-    return total(read_served(snapshot).servers, "dns_slow") + total(snapshot.tcp_servers, "responses_slow") > 0
+    return any(total([server], metric(server, "slow")) > 0 for server in (*snapshot.dns_servers, *snapshot.tcp_servers))
 
 
 CAUSE = Cause(
@@ -145,5 +147,5 @@ CAUSE = Cause(
         "https://docs.kernel.org/scheduler/sched-stats.html",
         "https://docs.kernel.org/accounting/psi.html",
     ),
-    signs=Signs(("dns_slow", "responses_slow"), _late_at_all),
+    signs=Signs(metrics("slow"), _late_at_all),
 )

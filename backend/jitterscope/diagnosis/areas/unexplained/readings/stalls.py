@@ -10,10 +10,9 @@ import numpy as np
 from scipy.special import bdtrc
 
 from jitterscope.diagnosis.areas.unexplained.readings.processes import serving
-from jitterscope.diagnosis.core.harm import ENOUGH, late_after
 from jitterscope.diagnosis.core.query_results import TIMEOUT
 from jitterscope.diagnosis.core.reading import reading
-from jitterscope.diagnosis.core.served import metric, read_served
+from jitterscope.diagnosis.core.served import ENOUGH, late_after, metric, read_served, usual_us
 from jitterscope.diagnosis.core.signals import has, series
 from jitterscope.diagnosis.core.sketch import value_of
 from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray, ResourceView, Snapshot
@@ -95,7 +94,8 @@ def stalls(snapshot: Snapshot) -> Stalls:
     young = late = 0
     answers, least = 0.0, float("inf")
     for server in timed(snapshot):
-        usual = _usual_us(server)
+        # Stalls are a small part of the window: all of it tells what is usual.
+        usual = usual_us(server, np.ones(snapshot.ticks, np.bool_))
         answered = series(server, metric(server, "answers"), snapshot.ticks)
         answers += float(np.nansum(answered))
         limit = late_after(usual)
@@ -113,16 +113,6 @@ def stalls(snapshot: Snapshot) -> Stalls:
                 clear.append(stall)
     ordered = tuple(sorted(clear, key=lambda one: (one.start_us, one.server.id)))
     return Stalls(ordered, young, late, answers, least if answers else late_after(None))
-
-
-def _usual_us(server: ResourceView) -> float | None:
-    """Median time to the answer in the window, of which stalls are a small part; None with too few answers."""
-    part = server.distributions[metric(server, "latency")]
-    if part.count.sum() < ENOUGH:
-        return None
-    order = np.argsort(part.bucket, kind="stable")
-    middle = int(np.searchsorted(np.cumsum(part.count[order]), part.count.sum() / 2))
-    return float(value_of(part.bucket[order][middle : middle + 1])[0])
 
 
 def _late(snapshot: Snapshot, server: ResourceView, limit_us: float) -> _Late:

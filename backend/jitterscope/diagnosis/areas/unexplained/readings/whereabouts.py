@@ -122,15 +122,12 @@ def _share(values: FloatArray, part: slice, length_us: int, quiet: BoolArray) ->
 def _throttled(snapshot: Snapshot, part: slice, length_us: int) -> float | None:
     """By the limit that applies; 0 without one. Throttled time is credited when it is over, summed over run queues."""
     cpu = read_cpu(snapshot)
-    if not np.isfinite(cpu.quota_us).any():
-        return 0.0 if number(snapshot.subject.fact("cpu.quota_us")) is not None else None
     behind = slice(part.start, part.stop + cpu.lag)
     periods, held = cpu.throttled[behind], cpu.throttled_us[behind]
-    if not np.isfinite(periods).any():
-        return None
-    if not np.nansum(periods):
-        return 0.0
-    return min(1.0, float(np.nansum(held)) / length_us) if np.isfinite(held).any() else None
+    if np.nansum(periods) > 0:
+        return min(1.0, float(np.nansum(held)) / length_us) if np.isfinite(held).any() else None
+    is_unlimited = (number(snapshot.subject.fact("cpu.quota_us")) or 0) < 0
+    return 0.0 if is_unlimited or np.isfinite(periods).any() else None
 
 
 def _worked(snapshot: Snapshot, stall: Stall, part: slice) -> float | None:
