@@ -126,8 +126,8 @@ def _http(columns: dict[str, FloatArray], answered: list[tuple[int, int]], ticks
 
 
 def without(snapshot: Snapshot, metric: str) -> Snapshot:
-    """The snapshot as if nothing had ever delivered a metric, the events that it stands for, and what a TCP server calls
-    the same."""
+    """The snapshot as if nothing had ever delivered a metric, the events that it stands for, and its like at TCP
+    servers."""
 
     gone = {metric, "gc_cycles"} if metric == "gc_active_us" else {metric}
     gone |= {names["tcp_server"] for names in METRICS.values() if names["dns_server"] == metric}
