@@ -21,6 +21,7 @@ from jitterscope.diagnosis.core.events import runs
 from jitterscope.diagnosis.core.landing import Facts
 from jitterscope.diagnosis.core.signals import number, read_cpu
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
+from jitterscope.diagnosis.core.stats import dilate
 
 _MINUTE_US = 60e6
 
@@ -38,7 +39,10 @@ def _stalls(snapshot: Snapshot) -> FloatArray | None:
 
 
 def _slow_answers(snapshot: Snapshot) -> Amounts | None:
-    found, stalls = answers.slow_answers(snapshot), _stalls(snapshot)
+    cpu, stalls = read_cpu(snapshot), _stalls(snapshot)
+    # A counter of throttling moves when a period ends, and the answers that waited leave just after.
+    throttled = (np.nan_to_num(cpu.throttled) > 0) | (np.nan_to_num(cpu.throttled_us) > 0)
+    found = answers.slow_answers(snapshot, ~dilate(throttled, cpu.lag, 1))
     return found if found is None or stalls is None else replace(found, events=stalls)
 
 
@@ -96,7 +100,7 @@ _GO = ("GOMAXPROCS", "GOGC", "GOMEMLIMIT", "GODEBUG")
 AREA = Area(
     id="cpu",
     title="CPU",
-    # CPU use against the limit, throttling, GC and queries are the timeline's own picture, drawn for every area.
+    # CPU use against the limit, throttling, GC and requests are the timeline's own picture, drawn for every area.
     lanes=(
         Lane(
             "heap",
@@ -110,7 +114,7 @@ AREA = Area(
     ),
     impact=IMPACT,
     measures=(
-        replace(answers.SLOW_ANSWERS, needs=(*answers.SLOW_ANSWERS.needs, *_CPU), read=_slow_answers),
+        replace(answers.SLOW_ANSWERS, needs=(*answers.SLOW_ANSWERS.needs, "dns_latency_us", *_CPU), read=_slow_answers),
         measured(THROTTLED_MS_PER_MIN, ("cpu_usage_us", *_CPU), _throttled_time),
         measured(THROTTLED_RATIO, ("cpu_periods", *_CPU), _throttled_periods, decides=False),
         answers.P99,
@@ -119,7 +123,7 @@ AREA = Area(
             ("cpu_usage_us", "gc_cycles", "gc_active_us", "go.gc_cycle"), _gc_cycles, decides=False,
         ),
     ),
-    load=(answers.QUERIES, Load("cpu", "CPUs in use", ("cpu_usage_us",), _cpus, factor=2.0)),
+    load=(answers.QUERIES, answers.REQUESTS, Load("cpu", "CPUs in use", ("cpu_usage_us",), _cpus, factor=2.0)),
     facts=(
         WatchedFact("cpu.quota_us", "CPU limit", "subject", show_of=_limit),
         WatchedFact("cpu.period_us", "CFS period", "subject", _ms),
