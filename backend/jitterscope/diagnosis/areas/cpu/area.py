@@ -12,12 +12,12 @@ from jitterscope.diagnosis.areas.cpu.quantities import (
     THROTTLED_MS_PER_MIN,
     THROTTLED_RATIO,
 )
-from jitterscope.diagnosis.areas.cpu.readings.gc_signals import read_go
 from jitterscope.diagnosis.areas.cpu.whatif.answer import answer
 from jitterscope.diagnosis.areas.cpu.whatif.change import predict_change
 from jitterscope.diagnosis.core import answers
 from jitterscope.diagnosis.core.area import Amounts, Area, Control, Lane, Line, Load, WatchedFact, WhatIf, measured
 from jitterscope.diagnosis.core.events import runs
+from jitterscope.diagnosis.core.gc import read_gc
 from jitterscope.diagnosis.core.landing import Facts
 from jitterscope.diagnosis.core.signals import number, read_cpu
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
@@ -63,7 +63,7 @@ def _gc_cycles(snapshot: Snapshot) -> Amounts | None:
         stack = np.stack(counters)
         cycles = np.where(np.isfinite(stack).any(axis=0), np.nansum(stack, axis=0), np.nan)
         return Amounts(cycles, _minutes(snapshot, read_cpu(snapshot).usage_us), cycles)
-    watched = [process for process in read_go(snapshot) if process.source != "unknown"]
+    watched = [process for process in read_gc(snapshot) if process.source != "unknown"]
     if not watched and not any(one.fact("go.gc_source") for one in snapshot.processes):
         return None
     begun = [(process.cycles.start_us - snapshot.start_us) // snapshot.step_us for process in watched]

@@ -37,7 +37,7 @@ def prepare(cause: str, needs: tuple[str, ...], snapshot: Snapshot) -> Context |
     throttling = analyse(snapshot)
     missing = _missing(needs, throttling)
     # That no process is known to be Go says nothing about the GC of another runtime; without throttling it needs not.
-    other_runtime = missing == [_GC] and bool(snapshot.processes) and not throttling.go_unobserved(snapshot)
+    other_runtime = missing == [_GC] and bool(snapshot.processes) and not throttling.gc_unobserved(snapshot)
     if missing and not other_runtime:
         return missing_data.not_enough(cause, missing, snapshot)
     cpu = throttling.cpu
@@ -65,7 +65,7 @@ def unwatched(throttling: Throttling) -> list[str]:
     """Of the signals that tell the CPU causes apart, those that nobody recorded: what they would show is unknown."""
     gone = [] if np.isfinite(throttling.dns.queries).any() else ["dns_queries"]
     # Only the GC of Go programs is watched: what another runtime collects is not known.
-    return gone if throttling.go is not None else [*gone, _GC]
+    return gone if throttling.gc is not None else [*gone, _GC]
 
 
 def refs(context: Context, judged: list[Judged], *metrics: tuple[int, str]) -> list[SeriesRef]:
@@ -200,7 +200,7 @@ def queue_evidence(context: Context, judged: list[Judged]) -> list[Evidence]:
 def gc_evidence(context: Context, judged: list[Judged]) -> Evidence | None:
     """Coincidence of all throttled ticks with GC cycles, one period of lag allowed."""
     throttling = context.throttling
-    if throttling.go is None:
+    if throttling.gc is None:
         return None
     ticks = hot_mask(throttling)
     # The counter moves when a period ends: a cycle of one period ago still counts.
@@ -225,7 +225,7 @@ def gc_evidence(context: Context, judged: list[Judged]) -> Evidence | None:
             context,
             judged,
             (throttling.cpu.owner.id, "cpu_throttled_periods"),
-            (throttling.go.view.id, "gc_active_us"),
+            (throttling.gc.view.id, "gc_active_us"),
         ),
     )
 

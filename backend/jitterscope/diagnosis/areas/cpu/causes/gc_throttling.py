@@ -25,7 +25,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     if not isinstance(context, report.Context):
         return context
     throttling = context.throttling
-    assert throttling.go is not None, "needed"
+    assert throttling.gc is not None, "needed"
     judged = throttling.of("gc")
     periods, of = report.periods_of(judged), throttling.throttled_periods
     hurt = report.harm_of(context, judged)
@@ -34,14 +34,14 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         return _not_found(context, periods, of)
     cost = sum(item.gc_us for item in judged) / len(judged)
     share = sum(item.gc_us for item in judged) / max(1.0, sum(item.gc_us + item.other_us for item in judged))
-    name, program = say.who(snapshot), say.program(throttling.go.view) or "the Go program"
+    name, program = say.who(snapshot), say.program(throttling.gc.view) or "the Go program"
     owner = f"{name}'s garbage collector" if name == program else f"The garbage collector of {program} in {name}"
     wait = report.consequence(context, judged, hurt)
     weak = {
         "metrics": "GC times come from /metrics, not from the runtime itself",
         "threads": "GC times are guessed from thread CPU",
     }
-    doubt = weak.get(throttling.go.source)
+    doubt = weak.get(throttling.gc.source)
     return report.build(
         context,
         judged,
@@ -98,7 +98,7 @@ def _not_found(context: report.Context, periods: int, of: int) -> NotFound:
 
 
 def _confidence(context: report.Context, judged: list[Judged], share: float, p: float) -> Confidence:
-    source = context.throttling.go.source if context.throttling.go else "unknown"
+    source = context.throttling.gc.source if context.throttling.gc else "unknown"
     if source in ("threads", "unknown"):
         return "low"
     periods = report.periods_of(judged)
@@ -110,8 +110,8 @@ def _confidence(context: report.Context, judged: list[Judged], share: float, p: 
 
 def _evidence(context: report.Context, judged: list[Judged], together: Evidence, share: float) -> list[Evidence]:
     snapshot, throttling = context.snapshot, context.throttling
-    cpu, go = throttling.cpu, throttling.go
-    assert go is not None
+    cpu, gc = throttling.cpu, throttling.gc
+    assert gc is not None
     costs = np.array([item.gc_us for item in judged])
     mean = float(costs.mean())
     replayed = sum(item.by_queries * item.episode.throttled_periods for item in judged)
@@ -130,7 +130,7 @@ def _evidence(context: report.Context, judged: list[Judged], together: Evidence,
                 "cycles_stalled": float(len(judged)),
                 "explained_ratio": share,
             },
-            series=report.refs(context, judged, (cpu.owner.id, "cpu_usage_us"), (go.view.id, "gc_active_us")),
+            series=report.refs(context, judged, (cpu.owner.id, "cpu_usage_us"), (gc.view.id, "gc_active_us")),
         ),
         Evidence(
             id="without_gc",
@@ -154,7 +154,7 @@ def _evidence(context: report.Context, judged: list[Judged], together: Evidence,
                     "of": float(len(leads)),
                     "median_lead_us": float(np.median(leads)),
                 },
-                series=report.refs(context, judged, (go.view.id, "gc_active_us")),
+                series=report.refs(context, judged, (gc.view.id, "gc_active_us")),
             )
         )
     dose = dose_response(costs, np.array([float(item.episode.throttled_periods) for item in judged]))
@@ -169,7 +169,7 @@ def _evidence(context: report.Context, judged: list[Judged], together: Evidence,
                 series=report.refs(context, judged, (cpu.owner.id, "cpu_throttled_periods")),
             )
         )
-    procs = maxprocs(go.view, cpu.limit, number(snapshot.node.fact("node.cpus")))
+    procs = maxprocs(gc.view, cpu.limit, number(snapshot.node.fact("node.cpus")))
     if procs.value is not None:
         found.append(
             Evidence(
@@ -186,13 +186,13 @@ def _evidence(context: report.Context, judged: list[Judged], together: Evidence,
 
 def _leads_us(context: report.Context, judged: list[Judged]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """For each stall, how long before the end of its first throttled tick the cycle in it began."""
-    snapshot, go = context.snapshot, context.throttling.go
+    snapshot, gc = context.snapshot, context.throttling.gc
     leads = []
     for item in judged:
         low = snapshot.start_us + item.episode.start * snapshot.step_us
         first_end = snapshot.start_us + (item.episode.first + 1) * snapshot.step_us
         high = snapshot.start_us + item.episode.end * snapshot.step_us
-        cycles = go.cycles.overlapping(low, high) if go else None
+        cycles = gc.cycles.overlapping(low, high) if gc else None
         if cycles:
             leads.append(float(first_end - int(cycles.start_us.min())))
     return np.array(leads)
@@ -200,10 +200,10 @@ def _leads_us(context: report.Context, judged: list[Judged]) -> np.ndarray[tuple
 
 def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
     throttling = analyse(snapshot)
-    if throttling.go is None:
+    if throttling.gc is None:
         return []
     judged = throttling.of("gc")
-    at_limit = at_memory_limit(snapshot.subject, throttling.go.view)
+    at_limit = at_memory_limit(snapshot.subject, throttling.gc.view)
     proposals = [
         # Where GOMEMLIMIT starts the cycles, a higher one makes them rarer.
         *(gomemlimit.propose(snapshot, throttling, found, patches.VERIFY)[:1] if at_limit else []),

@@ -8,12 +8,12 @@ import numpy as np
 
 from jitterscope.diagnosis.areas.cpu.causes import _report as report
 from jitterscope.diagnosis.areas.cpu.fixes import cfs_burst, cpu_limit, own_cgroup
-from jitterscope.diagnosis.areas.cpu.readings.gc_signals import is_go
 from jitterscope.diagnosis.areas.cpu.readings.throttling import SIGNS, Judged, Throttling, analyse
 from jitterscope.diagnosis.core import missing_data
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound, SeriesRef
+from jitterscope.diagnosis.core.gc import is_go
 from jitterscope.diagnosis.core.severity import lowered
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
@@ -59,7 +59,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         return missing_data.not_enough(ID, ["process_cpu_us"], snapshot)
     # That it was another process than the server is the strongest sign; without it only the rhythm speaks.
     vague = itself or not guilty.share >= 0.6
-    if throttling.go_unobserved(snapshot) and vague:
+    if throttling.gc_unobserved(snapshot) and vague:
         return missing_data.not_enough(ID, ["gc_active_us"], snapshot)
     if vague and (len(judged) < 3 or spread > 0.4):
         return _not_found(context, judged)
@@ -73,7 +73,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         judged,
         hurt,
         # Of a process that is alone here the burst may be its own GC, where nobody watches that.
-        confidence=lowered(_confidence(context, judged, guilty, spread), int(vague and throttling.go is None)),
+        confidence=lowered(_confidence(context, judged, guilty, spread), int(vague and throttling.gc is None)),
         title=f"{_capital(guilty.name)}{beside} uses {say.seconds(extra)} of CPU time {rhythm} and uses up the CPU "
         "limit, "
         f"{report.consequence(context, judged, hurt)}",

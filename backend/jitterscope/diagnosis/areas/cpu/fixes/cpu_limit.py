@@ -25,11 +25,11 @@ REFERENCES = [
 
 def for_gc(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], found: Found) -> Fix | None:
     """A limit under which one whole cycle fits beside the queries: what the cycle can use at once is enough."""
-    cpu, go = throttling.cpu, throttling.go
-    if go is None or not judged:
+    cpu, gc = throttling.cpu, throttling.gc
+    if gc is None or not judged:
         return None
     node = number(snapshot.node.fact("node.cpus"))
-    procs = maxprocs(go.view, cpu.limit, node).value
+    procs = maxprocs(gc.view, cpu.limit, node).value
     ceiling = float(min(value for value in (procs, node, math.inf) if value is not None))
     load = np.nan_to_num(throttling.demand.load_us)
     base_us = float(load.max()) if len(load) else 0.0
@@ -127,7 +127,7 @@ def _fix(
             patches.IN_PLACE,
             "If the pod has a limit of its own, or a LimitRange or quota caps it, raise that too.",
         ]
-        if throttling.go is not None and throttling.go.view.fact("go.automaxprocs"):
+        if throttling.gc is not None and throttling.gc.view.fact("go.automaxprocs"):
             caveats.append(
                 "automaxprocs reads the limit once at the start: after a change in place GOMAXPROCS stays as it was."
             )

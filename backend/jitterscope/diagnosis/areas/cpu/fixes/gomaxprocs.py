@@ -23,7 +23,7 @@ REFERENCES = [
 
 def propose(snapshot: Snapshot, throttling: Throttling, found: Found) -> Fix | None:
     """None where GOMAXPROCS is already no higher than the limit rounded down (or 1)."""
-    cpu, go = throttling.cpu, throttling.go
+    cpu, go = throttling.cpu, throttling.gc
     if go is None:
         return None
     node = number(snapshot.node.fact("node.cpus"))

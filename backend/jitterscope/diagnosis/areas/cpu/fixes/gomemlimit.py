@@ -17,7 +17,7 @@ from jitterscope.diagnosis.programs import golang
 
 def propose(snapshot: Snapshot, throttling: Throttling, found: Found, verify: str) -> list[Fix]:
     """A higher GOMEMLIMIT, and GOMEMLIMIT unset with GOGC back on."""
-    go = throttling.go
+    go = throttling.gc
     if go is None:
         return []
     now = golang.memory_limit_bytes(go.view)

@@ -8,7 +8,7 @@ import numpy as np
 
 from jitterscope.diagnosis.areas.cpu.readings.demand import Demand
 from jitterscope.diagnosis.areas.cpu.readings.episodes import Episode
-from jitterscope.diagnosis.areas.cpu.readings.gc_signals import ASSUMED_CYCLE_US, Cycles, GoProcess
+from jitterscope.diagnosis.core.gc import ASSUMED_CYCLE_US, Cycles, GcProcess
 from jitterscope.diagnosis.core.signals import Cpu
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
@@ -82,7 +82,7 @@ class GcCost:
 
 def gc_cost(
     snapshot: Snapshot,
-    go: GoProcess,
+    gc: GcProcess,
     cpu: Cpu,
     procs: int | None,
     own_cpu_us: FloatArray | None,
@@ -91,12 +91,12 @@ def gc_cost(
 ) -> GcCost:
     """Bounds from spans: a cycle cannot use more than GOMAXPROCS CPUs, nor much more than its cheap siblings."""
     # Cycles of the start-up, on a heap that is still growing, say nothing about later ones.
-    at = (go.cycles.start_us - snapshot.start_us) // snapshot.step_us
+    at = (gc.cycles.start_us - snapshot.start_us) // snapshot.step_us
     inside = (at >= 0) & (at < snapshot.ticks)
-    kept = (go.cycles.end_us > snapshot.start_us) & ~(inside & starting[np.clip(at, 0, snapshot.ticks - 1)])
-    usable = Cycles(go.cycles.start_us[kept], go.cycles.end_us[kept])
+    kept = (gc.cycles.end_us > snapshot.start_us) & ~(inside & starting[np.clip(at, 0, snapshot.ticks - 1)])
+    usable = Cycles(gc.cycles.start_us[kept], gc.cycles.end_us[kept])
     lengths = (usable.end_us - usable.start_us).astype(np.float64)
-    live = heap_live_bytes(go.view)
+    live = heap_live_bytes(gc.view)
     cpus = float(procs) if procs else 2.0 * max(1.0, cpu.limit)
     if len(lengths) >= 5:
         # Throttled cycles last long by standing still; their cheap siblings show what the work takes.
@@ -104,15 +104,15 @@ def gc_cost(
     return GcCost(
         cycles=usable,
         bound_us=lengths * cpus,
-        active_us=go.active_us,
-        near=dilate(np.nan_to_num(go.active_us) > 0, 0, cpu.lag),
-        known=np.isfinite(go.active_us),
+        active_us=gc.active_us,
+        near=dilate(np.nan_to_num(gc.active_us) > 0, 0, cpu.lag),
+        known=np.isfinite(gc.active_us),
         own_cpu_us=own_cpu_us,
         own_base_us=_base(own_cpu_us, demand.quiet),
         start_us=snapshot.start_us,
         step_us=snapshot.step_us,
         cpus=cpus,
-        counted=None if go.exact else go.ended,
+        counted=None if gc.exact else gc.ended,
         cycle_us=ASSUMED_CYCLE_US * cpus if live is None else max(5_000.0, MOST_US_PER_BYTE * live),
     )
 

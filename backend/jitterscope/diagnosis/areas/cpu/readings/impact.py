@@ -87,8 +87,8 @@ def impact(snapshot: Snapshot, throttling: Throttling, found: Harm) -> Impact:
     cpu = throttling.cpu
     periods, throttled = float(np.nansum(cpu.periods)), float(np.nansum(cpu.throttled))
     cycles = None
-    if throttling.go is not None:
-        cycles = throttling.go.cycles.ended(snapshot.start_us, snapshot.end_us)
+    if throttling.gc is not None:
+        cycles = throttling.gc.cycles.ended(snapshot.start_us, snapshot.end_us)
     answers = of_answers(snapshot, float(np.nansum(throttling.dns.queries)), found.slow, found.max_ms)
     return (
         answers

@@ -16,9 +16,9 @@ from jitterscope.diagnosis.areas.cpu.readings import episodes as episode_finder
 from jitterscope.diagnosis.areas.cpu.readings.demand import Demand
 from jitterscope.diagnosis.areas.cpu.readings.episodes import Episode
 from jitterscope.diagnosis.areas.cpu.readings.gc_cost import GcCost, gc_cost
-from jitterscope.diagnosis.areas.cpu.readings.gc_signals import GoProcess, is_go, read_go
 from jitterscope.diagnosis.areas.cpu.readings.warm_up import starting
 from jitterscope.diagnosis.areas.cpu.whatif import cfs
+from jitterscope.diagnosis.core.gc import GcProcess, is_go, read_gc
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.signals import Cpu, Dns, has, number, read_cpu, read_dns, series
 from jitterscope.diagnosis.core.signs import Signs, shows
@@ -63,7 +63,7 @@ class Throttling:
 
     cpu: Cpu
     dns: Dns
-    go: GoProcess | None
+    gc: GcProcess | None
     gc_known: BoolArray
     gc_active: BoolArray
     demand: Demand
@@ -86,9 +86,9 @@ class Throttling:
             return float("nan")
         return float(self.demand.load_us[known].mean() / self.cpu.quota_us[known].mean())
 
-    def go_unobserved(self, snapshot: Snapshot) -> bool:
+    def gc_unobserved(self, snapshot: Snapshot) -> bool:
         """A Go process runs here whose GC nobody observed."""
-        return self.go is None and any(is_go(process) for process in snapshot.processes)
+        return self.gc is None and any(is_go(process) for process in snapshot.processes)
 
 
 def _throttled(snapshot: Snapshot) -> bool:
@@ -102,9 +102,9 @@ SIGNS = Signs(("cpu_throttled_periods",), _throttled)
 def analyse(snapshot: Snapshot) -> Throttling:
     """Every stretch of throttling of the snapshot, judged."""
     cpu, dns = read_cpu(snapshot), read_dns(snapshot)
-    processes = read_go(snapshot)
-    go = processes[0] if processes else None
-    active_us = go.active_us if go else np.full(snapshot.ticks, np.nan)
+    processes = read_gc(snapshot)
+    gc = processes[0] if processes else None
+    active_us = gc.active_us if gc else np.full(snapshot.ticks, np.nan)
     loading = starting(snapshot)
     found = episode_finder.find(cpu, loading) if np.isfinite(cpu.limit) else []
     demand = demands.measure(cpu, dns, active_us, found, loading)
@@ -114,14 +114,14 @@ def analyse(snapshot: Snapshot) -> Throttling:
         if has(view, "process_cpu_us")
     }
     cost = None
-    if go is not None:
-        procs = maxprocs(go.view, cpu.limit, number(snapshot.node.fact("node.cpus"))).value
-        cost = gc_cost(snapshot, go, cpu, procs, process_cpu.get(go.view.id), demand, loading)
-    limited = go is not None and at_memory_limit(snapshot.subject, go.view)
-    others = [used for view_id, used in process_cpu.items() if go is not None and view_id != go.view.id]
+    if gc is not None:
+        procs = maxprocs(gc.view, cpu.limit, number(snapshot.node.fact("node.cpus"))).value
+        cost = gc_cost(snapshot, gc, cpu, procs, process_cpu.get(gc.view.id), demand, loading)
+    limited = gc is not None and at_memory_limit(snapshot.subject, gc.view)
+    others = [used for view_id, used in process_cpu.items() if gc is not None and view_id != gc.view.id]
     judged = tuple(_judge(episode, cpu, dns, demand, cost, limited, others) for episode in found)
     active = np.nan_to_num(active_us) > 0
-    return Throttling(cpu, dns, go, np.isfinite(active_us), active, demand, judged, loading, process_cpu)
+    return Throttling(cpu, dns, gc, np.isfinite(active_us), active, demand, judged, loading, process_cpu)
 
 
 def _judge(

@@ -1,4 +1,4 @@
-"""GC of the Go processes in a snapshot, whoever observed it: probes tell spans exactly, a metrics page only ends."""
+"""GC of the processes in a snapshot, whoever observed it: probes tell spans exactly, a metrics page only ends."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Cycles:
 
 
 @dataclass(frozen=True, slots=True)
-class GoProcess:
+class GcProcess:
     """GC of one Go process. `active_us`: wall time of each tick inside a cycle, NaN where nobody looked.
 
     `exact`: spans are measured. Otherwise they are the longest possible, and `ended` counts the cycles of a tick.
@@ -59,7 +59,7 @@ def is_go(view: ResourceView) -> bool:
 
 
 @reading
-def read_go(snapshot: Snapshot) -> tuple[GoProcess, ...]:
+def read_gc(snapshot: Snapshot) -> tuple[GcProcess, ...]:
     """Go processes of the subject whose GC somebody observed, busiest collector first."""
     found = []
     for view in snapshot.processes:
@@ -71,7 +71,7 @@ def read_go(snapshot: Snapshot) -> tuple[GoProcess, ...]:
         cycles = _cycles(events, 0 if exact else ASSUMED_CYCLE_US)
         ended = series(view, "gc_cycles", snapshot.ticks)
         active = _exact(snapshot, view, cycles) if exact else _assumed(snapshot, cycles, ended)
-        found.append(GoProcess(view, source, active, cycles, ended, exact))
+        found.append(GcProcess(view, source, active, cycles, ended, exact))
     return tuple(sorted(found, key=lambda process: (-float(np.nansum(process.active_us)), process.view.id)))
 
 
