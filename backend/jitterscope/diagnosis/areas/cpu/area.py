@@ -17,10 +17,11 @@ from jitterscope.diagnosis.areas.cpu.whatif.change import predict_change
 from jitterscope.diagnosis.core import answers
 from jitterscope.diagnosis.core.area import Amounts, Area, Control, Lane, Line, Load, WatchedFact, WhatIf, measured
 from jitterscope.diagnosis.core.events import runs
-from jitterscope.diagnosis.core.gc import read_gc
+from jitterscope.diagnosis.core.gc import EVENTS, gc_source, read_gc
 from jitterscope.diagnosis.core.landing import Facts
 from jitterscope.diagnosis.core.signals import number, read_cpu
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
+from jitterscope.diagnosis.programs.gc_facts import RUNTIME
 
 _MINUTE_US = 60e6
 
@@ -64,7 +65,7 @@ def _gc_cycles(snapshot: Snapshot) -> Amounts | None:
         cycles = np.where(np.isfinite(stack).any(axis=0), np.nansum(stack, axis=0), np.nan)
         return Amounts(cycles, _minutes(snapshot, read_cpu(snapshot).usage_us), cycles)
     watched = [process for process in read_gc(snapshot) if process.source != "unknown"]
-    if not watched and not any(one.fact("go.gc_source") for one in snapshot.processes):
+    if not watched and not any(map(gc_source, snapshot.processes)):
         return None
     begun = [(process.cycles.start_us - snapshot.start_us) // snapshot.step_us for process in watched]
     ticks = np.concatenate(begun) if begun else np.zeros(0, dtype=np.int64)
@@ -100,7 +101,7 @@ AREA = Area(
     lanes=(
         Lane(
             "heap",
-            "Heap of the Go programs",
+            "Heap",
             "bytes",
             (
                 Line("live after the last GC cycle", "heap_live_bytes", "area", of="processes"),
@@ -116,7 +117,7 @@ AREA = Area(
         answers.P99,
         measured(
             GC_CYCLES_PER_MIN,
-            ("cpu_usage_us", "gc_cycles", "gc_active_us", "go.gc_cycle"), _gc_cycles, decides=False,
+            ("cpu_usage_us", "gc_cycles", "gc_active_us", *EVENTS), _gc_cycles, decides=False,
         ),
     ),
     load=(answers.QUERIES, Load("cpu", "CPUs in use", ("cpu_usage_us",), _cpus, factor=2.0)),
@@ -128,6 +129,7 @@ AREA = Area(
         *(WatchedFact(f"go.env.{name}", name, "processes", known_by="go.version") for name in _GO),
         WatchedFact("go.version", "Go version", "processes"),
         WatchedFact("go.main_module", "Program", "processes"),
+        *RUNTIME,
         answers.DNS_VERSION,
         answers.UDP_SOCKETS,
         answers.IMAGE,

@@ -8,6 +8,7 @@ import numpy as np
 
 from jitterscope.diagnosis.core.snapshot import Event, FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.scenarios.cpu.simulate import (
+    COLLECTORS,
     EPOCH_US,
     MB,
     TICK_US,
@@ -57,6 +58,8 @@ def snapshot_of(
 
 
 def _server(load: Workload, columns: dict[str, FloatArray], cycles: list[Event]) -> ResourceView:
+    if load.runtime:
+        return _of_runtime(load, columns, cycles)
     name = "coredns" if load.serves_dns else "worker"
     if not load.is_go:
         return view(2, "process", "4711:1", {"process_cpu_us": columns["server_us"]}, {"process.executable": name})
@@ -73,6 +76,24 @@ def _server(load: Workload, columns: dict[str, FloatArray], cycles: list[Event])
     if load.gc_source == "metrics":
         return view(2, "process", "4711:1", series | _page(load, columns, cycles), facts, _ends(cycles))
     series["gc_active_us"] = columns["gc_active"]
+    return view(2, "process", "4711:1", series, facts, tuple(cycles))
+
+
+_PROGRAMS = {"jvm": ("java", "17.0.9+9"), "nodejs": ("node", "20.11.0"), "python": ("python3.12", "3.12.1")}
+
+
+def _of_runtime(load: Workload, columns: dict[str, FloatArray], cycles: list[Event]) -> ResourceView:
+    program, version = _PROGRAMS[load.runtime]
+    facts = {"process.executable": program} | {k: v for k, v in load.facts.items() if k.startswith("process.")}
+    series = {"process_cpu_us": columns["server_us"]}
+    if not load.observed:
+        return view(2, "process", "4711:1", series, facts)
+    source, _ = COLLECTORS[load.runtime]
+    told = {"name": load.runtime, "version": version, "gc_source": source}
+    facts |= {f"runtime.{name}": value for name, value in told.items()}
+    facts |= {"runtime.gc_kind": "PSScavenge, PSParallelCompact"} if load.runtime == "jvm" else {}
+    facts |= {k: v for k, v in load.facts.items() if k.startswith("runtime.")}
+    series |= {"gc_active_us": columns["gc_active"], "gc_pause_us": columns["gc_active"]}
     return view(2, "process", "4711:1", series, facts, tuple(cycles))
 
 
@@ -98,7 +119,8 @@ def _ends(cycles: list[Event]) -> tuple[Event, ...]:
 def _dns(columns: dict[str, FloatArray], answered: list[tuple[int, int]], ticks: int, load: Workload) -> ResourceView:
     queries = queries_of(answered, EPOCH_US, EPOCH_US + ticks * TICK_US)
     series = {f"dns_{name}": columns[name] for name in ("queries", "answers", "slow")}
-    server = view(3, "dns_server", "127.0.0.1:1053", series, {"dns.software": "coredns", "dns.version": "1.12.0"})
+    software = {} if load.runtime else {"dns.software": "coredns", "dns.version": "1.12.0"}
+    server = view(3, "dns_server", "127.0.0.1:1053", series, software)
     distributions = {"dns_latency_us": latency_of(queries, ticks)} if len(queries.sent_us) else {}
     return replace(server, queries=queries, distributions=distributions)
 
@@ -106,7 +128,7 @@ def _dns(columns: dict[str, FloatArray], answered: list[tuple[int, int]], ticks:
 def without(snapshot: Snapshot, metric: str) -> Snapshot:
     """The snapshot as if nothing had ever delivered a metric (and the events that it stands for)."""
 
-    gone = {metric, "gc_cycles"} if metric == "gc_active_us" else {metric}
+    gone = {metric, "gc_cycles", "gc_pause_us"} if metric == "gc_active_us" else {metric}
 
     def strip(part: ResourceView) -> ResourceView:
         events = part.events if metric != "gc_active_us" else ()

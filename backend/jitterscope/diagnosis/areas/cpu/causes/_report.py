@@ -12,14 +12,15 @@ from jitterscope.diagnosis.areas.cpu.readings.throttling import Judged, Throttli
 from jitterscope.diagnosis.core import missing_data
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Found, NotEnoughData, NotFound, SeriesRef
+from jitterscope.diagnosis.core.gc import is_go
 from jitterscope.diagnosis.core.impact import P50, P99, QUERIES, SLOW_RATIO
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.signals import has
-from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import burst_ratio, coincidence
+from jitterscope.diagnosis.programs import runtimes
 
 _GC = "gc_active_us"
-_NO_GO = "no process here is known to be a Go program, and no source watches the garbage collection of other runtimes."
 _NOT_WATCHED = {"dns_queries": "queries", _GC: "garbage collection"}
 
 
@@ -36,8 +37,8 @@ def prepare(cause: str, needs: tuple[str, ...], snapshot: Snapshot) -> Context |
     """The analysed snapshot, or why this cause cannot be judged or cannot be here."""
     throttling = analyse(snapshot)
     missing = _missing(needs, throttling)
-    # That no process is known to be Go says nothing about the GC of another runtime; without throttling it needs not.
-    other_runtime = missing == [_GC] and bool(snapshot.processes) and not throttling.gc_unobserved(snapshot)
+    # Without throttling it does not matter which runtimes there are; Go's GC is always looked for.
+    other_runtime = missing == [_GC] and bool(snapshot.processes) and not any(map(is_go, snapshot.processes))
     if missing and not other_runtime:
         return missing_data.not_enough(cause, missing, snapshot)
     cpu = throttling.cpu
@@ -51,21 +52,37 @@ def prepare(cause: str, needs: tuple[str, ...], snapshot: Snapshot) -> Context |
             numbers={"periods": periods, "throttled_periods": 0.0},
         )
     if other_runtime:
-        return NotEnoughData(cause=cause, missing=missing, reason=f"Needs {_GC}: {_NO_GO}")
+        return gc_not_observed(cause, snapshot, throttling)
     return Context(cause, snapshot, throttling)
 
 
 def _missing(needs: tuple[str, ...], throttling: Throttling) -> list[str]:
     missing = [name for name in needs if name.startswith("cpu_") and not has(throttling.cpu.owner, name)]
-    missing += [name for name in unwatched(throttling) if name in needs]
-    return missing
+    gone = unwatched(throttling) if throttling.gc is None else [n for n in unwatched(throttling) if n != _GC]
+    return missing + [name for name in gone if name in needs]
+
+
+def gc_not_observed(cause: str, snapshot: Snapshot, throttling: Throttling) -> NotEnoughData:
+    """Whose GC is not known, and why not."""
+    reason = "no GC cycle of a process here was observed, and which runtimes they are is not known."
+    if throttling.unobserved:
+        named = " and ".join(sorted(map(_collects, throttling.unobserved)))
+        sources = {runtimes.SOURCES.get(runtimes.of(view) or "") for view in throttling.unobserved}
+        gone = [f" {one} is not available: {why}." for one, why in snapshot.unavailable.items() if one in sources]
+        reason = f"no collector source reports the GC cycles of {named}." + "".join(sorted(gone))
+    return NotEnoughData(cause=cause, missing=[_GC], reason=f"Needs {_GC}: {reason}")
+
+
+def _collects(view: ResourceView) -> str:
+    """ "java (the JVM)"."""
+    return f"{say.program(view) or 'a process'} ({runtimes.name_of(view)})"
 
 
 def unwatched(throttling: Throttling) -> list[str]:
     """Of the signals that tell the CPU causes apart, those that nobody recorded: what they would show is unknown."""
     gone = [] if np.isfinite(throttling.dns.queries).any() else ["dns_queries"]
-    # Only the GC of Go programs is watched: what another runtime collects is not known.
-    return gone if throttling.gc is not None else [*gone, _GC]
+    seen = throttling.gc is not None and not throttling.unobserved
+    return gone if seen else [*gone, _GC]
 
 
 def refs(context: Context, judged: list[Judged], *metrics: tuple[int, str]) -> list[SeriesRef]:
@@ -245,6 +262,8 @@ def build(
     gone = unwatched(context.throttling)
     if gone:
         summary += f" Not watched here, so not ruled out: {' and '.join(_NOT_WATCHED[name] for name in gone)}."
+    if unobserved := context.throttling.unobserved:
+        summary += f" The GC of {' and '.join(sorted(map(_collects, unobserved)))} was not observed."
     share = periods_of(judged) / max(1, context.throttling.throttled_periods)
     score = 0.6 * share + 0.3 * min(1.0, periods_of(judged) / 10) + (0.1 if hurt.severity else 0.0)
     low, high = extent(context.snapshot, judged)

@@ -12,13 +12,16 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.programs import golang
+from jitterscope.diagnosis.programs import golang, runtimes
 
 ID = "cpu/memory_limit_gc_spiral"
 NEEDS = ("cpu_usage_us", "cpu_throttled_periods", "gc_active_us")
 
 
 def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
+    known = [runtimes.of(process) for process in snapshot.processes]
+    if known and not {None, "go"}.intersection(known):
+        return NotFound(cause=ID, reason=f"No Go program among {say.count(len(known), 'process', 'processes')} here.")
     context = report.prepare(ID, NEEDS, snapshot)
     if not isinstance(context, report.Context):
         return context
@@ -84,7 +87,7 @@ def _confidence(context: report.Context, judged: list[Judged], used: float | Non
     go = context.throttling.gc
     if go is None or go.source in ("threads", "unknown"):
         return "low"
-    if used is None or used < 0.95 * limit or go.source != "uprobe":
+    if used is None or used < 0.95 * limit or not go.sure:
         return "medium"
     return "high"
 

@@ -53,27 +53,29 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         return _not_found(context, judged)
     guilty = culprit(throttling, snapshot, judged)
     every, spread = _interval_s(context, judged)
-    itself = guilty.process is not None and (is_go(guilty.process) or len(snapshot.processes) == 1)
+    unobserved = _unobserved(throttling, guilty)
+    itself = guilty.process is not None and (unobserved or is_go(guilty.process) or len(snapshot.processes) == 1)
     if not snapshot.processes:
-        # Nobody looked at what runs here: it may be a Go program and its GC.
+        # Nobody looked at what runs here: it may be a program and its GC.
         return missing_data.not_enough(ID, ["process_cpu_us"], snapshot)
     # That it was another process than the server is the strongest sign; without it only the rhythm speaks.
     vague = itself or not guilty.share >= 0.6
-    if throttling.gc_unobserved(snapshot) and vague:
+    # Of a process that is alone here the burst may be its own GC, where nobody watches that.
+    own_gc = unobserved or throttling.gc is None
+    if throttling.gc is None and vague and any(map(is_go, snapshot.processes)):
         return missing_data.not_enough(ID, ["gc_active_us"], snapshot)
     if vague and (len(judged) < 3 or spread > 0.4):
         return _not_found(context, judged)
     hurt = report.harm_of(context, judged)
     name = say.who(snapshot)
-    beside = f" beside {name}" if guilty.name != name and snapshot.dns_servers else ""
+    beside = f" beside {name}" if guilty.name != name and snapshot.dns_servers and not itself else ""
     extra = float(np.median([item.other_us for item in judged]))
     rhythm = f"every {every:.1f} s" if spread <= 0.25 else f"about every {every:.0f} s"
     return report.build(
         context,
         judged,
         hurt,
-        # Of a process that is alone here the burst may be its own GC, where nobody watches that.
-        confidence=lowered(_confidence(context, judged, guilty, spread), int(vague and throttling.gc is None)),
+        confidence=lowered(_confidence(context, judged, guilty, spread), int(vague and own_gc)),
         title=f"{_capital(guilty.name)}{beside} uses {say.seconds(extra)} of CPU time {rhythm} and uses up the CPU "
         "limit, "
         f"{report.consequence(context, judged, hurt)}",
@@ -85,6 +87,11 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
             report.usage_evidence(context, judged),
         ],
     )
+
+
+def _unobserved(throttling: Throttling, guilty: Culprit) -> bool:
+    """Whether the bursts may be GC of the process that makes them, and that process the server."""
+    return guilty.process is not None and guilty.process in throttling.unobserved
 
 
 def _explained(throttling: Throttling, bursts: str) -> str:
@@ -222,7 +229,9 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
         return []
     guilty = culprit(throttling, snapshot, judged)
     proposals = [
-        own_cgroup.propose(snapshot, throttling, found, guilty.name, guilty.process),
+        None
+        if _unobserved(throttling, guilty)
+        else own_cgroup.propose(snapshot, throttling, found, guilty.name, guilty.process),
         cpu_limit.for_bursts(snapshot, throttling, judged, found),
         cfs_burst.for_bursts(snapshot, throttling, judged, found),
     ]

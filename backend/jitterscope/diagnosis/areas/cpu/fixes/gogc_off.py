@@ -45,7 +45,7 @@ def live_heap_bytes(snapshot: Snapshot, throttling: Throttling) -> tuple[float |
 
 def fewer_cycles(snapshot: Snapshot, throttling: Throttling, found: Found) -> Fix | None:
     """GOGC=off with GOMEMLIMIT. Not proposed where heap growth already starts no cycle."""
-    if throttling.gc is None or golang.gogc(throttling.gc.view) is None:
+    if throttling.gc is None or throttling.gc.runtime != "go" or golang.gogc(throttling.gc.view) is None:
         return None
     process = throttling.gc.view
     live, how = live_heap_bytes(snapshot, throttling)

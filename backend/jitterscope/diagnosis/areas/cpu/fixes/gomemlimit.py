@@ -18,7 +18,7 @@ from jitterscope.diagnosis.programs import golang
 def propose(snapshot: Snapshot, throttling: Throttling, found: Found, verify: str) -> list[Fix]:
     """A higher GOMEMLIMIT, and GOMEMLIMIT unset with GOGC back on."""
     go = throttling.gc
-    if go is None:
+    if go is None or go.runtime != "go":
         return []
     now = golang.memory_limit_bytes(go.view)
     used = golang.counted_memory_bytes(snapshot.subject, go.view)

@@ -32,7 +32,10 @@ def from_snapshot(snapshot: Snapshot) -> Trace | str:
         return f"CPU use of this cgroup was recorded for {known_s:.1f} s of the window; it takes {ENOUGH_S:g} s."
     processes = read_gc(snapshot)
     gc = processes[0] if processes else None
-    view = gc.view if gc else next((one for one in snapshot.processes if is_go(one)), None)
+    # Where the collector that runs most is not Go's, its settings are not those of what a replay changes.
+    view = next((one for one in snapshot.processes if is_go(one)), None) if gc is None else None
+    if gc is not None and gc.runtime == "go":
+        view = gc.view
     node_cpus = number(snapshot.node.fact("node.cpus"))
     live, measured = _live_heap(snapshot, view)
     # What a start costs comes once: those ticks count as missing.
@@ -57,6 +60,7 @@ def from_snapshot(snapshot: Snapshot) -> Trace | str:
         slow=dns.slow if np.isfinite(dns.slow).any() else None,
         latency_histogram=_histogram(snapshot.dns_servers),
         is_go=view is not None,
+        gc_stops=gc is not None and gc.stops_the_program,
         gc_exact=gc is not None and gc.exact,
         heap_live_bytes=live,
         heap_measured=measured,

@@ -1,0 +1,67 @@
+"""Which runtime a process is, whatever it tells, and how many CPUs its garbage collector can use at once.
+
+A process is known by what a collector source says of it, else by the name of its executable: the second says that it
+collects garbage, and nothing about when.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from jitterscope.diagnosis.core.gc import runtime_of
+from jitterscope.diagnosis.core.signals import number, program
+from jitterscope.diagnosis.core.snapshot import ResourceView
+from jitterscope.diagnosis.programs import golang, jvm, nodejs
+
+_BY_NAME = (
+    ("jvm", r"java|jsvc"),
+    ("nodejs", r"node|nodejs"),
+    ("python", r"(python|pypy)[\d.]*"),
+    ("ruby", r"ruby[\d.]*"),
+    ("dotnet", r"dotnet"),
+)
+# As the subject of a sentence and as what has a collector: "the JVM".
+NAMES = {"go": "Go", "jvm": "the JVM", "nodejs": "Node.js", "python": "Python", "ruby": "Ruby", "dotnet": ".NET"}
+# The collector source that watches the GC of a runtime; of the others there is none.
+SOURCES = {"go": "go_runtime", "jvm": "jvm_gc", "nodejs": "nodejs_gc", "python": "python_gc"}
+
+
+@dataclass(frozen=True, slots=True)
+class Parallelism:
+    """CPUs that a collector can use at once; None where it cannot be told. `what` is counted, `why` says by what."""
+
+    value: int | None
+    what: str
+    why: str
+
+
+def of(view: ResourceView) -> str | None:
+    """ "go", "jvm", "nodejs", "python", "ruby" or "dotnet"; None for a program of which that is not known."""
+    if told := runtime_of(view):
+        return told
+    name = program(view) or ""
+    return next((runtime for runtime, pattern in _BY_NAME if re.fullmatch(pattern, name)), None)
+
+
+def name_of(view: ResourceView) -> str | None:
+    """What people call the runtime of a process."""
+    return NAMES.get(of(view) or "")
+
+
+def parallelism(view: ResourceView, limit: float, node_cpus: float | None) -> Parallelism:
+    """Under a CPU limit in CPUs (inf: none)."""
+    runtime = of(view)
+    if runtime == "jvm":
+        threads = jvm.gc_threads(view, limit, node_cpus)
+        return Parallelism(threads.value, "GC threads", threads.why)
+    if runtime == "nodejs":
+        threads = nodejs.gc_threads(view, node_cpus)
+        return Parallelism(threads.value, "GC threads", threads.why)
+    if runtime in ("python", "ruby"):
+        return Parallelism(1, "GC threads", "it collects on the thread that allocates")
+    if runtime == "go":
+        procs = golang.maxprocs(view, limit, node_cpus)
+        return Parallelism(procs.value, "GOMAXPROCS", procs.why)
+    cpus = number(view.fact("process.affinity_cpus")) or node_cpus
+    return Parallelism(None if cpus is None else int(cpus), "threads", "one per CPU of the node at most")
