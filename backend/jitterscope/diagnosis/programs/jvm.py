@@ -111,3 +111,8 @@ def heap_limit_bytes(process: ResourceView, memory: float | None) -> int | None:
         return explicit
     share = number(options.value(set_, "-XX:MaxRAMPercentage")) or _HEAP_SHARE
     return int(memory * share / 100)
+
+
+def is_full(collector_name: str) -> bool:
+    """Whether a collector of hsperfdata collects the whole heap while the program stands still."""
+    return any(word in collector_name for word in ("full", "Full", "PSParallelCompact", "MSC", "MarkSweep"))

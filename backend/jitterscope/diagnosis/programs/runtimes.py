@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from jitterscope.diagnosis.core.gc import runtime_of
-from jitterscope.diagnosis.core.signals import number, program
-from jitterscope.diagnosis.core.snapshot import ResourceView
+from jitterscope.diagnosis.core import wording as say
+from jitterscope.diagnosis.core.finding import NotEnoughData
+from jitterscope.diagnosis.core.gc import read_gc, runtime_of
+from jitterscope.diagnosis.core.reading import reading
+from jitterscope.diagnosis.core.signals import number, program, serving
+from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.programs import golang, jvm, nodejs
 
 _BY_NAME = (
@@ -47,6 +50,37 @@ def of(view: ResourceView) -> str | None:
 def name_of(view: ResourceView) -> str | None:
     """What people call the runtime of a process."""
     return NAMES.get(of(view) or "")
+
+
+def described(view: ResourceView) -> str:
+    """ "java (the JVM)"."""
+    return f"{say.program(view) or 'a process'} ({name_of(view)})"
+
+
+@reading
+def unobserved(snapshot: Snapshot) -> tuple[ResourceView, ...]:
+    """Servers of the subject that collect garbage when nobody sees it.
+
+    Of a process beside the server no more than its CPU matters; where it is not known who serves, each may.
+    """
+    servers, observed = serving(snapshot), {process.view.id for process in read_gc(snapshot)}
+    return tuple(
+        view
+        for view in snapshot.processes
+        if view.id not in observed and (not servers or view.id in servers) and of(view) is not None
+    )
+
+
+def gc_not_observed(cause: str, snapshot: Snapshot) -> NotEnoughData:
+    """Whose GC is not known, and why not."""
+    unseen = unobserved(snapshot)
+    reason = "no GC cycle of a process here was observed, and which runtimes they are is not known."
+    if unseen:
+        named = " and ".join(sorted(map(described, unseen)))
+        sources = {SOURCES.get(of(view) or "") for view in unseen}
+        gone = [f" {one} is not available: {why}." for one, why in snapshot.unavailable.items() if one in sources]
+        reason = f"no collector source reports the GC cycles of {named}." + "".join(sorted(gone))
+    return NotEnoughData(cause=cause, missing=["gc_active_us"], reason=f"Needs gc_active_us: {reason}")
 
 
 def parallelism(view: ResourceView, limit: float, node_cpus: float | None) -> Parallelism:

@@ -14,8 +14,8 @@ from jitterscope.diagnosis.areas.cpu.quantities import (
 )
 from jitterscope.diagnosis.areas.cpu.whatif.answer import answer
 from jitterscope.diagnosis.areas.cpu.whatif.change import predict_change
-from jitterscope.diagnosis.core import answers
-from jitterscope.diagnosis.core.area import Amounts, Area, Control, Lane, Line, Load, WatchedFact, WhatIf, measured
+from jitterscope.diagnosis.core import answers, lanes
+from jitterscope.diagnosis.core.area import Amounts, Area, Control, Load, WatchedFact, WhatIf, measured
 from jitterscope.diagnosis.core.events import runs
 from jitterscope.diagnosis.core.gc import EVENTS, gc_source, read_gc
 from jitterscope.diagnosis.core.landing import Facts
@@ -98,17 +98,7 @@ AREA = Area(
     id="cpu",
     title="CPU",
     # CPU use against the limit, throttling, GC and queries are the timeline's own picture, drawn for every area.
-    lanes=(
-        Lane(
-            "heap",
-            "Heap",
-            "bytes",
-            (
-                Line("live after the last GC cycle", "heap_live_bytes", "area", of="processes"),
-                Line("size that starts the next cycle", "heap_goal_bytes", "line", of="processes"),
-            ),
-        ),
-    ),
+    lanes=(lanes.HEAP,),
     impact=IMPACT,
     measures=(
         replace(answers.SLOW_ANSWERS, needs=(*answers.SLOW_ANSWERS.needs, *_CPU), read=_slow_answers),

@@ -16,7 +16,7 @@ from jitterscope.diagnosis.core.gc import is_go
 from jitterscope.diagnosis.core.impact import P50, P99, QUERIES, SLOW_RATIO
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.signals import has
-from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
+from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.core.stats import burst_ratio, coincidence
 from jitterscope.diagnosis.programs import runtimes
 
@@ -52,7 +52,7 @@ def prepare(cause: str, needs: tuple[str, ...], snapshot: Snapshot) -> Context |
             numbers={"periods": periods, "throttled_periods": 0.0},
         )
     if other_runtime:
-        return gc_not_observed(cause, snapshot, throttling)
+        return runtimes.gc_not_observed(cause, snapshot)
     return Context(cause, snapshot, throttling)
 
 
@@ -60,22 +60,6 @@ def _missing(needs: tuple[str, ...], throttling: Throttling) -> list[str]:
     missing = [name for name in needs if name.startswith("cpu_") and not has(throttling.cpu.owner, name)]
     gone = unwatched(throttling) if throttling.gc is None else [n for n in unwatched(throttling) if n != _GC]
     return missing + [name for name in gone if name in needs]
-
-
-def gc_not_observed(cause: str, snapshot: Snapshot, throttling: Throttling) -> NotEnoughData:
-    """Whose GC is not known, and why not."""
-    reason = "no GC cycle of a process here was observed, and which runtimes they are is not known."
-    if throttling.unobserved:
-        named = " and ".join(sorted(map(_collects, throttling.unobserved)))
-        sources = {runtimes.SOURCES.get(runtimes.of(view) or "") for view in throttling.unobserved}
-        gone = [f" {one} is not available: {why}." for one, why in snapshot.unavailable.items() if one in sources]
-        reason = f"no collector source reports the GC cycles of {named}." + "".join(sorted(gone))
-    return NotEnoughData(cause=cause, missing=[_GC], reason=f"Needs {_GC}: {reason}")
-
-
-def _collects(view: ResourceView) -> str:
-    """ "java (the JVM)"."""
-    return f"{say.program(view) or 'a process'} ({runtimes.name_of(view)})"
 
 
 def unwatched(throttling: Throttling) -> list[str]:
@@ -263,7 +247,7 @@ def build(
     if gone:
         summary += f" Not watched here, so not ruled out: {' and '.join(_NOT_WATCHED[name] for name in gone)}."
     if unobserved := context.throttling.unobserved:
-        summary += f" The GC of {' and '.join(sorted(map(_collects, unobserved)))} was not observed."
+        summary += f" The GC of {' and '.join(sorted(map(runtimes.described, unobserved)))} was not observed."
     share = periods_of(judged) / max(1, context.throttling.throttled_periods)
     score = 0.6 * share + 0.3 * min(1.0, periods_of(judged) / 10) + (0.1 if hurt.severity else 0.0)
     low, high = extent(context.snapshot, judged)

@@ -42,11 +42,9 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     together = report.gc_evidence(context, judged) if judged else None
     if not judged or together is None or periods < 0.2 * of or not _enough(context, judged, hurt.slow_inside):
         # That the GC which was observed is not it says nothing about one that was not.
-        return (
-            _not_found(context, periods, of)
-            if not throttling.unobserved
-            else report.gc_not_observed(ID, snapshot, throttling)
-        )
+        if throttling.unobserved:
+            return runtimes.gc_not_observed(ID, snapshot)
+        return _not_found(context, periods, of)
     cost = sum(item.gc_us for item in judged) / len(judged)
     share = sum(item.gc_us for item in judged) / max(1.0, sum(item.gc_us + item.other_us for item in judged))
     wait = report.consequence(context, judged, hurt)

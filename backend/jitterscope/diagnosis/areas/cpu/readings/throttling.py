@@ -20,7 +20,7 @@ from jitterscope.diagnosis.areas.cpu.readings.warm_up import starting
 from jitterscope.diagnosis.areas.cpu.whatif import cfs
 from jitterscope.diagnosis.core.gc import GcProcess, read_gc
 from jitterscope.diagnosis.core.reading import reading
-from jitterscope.diagnosis.core.signals import Cpu, Dns, has, number, read_cpu, read_dns, series, serving
+from jitterscope.diagnosis.core.signals import Cpu, Dns, has, number, read_cpu, read_dns, series
 from jitterscope.diagnosis.core.signs import Signs, shows
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
@@ -120,18 +120,8 @@ def analyse(snapshot: Snapshot) -> Throttling:
     others = [used for view_id, used in process_cpu.items() if gc is not None and view_id != gc.view.id]
     judged = tuple(_judge(episode, cpu, dns, demand, cost, limited, others) for episode in found)
     active = np.nan_to_num(active_us) > 0
-    unobserved = _unobserved(snapshot, {process.view.id for process in processes})
+    unobserved = runtimes.unobserved(snapshot)
     return Throttling(cpu, dns, gc, np.isfinite(active_us), active, demand, judged, loading, process_cpu, unobserved)
-
-
-def _unobserved(snapshot: Snapshot, observed: set[int]) -> tuple[ResourceView, ...]:
-    """Of a process beside the server no more than its CPU matters; where it is not known who serves, each may."""
-    servers = serving(snapshot)
-    return tuple(
-        view
-        for view in snapshot.processes
-        if view.id not in observed and (not servers or view.id in servers) and runtimes.of(view) is not None
-    )
 
 
 def _judge(
