@@ -29,7 +29,7 @@ AREA = Area(
         measured(PAUSE_MS_PER_MIN, _PAUSES, figures.pause_time),
         answers.P99,
     ),
-    load=(answers.QUERIES,),
+    load=(answers.REQUESTS,),
     facts=(
         *RUNTIME,
         answers.MEMORY_LIMIT,

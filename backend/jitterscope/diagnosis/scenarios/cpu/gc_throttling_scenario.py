@@ -32,6 +32,10 @@ SCENARIOS = (
     _fault("noise", Workload(missing_ratio=0.02, stray_slow_ratio=0.002, hiccups=((20.0, 0.1),), seed=9),
            note="missing ticks, answers slow for another reason, a tick lost to the node"),
     _fault("seen through /metrics", Workload(gc_source="metrics", seed=15), note="ends of cycles, once a second"),
+    _fault("serves nothing", Workload(serves=None, seconds=90, seed=10), hurts=False, note="no latency: a risk"),
+    _fault("HTTP", Workload(serves="http", qps=300, seed=16)),
+    _fault("HTTP, answers that usually take 30 ms", Workload(serves="http", qps=300, own_us=30_000, seed=17),
+           note="all are over 20 ms: slow are those over 90 ms"),
     _fault("JVM", replace(other_runtime("jvm"), seed=16)),
     _fault("JVM, little room in the heap", replace(other_runtime("jvm"), gogc=15, seed=17)),
     _fault("JVM, throttled without rest", replace(other_runtime("jvm"), gogc=2, seconds=30, seed=18),
@@ -39,7 +43,6 @@ SCENARIOS = (
     _fault("JVM above 1 CPU", replace(other_runtime("jvm"), quota_us=120_000, live_mb=290, seed=19)),
     _fault("Node.js", replace(other_runtime("nodejs"), live_mb=200, gogc=50, seed=20)),
     _fault("Python", replace(other_runtime("python"), quota_us=40_000, live_mb=200, gogc=50, seed=21)),
-    _fault("without DNS", Workload(serves_dns=False, seconds=90, seed=10), hurts=False, note="no latency: a risk"),
     Scenario(
         "gc_throttling/near miss: bursts on a small heap",
         "cpu/request_burst",

@@ -142,7 +142,7 @@ def _evidence(context: report.Context, judged: list[Judged], together: Evidence,
             id="cycle_cpu",
             statement="CPU time added by a GC cycle / quota of one period",
             value=f"{say.seconds(mean)} / {say.seconds(cpu.period_quota_us)}",
-            comparison=f"{say.percent(share)} of what the queries do not explain fell into GC cycles",
+            comparison=f"{say.percent(share)} of what the {throttling.served.noun} do not explain fell into GC cycles",
             numbers={
                 "cycle_cpu_us": mean,
                 "cycle_cpu_max_us": float(costs.max()),
@@ -246,11 +246,11 @@ CAUSE = Cause(
     "on its GC threads (as many as the CPUs that it sees, up to 8), Node.js on its main thread and V8's workers. A "
     "cycle over a large heap needs a few hundred ms of CPU time. The kernel gives the cgroup `quota` of CPU time per "
     "`period` (100 ms): the cycle takes all of it in the first part of a period and everything in the cgroup stands "
-    "still for the rest. This repeats until the cycle is done. Average CPU stays far below the limit. Go's pauses stay "
-    "below 1 ms, so go_gc_duration_seconds does not show it; a JVM's GC log shows long pauses, with little CPU time in "
-    "them, and not who made them long. Found when the CPU that the queries do not explain falls into GC cycles and the "
-    "queries alone, replayed through the limit, would not have been throttled; or when collections that stop the "
-    "program used most of the CPU of the stalls.",
+    "still for the rest. This repeats until the cycle is done. Average CPU stays far below the limit. Go's pauses "
+    "stay below 1 ms, so go_gc_duration_seconds does not show it. A JVM's GC log shows long pauses with little CPU "
+    "time in them, and not what made them long. Found when the CPU that the requests do not explain falls into GC "
+    "cycles and the requests alone, replayed through the limit, would not have been throttled, or when collections "
+    "that stop the program used most of the CPU of the stalls.",
     needs=NEEDS,
     rivals=("cpu/limit_too_low", "cpu/memory_limit_gc_spiral", "cpu/periodic_burst", "cpu/request_burst"),
     detect=detect,

@@ -8,7 +8,7 @@ from jitterscope.diagnosis.areas.runtime.readings.pauses import LONG_US, Pauses
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Evidence, SeriesRef
 from jitterscope.diagnosis.core.gc import Cycles
-from jitterscope.diagnosis.core.harm import DnsHarm
+from jitterscope.diagnosis.core.harm import AnswersHarm
 from jitterscope.diagnosis.core.served import metric, read_served
 from jitterscope.diagnosis.core.signals import read_cpu
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
@@ -31,11 +31,11 @@ def time_in_pauses(snapshot: Snapshot, pauses: Cycles, late_us: float) -> float 
     return inside / whole if whole > 0 else None
 
 
-def evidence(snapshot: Snapshot, found: Pauses, hurt: DnsHarm, share: float | None) -> list[Evidence]:
+def evidence(snapshot: Snapshot, found: Pauses, hurt: AnswersHarm, share: float | None) -> list[Evidence]:
     own, process = found.own, found.process.view
     length = (own.end_us - own.start_us).astype(np.float64)
     chance = float(length.sum()) / (snapshot.ticks * snapshot.step_us)
-    servers = read_served(snapshot).servers
+    servers = hurt.served.servers
     items = [
         Evidence(
             id="pauses",

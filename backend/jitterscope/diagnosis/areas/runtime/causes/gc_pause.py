@@ -12,9 +12,9 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Fix, Found, NotEnoughData, NotFound
 from jitterscope.diagnosis.core.gc import read_gc
-from jitterscope.diagnosis.core.harm import DnsHarm, late_after, usual_us
+from jitterscope.diagnosis.core.harm import AnswersHarm
 from jitterscope.diagnosis.core.quantity import impact_of
-from jitterscope.diagnosis.core.served import METRICS, read_served
+from jitterscope.diagnosis.core.served import late_after, metrics, read_served, usual_us
 from jitterscope.diagnosis.core.signals import has, read_cpu
 from jitterscope.diagnosis.core.signs import Signs, shows
 from jitterscope.diagnosis.core.snapshot import Snapshot
@@ -34,13 +34,14 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     if (reason := _not(found)) is not None:
         return reason
     spans = ticks_of(snapshot, found.own)
-    usual = [usual_us(server, ~spans) for server in snapshot.dns_servers]
+    served = read_served(snapshot)
+    usual = [usual_us(server, ~spans) for server in served.servers]
     late_us = late_after(max((one for one in usual if one is not None), default=None))
-    hurt = answers_harm.harm(snapshot, spans, late_us)
+    hurt = answers_harm.harm(snapshot, spans, late_us, served=served)
     if not hurt.timed:
         return NotEnoughData(
             cause=ID,
-            missing=[METRICS["slow"]["tcp_server"]],
+            missing=["responses_slow"],
             reason=f"{say.count(len(found.own), 'pause')} over {say.ms(LONG_US)}, but how long answers took was not "
             "recorded: whether a client waited is not known.",
         )
@@ -85,7 +86,7 @@ def _not(found: Pauses) -> NotFound | None:
     return NotFound(cause=ID, reason="; ".join(parts) + ".", numbers=numbers | {"own": float(len(found.own))})
 
 
-def _elsewhere(found: Pauses, hurt: DnsHarm, share: float | None) -> NotFound:
+def _elsewhere(found: Pauses, hurt: AnswersHarm, share: float | None) -> NotFound:
     numbers = {"pauses": float(len(found.own)), "slow_inside": float(hurt.inside), "slow": float(hurt.late)}
     reason = f"{hurt.inside:,} of {hurt.late:,} slow answers fell into GC pauses over {say.ms(LONG_US)}."
     if share is not None and hurt.inside:
@@ -94,7 +95,7 @@ def _elsewhere(found: Pauses, hurt: DnsHarm, share: float | None) -> NotFound:
     return NotFound(cause=ID, reason=reason, numbers=numbers)
 
 
-def _found(snapshot: Snapshot, found: Pauses, hurt: DnsHarm, share: float | None) -> Found:
+def _found(snapshot: Snapshot, found: Pauses, hurt: AnswersHarm, share: float | None) -> Found:
     own = found.own
     length = own.end_us - own.start_us
     name, runtime = say.who(snapshot), runtimes.name_of(found.process.view) or "its runtime"
@@ -132,7 +133,7 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 
 
 def _answers_are_slow(snapshot: Snapshot) -> bool:
-    return shows(read_served(snapshot).servers, *METRICS["slow"].values())
+    return shows(read_served(snapshot).servers, *metrics("slow"))
 
 
 CAUSE = Cause(
@@ -161,5 +162,5 @@ CAUSE = Cause(
         "https://nodejs.org/en/learn/diagnostics/memory/using-gc-traces",
         "https://docs.python.org/3/library/gc.html",
     ),
-    signs=Signs(tuple(METRICS["slow"].values()), _answers_are_slow),
+    signs=Signs(metrics("slow"), _answers_are_slow),
 )
