@@ -35,6 +35,5 @@ def narrow(snapshot: Snapshot, reads: Iterable[str]) -> Snapshot:
         ancestors=tuple(map(view, snapshot.ancestors)),
         dns_servers=() if of_node else tuple(map(view, snapshot.dns_servers)),
         tcp_servers=() if of_node else tuple(map(view, snapshot.tcp_servers)),
-        tcp_servers=() if of_node else tuple(map(view, snapshot.tcp_servers)),
         neighbours=() if of_node else tuple(view(one, whole=False) for one in snapshot.neighbours),
     )
