@@ -74,10 +74,8 @@ def cpus(process: ResourceView, limit: float, node_cpus: float | None) -> Cpus:
 
 def collector(process: ResourceView, limit: float, node_cpus: float | None, memory: float | None) -> Collector | None:
     """The collector in use. Without options and data by HotSpot's rule; `memory`: the container's limit in bytes."""
-    kinds = process.fact("runtime.gc_kind") or ""
-    for name, kind in _KINDS:
-        if re.search(rf"(?<![A-Za-z]){re.escape(name)}", kinds):
-            return kind
+    if (told := _told(process)) is not None:
+        return told
     for option in options.of(process):
         if (flag := option.removeprefix("-XX:+")) in FLAGS:
             return FLAGS[flag]
@@ -87,6 +85,17 @@ def collector(process: ResourceView, limit: float, node_cpus: float | None, memo
     if version < _G1_EVERYWHERE and (believed < SERVER_CPUS or (memory is not None and memory < SERVER_BYTES)):
         return "serial"
     return "g1" if version >= _G1_BY_DEFAULT else "parallel"
+
+
+def concurrent(process: ResourceView) -> Collector | None:
+    """The collector of a JVM that works beside the program as well, by what the JVM tells; None for all else."""
+    kind = _told(process)
+    return kind if kind in ("g1", "zgc", "shenandoah", "cms") else None
+
+
+def _told(process: ResourceView) -> Collector | None:
+    kinds = process.fact("runtime.gc_kind") or ""
+    return next((kind for name, kind in _KINDS if re.search(rf"(?<![A-Za-z]){re.escape(name)}", kinds)), None)
 
 
 def gc_threads(process: ResourceView, limit: float, node_cpus: float | None) -> Threads:

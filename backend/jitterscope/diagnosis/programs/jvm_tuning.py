@@ -177,7 +177,7 @@ LARGER_HEAP = FixKind(
     precondition="A memory limit of the container that leaves a quarter for what is not heap.",
     landing=Seen(
         "The heap limit of the JVM rises: -Xmx, or its share of the memory limit.",
-        (options.FACT, "memory.limit_bytes"),
+        (options.FACT, "memory.limit_bytes", "runtime.gc_kind"),
         _heap_rises,
     ),
 )

@@ -53,17 +53,21 @@ def name_of(view: ResourceView) -> str | None:
 
 
 def described(view: ResourceView) -> str:
-    """ "java (the JVM)"."""
-    return f"{say.program(view) or 'a process'} ({name_of(view)})"
+    """Whose GC is not seen: "java (the JVM)", "java (concurrent work of G1)"."""
+    kind = jvm.concurrent(view)
+    what = f"concurrent work of {jvm.NAMES[kind]}" if kind is not None else name_of(view)
+    return f"{say.program(view) or 'a process'} ({what})"
 
 
 @reading
 def unobserved(snapshot: Snapshot) -> tuple[ResourceView, ...]:
     """Servers of the subject that collect garbage when nobody sees it.
 
-    Of a process beside the server no more than its CPU matters; where it is not known who serves, each may.
+    Of a process beside the server no more than its CPU matters; where it is not known who serves, each may. What a JVM
+    collects beside the program is seen by none: hsperfdata counts pauses.
     """
-    servers, observed = serving(snapshot), {process.view.id for process in read_gc(snapshot)}
+    servers = serving(snapshot)
+    observed = {one.view.id for one in read_gc(snapshot) if jvm.concurrent(one.view) is None}
     return tuple(
         view
         for view in snapshot.processes

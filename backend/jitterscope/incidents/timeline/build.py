@@ -10,6 +10,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from jitterscope.diagnosis.core.area import Area
+from jitterscope.diagnosis.core.gc import EVENTS as GC_EVENTS
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray
 from jitterscope.incidents.api.schemas import SubjectRef
@@ -72,6 +73,7 @@ def build(
         "subject": SubjectRef(
             resource_id=subject.id, kind=subject.kind, key=subject.key, name=subject.name, node=tree.node.name
         ).model_dump(),
+        "served": ["queries"] if tree.dns_servers else [],
         "cpu": cpu,
         "limits": _limits(inventory.facts(session, [subject.id], from_us, to_us)[subject.id], from_us),
         "throttled": throttled,
@@ -158,7 +160,7 @@ def _gc(session: Session, tree: SubjectTree, from_us: int, to_us: int) -> tuple[
     names = {row.id: row.name for row in tree.processes}
     if not names:
         return [], 0
-    by_process = series.read_events(session, list(names), from_us, to_us, ["go.gc_cycle"])
+    by_process = series.read_events(session, list(names), from_us, to_us, GC_EVENTS)
     events = [event for found in by_process.values() for event in found]
     keep = pick(np.array([event.duration_us for event in events], np.float64), MAX_SPANS)
     spans = [

@@ -170,7 +170,8 @@ FIXES = (
         precondition="A CPU limit that is lower than what the demand needs.",
         landing=Seen(
             "The CPU quota per period of the container rises, or the limit goes.",
-            ("cpu.quota_us", "memory.limit_bytes"),
+            # A JVM that starts anew under another limit sees other CPUs, and may choose another collector.
+            ("cpu.quota_us", "memory.limit_bytes", "runtime.cpus", "runtime.gc_kind"),
             _raised,
         ),
         lab="coredns-gc --apply raise_cpu_limit",

@@ -107,7 +107,7 @@ FIXES = (
         precondition="A JVM that believes in more CPUs than its limit gives.",
         landing=Seen(
             "ActiveProcessorCount of the JVM is set, or falls.",
-            (options.FACT, "runtime.cpus", "memory.limit_bytes"),
+            (options.FACT, "runtime.cpus", "runtime.gc_kind", "memory.limit_bytes"),
             lambda before, after: _falls(CPUS, before, after),
         ),
     ),
