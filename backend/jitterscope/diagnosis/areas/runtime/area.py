@@ -7,7 +7,7 @@ from dataclasses import replace
 from jitterscope.diagnosis.areas.runtime.quantities import IMPACT, LONG_PAUSES_PER_MIN, PAUSE_MS_PER_MIN
 from jitterscope.diagnosis.areas.runtime.readings import figures
 from jitterscope.diagnosis.core import answers, lanes
-from jitterscope.diagnosis.core.area import Area, Lane, Line, WatchedFact, measured
+from jitterscope.diagnosis.core.area import Area, Lane, Line, measured
 from jitterscope.diagnosis.core.gc import EVENTS
 from jitterscope.diagnosis.programs.gc_facts import RUNTIME
 
@@ -33,7 +33,6 @@ AREA = Area(
     facts=(
         *RUNTIME,
         answers.MEMORY_LIMIT,
-        *(WatchedFact(f"go.env.{name}", name, "processes", known_by="go.version") for name in ("GOGC", "GOMEMLIMIT")),
         answers.IMAGE,
     ),
 )  # fmt: skip

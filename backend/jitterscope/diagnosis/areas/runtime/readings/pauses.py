@@ -29,7 +29,7 @@ class Pauses:
     work, a throttled period, reclaim of memory, or CPU that it did not get.
 
     `worked_us`: CPU that the process used in each of them, NaN where that is not known. `count` and `longest_us` are of
-    all pauses, short ones included; `share_ratio` of the window passed in them.
+    all pauses, short ones included.
     """
 
     process: GcProcess
@@ -38,7 +38,6 @@ class Pauses:
     worked_us: FloatArray
     count: int
     longest_us: float
-    share_ratio: float
 
     @property
     def own(self) -> Cycles:
@@ -89,7 +88,6 @@ def _of(snapshot: Snapshot, process: GcProcess) -> Pauses:
         worked,
         len(lengths),
         float(lengths.max()) if len(lengths) else 0.0,
-        float(np.nansum(process.stopped_us)) / (snapshot.ticks * snapshot.step_us),
     )
 
 
