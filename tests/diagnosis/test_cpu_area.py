@@ -112,7 +112,7 @@ LIMIT = {"cpu.quota_us": "50000", "cpu.period_us": "100000"}
 GIB = {"memory.limit_bytes": str(1 << 30)}
 
 
-def with_options(*options: str) -> Facts:
+def with_options(*options: str) -> dict[str, str]:
     return {"runtime.options": json.dumps(options)}
 
 

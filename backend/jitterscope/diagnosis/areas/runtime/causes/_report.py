@@ -90,8 +90,7 @@ def _throttled(snapshot: Snapshot, found: Pauses) -> Evidence:
 
 def _worked(snapshot: Snapshot, found: Pauses) -> Evidence:
     """CPU time in the pauses: it shows that the collector ran, and on how many CPUs."""
-    mine = np.array([one == "collector" for one in found.held], dtype=np.bool_)
-    worked, pause = float(np.nansum(found.worked_us[mine])), float((found.own.end_us - found.own.start_us).sum())
+    worked, pause = found.own_cpu_us, float((found.own.end_us - found.own.start_us).sum())
     return Evidence(
         id="collector_cpu",
         statement="CPU time used by the process in these pauses / their length",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jitterscope.diagnosis.areas.runtime.causes import _report as report
 from jitterscope.diagnosis.areas.runtime.fixes import collector
 from jitterscope.diagnosis.areas.runtime.quantities import LONGEST_PAUSE
-from jitterscope.diagnosis.areas.runtime.readings.pauses import LONG_US, Pauses, read, ticks_of
+from jitterscope.diagnosis.areas.runtime.readings.pauses import LONG_US, Held, Pauses, read, ticks_of
 from jitterscope.diagnosis.core import harm as answers_harm
 from jitterscope.diagnosis.core import impact, missing_data
 from jitterscope.diagnosis.core import wording as say
@@ -24,6 +24,13 @@ ID = "runtime/gc_pause"
 NEEDS = ("cpu_throttled_periods", "gc_active_us")
 # Of the slow answers at least so many waited in the pauses, and of the time of a slow answer so much passed there.
 LEAST_SHARE, LEAST_TIME = 0.3, 0.3
+# Of the long pauses, those that the collector itself made long.
+MOSTLY_OWN = 0.6
+_OTHERS: tuple[tuple[Held, str], ...] = (
+    ("throttled", "ran into the CPU limit, which made them long"),
+    ("memory", "passed while tasks waited for memory"),
+    ("no_cpu", "passed while the collector hardly got CPU"),
+)
 
 
 def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
@@ -71,19 +78,14 @@ def _not(found: Pauses) -> NotFound | None:
             "make an answer slow.",
             numbers=numbers,
         )
-    if len(found.own) >= 0.6 * len(found.long):
+    if len(found.own) >= MOSTLY_OWN * len(found.long):
         return None
-    others = {
-        "throttled": "ran into the CPU limit, which made them long",
-        "memory": "passed while tasks waited for memory",
-        "no_cpu": "passed while the collector hardly got CPU",
-    }
-    parts = [
-        f"{found.held_by(what)} of {len(found.long)} pauses over {say.ms(LONG_US)} {text}"  # type: ignore[arg-type]
-        for what, text in others.items()
-        if found.held_by(what)  # type: ignore[arg-type]
-    ]
-    return NotFound(cause=ID, reason="; ".join(parts) + ".", numbers=numbers | {"own": float(len(found.own))})
+    parts = [f"{found.held_by(what)} {text}" for what, text in _OTHERS if found.held_by(what)]
+    return NotFound(
+        cause=ID,
+        reason=f"Of {say.count(len(found.long), 'pause')} over {say.ms(LONG_US)} {', '.join(parts)}.",
+        numbers=numbers | {"own": float(len(found.own))},
+    )
 
 
 def _elsewhere(found: Pauses, hurt: AnswersHarm, share: float | None) -> NotFound:
@@ -103,6 +105,7 @@ def _found(snapshot: Snapshot, found: Pauses, hurt: AnswersHarm, share: float | 
     late = f"answers take up to {hurt.max_ms:,.0f} ms" if hurt.max_ms else "answers are late"
     slow_share = hurt.inside / max(1, hurt.late)
     seconds = snapshot.ticks * snapshot.step_us / 1e6
+    worked = f", and the process used {say.seconds(found.own_cpu_us)} of CPU time in them" if found.cpu_known else ""
     return Found(
         cause=ID,
         score=round(min(0.9, 0.4 + 0.4 * slow_share + 0.01 * min(10, len(own))), 4),
@@ -111,8 +114,8 @@ def _found(snapshot: Snapshot, found: Pauses, hurt: AnswersHarm, share: float | 
         harm=hurt.harm,
         title=f"{name} stalls up to {longest / 1000:,.0f} ms while {runtime} collects garbage, so {late}",
         summary=f"{hurt.inside:,} of {hurt.late:,} slow answers waited in {say.count(len(own), 'GC pause')} of "
-        f"{say.ms(float(length.min()))} to {say.ms(longest)}, in {seconds:,.0f} s. The collector had the CPU that it "
-        "asked for: it was not throttled, and the pause is the time that its work takes.",
+        f"{say.ms(float(length.min()))} to {say.ms(longest)}, in {seconds:,.0f} s. No CPU limit made these pauses long"
+        f"{worked}: they are the time that the collector's work takes.",
         onset_us=max(snapshot.start_us, int(own.start_us.min())),
         last_us=min(snapshot.end_us, max(int(own.end_us.max()), snapshot.start_us + snapshot.step_us)),
         impact=impact.of_harm(snapshot, hurt) | impact.of_cpu(snapshot) | impact_of({LONGEST_PAUSE: longest / 1000}),
