@@ -15,9 +15,9 @@ from jitterscope.diagnosis.core import harm
 from jitterscope.diagnosis.core import impact as of
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Evidence, Impact, SeriesRef
-from jitterscope.diagnosis.core.harm import DnsHarm
+from jitterscope.diagnosis.core.harm import AnswersHarm
 from jitterscope.diagnosis.core.quantity import impact_of
-from jitterscope.diagnosis.core.served import metric, read_served
+from jitterscope.diagnosis.core.served import late_after, metric, not_timed, read_served
 from jitterscope.diagnosis.core.signals import has, number, series
 from jitterscope.diagnosis.core.signs import shows
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
@@ -28,7 +28,7 @@ from jitterscope.diagnosis.core.stats import dilate
 class Waiting:
     """Who was hurt while threads waited; `share` of the time that they wanted a CPU for (0..1)."""
 
-    hurt: DnsHarm
+    hurt: AnswersHarm
     held: HeldUp
     share: float
     noun: str
@@ -40,13 +40,13 @@ class Waiting:
 
 def judge(snapshot: Snapshot, waits: RunWaits) -> Waiting:
     """Late answers are counted in the ticks in which threads waited and just after: a late one leaves when they run."""
-    spans = waits.spans | waits.free
-    late_us = harm.late_after(run_waits.usual(snapshot, spans))
+    spans, served = run_waits.apart(snapshot, waits.spans | waits.free), read_served(snapshot)
+    late_us = late_after(run_waits.usual(snapshot, spans))
     return Waiting(
-        harm.harm(snapshot, spans, late_us),
+        harm.harm(snapshot, spans, late_us, served=served),
         run_waits.held_up(snapshot, waits, late_us),
         run_waits.starvation(snapshot, waits),
-        read_served(snapshot).noun,
+        served.noun,
     )
 
 
@@ -61,7 +61,7 @@ def consequence(snapshot: Snapshot, found: Waiting) -> str:
 
 def harm_sentence(found: Waiting) -> str:
     if not found.hurt.timed:
-        return "Harm is not measured: answers were not timed here."
+        return not_timed(found.hurt.served)
     lost = f", {found.hurt.lost:,} got no answer" if found.hurt.lost else ""
     return (
         f"{found.hurt.inside:,} of {found.hurt.queries:,.0f} {found.noun} took over {say.ms(found.hurt.late_us)} "
@@ -125,7 +125,7 @@ def evidence(snapshot: Snapshot, waits: RunWaits, found: Waiting) -> list[Eviden
     ]
     held = found.held
     if held.of:
-        servers = snapshot.dns_servers + snapshot.tcp_servers
+        servers = found.hurt.served.servers
         dose = held.dose
         by_dose = f"more waiting, more slow answers: rank correlation {dose.rho:.2f}, p = {say.probability(dose.p)}"
         found_evidence.append(
@@ -169,8 +169,7 @@ def needed_cpus(snapshot: Snapshot, waits: RunWaits) -> float:
 
 def slow_or_untimed(snapshot: Snapshot) -> bool:
     """A sign: answers of the subject's servers were late or lost, or were not timed."""
-    servers = snapshot.dns_servers + snapshot.tcp_servers
-    served = [one for one in servers if has(one, metric(one, "requests"))]
+    served = [one for one in read_served(snapshot).servers if has(one, metric(one, "requests"))]
     if not served or not all(has(one, metric(one, "slow")) for one in served):
         return True
     return any(shows([one], metric(one, "slow"), metric(one, "lost"), "dns_servfail") for one in served)

@@ -6,13 +6,13 @@ import numpy as np
 
 from jitterscope.diagnosis.areas.cpu.causes._waiting import slow_or_untimed
 from jitterscope.diagnosis.areas.cpu.fixes import machine
-from jitterscope.diagnosis.areas.cpu.readings.run_waits import usual
+from jitterscope.diagnosis.areas.cpu.readings.run_waits import apart, usual
 from jitterscope.diagnosis.core import harm, impact, missing_data
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Evidence, Fix, Found, NotEnoughData, NotFound, SeriesRef
-from jitterscope.diagnosis.core.harm import DnsHarm
-from jitterscope.diagnosis.core.served import metric, read_served
+from jitterscope.diagnosis.core.harm import AnswersHarm
+from jitterscope.diagnosis.core.served import late_after, metric, not_timed, read_served
 from jitterscope.diagnosis.core.signals import has, number, series
 from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
@@ -44,9 +44,9 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
             reason=f"The hypervisor took {say.ms(total)} of CPU time, at most {say.percent(peak)} of a tick.",
             numbers=numbers,
         )
-    spans = dilate(hot, 0, 1)
-    hurt = harm.harm(snapshot, spans, harm.late_after(usual(snapshot, spans)))
-    slow = np.nan_to_num(read_served(snapshot).slow) > 0
+    spans, served = apart(snapshot, dilate(hot, 0, 1)), read_served(snapshot)
+    hurt = harm.harm(snapshot, spans, late_after(usual(snapshot, spans)), served=served)
+    slow = np.nan_to_num(served.slow) > 0
     together, mean = coincidence(slow, spans), float(share[hot].mean())
     numbers |= {"mean_share": mean, "slow_ticks_inside": float(together.hits), "slow_ticks": float(together.of)}
     if (reason := _not(hurt, together, mean, total)) is not None:
@@ -54,7 +54,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     return _found(snapshot, hot, share, hurt, together)
 
 
-def _not(hurt: DnsHarm, together: Coincidence, mean: float, total: float) -> str | None:
+def _not(hurt: AnswersHarm, together: Coincidence, mean: float, total: float) -> str | None:
     """Why stolen time is not what harms; None: it is, or nobody knows."""
     stolen = f"The hypervisor took {say.ms(total)} of CPU time"
     if not hurt.timed:
@@ -70,17 +70,17 @@ def _not(hurt: DnsHarm, together: Coincidence, mean: float, total: float) -> str
     return None
 
 
-def _found(snapshot: Snapshot, hot: BoolArray, share: FloatArray, hurt: DnsHarm, together: Coincidence) -> Found:
+def _found(snapshot: Snapshot, hot: BoolArray, share: FloatArray, hurt: AnswersHarm, together: Coincidence) -> Found:
     ticks, step = np.flatnonzero(hot), snapshot.step_us
     low, high = snapshot.start_us + int(ticks[0]) * step, snapshot.start_us + (int(ticks[-1]) + 1) * step
-    mean, name, noun = float(share[hot].mean()), say.who(snapshot), read_served(snapshot).noun
+    mean, name, noun = float(share[hot].mean()), say.who(snapshot), hurt.served.noun
     late = f"answers after up to {hurt.max_ms:,.0f} ms" if hurt.max_ms else "runs late"
     harmed = (
         f"{hurt.inside:,} of {hurt.queries:,.0f} {noun} took over {say.ms(hurt.late_us)} in these ticks."
         if hurt.timed
-        else "Harm is not measured: answers were not timed here."
+        else not_timed(hurt.served)
     )
-    servers = [one for one in snapshot.dns_servers + snapshot.tcp_servers if has(one, metric(one, "slow"))]
+    servers = [one for one in hurt.served.servers if has(one, metric(one, "slow"))]
     return Found(
         cause=ID,
         score=round(0.5 + 0.3 * min(1.0, 2 * mean) + 0.2 * (hurt.severity is not None), 4),

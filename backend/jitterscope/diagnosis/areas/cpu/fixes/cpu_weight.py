@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os.path
+from itertools import takewhile
 
 from jitterscope.diagnosis.areas.cpu.readings.run_waits import Neighbour
 from jitterscope.diagnosis.core import patches, predicted
@@ -75,7 +76,7 @@ def _level(snapshot: Snapshot, named: list[Neighbour]) -> str:
     own = snapshot.subject.key.strip("/").split("/")
     for one in named:
         other = one.view.key.strip("/").split("/")
-        depth = len(os.path.commonprefix([own, other]))
+        depth = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(own, other, strict=False)))
         if depth < len(own) - 1:
             return f" (/{'/'.join(own[: depth + 1])} beside /{'/'.join(other[: depth + 1])})"
     return ""

@@ -8,10 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from jitterscope.diagnosis.core.harm import usual_us
 from jitterscope.diagnosis.core.query_results import TIMEOUT
 from jitterscope.diagnosis.core.reading import reading
-from jitterscope.diagnosis.core.served import metric, read_served
+from jitterscope.diagnosis.core.served import metric, read_served, usual_us
 from jitterscope.diagnosis.core.signals import has, number, read_cpu, series
 from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, DoseResponse, dilate, dose_response
@@ -200,7 +199,7 @@ def held_up(snapshot: Snapshot, waits: RunWaits, late_us: float) -> HeldUp:
 def _late(snapshot: Snapshot, late_us: float) -> tuple[IntArray, IntArray]:
     """(begin, duration) in µs of late answers; what was lost began 5 s before it was given up."""
     begun, took = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for server in snapshot.dns_servers + snapshot.tcp_servers:
+    for server in read_served(snapshot).servers:
         if server.queries is not None and len(server.queries.sent_us):
             late = (server.queries.latency_us > late_us) | (server.queries.result == TIMEOUT)
             begun.append(server.queries.sent_us[late])
@@ -214,13 +213,20 @@ def _late(snapshot: Snapshot, late_us: float) -> tuple[IntArray, IntArray]:
     return np.concatenate(begun), np.concatenate(took)
 
 
-def usual(snapshot: Snapshot, spans: BoolArray) -> float | None:
-    """Median time to the answer (µs) well away from the spans, of the slowest server; None where too few came there.
+def apart(snapshot: Snapshot, spans: BoolArray) -> BoolArray:
+    """The spans; all ticks where less than a tenth of them is calm: then nothing tells what is usual."""
+    return spans if _calm(snapshot, spans).mean() >= 0.1 else np.ones_like(spans)
 
-    What piled up in a span is worked off after it: that second is not usual.
-    """
-    calm = ~dilate(spans, 1, 1_000_000 // snapshot.step_us)
-    found = [usual_us(server, calm) for server in snapshot.dns_servers + snapshot.tcp_servers]
+
+def _calm(snapshot: Snapshot, spans: BoolArray) -> BoolArray:
+    """What piled up in a span is worked off after it: that second is not usual."""
+    return ~dilate(spans, 1, 1_000_000 // snapshot.step_us)
+
+
+def usual(snapshot: Snapshot, spans: BoolArray) -> float | None:
+    """Median time to the answer (µs) well away from the spans, of the slowest server; None where too few came there."""
+    calm = _calm(snapshot, spans)
+    found = [usual_us(server, calm) for server in read_served(snapshot).servers]
     return max((one for one in found if one is not None), default=None)
 
 
