@@ -6,6 +6,7 @@ Every function takes a session of `db.organization_session`: rows of other organ
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from sqlalchemy.orm import Session
 
@@ -142,6 +143,14 @@ def facts(
 def successors(session: Session, cgroup_id: int, after_us: int) -> list[ResourceRow]:
     """Cgroups of the same workload (namespace, controller, container) first seen after `after_us`; likeliest first."""
     return rollouts.successors(session, cgroup_id, after_us)
+
+
+def facts_changed_at(session: Session, resource_ids: Sequence[int]) -> dict[int, datetime]:
+    """When a fact of anything on a resource's node changed last, by the database's clock; absent without a collector.
+
+    Whatever starts has facts, so nothing starts without a change.
+    """
+    return collectors.facts_changed_at(session, resource_ids)
 
 
 def node_clock_us(session: Session, node_id: int) -> int | None:

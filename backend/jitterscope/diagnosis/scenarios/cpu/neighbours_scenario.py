@@ -33,7 +33,7 @@ def _starved(load: Workload, spans: Sequence[tuple[float, float]], **more: objec
     """Others have all CPUs in the spans, and are nearly idle otherwise."""
     made = simulate(replace(load, hiccups=tuple(spans))).snapshot
     taken = 0.1 + 0.9 * hiccup_ticks(spans, made.ticks)
-    split = one_socket.split(made, wait_all=True) if load.serves_dns else made
+    split = one_socket.split(made, wait_all=True) if load.serves == "dns" else made
     return contended(split, delays(spans, made.ticks), taken, **more)  # type: ignore[arg-type]
 
 
@@ -105,7 +105,9 @@ SCENARIOS = (
     _fault("with a limit that does not bite", replace(BASE, quota_us=100_000, seed=4), MOMENTS),
     _fault("no Go", replace(BASE, is_go=False, seed=5), STARVED),
     _fault("nobody is named", replace(BASE, seed=6), MOMENTS, takers=()),
-    _fault("without DNS", replace(BASE, serves_dns=False, is_go=False, seed=7), STARVED, hurts=False),
+    _fault("HTTP", replace(BASE, serves="http", is_go=False, seed=9), STARVED),
+    _fault("HTTP, moments", replace(BASE, serves="http", is_go=False, seed=10), MOMENTS),
+    _fault("serves nothing", replace(BASE, serves=None, is_go=False, seed=7), STARVED, hurts=False),
     Scenario(
         "neighbours_by_pressure/no run delay",
         ID,

@@ -54,8 +54,9 @@ SCENARIOS = (
     Scenario("steal/moments", ID, partial(_run, BASE, MOMENTS)),
     Scenario("steal/credits are used up", ID, partial(_run, replace(BASE, seed=2), ALL_THE_TIME, 0.8)),
     Scenario("steal/with a limit", ID, partial(_run, replace(BASE, quota_us=100_000, seed=3), MOMENTS)),
-    Scenario("steal/without DNS", ID, partial(
-        _run, replace(BASE, serves_dns=False, is_go=False, seed=4), MOMENTS), hurts=False),
+    Scenario("steal/HTTP", ID, partial(_run, replace(BASE, serves="http", seed=8), MOMENTS)),
+    Scenario("steal/serves nothing", ID, partial(
+        _run, replace(BASE, serves=None, is_go=False, seed=4), MOMENTS), hurts=False),
     Scenario("steal/look-alike: a part is stolen all the time, and nobody is late", None, _harmless),
     Scenario("steal/near miss: others of the node take the CPUs", "cpu/neighbours", partial(
         _taken, replace(BASE, seed=6))),
