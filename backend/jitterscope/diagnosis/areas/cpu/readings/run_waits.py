@@ -186,7 +186,7 @@ def neighbours(snapshot: Snapshot, ticks: BoolArray) -> list[Neighbour]:
 def held_up(snapshot: Snapshot, waits: RunWaits, late_us: float) -> HeldUp:
     """Of the answers later than `late_us`: single ones where they were kept, else the slowest of each tick."""
     waited = np.where(waits.throttled, 0.0, np.nan_to_num(waits.waited_us))
-    begun, took = _late(snapshot, late_us)
+    begun, took = late_answers(snapshot, late_us)
     count = np.concatenate([[0.0], np.cumsum(waited)])
     first = np.clip((begun - snapshot.start_us) // snapshot.step_us, 0, snapshot.ticks - 1)
     last = np.clip((begun + took - snapshot.start_us) // snapshot.step_us, 0, snapshot.ticks - 1)
@@ -196,7 +196,7 @@ def held_up(snapshot: Snapshot, waits: RunWaits, late_us: float) -> HeldUp:
     return HeldUp(hits, len(took), float(np.median(took)) if len(took) else 0.0, dose)
 
 
-def _late(snapshot: Snapshot, late_us: float) -> tuple[IntArray, IntArray]:
+def late_answers(snapshot: Snapshot, late_us: float) -> tuple[IntArray, IntArray]:
     """(begin, duration) in µs of late answers; what was lost began 5 s before it was given up."""
     begun, took = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for server in read_served(snapshot).servers:
@@ -215,18 +215,18 @@ def _late(snapshot: Snapshot, late_us: float) -> tuple[IntArray, IntArray]:
 
 def apart(snapshot: Snapshot, spans: BoolArray) -> BoolArray:
     """The spans; all ticks where less than a tenth of them is calm: then nothing tells what is usual."""
-    return spans if _calm(snapshot, spans).mean() >= 0.1 else np.ones_like(spans)
+    return spans if calm(snapshot, spans).mean() >= 0.1 else np.ones_like(spans)
 
 
-def _calm(snapshot: Snapshot, spans: BoolArray) -> BoolArray:
+def calm(snapshot: Snapshot, spans: BoolArray) -> BoolArray:
     """What piled up in a span is worked off after it: that second is not usual."""
     return ~dilate(spans, 1, 1_000_000 // snapshot.step_us)
 
 
 def usual(snapshot: Snapshot, spans: BoolArray) -> float | None:
     """Median time to the answer (µs) well away from the spans, of the slowest server; None where too few came there."""
-    calm = _calm(snapshot, spans)
-    found = [usual_us(server, calm) for server in read_served(snapshot).servers]
+    away = calm(snapshot, spans)
+    found = [usual_us(server, away) for server in read_served(snapshot).servers]
     return max((one for one in found if one is not None), default=None)
 
 
