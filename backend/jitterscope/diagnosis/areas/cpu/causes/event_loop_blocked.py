@@ -36,8 +36,8 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     loops = event_loop.read_loops(snapshot)
     if not loops:
         count = len(snapshot.processes)
-        reason = f"None of its {count} processes is known to do its work in one thread."
-        return NotFound(cause=ID, reason=reason, numbers={"processes": float(count)})
+        unknown = f"None of its {count} processes is known to do its work in one thread."
+        return NotFound(cause=ID, reason=unknown, numbers={"processes": float(count)})
     loop = loops[0]
     ticks = float(loop.busy.sum())
     numbers = {"busy_ticks": ticks, "idle_cpus": loop.idle, "throttled_ticks": float(loop.throttled.sum())}
