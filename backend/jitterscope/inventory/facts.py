@@ -52,7 +52,7 @@ _FOREVER_US = 2**62
 _NAMING = frozenset(
     {
         "node.hostname", "workload.namespace", "workload.pod", "workload.container", "process.executable",
-        "process.command", "dns.software",
+        "process.command", "dns.software", "tcp.program",
     }
 )  # fmt: skip
 

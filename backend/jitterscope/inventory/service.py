@@ -13,7 +13,9 @@ from sqlalchemy.orm import Session
 from jitterscope.inventory import busiest, collectors, dns_servers, narrow, neighbours, nodes, tree
 from jitterscope.inventory import dns_upstreams as dns_asked
 from jitterscope.inventory import facts as fact_store
+from jitterscope.inventory import servers as serving
 from jitterscope.inventory import successors as rollouts
+from jitterscope.inventory.servers import Server
 from jitterscope.inventory.types import FactRow, ResourceKind, ResourceRow, SourceRow, SubjectTree
 
 _ALWAYS_US = 2**62
@@ -116,6 +118,12 @@ def dns_cgroups_at(session: Session, cgroup_id: int, upstream: str, from_us: int
 def dns_nodes(session: Session, from_us: int, to_us: int) -> list[ResourceRow]:
     """Nodes with DNS servers seen in a window, those with the most servers first."""
     return dns_servers.nodes(session, from_us, to_us)
+
+
+def servers(session: Session, containing: str, from_us: int, to_us: int, limit: int) -> tuple[list[Server], int]:
+    """DNS and TCP servers seen in a window, on any node, whose name, container, process or node contains a text: the
+    latest seen where there are more than `limit`, and how many there are."""
+    return serving.find(session, containing, from_us, to_us, limit)
 
 
 def of_kind_on_node(
