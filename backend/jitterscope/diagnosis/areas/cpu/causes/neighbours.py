@@ -23,6 +23,8 @@ LEAST_US = 200_000
 UNTIMED_US, UNTIMED_SHARE = 1_000_000, 0.5
 # Others have taken the node's CPUs where they had this share of them and hardly any time was idle.
 OTHERS, IDLE = 0.5, 0.2
+# A neighbor with this share of the node's CPUs is named in the title.
+NOTABLE = 0.05
 
 
 def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
@@ -100,7 +102,7 @@ def _harmless(waits: RunWaits, found: Waiting) -> str | None:
 
 def _found(snapshot: Snapshot, waits: RunWaits, use: CpuUse, found: Waiting) -> Found:
     named = run_waits.neighbours(snapshot, waits.spans)
-    name, who = say.who(snapshot), _who(named)
+    name, (who, have) = say.who(snapshot), _who(named)
     late = waiting.consequence(snapshot, found)
     known = sum(one.used for one in named)
     return Found(
@@ -109,7 +111,7 @@ def _found(snapshot: Snapshot, waits: RunWaits, use: CpuUse, found: Waiting) -> 
         confidence=_confidence(waits, found, known, use),
         severity=found.hurt.severity,
         harm=found.hurt.harm,
-        title=f"{name} {late}: {who} {_have(named)} {say.percent(use.others)} of the CPU time it waits for",
+        title=f"{name} {late}: {who} {have} {say.percent(use.others)} of the CPU time it waits for",
         summary=f"{waiting.harm_sentence(found)} Threads of {name} were runnable and waited "
         f"{say.percent(found.share)} of the "
         f"time that they wanted a CPU. Meanwhile it got {say.cpus(use.own * use.cpus)}, and other cgroups "
@@ -133,15 +135,14 @@ def _confidence(waits: RunWaits, found: Waiting, known: float, use: CpuUse) -> C
     return "high" if found.share >= 0.3 and use.idle_waiting < 0.1 else "medium"
 
 
-def _who(named: list[Neighbour]) -> str:
-    if not named:
-        return "other cgroups"
-    first = waiting.name_of(named[0].view)
-    return first if len(named) == 1 else f"{first} and {say.count(len(named) - 1, 'other')}"
-
-
-def _have(named: list[Neighbour]) -> str:
-    return "has" if len(named) == 1 else "have"
+def _who(named: list[Neighbour]) -> tuple[str, str]:
+    """Those that had a notable part of the CPU, and the verb that fits: a path is told by its end."""
+    notable = [one for one in named if one.used >= NOTABLE] or named[:1]
+    if not notable:
+        return "other cgroups", "have"
+    first = waiting.name_of(notable[0].view).rstrip("/").removeprefix("/")
+    first = first if notable[0].view.fact("workload.container") else first.rpartition("/")[2]
+    return (first, "has") if len(notable) == 1 else (f"{first} and {say.count(len(notable) - 1, 'other')}", "have")
 
 
 def _node(snapshot: Snapshot, waits: RunWaits, use: CpuUse) -> Evidence:
