@@ -207,11 +207,12 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
     waits = run_waits.read_waits(snapshot)
     if waits is None:
         return []
-    named = run_waits.neighbours(snapshot, waits.spans)
+    named, use = run_waits.neighbours(snapshot, waits.spans), run_waits.cpu_use(snapshot, waits)
+    others = use.others * use.cpus if use is not None else 0.0
     need = waiting.needed_cpus(snapshot, waits)
     proposals = [
         cpu_weight.propose(snapshot, found, named, need),
-        neighbour_limit.propose(snapshot, found, named, need),
+        neighbour_limit.propose(snapshot, found, named, need, others),
         dedicated_cpus.propose(snapshot, found, need),
         move_apart.propose(snapshot, found, named),
     ]

@@ -23,8 +23,11 @@ REFERENCES = [
 MOST_OF_IT = 0.8
 
 
-def propose(snapshot: Snapshot, found: Found, named: list[Neighbour], need: float) -> Fix | None:
-    """A limit that leaves `need` CPUs to the server, in tenths. None where nobody is known to have taken the CPU."""
+def propose(snapshot: Snapshot, found: Found, named: list[Neighbour], need: float, others: float) -> Fix | None:
+    """A limit that leaves `need` CPUs to the server, in tenths; `others`: CPUs that all others used together.
+
+    None where nobody is known to have taken the CPU.
+    """
     if not named:
         return None
     first, cpus = named[0], number(snapshot.node.fact("node.cpus")) or math.inf
@@ -37,13 +40,12 @@ def propose(snapshot: Snapshot, found: Found, named: list[Neighbour], need: floa
     if unlimited:
         cpu = replace(cpu, quota_us=np.full(snapshot.ticks, limit * snapshot.step_us))
     texts, undo = patches.cpu_limit(neighbour, cpu, limit)
-    alone = first.cpus >= MOST_OF_IT * sum(one.cpus for one in named)
+    alone = first.cpus >= MOST_OF_IT * others
     caveats = [f"{name} is throttled from then on: its own requests get slower if it serves any."]
     if not alone:
         caveats.append(
-            f"{len(named) - 1} more neighbors take what one leaves, by their weights: limit them too, or raise "
-            "the weight of "
-            "the server."
+            f"Others used {others - first.cpus:.2g} CPU and take what it leaves, by their weights: limit them too, or "
+            "raise the weight of the server."
         )
     inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "held_up"), 0)
     left = predicted.scaled(found.impact, inside, 0.0, 0.1, 0.5) if alone and first.cpus > need else None

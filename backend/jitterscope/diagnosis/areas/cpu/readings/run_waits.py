@@ -210,7 +210,10 @@ def late_answers(snapshot: Snapshot, late_us: float) -> tuple[IntArray, IntArray
         length = peak[late_ticks].astype(np.int64)
         begun.append(snapshot.start_us + (late_ticks + 1) * snapshot.step_us - length)
         took.append(length)
-    return np.concatenate(begun), np.concatenate(took)
+    first, length = np.concatenate(begun), np.concatenate(took)
+    # A recording knows how those ended that the window's end cut off; the waits of these have not been counted yet.
+    ended = first + length <= snapshot.end_us
+    return first[ended], length[ended]
 
 
 def apart(snapshot: Snapshot, spans: BoolArray) -> BoolArray:
