@@ -20,6 +20,7 @@ from jitterscope.diagnosis.scenarios.cpu.contention import (
 from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, facts_of, simulate
 from jitterscope.diagnosis.scenarios.dns import single_socket_serialization_scenario as one_socket
 from jitterscope.diagnosis.scenarios.dns import slow_upstream_scenario as upstream
+from jitterscope.diagnosis.scenarios.dns import udp_loss_scenario as udp_loss
 from jitterscope.diagnosis.scenarios.scenario import Scenario
 
 ID = "cpu/neighbours"
@@ -83,6 +84,11 @@ def _busy_upstream() -> Snapshot:
     return contended(made, np.full(made.ticks, 20_000.0), 1.0, weight="100")
 
 
+def _lost() -> Snapshot:
+    made = udp_loss.SCENARIOS[0].build()
+    return contended(made, np.full(made.ticks, 600.0), 0.3, takers=LITTLE)
+
+
 def _one_socket() -> Snapshot:
     made = one_socket.SCENARIOS[0].build()
     return contended(made, np.full(made.ticks, 600.0), 0.2, takers=LITTLE)
@@ -136,5 +142,6 @@ SCENARIOS = (
     ),
     Scenario("neighbours/near miss: the hypervisor takes the CPUs", "cpu/steal", _stolen),
     Scenario("neighbours/near miss: one reader is too slow", "dns/single_socket_serialization", _one_socket),
+    Scenario("neighbours/near miss: datagrams are lost on the way", "dns/udp_loss", _lost),
     Scenario("neighbours/near miss: a slow upstream on a full node", "dns/slow_upstream", _busy_upstream),
 )  # fmt: skip

@@ -238,8 +238,10 @@ CAUSE = Cause(
         "cpu/steal",
         "dns/single_socket_serialization",
         "dns/slow_upstream",
+        "dns/udp_loss",
     ),
-    excludes=("dns/single_socket_serialization", "dns/slow_upstream"),
+    # Late answers fall into the waits of its own threads, or it is not found.
+    excludes=("dns/single_socket_serialization", "dns/slow_upstream", "dns/udp_loss"),
     detect=detect,
     propose=propose,
     false_positives=(
