@@ -94,6 +94,8 @@ SCENARIOS = (
     _fault("Python", replace(BASE, qps=100, seed=4), BLOCKS, PYTHON),
     Scenario("event_loop_blocked/Node.js, more requests than one thread serves", ID, partial(
         _saturated, replace(BASE, qps=5_200, seconds=30, seed=5), NODE)),
+    Scenario("event_loop_blocked/work of low priority takes the idle CPUs", ID, partial(
+        _blocked, replace(BASE, seed=11), BLOCKS, NODE, 1.0)),
     Scenario("event_loop_blocked/look-alike: busy, and nobody is late", None, partial(
         _saturated, replace(BASE, qps=3_000, seed=6), NODE)),
     Scenario("event_loop_blocked/look-alike: a server that it asks is slow", None, partial(

@@ -21,8 +21,8 @@ ID = "cpu/event_loop_blocked"
 NEEDS = ("process_cpu_us", "host_idle_us", "responses_slow")
 # Fewer busy ticks than this are no pattern.
 LEAST_TICKS = 3
-# CPUs of the node that must be idle meanwhile, for another process or thread to use.
-IDLE_CPUS = 0.1
+# A CPU is free for it where some is idle, or where its thread hardly waits for one: what others use has less weight.
+IDLE_CPUS, DELAYED = 0.1, 0.2
 COLLECTING, LEAST_WAITS = 0.5, 3
 
 
@@ -63,8 +63,11 @@ def _not_busy(snapshot: Snapshot, loop: Loop) -> str | None:
         return f"{int(loop.throttled.sum())} of {ticks} ticks in which {name} was busy lie in throttled periods."
     if loop.mean(step) > event_loop.MOST:
         return f"{name} used {loop.mean(step):.2g} CPU in busy ticks: several threads work."
-    if not loop.idle >= IDLE_CPUS:
-        return f"While {name} was busy {loop.idle:.2g} CPUs of the node were idle: all of it is short, not one thread."
+    if not (loop.idle >= IDLE_CPUS or loop.delayed < DELAYED):
+        return (
+            f"While {name} was busy {loop.idle:.2g} CPUs of the node were idle, and its threads are not known to have "
+            "got one at once: the node may be short of CPU, not one thread."
+        )
     if loop.collecting >= COLLECTING:
         return f"{name} collected garbage for {say.percent(loop.collecting)} of its CPU time in busy ticks."
     return None
@@ -111,15 +114,19 @@ def _found(snapshot: Snapshot, loop: Loop, hurt: AnswersHarm, found: Blocked) ->
         harm=hurt.harm,
         title=f"{name} {late}: {why}",
         summary=f"{hurt.inside:,} of {hurt.queries:,.0f} {hurt.served.noun} took over {say.ms(hurt.late_us)}, as "
-        f"{kind.program} "
-        f"runs one {kind.task} at a time: in {len(ticks):,} ticks it used {used:.2g} CPU while {loop.idle:.2g} "
-        "CPUs of the "
-        f"node were idle. No limit held it back.{cost}",
+        f"{kind.program} runs one {kind.task} at a time: in {len(ticks):,} ticks it used {used:.2g} CPU {_free(loop)}. "
+        f"No limit held it back.{cost}",
         onset_us=low,
         last_us=high,
         impact=impact.of_harm(snapshot, hurt) | impact.of_cpu(snapshot),
         evidence=_evidence(snapshot, loop, hurt, found, low, high),
     )
+
+
+def _free(loop: Loop) -> str:
+    if loop.idle >= IDLE_CPUS:
+        return f"while {loop.idle:.2g} CPUs of the node were idle"
+    return f"and waited for a CPU for {say.percent(loop.delayed)} of that time"
 
 
 def _who(snapshot: Snapshot, loop: Loop) -> str:

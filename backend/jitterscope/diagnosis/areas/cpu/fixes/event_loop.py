@@ -54,10 +54,10 @@ def _workers(snapshot: Snapshot, found: Found, loop: Loop) -> Fix:
     return Fix(
         id="worker_processes",
         title=f"Run several processes of {loop.kind.program}",
-        summary="Each process has a thread of its own: a long function holds up only the requests of its "
-        "process, and idle "
-        f"CPUs ({loop.idle:.2g} here) take the others.",
-        verdict="reduces",
+        summary="Each process has a thread of its own: a long function holds up only the requests of its process. "
+        f"{loop.idle:.2g} CPUs of the node were idle to run the others.",
+        # With no CPU idle they wait for a CPU instead of for the thread.
+        verdict="reduces" if loop.idle >= 0.5 else "unknown",
         predicted=predictions(slow_ratio=predicted.scaled(found.impact, _inside(found), 0.0, 0.5, 1.0)),
         patches=texts,
         caveats=[

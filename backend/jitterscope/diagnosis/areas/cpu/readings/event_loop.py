@@ -33,7 +33,8 @@ class Loop:
     """`busy`: ticks in which its thread was at work throughout, or for far longer than usual; `used_us` per tick.
 
     `throttled`: busy ticks near a throttled period; `idle`: CPUs of the node that were idle in busy ticks;
-    `collecting`: share of the busy CPU time in which its runtime stopped for GC (NaN: not recorded).
+    `collecting`: share of the busy CPU time in which its runtime stopped for GC; `delayed`: how long its threads waited
+    for a CPU then, over what they used (both NaN where not recorded).
     """
 
     process: ResourceView
@@ -43,6 +44,7 @@ class Loop:
     throttled: BoolArray
     idle: float
     collecting: float
+    delayed: float
 
     @property
     def share(self) -> float:
@@ -102,6 +104,9 @@ def _loop(snapshot: Snapshot, process: ResourceView, kind: EventLoop) -> Loop:
         process, kind, used, busy, busy & dilate(throttled, read_cpu(snapshot).lag, 1),
         float(np.nanmean(idle)) / step if np.isfinite(idle).any() else math.nan,
         math.nan if stopped is None else float(np.nansum(stopped[busy])) / max(1.0, spent),
+        float(np.nansum(series(process, run_waits.RUN_DELAY, n)[dilate(busy, 0, 1)])) / max(1.0, spent)
+        if has(process, run_waits.RUN_DELAY)
+        else math.nan,
     )  # fmt: skip
 
 
