@@ -120,7 +120,7 @@ func (w *Watcher) Refresh(ctx context.Context) {
 		return
 	}
 	w.scanned = now
-	pids, err := pids(w.registry.Roots.Proc)
+	pids, err := PIDs(w.registry.Roots.Proc)
 	if err != nil {
 		w.registry.Log.Warn("reading /proc failed", "error", err)
 		return
@@ -209,7 +209,7 @@ func (w *Watcher) examine(pid int, stat status, k *known, now time.Time) (*Proce
 		return nil, 0
 	}
 	process := &Process{
-		PID: pid, StartTicks: stat.startTicks, Command: stat.command, Cgroup: CgroupOf(text), NetworkNS: networkNS(proc, pid),
+		PID: pid, StartTicks: stat.startTicks, Command: stat.command, Cgroup: CgroupOf(text), NetworkNS: NetworkNS(proc, pid),
 		Executable: filepath.Base(strings.TrimSuffix(target, " (deleted)")), Resource: batch.NoResource,
 	}
 	if target == "" {
