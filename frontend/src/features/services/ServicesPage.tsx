@@ -17,7 +17,7 @@ import styles from "./Services.module.css";
 import { ServiceTable } from "./ServiceTable";
 
 const route = getRouteApi("/signed-in/services");
-const LEAD = "Every server the collectors see, whatever its protocol: how fast it answers, and what holds its container up.";
+const LEAD = "Every server the collectors see, whatever its protocol: rate, latency, failures, and the stalls of its container.";
 
 export function ServicesPage(): ReactElement {
   const search = route.useSearch();
