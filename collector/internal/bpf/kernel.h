@@ -22,21 +22,50 @@ typedef __u32 __wsum;
 enum {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_SK_STORAGE = 24,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
-enum { BPF_F_MMAPABLE = 1024 };
+enum { BPF_F_NO_PREALLOC = 1, BPF_F_MMAPABLE = 1024 };
 /* The reader polls every tick, so waking it for each record would only cost the observed process time. */
 enum { BPF_RB_NO_WAKEUP = 1 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct sock_common {
-	__u16 skc_num;
-	__be16 skc_dport;
+struct ns_common {
+	__u32 inum;
 };
 
+struct net {
+	struct ns_common ns;
+};
+
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
+struct in6_addr {
+	union {
+		__u8 u6_addr8[16];
+	} in6_u;
+};
+
+struct sock_common {
+	__be32 skc_daddr;
+	__be32 skc_rcv_saddr;
+	__u16 skc_num;
+	__be16 skc_dport;
+	__u16 skc_family;
+	volatile unsigned char skc_state;
+	possible_net_t skc_net;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
+};
+
+struct sock;
+
 struct sk_buff {
+	struct sock *sk;
 	unsigned char *head;
 	__u16 transport_header;
 	__u16 network_header;
@@ -51,11 +80,18 @@ struct sk_buff_head {
 struct sock {
 	struct sock_common __sk_common;
 	__u16 sk_protocol;
+	__u8 sk_shutdown;
 	struct sk_buff_head sk_receive_queue;
 };
 
 struct udp_sock {
 	struct sk_buff_head reader_queue;
+};
+
+struct tcp_sock {
+	__u32 rcv_nxt;
+	__u32 copied_seq;
+	__u32 write_seq;
 };
 
 #pragma clang attribute pop

@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
+	"github.com/jitterscope/jitterscope/collector/internal/exchanges"
 	"github.com/jitterscope/jitterscope/collector/internal/offheap"
 )
 
@@ -20,7 +21,7 @@ type flow struct {
 type pending struct {
 	flow
 	seenNS       int64
-	name         place
+	name         exchanges.Place
 	interface_   int32
 	path         uint16
 	next         int32 // in its hash chain or in the free list

@@ -56,9 +56,9 @@ func (t *Tracker) Add(server *Server) error {
 	defer t.mu.Unlock()
 	for i, other := range t.servers {
 		if other == nil {
-			server.scanned = t.history.written
+			t.history.Watch(&server.kept)
 			if t.countNames {
-				server.top = newTopTable(server, server.emittedNS)
+				server.top = newTopTable(server, server.addedNS)
 			}
 			t.servers[i] = server
 			t.index[server.Key] = uint16(i)
@@ -85,11 +85,7 @@ func (t *Tracker) Remove(server *Server) {
 			entry = following
 		}
 	}
-	for i := range t.history.records {
-		if t.history.records[i].Server == number {
-			t.history.records[i].Server = foreign // the number will be another server's
-		}
-	}
+	t.history.Forget(number)
 	delete(t.index, server.Key)
 	t.servers[number] = nil
 }

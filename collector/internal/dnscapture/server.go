@@ -6,6 +6,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
+	"github.com/jitterscope/jitterscope/collector/internal/exchanges"
 )
 
 // Recorder is the part of sampler.Recorder that the tracker writes to.
@@ -20,9 +21,6 @@ const (
 	MaxServers = 64
 	MaxPaths   = 8 // clients with a path of their own; the others share path 0
 )
-
-// slowUS is from where an answer counts as slow; the catalogue says so too.
-const slowUS = 20_000
 
 // ServerKey is an address on which a server answers, as seen by one capture (network namespace).
 type ServerKey struct {
@@ -54,14 +52,14 @@ func NewCounted(resource batch.ResourceID, series func(batch.ResourceID, uint32)
 func (c *Counted) answer(result uint8, latencyUS int64) {
 	c.answers++
 	switch result {
-	case resultNXDomain:
+	case exchanges.ResultNXDomain:
 		c.nxdomain++
-	case resultServFail:
+	case exchanges.ResultServFail:
 		c.servfail++
-	case resultRefused:
+	case exchanges.ResultRefused:
 		c.refused++
 	}
-	if latencyUS > slowUS {
+	if latencyUS > exchanges.SlowUS {
 		c.slow++
 	}
 	c.latency.Observe(latencyUS)
@@ -105,11 +103,8 @@ type Server struct {
 	paths   [MaxPaths + 1]*path // 0: all clients without a path of their own
 	clients clients
 
-	windows   []window
-	emittedNS int64  // queries seen before were emitted, or need not be
-	scanned   uint64 // number in the history up to which late queries were looked for
-	slowAtNS  int64  // last slow query or timeout, 0: none since it was looked at
-	triggered int64  // when it last asked for a diagnosis
+	kept      exchanges.Server
+	addedNS   int64
 	asked     uint64 // queries since it is watched
 	troubleNS int64  // last slow answer, timeout or SERVFAIL
 
@@ -128,10 +123,10 @@ type path struct {
 func NewServer(key ServerKey, resource, other, subject batch.ResourceID, nowNS int64,
 	series func(batch.ResourceID, uint32) batch.Slot) *Server {
 	s := &Server{
-		Key: key, Subject: subject, total: NewCounted(resource, series), emittedNS: nowNS,
+		Key: key, Subject: subject, total: NewCounted(resource, series), kept: exchanges.NewServer(resource, nowNS), addedNS: nowNS,
 		maxSlot: series(resource, catalogue.DNSLatencyMaxUS), inflightSlot: series(resource, catalogue.DNSInflight),
 		lateSlot: series(resource, catalogue.DNSLateServfail),
-		fromUS:   (nowNS/1000/batch.StepUS + 1) * batch.StepUS, windows: make([]window, 0, maxWindows),
+		fromUS:   (nowNS/1000/batch.StepUS + 1) * batch.StepUS,
 	}
 	s.paths[0] = &path{Counted: NewCounted(other, series)}
 	return s

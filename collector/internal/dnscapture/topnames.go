@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
+	"github.com/jitterscope/jitterscope/collector/internal/exchanges"
 )
 
 // A span of names ends after spanMost. A trigger ends it early, so that what was asked before it is known at once; it does
@@ -43,9 +44,9 @@ func (t *Tracker) CountNames() {
 }
 
 // countName takes a finished query.
-func (t *Tracker) countName(server *Server, client *dnswire.Address, record *Record) {
+func (t *Tracker) countName(server *Server, client *dnswire.Address, record *exchanges.Record) {
 	if server.top != nil {
-		server.top.count(t.names.seed, t.names.get(record.Name), client, record)
+		server.top.count(t.history.Names.Seed, t.history.Names.Get(record.Name), client, record)
 	}
 }
 
@@ -88,7 +89,7 @@ func (t *Tracker) fill(top *TopNames, table *topTable) {
 	for i := range table.sets {
 		for k := range topWays {
 			if set := &table.sets[i]; set.keys[k] != 0 {
-				room += len(t.names.get(set.rows[k].name))
+				room += len(t.history.Names.Get(set.rows[k].name))
 			}
 		}
 	}
@@ -99,7 +100,7 @@ func (t *Tracker) fill(top *TopNames, table *topTable) {
 				continue
 			}
 			row := &table.sets[i].rows[k]
-			text := t.names.get(row.name)
+			text := t.history.Names.Get(row.name)
 			space := bytes.LastIndexByte(text, ' ')
 			if space < 0 {
 				totals.crowded = true // lost: the ring of names has come round

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
+	"github.com/jitterscope/jitterscope/collector/internal/exchanges"
 	"github.com/jitterscope/jitterscope/collector/internal/offheap"
 )
 
@@ -40,7 +41,7 @@ type topSet struct {
 type topRow struct {
 	client                      dnswire.Address
 	latencyUS                   uint64
-	name                        place
+	name                        exchanges.Place
 	queries, nxdomain, servfail uint32
 }
 
@@ -57,13 +58,13 @@ func newTopTable(server *Server, nowNS int64) *topTable {
 }
 
 // count takes a finished query. text is its "example.com. A", nil where it could not be read or is lost.
-func (t *topTable) count(seed maphash.Seed, text []byte, client *dnswire.Address, record *Record) {
+func (t *topTable) count(seed maphash.Seed, text []byte, client *dnswire.Address, record *exchanges.Record) {
 	t.totals.queries++
 	t.totals.latencyUS += uint64(record.LatencyUS)
 	switch record.Result {
-	case resultNXDomain:
+	case exchanges.ResultNXDomain:
 		t.totals.nxdomain++
-	case resultServFail:
+	case exchanges.ResultServFail:
 		t.totals.servfail++
 	}
 	if len(text) == 0 {
@@ -80,9 +81,9 @@ func (t *topTable) count(seed maphash.Seed, text []byte, client *dnswire.Address
 	row.queries++
 	row.latencyUS += uint64(record.LatencyUS)
 	switch record.Result {
-	case resultNXDomain:
+	case exchanges.ResultNXDomain:
 		row.nxdomain++
-	case resultServFail:
+	case exchanges.ResultServFail:
 		row.servfail++
 	}
 }

@@ -2,7 +2,7 @@ package dnscapture
 
 import (
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
-	"github.com/jitterscope/jitterscope/collector/internal/offheap"
+	"github.com/jitterscope/jitterscope/collector/internal/exchanges"
 	"github.com/jitterscope/jitterscope/collector/internal/priority"
 )
 
@@ -14,7 +14,7 @@ const (
 	lateNS        = 3_000_000_000
 	lateCapacity  = 16384
 	maxCandidates = 64
-	foreign       = ^uint16(0)
+	foreign       = exchanges.Nobody
 	maxForeign    = 1024
 )
 
@@ -26,14 +26,10 @@ type Tracker struct {
 	servers  [MaxServers]*Server
 	inflight *inflight
 	given    *inflight // given up, and still known
-	history  history
-	names    *nameLog
+	history  *exchanges.History
 	reads    *reads
 	tcp      *connections
-	tokens   tokens
 	nowNS    int64
-
-	addresses *nameLog // of clients
 
 	countNames bool
 
@@ -44,9 +40,6 @@ type Tracker struct {
 	header  dnswire.Header
 	text    []byte
 	stats   Stats
-
-	// Of flushing, kept to be used again: places in the history.
-	late, waited, others []uint32
 }
 
 // Stats counts what the tracker could not use.
@@ -58,10 +51,8 @@ type Stats struct {
 func NewTracker() *Tracker {
 	t := &Tracker{
 		index: make(map[ServerKey]uint16), inflight: newInflight(inflightCapacity), given: newInflight(lateCapacity), reads: newReads(),
-		names: newNameLog(nameBytes), addresses: newNameLog(addressBytes), tcp: newConnections(),
-		text: make([]byte, 0, 1200), tokens: newTokens(),
+		history: exchanges.NewHistory(historyCapacity), tcp: newConnections(), text: make([]byte, 0, 1200),
 	}
-	t.history.records = offheap.Make[Record](t, historyCapacity)
 	return t
 }
 
@@ -149,9 +140,9 @@ func (t *Tracker) query(f *flow, timeNS int64, interface_ int32, message []byte)
 		return
 	}
 	server.unanswered++
-	entry.seenNS, entry.interface_, entry.path, entry.name = timeNS, interface_, index, noName
+	entry.seenNS, entry.interface_, entry.path, entry.name = timeNS, interface_, index, exchanges.NoText
 	if text, ok := dnswire.AppendQuestion(t.text[:0], message); ok {
-		entry.name = t.names.put(text)
+		entry.name = t.history.Names.Put(text)
 	}
 }
 
@@ -161,8 +152,8 @@ func (t *Tracker) answer(f *flow, timeNS int64) {
 		t.lateAnswer(f)
 		return
 	}
-	record := Record{
-		SeenNS: entry.seenNS, Name: entry.name, Client: t.addresses.put(f.client.Address[:]), Server: f.server,
+	record := exchanges.Record{
+		SeenNS: entry.seenNS, Name: entry.name, Client: t.history.Clients.Put(f.client.Address[:]), Server: f.server,
 		Result: resultOf(t.header.Rcode),
 	}
 	latencyUS := max(timeNS-entry.seenNS, 0) / 1000
@@ -176,10 +167,10 @@ func (t *Tracker) answer(f *flow, timeNS int64) {
 	server.total.answer(record.Result, latencyUS)
 	server.pathOf(entry.path, &f.client.Address).answer(record.Result, latencyUS)
 	server.maxUS = max(server.maxUS, latencyUS)
-	if latencyUS > slowUS {
-		server.slowAtNS = entry.seenNS
+	if latencyUS > exchanges.SlowUS {
+		server.kept.Slow(entry.seenNS)
 	}
-	if latencyUS > slowUS || record.Result == resultServFail {
+	if latencyUS > exchanges.SlowUS || record.Result == exchanges.ResultServFail {
 		server.troubleNS = timeNS
 	}
 	t.finish(server, entry, record)
@@ -198,25 +189,25 @@ func (t *Tracker) lateAnswer(f *flow) {
 	t.given.remove(entry)
 }
 
-func (t *Tracker) finish(server *Server, entry *pending, record Record) {
+func (t *Tracker) finish(server *Server, entry *pending, record exchanges.Record) {
 	server.unanswered--
 	t.countName(server, &entry.client.Address, &record)
-	t.history.put(record)
+	t.history.Put(record)
 	t.inflight.remove(entry)
 }
 
 func resultOf(rcode uint8) uint8 {
 	switch rcode {
 	case dnswire.RcodeNoError:
-		return resultNoError
+		return exchanges.ResultNoError
 	case dnswire.RcodeNXDomain:
-		return resultNXDomain
+		return exchanges.ResultNXDomain
 	case dnswire.RcodeServFail:
-		return resultServFail
+		return exchanges.ResultServFail
 	case dnswire.RcodeRefused:
-		return resultRefused
+		return exchanges.ResultRefused
 	}
-	return resultOther
+	return exchanges.ResultOther
 }
 
 // Tick closes the tick that ends at endUS: every packet before it must have been given and none after. throttled tells
@@ -245,10 +236,11 @@ func (t *Tracker) expire(nowNS int64) {
 		t.remember(&entry.flow, entry.seenNS)
 		server.total.timeouts++
 		server.pathOf(entry.path, &entry.client.Address).timeouts++
-		server.slowAtNS, server.troubleNS = entry.seenNS, nowNS
-		t.finish(server, entry, Record{
+		server.kept.Slow(entry.seenNS)
+		server.troubleNS = nowNS
+		t.finish(server, entry, exchanges.Record{
 			SeenNS: entry.seenNS, Name: entry.name, LatencyUS: timeoutNS / 1000, Server: entry.server,
-			Client: t.addresses.put(entry.client.Address[:]), Result: resultTimeout,
+			Client: t.history.Clients.Put(entry.client.Address[:]), Result: exchanges.ResultTimeout,
 		})
 	}
 }

@@ -85,7 +85,7 @@ func (l *Listener) Sockets(endpoint dnswire.Endpoint) []netsock.Socket {
 		case s.Local.Port != endpoint.Port:
 		case s.Local.Address == endpoint.Address:
 			exact = append(exact, s)
-		case IsWildcard(s.Local.Address) && l.local.Has(endpoint.Address):
+		case s.Local.Address.IsWildcard() && l.local.Has(endpoint.Address):
 			wildcard = append(wildcard, s)
 		}
 	}
@@ -103,9 +103,4 @@ func (l *Listener) LoopbackOnly() bool {
 		}
 	}
 	return true
-}
-
-// IsWildcard tells whether a socket bound to address receives for every local address.
-func IsWildcard(address dnswire.Address) bool {
-	return address == dnswire.Address{} || address == dnswire.Address{10: 0xff, 11: 0xff}
 }

@@ -76,7 +76,7 @@ var errNoDiag = errors.New("no sock_diag in this namespace")
 func (s *Scanner) askTCP(of *procwatch.Process) (found []listeningTCP, err error) {
 	diag, known := s.diag[of.NetworkNS]
 	if !known {
-		diag, _ = OpenDiag(s.proc, of, s.own)
+		diag, _ = sockdiag.OpenIn(s.proc, of.PID, of.NetworkNS, s.own)
 		s.diag[of.NetworkNS] = diag
 	}
 	if diag == nil {
@@ -86,18 +86,6 @@ func (s *Scanner) askTCP(of *procwatch.Process) (found []listeningTCP, err error
 		found = append(found, listeningTCP{row.Local, uint64(row.Inode)})
 	})
 	return found, err
-}
-
-// OpenDiag opens a sock_diag socket in the network namespace of a process; own is the collector's.
-func OpenDiag(proc string, of *procwatch.Process, own uint64) (diag *sockdiag.Socket, err error) {
-	if of.NetworkNS == own || of.NetworkNS == 0 {
-		return sockdiag.Open()
-	}
-	err = netns.Do(proc, of.PID, func() error {
-		diag, err = sockdiag.Open()
-		return err
-	})
-	return diag, err
 }
 
 // listTCP finds them in /proc.

@@ -30,6 +30,9 @@ const (
 // Address is an IPv6 address, or an IPv4 one mapped into IPv6 (::ffff:a.b.c.d).
 type Address [16]byte
 
+// IsWildcard tells whether a socket bound to the address receives for every local address.
+func (a Address) IsWildcard() bool { return a == Address{} || a == Address{10: 0xff, 11: 0xff} }
+
 // Endpoint is one side of a flow.
 type Endpoint struct {
 	Address Address

@@ -42,7 +42,7 @@ func TestTickUnderLoadDoesNotAllocate(t *testing.T) {
 	wanted := map[string]bool{
 		"coredns_metrics": true, "dns_capture": true, "dns_errors": true, "dns_names": true, "dns_path_split": true, "dns_settings": true,
 		"dns_tcp": true, "dnsmasq_counters": true, "go_runtime": true, "process": true, "process_children": true, "resolv_conf": true,
-		"process_memory": true, "udp_socket": true,
+		"process_memory": true, "run_delay": true, "udp_socket": true,
 	}
 	sources, err := source.New(func(name string) bool { return wanted[name] })
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package procwatch finds the processes that are worth watching: those in cgroups with a CPU limit, DNS servers, and Go
-// programs in containers. The sources that look into processes share one Watcher.
+// Package procwatch finds the processes that are worth watching: DNS servers, those in cgroups with a CPU limit, those that
+// listen on TCP, and Go programs in containers. The sources that look into processes share one Watcher.
 package procwatch
 
 import (
@@ -90,6 +90,21 @@ func readStat(proc string, pid int) (status, bool) {
 	return status{command: string(text[open+1 : end]), parent: parent, startTicks: start, threads: threads}, true
 }
 
+// StartTicks is when a process started, in hundredths of a second since boot; false where there is no such process.
+func StartTicks(proc string, pid int) (uint64, bool) {
+	stat, ok := readStat(proc, pid)
+	return stat.startTicks, ok
+}
+
+// Executable is the base name of the executable of a process, or its command where that cannot be read.
+func Executable(proc string, pid int) string {
+	if target, err := os.Readlink(filepath.Join(proc, strconv.Itoa(pid), "exe")); err == nil {
+		return filepath.Base(strings.TrimSuffix(target, " (deleted)"))
+	}
+	stat, _ := readStat(proc, pid)
+	return stat.command
+}
+
 // Age is how long ago a process with this start time began. /proc/PID/stat counts in hundredths of a second on every
 // architecture (USER_HZ).
 func Age(proc string, startTicks uint64) (time.Duration, bool) {
@@ -140,8 +155,8 @@ func inContainer(path string) bool {
 	return false
 }
 
-// networkNS returns the inode in "net:[4026531840]".
-func networkNS(proc string, pid int) uint64 {
+// NetworkNS returns the inode of the network namespace of a process, 0 where it cannot be read.
+func NetworkNS(proc string, pid int) uint64 {
 	target, err := os.Readlink(filepath.Join(proc, strconv.Itoa(pid), "ns/net"))
 	if err != nil {
 		return 0
@@ -151,8 +166,8 @@ func networkNS(proc string, pid int) uint64 {
 	return inode
 }
 
-// pids lists the processes.
-func pids(proc string) ([]int, error) {
+// PIDs lists the processes.
+func PIDs(proc string) ([]int, error) {
 	handle, err := os.Open(proc)
 	if err != nil {
 		return nil, err

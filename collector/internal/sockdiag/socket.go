@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
+	"github.com/jitterscope/jitterscope/collector/internal/netns"
 )
 
 // Needs names what asking takes, for SourceStatus.
@@ -49,6 +50,18 @@ func Open() (*Socket, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// OpenIn opens a socket in the network namespace of a process, whose inode is namespace; own is the collector's.
+func OpenIn(proc string, pid int, namespace, own uint64) (socket *Socket, err error) {
+	if namespace == own || namespace == 0 {
+		return Open()
+	}
+	err = netns.Do(proc, pid, func() error {
+		socket, err = Open()
+		return err
+	})
+	return socket, err
 }
 
 // Close closes the socket.

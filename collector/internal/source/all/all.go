@@ -10,4 +10,6 @@ import (
 	_ "github.com/jitterscope/jitterscope/collector/internal/source/node"
 	_ "github.com/jitterscope/jitterscope/collector/internal/source/pods"
 	_ "github.com/jitterscope/jitterscope/collector/internal/source/process"
+	_ "github.com/jitterscope/jitterscope/collector/internal/source/requests"
+	_ "github.com/jitterscope/jitterscope/collector/internal/source/runtime"
 )

@@ -85,12 +85,7 @@ func (d *dnsCapture) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 // throttled tells whether a server's cgroup, or one above, has a throttled period in the current tick. The source
 // cgroup_cpu, which this one comes after, has written it before.
 func (d *dnsCapture) throttled(server *dnscapture.Server) bool {
-	for _, slot := range server.Throttled {
-		if d.recorder.Value(slot) > 0 {
-			return true
-		}
-	}
-	return false
+	return d.recorder.Throttled(server.Throttled)
 }
 
 // Finish sends what is ready.

@@ -119,7 +119,7 @@ func (m *dnsManager) addBound() {
 		l := &m.listeners[i]
 		for k := range l.UDP {
 			key := dnscapture.ServerKey{Endpoint: l.UDP[k].Local, Capture: m.captureOf(l)}
-			if l.Serves(key.Endpoint) && !dnsservers.IsWildcard(key.Address) {
+			if l.Serves(key.Endpoint) && !key.Address.IsWildcard() {
 				m.add(key, l)
 			}
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
-	"github.com/jitterscope/jitterscope/collector/internal/cgroup"
 	"github.com/jitterscope/jitterscope/collector/internal/dnscapture"
 	"github.com/jitterscope/jitterscope/collector/internal/dnsservers"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
@@ -27,7 +26,7 @@ func (m *dnsManager) add(key dnscapture.ServerKey, listener *dnsservers.Listener
 	resource := m.registry.Resource(ingestpb.ResourceKind_RESOURCE_KIND_DNS_SERVER, name, process.Resource)
 	other := m.registry.Resource(ingestpb.ResourceKind_RESOURCE_KIND_DNS_PATH, "other>"+name, resource)
 	server := dnscapture.NewServer(key, resource, other, m.subject(process, resource), time.Now().UnixNano(), m.registry.Series)
-	server.Throttled = m.throttledSeries(process)
+	server.Throttled = m.registry.ThrottledSeries(process.Cgroup)
 	if err := m.tracker.Add(server); err != nil {
 		if errors.Is(err, dnscapture.ErrFull) {
 			m.tracker.Ignore(key)
@@ -60,25 +59,9 @@ func (m *dnsManager) subject(process *procwatch.Process, server batch.ResourceID
 	return server
 }
 
-// throttledSeries are those of the process's cgroup and its ancestors as far as they have a CPU limit.
-func (m *dnsManager) throttledSeries(process *procwatch.Process) []batch.Slot {
-	var slots []batch.Slot
-	for at := process.Cgroup; at != "/" && at != ""; {
-		group, ok := m.registry.Cgroup(at)
-		if !ok {
-			break
-		}
-		if limits, err := cgroup.ReadCPULimits(group.Location); err == nil && limits.QuotaUS > 0 {
-			slots = append(slots, m.registry.Series(group.Resource, catalogue.CPUThrottledPeriods))
-		}
-		at = group.Parent()
-	}
-	return slots
-}
-
 // refresh looks again at what changes while a server runs. Called with mu held.
 func (m *dnsManager) refresh(server *dnsServer, decay bool) {
-	if slots := m.throttledSeries(server.process); !slices.Equal(slots, server.Throttled) {
+	if slots := m.registry.ThrottledSeries(server.process.Cgroup); !slices.Equal(slots, server.Throttled) {
 		m.registry.Between(func() { server.Throttled = slots })
 	}
 	if listener := m.listenerOf(server.Key); listener != nil {

@@ -86,7 +86,7 @@ func (d *dnsTCP) open(inode uint64, servers []*dnsServer, already int) *tcpNames
 		d.refused[inode] = refusedNamespace{fmt.Errorf("more than %d namespaces", maxNamespaces), time.Now()}
 		return nil
 	}
-	diag, err := dnsservers.OpenDiag(d.registry.Roots.Proc, process, d.own)
+	diag, err := sockdiag.OpenIn(d.registry.Roots.Proc, process.PID, process.NetworkNS, d.own)
 	if err != nil {
 		d.refused[inode] = refusedNamespace{err, time.Now()}
 		return nil

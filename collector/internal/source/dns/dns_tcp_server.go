@@ -4,7 +4,6 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/dnscapture"
-	"github.com/jitterscope/jitterscope/collector/internal/dnsservers"
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 	"github.com/jitterscope/jitterscope/collector/internal/sockdiag"
@@ -64,7 +63,7 @@ func (s *tcpServer) fits(local *dnswire.Endpoint) int {
 		return noListener
 	case local.Address == key.Address:
 		return exactListener
-	case !dnsservers.IsWildcard(local.Address):
+	case !local.Address.IsWildcard():
 		return noListener
 	case isIPv4(&local.Address) == isIPv4(&key.Address):
 		return ownWildcard

@@ -1,0 +1,364 @@
+//go:build ignore
+
+/* When TCP servers are asked, read what they are asked, and begin to answer.
+ *
+ * sock:sk_data_ready fires when data were queued at a socket, sock:sock_recv_length when a program has read, and
+ * net:net_dev_queue when a packet leaves: the end of a send call would be too late, as a program that writes more than the
+ * socket's buffer holds is kept in it until its client has taken the rest. What is known of a connection is kept with its
+ * socket (BPF_MAP_TYPE_SK_STORAGE): the kernel frees it with the socket, and sockets of no server have none.
+ *
+ * A request is data that came while the server owed no answer. Its time starts at the first byte that the server had not read
+ * before the last read ahead of its answer: where the server keeps up that is the last data of the request, and where it
+ * stood still it is what came first meanwhile. */
+#include "kernel.h"
+#include "lost.h"
+
+#define IPPROTO_TCP 6
+#define AF_INET 2
+#define MSG_PEEK 2
+#define TCP_CLOSE 7
+#define TCP_LISTEN 10
+#define RCV_SHUTDOWN 1
+#define SEND_SHUTDOWN 2
+#define BPF_SK_STORAGE_GET_F_CREATE 1
+
+#define SERVERS 512
+#define TICKS 32 /* a power of 2 */
+#define TICK_NS 100000000ULL
+#define NO_SERVER 0xffffffff
+/* A client that closes so soon behind its data waits for no answer: a farewell (TLS close_notify), or data that want none. */
+#define FAREWELL_NS 10000000ULL
+
+/* Who serves a port of a network namespace. */
+struct server {
+	__u32 number; /* place in `arrivals`; NO_SERVER: addresses decide */
+	__u32 generation;
+	__u32 by_address; /* several programs share the port, each at addresses of its own: see `addresses` */
+};
+
+/* By inode of the network namespace and port in host byte order: inode << 16 | port. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 2 * SERVERS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u64);
+	__type(value, struct server);
+} ports SEC(".maps");
+
+struct address {
+	__u64 port;
+	__u8 local[16]; /* IPv4 mapped into IPv6 */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 2 * SERVERS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct address);
+	__type(value, struct server);
+} addresses SEC(".maps");
+
+/* Requests that came to a server, by tick of the wall clock. The counters only grow: the collector, which maps them, knows
+ * what it has read before. */
+struct counts {
+	__u32 generation; /* of the server that has the place now */
+	__u32 lost;	  /* finished requests for which the ring had no room */
+	__u32 came[TICKS];
+	__u8 pad[56];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SERVERS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct counts);
+} arrivals SEC(".maps");
+
+const struct counts *unused_counts __attribute__((unused));
+
+/* Nanoseconds from CLOCK_MONOTONIC to the wall clock, set by the collector. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, __u64);
+} wall SEC(".maps");
+
+enum { ANSWERED, ABANDONED, WITHDRAWN };
+
+/* A finished request. Times are CLOCK_MONOTONIC. */
+struct request {
+	__u64 came_ns;
+	__u64 read_ns; /* 0: not seen */
+	__u64 ended_ns;
+	__u8 client[16]; /* IPv4 mapped into IPv6 */
+	__u32 server;
+	__u32 generation;
+	__u32 tick; /* in which it was counted as come */
+	__u32 end;  /* ANSWERED; ABANDONED: the client or the connection went away; WITHDRAWN: no answer was waited for */
+};
+
+const struct request *unused_request __attribute__((unused));
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} requests SEC(".maps");
+
+struct connection {
+	__u64 unread_ns; /* when the first data came that were not read yet, 0: all were */
+	__u64 came_ns;	 /* start of the request that was read and not answered yet, 0: none */
+	__u64 read_ns;
+	__u32 seen;    /* sequence number behind the data seen last */
+	__u32 written; /* that of the server, before its answer */
+	__u32 tick;
+	__u32 server;
+	__u32 generation;
+	__u8 partly;   /* a part of what is unread was read */
+	__u8 farewell; /* the client closed right behind its data */
+	__u8 client[16];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct connection);
+} connections SEC(".maps");
+
+static __always_inline void copy_address(__u8 *to, struct sock *sk, int local)
+{
+	__be32 ipv4;
+
+	if (sk->__sk_common.skc_family != AF_INET) {
+		if (local)
+			BPF_CORE_READ_INTO((struct in6_addr *)to, sk, __sk_common.skc_v6_rcv_saddr);
+		else
+			BPF_CORE_READ_INTO((struct in6_addr *)to, sk, __sk_common.skc_v6_daddr);
+		return;
+	}
+	ipv4 = local ? sk->__sk_common.skc_rcv_saddr : sk->__sk_common.skc_daddr;
+	__builtin_memset(to, 0, 10);
+	to[10] = 0xff;
+	to[11] = 0xff;
+	__builtin_memcpy(to + 12, &ipv4, 4);
+}
+
+static __always_inline struct server *server_of(struct sock *sk)
+{
+	__u64 port = (__u64)BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum) << 16 | sk->__sk_common.skc_num;
+	struct server *server = bpf_map_lookup_elem(&ports, &port), *exact;
+	struct address address = {};
+
+	if (!server || !server->by_address)
+		return server;
+	address.port = port;
+	copy_address(address.local, sk, 1);
+	exact = bpf_map_lookup_elem(&addresses, &address);
+	return exact ?: server;
+}
+
+/* Where the connection's server counts; looked up anew where the place belongs to another one by now. */
+static __always_inline struct counts *arrivals_of(struct connection *c, struct sock *sk)
+{
+	struct counts *a = bpf_map_lookup_elem(&arrivals, &c->server);
+	struct server *server;
+
+	if (a && a->generation == c->generation)
+		return a;
+	server = server_of(sk);
+	if (!server || server->number == NO_SERVER)
+		return 0;
+	c->server = server->number;
+	c->generation = server->generation;
+	c->unread_ns = c->came_ns = 0;
+	c->partly = c->farewell = 0;
+	copy_address(c->client, sk, 0);
+	return bpf_map_lookup_elem(&arrivals, &c->server);
+}
+
+static __always_inline void count_arrival(struct connection *c, struct counts *a, __u64 now)
+{
+	__u32 zero = 0;
+	__u64 *offset = bpf_map_lookup_elem(&wall, &zero);
+
+	if (!offset)
+		return;
+	c->tick = (now + *offset) / TICK_NS;
+	__sync_fetch_and_add(&a->came[c->tick & (TICKS - 1)], 1);
+}
+
+static __always_inline void end_request(struct connection *c, __u32 end, __u64 now)
+{
+	struct request *r = bpf_ringbuf_reserve(&requests, sizeof(*r), 0);
+	struct counts *a;
+
+	if (!r) {
+		a = bpf_map_lookup_elem(&arrivals, &c->server);
+		if (a && a->generation == c->generation)
+			__sync_fetch_and_add(&a->lost, 1);
+		count_lost();
+		return;
+	}
+	r->came_ns = c->came_ns ?: c->unread_ns;
+	r->read_ns = c->came_ns ? c->read_ns : 0;
+	r->ended_ns = now;
+	__builtin_memcpy(r->client, c->client, sizeof(r->client));
+	r->server = c->server;
+	r->generation = c->generation;
+	r->tick = c->tick;
+	r->end = end;
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+}
+
+SEC("tp_btf/sk_data_ready")
+int data_came(__u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct connection *c;
+	struct counts *a;
+	struct tcp_sock *tp;
+	struct server *server;
+	__u32 end;
+	__u64 now;
+
+	if (sk->sk_protocol != IPPROTO_TCP || sk->__sk_common.skc_state == TCP_LISTEN)
+		return 0;
+	c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	if (!c) {
+		server = server_of(sk);
+		if (!server || server->number == NO_SERVER)
+			return 0;
+		c = bpf_sk_storage_get(&connections, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+		if (!c)
+			return 0;
+		c->server = NO_SERVER; /* as is the place of one that is gone */
+	}
+	a = arrivals_of(c, sk);
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!a || !tp)
+		return 0;
+	end = tp->rcv_nxt;
+	if (sk->sk_shutdown & RCV_SHUTDOWN)
+		end--; /* the end of the connection is counted as a byte */
+	now = bpf_ktime_get_ns();
+	if (end == tp->copied_seq || (end == c->seen && c->unread_ns)) { /* no data */
+		if (!(sk->sk_shutdown & RCV_SHUTDOWN) || (!c->unread_ns && !c->came_ns))
+			return 0;
+		if (now - (c->unread_ns ?: c->came_ns) < FAREWELL_NS) {
+			c->farewell = 1;
+			return 0;
+		}
+		/* The client has given up: the server may notice only when it answers. */
+		end_request(c, ABANDONED, now);
+		c->came_ns = c->unread_ns = 0;
+		return 0;
+	}
+	c->seen = end;
+	c->farewell = sk->sk_shutdown & RCV_SHUTDOWN;
+	if (!c->unread_ns && !c->came_ns) {
+		count_arrival(c, a, now);
+		c->written = tp->write_seq;
+	}
+	/* Of what the program is reading, the newest part is the end of the request. */
+	if (!c->unread_ns || c->partly) {
+		c->unread_ns = now;
+		c->partly = 0;
+	}
+	return 0;
+}
+
+SEC("tp_btf/sock_recv_length")
+int data_read(__u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	int length = (int)ctx[1];
+	int flags = (int)ctx[2];
+	struct connection *c;
+	struct tcp_sock *tp;
+
+	if (length <= 0 || flags & MSG_PEEK || sk->sk_protocol != IPPROTO_TCP)
+		return 0;
+	c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	if (!c || !c->unread_ns)
+		return 0;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp)
+		return 0;
+	if (!c->partly) {
+		if (!c->came_ns)
+			c->written = tp->write_seq;
+		c->came_ns = c->unread_ns;
+		c->read_ns = bpf_ktime_get_ns();
+	}
+	if ((__s32)(tp->copied_seq - c->seen) < 0) {
+		c->partly = 1;
+		return 0;
+	}
+	c->unread_ns = 0;
+	c->partly = 0;
+	return 0;
+}
+
+SEC("tp_btf/net_dev_queue")
+int packet_left(__u64 *ctx)
+{
+	struct sk_buff *skb = (struct sk_buff *)ctx[0];
+	struct sock *sk = skb->sk;
+	struct connection *c;
+	struct counts *a;
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	__u32 next, written;
+	__u64 now;
+
+	if (!sk)
+		return 0;
+	c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	if (!c || (!c->came_ns && !c->unread_ns))
+		return 0;
+	/* An acknowledgment, or something sent again: the program has written nothing. The end of the connection counts as a byte. */
+	next = BPF_CORE_READ(tp, write_seq);
+	written = next - c->written;
+	if (written == 0 || (written == 1 && sk->sk_shutdown & SEND_SHUTDOWN))
+		return 0;
+	/* Not read as far as is known. Where it is gone from the queue it was spliced; else this is no answer to it. */
+	if (!c->came_ns && (__s32)(BPF_CORE_READ(tp, copied_seq) - c->seen) < 0)
+		return 0;
+	now = bpf_ktime_get_ns();
+	end_request(c, ANSWERED, now);
+	if (!c->came_ns)
+		c->unread_ns = 0;
+	c->came_ns = 0;
+	if (c->partly) { /* the rest of a request that is answered already */
+		c->partly = 0;
+		c->unread_ns = 0;
+	}
+	/* What came meanwhile is the next request. */
+	if (c->unread_ns) {
+		a = bpf_map_lookup_elem(&arrivals, &c->server);
+		if (a && a->generation == c->generation)
+			count_arrival(c, a, now);
+		c->written = next;
+	}
+	return 0;
+}
+
+SEC("tp_btf/inet_sock_set_state")
+int state_set(__u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct connection *c;
+
+	if ((int)ctx[2] != TCP_CLOSE || sk->sk_protocol != IPPROTO_TCP)
+		return 0;
+	c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	if (!c || (!c->came_ns && !c->unread_ns))
+		return 0;
+	end_request(c, c->farewell ? WITHDRAWN : ABANDONED, bpf_ktime_get_ns());
+	c->came_ns = c->unread_ns = 0;
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,88 @@
+// Package exchanges keeps what servers have finished lately, queries of DNS or requests of any protocol, and picks out what is
+// wanted of it: the slow ones, and all of those around a trigger.
+package exchanges
+
+import "github.com/jitterscope/jitterscope/collector/internal/offheap"
+
+// Results of an exchange; the numbers are those of ingest.v1 QueryResult.
+const (
+	ResultNoError = iota
+	ResultNXDomain
+	ResultServFail
+	ResultRefused
+	ResultTimeout
+	ResultOther
+)
+
+// SlowUS is from where an answer counts as slow; the catalogue says so too.
+const SlowUS = 20_000
+
+// Nobody is the number of no server.
+const Nobody = ^uint16(0)
+
+const (
+	nameBytes    = 1 << 20
+	addressBytes = 1 << 18 // 15,000 clients
+)
+
+// Record is a finished exchange. There are many, so it is small.
+type Record struct {
+	SeenNS      int64
+	Name        Place // in History.Names
+	Client      Place // in History.Clients
+	LatencyUS   uint32
+	QueueWaitUS uint32 // valid if HasWait
+	Server      uint16
+	Result      uint8
+	HasWait     bool
+}
+
+// History is a ring of the exchanges that finished last, of all servers. It is locked by its owner.
+type History struct {
+	Names, Clients *Texts
+
+	records []Record
+	written uint64
+	tokens  tokens
+
+	// Of flushing, kept to be used again: places in the ring.
+	late, waited, others []uint32
+}
+
+// NewHistory makes a ring of so many exchanges.
+func NewHistory(capacity int) *History {
+	h := &History{Names: NewTexts(nameBytes), Clients: NewTexts(addressBytes), tokens: newTokens()}
+	h.records = offheap.Make[Record](h, capacity)
+	return h
+}
+
+// Put adds a finished exchange.
+func (h *History) Put(record Record) {
+	h.records[h.written%uint64(len(h.records))] = record
+	h.written++
+}
+
+// Watch has a server look for late exchanges from now on.
+func (h *History) Watch(server *Server) { server.scanned = h.written }
+
+// Forget disowns the exchanges of a server: its number will be another server's.
+func (h *History) Forget(number uint16) {
+	for i := range h.records {
+		if h.records[i].Server == number {
+			h.records[i].Server = Nobody
+		}
+	}
+}
+
+// each visits the records from number from on, oldest first, with their places, and returns the number after the last.
+// Overwritten ones are skipped.
+func (h *History) each(from uint64, visit func(place uint32, record *Record)) uint64 {
+	if h.written > uint64(len(h.records)) {
+		from = max(from, h.written-uint64(len(h.records)))
+	}
+	for ; from < h.written; from++ {
+		place := uint32(from % uint64(len(h.records)))
+		visit(place, &h.records[place])
+	}
+	return from
+}

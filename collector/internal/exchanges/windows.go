@@ -1,0 +1,91 @@
+package exchanges
+
+import (
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/batch"
+)
+
+// Around a trigger every exchange is kept; windows that touch become one.
+const (
+	windowBefore = int64(2 * time.Second)
+	windowAfter  = int64(2 * time.Second)
+	maxWindows   = 8
+	triggerEvery = int64(time.Second)
+)
+
+// window is a span of time, [from, to), of which every exchange is wanted.
+type window struct{ fromNS, toNS int64 }
+
+// Server is what is kept of one server besides the records: of which spans every exchange is wanted.
+type Server struct {
+	Resource batch.ResourceID
+
+	windows     []window
+	emittedNS   int64  // what was seen before was emitted, or need not be
+	scanned     uint64 // number in the history up to which late exchanges were looked for
+	slowAtNS    int64  // last slow exchange, 0: none since it was looked at
+	triggeredNS int64  // when it last asked for a diagnosis
+}
+
+// NewServer makes a server, of which what is seen from nowNS on can be wanted.
+func NewServer(resource batch.ResourceID, nowNS int64) Server {
+	return Server{Resource: resource, emittedNS: nowNS, windows: make([]window, 0, maxWindows)}
+}
+
+// Slow notes that an exchange seen at atNS was slow.
+func (s *Server) Slow(atNS int64) { s.slowAtNS = atNS }
+
+// TakeSlow opens a window where there was a slow exchange since it was last called, seen at atNS, 0: none. due tells whether to
+// ask for a diagnosis.
+func (s *Server) TakeSlow(nowNS int64) (atNS int64, due bool) {
+	atNS = s.slowAtNS
+	if atNS == 0 {
+		return 0, false
+	}
+	s.slowAtNS = 0
+	s.want(atNS-windowBefore, nowNS+windowAfter)
+	if due = s.triggeredNS == 0 || nowNS-s.triggeredNS >= triggerEvery; due {
+		s.triggeredNS = nowNS
+	}
+	return atNS, due
+}
+
+// WantTick opens a window around the tick that ends at endNS.
+func (s *Server) WantTick(endNS int64) {
+	s.want(endNS-batch.StepUS*1000-windowBefore, endNS+windowAfter)
+}
+
+func (s *Server) want(fromNS, toNS int64) {
+	if n := len(s.windows); n > 0 && (fromNS <= s.windows[n-1].toNS || n == maxWindows) {
+		s.windows[n-1].toNS = max(s.windows[n-1].toNS, toNS)
+		return
+	}
+	s.windows = append(s.windows, window{fromNS, toNS})
+}
+
+// tokens bound how many exchanges are sent as complete windows: bursts of 120,000, in the long run 1,200 a second, all
+// servers together. What does not fit is sent as slow ones only.
+type tokens struct {
+	left     float64
+	filledNS int64
+}
+
+const (
+	tokensMost      = 120_000
+	tokensPerSecond = 1_200
+)
+
+func newTokens() tokens { return tokens{left: tokensMost} }
+
+func (b *tokens) take(rows int, nowNS int64) bool {
+	if b.filledNS != 0 {
+		b.left = min(tokensMost, b.left+float64(max(nowNS-b.filledNS, 0))/1e9*tokensPerSecond)
+	}
+	b.filledNS = nowNS
+	if float64(rows) > b.left {
+		return false
+	}
+	b.left -= float64(rows)
+	return true
+}

@@ -1,0 +1,132 @@
+package requests
+
+import (
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/batch"
+	"github.com/jitterscope/jitterscope/collector/internal/exchanges"
+)
+
+// ErrFull means that all places are taken.
+var ErrFull = errors.New("more listening servers than can be told apart")
+
+// Add makes a place for a server. Nothing is counted for it before SetEndpoints says where it listens.
+func (t *Tracker) Add() (*Server, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for number, other := range t.servers {
+		if other != nil {
+			continue
+		}
+		t.generation++
+		server := &Server{place: place{uint32(number), t.generation}}
+		counts := &t.programs.counts[number]
+		server.readLost = atomic.LoadUint32(&counts.Lost)
+		for slot := range server.readCame {
+			server.readCame[slot] = atomic.LoadUint32(&counts.Came[slot])
+		}
+		t.servers[number] = server
+		atomic.StoreUint32(&counts.Generation, server.generation)
+		return server, nil
+	}
+	return nil, ErrFull
+}
+
+// Remove forgets a server.
+func (t *Tracker) Remove(server *Server) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	atomic.StoreUint32(&t.programs.counts[server.number].Generation, 0)
+	t.history.Forget(uint16(server.number))
+	t.servers[server.number] = nil
+}
+
+// SetEndpoints replaces where the servers listen. Of two servers at one endpoint either may be taken.
+func (t *Tracker) SetEndpoints(endpoints map[Endpoint]*Server) error {
+	places := make(map[Endpoint]place, len(endpoints))
+	for endpoint, server := range endpoints {
+		places[endpoint] = server.place
+	}
+	return t.programs.setEndpoints(places)
+}
+
+// Asked tells whether a server ever got a request, and how many of late.
+func (t *Tracker) Asked(server *Server) (ever bool, recent uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return server.came > 0, server.recent
+}
+
+// Decay halves what Asked tells of late.
+func (t *Tracker) Decay() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, server := range t.servers {
+		if server != nil {
+			server.recent /= 2
+		}
+	}
+}
+
+// Time gives a server series, on a resource of its own.
+func (t *Tracker) Time(server *Server, resource batch.ResourceID, series func(batch.ResourceID, uint32) batch.Slot) {
+	counted := newCounted(resource, time.Now().UnixNano(), series)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	server.counted = counted
+}
+
+// Leave takes a server's series away again.
+func (t *Tracker) Leave(server *Server) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	server.counted = nil
+}
+
+// SetThrottled says which series tell that a server is throttled.
+func (t *Tracker) SetThrottled(server *Server, series []batch.Slot) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if server.counted != nil {
+		server.counted.throttled = series
+	}
+}
+
+// Flush returns the requests that became ready since the last call.
+func (t *Tracker) Flush() []exchanges.Block {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var blocks []exchanges.Block
+	for number, server := range t.servers {
+		if server != nil && server.counted != nil {
+			blocks = t.history.Flush(blocks, uint16(number), &server.counted.kept, t.settledNS(server), t.nowNS, t.lossy)
+		}
+	}
+	t.lossy = false
+	return blocks
+}
+
+// settledNS is the time before which every request of a server was answered, or is too old to wait for.
+func (t *Tracker) settledNS(server *Server) int64 {
+	const stepNS = batch.StepUS * 1000
+	for back := uint32(exchanges.Patience / stepNS); back < ticks; back-- { // until it wraps
+		if server.open[(t.tick-back)%ticks] > 0 {
+			return t.nowNS - int64(back+1)*stepNS
+		}
+	}
+	return t.nowNS
+}
+
+// Statistics returns how many requests have ended, and how many are open.
+func (t *Tracker) Statistics() (finished, open uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, server := range t.servers {
+		if server != nil {
+			open += server.unanswered()
+		}
+	}
+	return t.finished, open
+}

@@ -1,0 +1,184 @@
+// Package requests times the requests of TCP servers, whatever their protocol, by what the kernel tells of their sockets.
+package requests
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
+
+	"github.com/jitterscope/jitterscope/collector/internal/bpf"
+	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
+)
+
+// Needs names what it takes, for SourceStatus.
+const Needs = "CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN); Linux 6.3 with BTF"
+
+// Places is how many servers the programs tell apart.
+const Places = 512
+
+// noServer is the place of no server.
+const noServer = ^uint32(0)
+
+const ticks = uint32(len(bpf.RequestsCounts{}.Came))
+
+// How a request ended, as the programs say it.
+const (
+	answered = iota
+	abandoned
+	withdrawn
+)
+
+// Programs is the attached programs.
+type Programs struct {
+	objects bpf.RequestsObjects
+	links   []link.Link
+	ring    *bpf.Ring
+	memory  []byte
+	counts  []bpf.RequestsCounts // by place; the programs count in it
+	clock   []byte
+	wall    *uint64
+
+	ports     map[uint64]bpf.RequestsServer
+	addresses map[bpf.RequestsAddress]bpf.RequestsServer
+}
+
+// Open loads and attaches the programs.
+func Open() (*Programs, error) {
+	p := &Programs{ports: make(map[uint64]bpf.RequestsServer), addresses: make(map[bpf.RequestsAddress]bpf.RequestsServer)}
+	if err := bpf.Load(bpf.LoadRequests, nil, &p.objects); err != nil {
+		return nil, err
+	}
+	if err := p.open(); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+func (p *Programs) open() (err error) {
+	if p.ring, err = bpf.OpenRing(p.objects.Requests); err != nil {
+		return fmt.Errorf("open the ring: %w", err)
+	}
+	if p.memory, err = mapAll(p.objects.Arrivals, Places*int(unsafe.Sizeof(bpf.RequestsCounts{}))); err != nil {
+		return err
+	}
+	p.counts = unsafe.Slice((*bpf.RequestsCounts)(unsafe.Pointer(&p.memory[0])), Places)
+	if p.clock, err = mapAll(p.objects.Wall, 8); err != nil {
+		return err
+	}
+	p.wall = (*uint64)(unsafe.Pointer(&p.clock[0]))
+	var clock bpf.Clock
+	clock.Set()
+	p.setClock(&clock)
+	programs := []*ebpf.Program{p.objects.DataCame, p.objects.DataRead, p.objects.PacketLeft, p.objects.StateSet}
+	for _, program := range programs {
+		l, err := link.AttachTracing(link.TracingOptions{Program: program})
+		if err != nil {
+			return fmt.Errorf("attach %s: %w", program, err)
+		}
+		p.links = append(p.links, l)
+	}
+	return nil
+}
+
+func mapAll(m *ebpf.Map, size int) ([]byte, error) {
+	memory, err := unix.Mmap(m.FD(), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("map %s: %w", m, err)
+	}
+	return memory, nil
+}
+
+// setClock tells the programs what time it is, for the ticks in which they count.
+func (p *Programs) setClock(clock *bpf.Clock) { atomic.StoreUint64(p.wall, uint64(clock.NS(0))) }
+
+// Endpoint is where a server listens.
+type Endpoint struct {
+	Namespace uint64 // inode of the network namespace
+	dnswire.Endpoint
+}
+
+// place is a server as the programs know it: its place in the counts, and which of the servers that had it this is.
+type place struct{ number, generation uint32 }
+
+// setEndpoints replaces what is known of who listens where.
+func (p *Programs) setEndpoints(endpoints map[Endpoint]place) error {
+	ports := make(map[uint64]bpf.RequestsServer)
+	addresses := make(map[bpf.RequestsAddress]bpf.RequestsServer)
+	shared := make(map[uint64]bool) // by several servers
+	for endpoint, at := range endpoints {
+		key := endpoint.Namespace<<16 | uint64(endpoint.Port)
+		if known, ok := ports[key]; ok && known.Number != at.number {
+			shared[key] = true
+		}
+		ports[key] = bpf.RequestsServer{Number: at.number, Generation: at.generation}
+	}
+	for key := range shared {
+		ports[key] = bpf.RequestsServer{Number: noServer, ByAddress: 1}
+	}
+	for endpoint, at := range endpoints {
+		key := endpoint.Namespace<<16 | uint64(endpoint.Port)
+		switch {
+		case !shared[key]:
+		case endpoint.Address.IsWildcard():
+			ports[key] = bpf.RequestsServer{Number: at.number, Generation: at.generation, ByAddress: 1}
+		default:
+			address := bpf.RequestsAddress{Port: key, Local: endpoint.Address}
+			addresses[address] = bpf.RequestsServer{Number: at.number, Generation: at.generation}
+		}
+	}
+	err := replace(p.objects.Addresses, p.addresses, addresses) // first, as ports refer to them
+	p.addresses = addresses
+	err = errors.Join(err, replace(p.objects.Ports, p.ports, ports))
+	p.ports = ports
+	return err
+}
+
+// replace makes a map of the kernel hold what is wanted instead of what was.
+func replace[K comparable](m *ebpf.Map, was, wanted map[K]bpf.RequestsServer) error {
+	var errs []error
+	for key := range was {
+		if _, ok := wanted[key]; !ok {
+			errs = append(errs, m.Delete(&key))
+		}
+	}
+	for key, server := range wanted {
+		if was[key] != server {
+			errs = append(errs, m.Put(&key, &server))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// next returns the next finished request, nil where there is none. It is valid until the next call.
+func (p *Programs) next() *bpf.RequestsRequest {
+	record := p.ring.Next()
+	if len(record) < int(unsafe.Sizeof(bpf.RequestsRequest{})) {
+		return nil
+	}
+	return (*bpf.RequestsRequest)(unsafe.Pointer(&record[0]))
+}
+
+// Lost counts finished requests for which the ring had no room.
+func (p *Programs) Lost() uint64 { return bpf.CounterOf(p.objects.Lost) }
+
+// Close detaches.
+func (p *Programs) Close() error {
+	var errs []error
+	for _, l := range p.links {
+		errs = append(errs, l.Close())
+	}
+	if p.ring != nil {
+		errs = append(errs, p.ring.Close())
+	}
+	for _, memory := range [][]byte{p.memory, p.clock} {
+		if memory != nil {
+			errs = append(errs, unix.Munmap(memory))
+		}
+	}
+	return errors.Join(append(errs, p.objects.Close())...)
+}

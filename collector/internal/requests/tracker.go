@@ -1,0 +1,184 @@
+package requests
+
+import (
+	"sync/atomic"
+
+	"github.com/jitterscope/jitterscope/collector/internal/batch"
+	"github.com/jitterscope/jitterscope/collector/internal/bpf"
+	"github.com/jitterscope/jitterscope/collector/internal/exchanges"
+	"github.com/jitterscope/jitterscope/collector/internal/priority"
+)
+
+const (
+	// MaxTimed is how many servers have series.
+	MaxTimed        = 128
+	historyCapacity = 49152 // 8 s at 6,100 requests/s
+)
+
+// Tracker counts and times the requests of servers. Tick neither allocates nor blocks; the other methods are for the slow path.
+// All of them lock.
+type Tracker struct {
+	mu         priority.Mutex
+	programs   *Programs
+	clock      bpf.Clock
+	servers    [Places]*Server
+	generation uint32
+	history    *exchanges.History
+	held       bpf.RequestsRequest // taken from the ring, of a later tick
+	holds      bool
+	tick       uint32 // number of the last tick, of the wall clock
+	nowNS      int64
+	lossy      bool // requests were lost since Flush
+	finished   uint64
+}
+
+// NewTracker makes a Tracker. ordinary keeps threads of the slow path from real-time priority.
+func NewTracker(programs *Programs, ordinary bool) *Tracker {
+	t := &Tracker{programs: programs, history: exchanges.NewHistory(historyCapacity)}
+	t.mu.Ordinary = ordinary
+	return t
+}
+
+// Sample records the ticks up to the one that ends at endUS, missed of which were not sampled before.
+func (t *Tracker) Sample(endUS int64, missed int, recorder Recorder) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.clock.Set()
+	t.programs.setClock(&t.clock)
+	for back := min(missed, batch.Lag); back >= 0; back-- {
+		t.close(back, endUS-int64(back)*batch.StepUS, recorder)
+	}
+}
+
+// close closes the tick that ends at endUS.
+func (t *Tracker) close(back int, endUS int64, recorder Recorder) {
+	t.nowNS = endUS * 1000
+	tick := uint32(endUS/batch.StepUS - 1)
+	// What is added to the tick before while it is read is found when the next is.
+	first := t.tick
+	if tick-first >= ticks {
+		first = tick - ticks + 1
+	}
+	for _, server := range t.servers {
+		if server != nil {
+			t.takeCame(server, first, tick)
+		}
+	}
+	t.tick = tick
+	for request := t.next(t.nowNS); request != nil; request = t.next(t.nowNS) {
+		t.take(request)
+	}
+	for _, server := range t.servers {
+		if server == nil || server.counted == nil {
+			continue
+		}
+		c := server.counted
+		if atNS, due := c.kept.TakeSlow(t.nowNS); due {
+			recorder.Trigger(c.kept.Resource, "slow_request", atNS/1000)
+		}
+		if recorder.Throttled(c.throttled) {
+			c.kept.WantTick(t.nowNS)
+		}
+		c.record(back, endUS, server.unanswered(), recorder)
+	}
+}
+
+// takeCame reads how many requests came in the ticks from first to last.
+func (t *Tracker) takeCame(server *Server, first, last uint32) {
+	counts := &t.programs.counts[server.number]
+	came := uint32(0)
+	for tick := first; tick-first <= last-first; tick++ {
+		slot := tick % ticks
+		now := atomic.LoadUint32(&counts.Came[slot])
+		fresh := now - server.readCame[slot]
+		server.readCame[slot] = now
+		if tick != first {
+			server.open[slot] = 0 // of a tick long ago: what is still open of it is waited for no longer
+		}
+		server.open[slot] += int32(fresh)
+		came += fresh
+	}
+	lost := atomic.LoadUint32(&counts.Lost)
+	gone := lost - server.readLost
+	server.readLost = lost
+	server.came += uint64(came)
+	server.ended += uint64(gone)
+	server.recent += uint64(came)
+	t.lossy = t.lossy || gone > 0
+	if c := server.counted; c != nil {
+		c.requests += came
+		c.responses += gone // nearly all that end are answered; when, only the ring knew
+	}
+}
+
+// next returns the next request that ended before a time.
+func (t *Tracker) next(beforeNS int64) *bpf.RequestsRequest {
+	if !t.holds {
+		request := t.programs.next()
+		if request == nil {
+			return nil
+		}
+		t.held, t.holds = *request, true
+	}
+	if t.clock.NS(t.held.EndedNs) >= beforeNS {
+		return nil
+	}
+	t.holds = false
+	return &t.held
+}
+
+// take counts a finished request.
+func (t *Tracker) take(request *bpf.RequestsRequest) {
+	if request.Server >= Places {
+		return
+	}
+	server := t.servers[request.Server]
+	if server == nil || server.generation != request.Generation {
+		return
+	}
+	server.ended++
+	t.finished++
+	if slot := request.Tick % ticks; server.open[slot] > 0 && t.tick-request.Tick < ticks {
+		server.open[slot]--
+	}
+	if request.End == withdrawn {
+		return
+	}
+	cameNS := t.clock.NS(request.CameNs)
+	record := exchanges.Record{
+		SeenNS: cameNS, Name: exchanges.NoText, Client: t.history.Clients.Put(request.Client[:]),
+		LatencyUS: microseconds(request.EndedNs - request.CameNs), Server: uint16(request.Server),
+	}
+	if request.ReadNs != 0 {
+		record.HasWait, record.QueueWaitUS = true, microseconds(request.ReadNs-request.CameNs)
+	}
+	if request.End == abandoned {
+		record.Result = exchanges.ResultTimeout
+	}
+	t.history.Put(record)
+	if c := server.counted; c != nil {
+		c.take(&record)
+	}
+}
+
+func (c *counted) take(record *exchanges.Record) {
+	if record.HasWait {
+		c.wait.Observe(int64(record.QueueWaitUS))
+	}
+	slow := record.LatencyUS > exchanges.SlowUS
+	if slow {
+		c.kept.Slow(record.SeenNS)
+	}
+	if record.Result != exchanges.ResultNoError {
+		c.abandoned++
+		return
+	}
+	c.responses++
+	if slow {
+		c.slow++
+	}
+	c.latency.Observe(int64(record.LatencyUS))
+	c.maxUS = max(c.maxUS, int64(record.LatencyUS))
+}
+
+func microseconds(ns uint64) uint32 { return uint32(min(ns/1000, 1<<32-1)) }

@@ -1,0 +1,294 @@
+package requests
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/batch"
+	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+	"github.com/jitterscope/jitterscope/collector/internal/dnsservers"
+	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
+	"github.com/jitterscope/jitterscope/collector/internal/listening"
+	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
+	"github.com/jitterscope/jitterscope/collector/internal/requests"
+	"github.com/jitterscope/jitterscope/collector/internal/sampler"
+)
+
+const (
+	decayEvery  = 10 * time.Second
+	placeWithin = 3 * time.Second  // a server of a cgroup that is not found by then is shown below the node
+	goneAfter   = 30 * time.Second // a server that restarts is the same one
+)
+
+// key is what makes a server: all that listens on a port in a cgroup.
+type key struct {
+	cgroup string
+	port   uint16
+}
+
+func (k key) String() string { return k.cgroup + ":" + strconv.Itoa(int(k.port)) }
+
+// server is a server and what was found of it.
+type server struct {
+	*requests.Server
+	key
+	found     time.Time
+	listened  time.Time // when it was last seen to listen
+	process   *listening.Process
+	addresses []netip.AddrPort
+	resource  batch.ResourceID // NoResource: it was not asked yet, or others are busier
+}
+
+// manager is the slow path of tcp_requests: which servers there are, and which of them have series.
+type manager struct {
+	registry *sampler.Registry
+	tracker  *requests.Tracker
+	watcher  *procwatch.Watcher
+	scanner  *listening.Scanner
+	dns      *dnsservers.Scanner
+
+	mu      sync.Mutex
+	servers map[key]*server
+	timed   int
+	decayed time.Time
+	moves   uint64
+	epoch   uint64 // of the limits, when series of throttled periods were chosen
+	without int    // servers for which there is no place
+	quieter int    // servers that were asked and have no series
+	failed  error
+}
+
+func newManager(registry *sampler.Registry, tracker *requests.Tracker) *manager {
+	m := &manager{
+		registry: registry, tracker: tracker, watcher: procwatch.Shared(registry), scanner: listening.NewScanner(registry.Roots.Proc),
+		dns: dnsservers.NewScanner(registry.Roots.Proc), servers: make(map[key]*server),
+	}
+	registry.OnCgroups(m.cgroupsChanged)
+	return m
+}
+
+// discover follows who listens.
+func (m *manager) discover(ctx context.Context) {
+	moves := m.registry.CgroupMoves()
+	sockets, err := m.scanner.Scan(ctx, moves != m.moves)
+	if ctx.Err() != nil {
+		return
+	}
+	m.moves = moves
+	known := m.dnsPorts(ctx, sockets)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.failed = err
+	m.update(sockets, known)
+	now := time.Now()
+	decay := now.Sub(m.decayed) > decayEvery
+	if decay {
+		m.decayed = now
+		m.tracker.Decay()
+	}
+	epoch := m.registry.CgroupEpoch()
+	for k, s := range m.servers {
+		switch {
+		case now.Sub(s.listened) > goneAfter:
+			m.drop(k, s)
+		case s.resource != batch.NoResource:
+			m.describe(s)
+			if epoch != m.epoch {
+				m.followLimits(s)
+			}
+		}
+	}
+	m.epoch = epoch
+	m.state()
+}
+
+// dnsServer is a port of a process that dns_capture times.
+type dnsServer struct {
+	pid  int
+	port uint16
+}
+
+// dnsPorts are what dns_capture times already.
+func (m *manager) dnsPorts(ctx context.Context, sockets []listening.Socket) map[dnsServer]bool {
+	m.watcher.Refresh(ctx)
+	listens := make(map[int]bool)
+	for _, socket := range sockets {
+		listens[socket.Process.PID] = true
+	}
+	processes := slices.DeleteFunc(m.watcher.Processes(), func(p *procwatch.Process) bool { return p.DNS == "" || !listens[p.PID] })
+	listeners, err := m.dns.Scan(processes)
+	if err != nil {
+		m.registry.Log.Debug("sockets of DNS servers", "error", err)
+	}
+	found := make(map[dnsServer]bool)
+	for i := range listeners {
+		for _, port := range listeners[i].Ports {
+			found[dnsServer{listeners[i].Process.PID, port}] = true
+		}
+	}
+	return found
+}
+
+// update takes in what listens now. Called with mu held.
+func (m *manager) update(sockets []listening.Socket, dns map[dnsServer]bool) {
+	now := time.Now()
+	endpoints := make(map[requests.Endpoint]*requests.Server, len(sockets))
+	m.without = 0
+	for _, s := range m.servers {
+		s.addresses = s.addresses[:0]
+	}
+	for _, socket := range sockets {
+		if dns[dnsServer{socket.Process.PID, socket.Local.Port}] {
+			continue
+		}
+		k := key{socket.Process.Cgroup, socket.Local.Port}
+		s := m.servers[k]
+		if s == nil {
+			place, err := m.tracker.Add()
+			if err != nil {
+				m.without++
+				continue
+			}
+			s = &server{Server: place, key: k, found: now, resource: batch.NoResource}
+			m.servers[k] = s
+		}
+		if s.listened != now {
+			s.listened, s.process = now, socket.Process
+		}
+		s.addresses = append(s.addresses, netip.AddrPortFrom(netip.AddrFrom16(socket.Local.Address).Unmap(), socket.Local.Port))
+		endpoints[requests.Endpoint{Namespace: socket.Namespace, Endpoint: socket.Local}] = s.Server
+	}
+	if err := m.tracker.SetEndpoints(endpoints); err != nil {
+		m.failed = err
+	}
+}
+
+// admit gives series to servers that were asked for the first time.
+func (m *manager) admit() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	quieter := 0
+	for _, s := range m.servers {
+		ever, recent := m.tracker.Asked(s.Server)
+		if s.resource != batch.NoResource || !ever {
+			continue
+		}
+		if m.timed >= requests.MaxTimed && !m.makeRoom(recent) {
+			quieter++
+			continue
+		}
+		m.time(s)
+	}
+	m.quieter = quieter
+}
+
+// makeRoom takes the series of a server that is asked less than half as often. Called with mu held.
+func (m *manager) makeRoom(recent uint64) bool {
+	var quietest *server
+	least := recent / 2
+	for _, s := range m.servers {
+		if s.resource == batch.NoResource {
+			continue
+		}
+		if _, its := m.tracker.Asked(s.Server); its < least {
+			quietest, least = s, its
+		}
+	}
+	if quietest == nil {
+		return false
+	}
+	m.leave(quietest)
+	return true
+}
+
+// time gives a server series. Called with mu held.
+func (m *manager) time(s *server) {
+	parent := batch.Node
+	if group, ok := m.registry.Cgroup(s.cgroup); ok {
+		parent = group.Resource
+	} else if s.cgroup != "/" && time.Since(s.found) < placeWithin {
+		return // it is still to be discovered
+	}
+	resource := m.registry.Resource(ingestpb.ResourceKind_RESOURCE_KIND_TCP_SERVER, s.String(), parent)
+	if resource == batch.NoResource {
+		return
+	}
+	s.resource = resource
+	m.timed++
+	m.tracker.Time(s.Server, resource, m.registry.Series)
+	m.followLimits(s)
+	m.describe(s)
+}
+
+// followLimits says which series tell that the server is throttled. Called with mu held.
+func (m *manager) followLimits(s *server) {
+	m.tracker.SetThrottled(s.Server, m.registry.ThrottledSeries(s.cgroup))
+}
+
+// leave takes them away again. Called with mu held.
+func (m *manager) leave(s *server) {
+	if s.resource == batch.NoResource {
+		return
+	}
+	m.tracker.Leave(s.Server)
+	m.registry.Remove(s.resource)
+	s.resource = batch.NoResource
+	m.timed--
+}
+
+// drop forgets a server. Called with mu held.
+func (m *manager) drop(k key, s *server) {
+	m.leave(s)
+	m.tracker.Remove(s.Server)
+	delete(m.servers, k)
+}
+
+// describe states facts. Called with mu held.
+func (m *manager) describe(s *server) {
+	m.registry.Fact(s.resource, catalogue.FactTcpProgram, s.process.Executable)
+	m.registry.Fact(s.resource, catalogue.FactTcpProcess, fmt.Sprintf("%d:%d", s.process.PID, s.process.StartTicks))
+	if len(s.addresses) == 0 {
+		return // it does not listen any more
+	}
+	addresses := make([]string, 0, len(s.addresses))
+	for _, address := range s.addresses {
+		addresses = append(addresses, address.String())
+	}
+	slices.Sort(addresses)
+	if text, err := json.Marshal(slices.Compact(addresses)); err == nil {
+		m.registry.Fact(s.resource, catalogue.FactTcpAddresses, string(text))
+	}
+}
+
+// cgroupsChanged drops servers before the resource of their cgroup is released.
+func (m *manager) cgroupsChanged(_, removed []*sampler.Group) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, group := range removed {
+		for k, s := range m.servers {
+			if k.cgroup == group.Path {
+				m.drop(k, s)
+			}
+		}
+	}
+}
+
+// state says what is not timed. Called with mu held.
+func (m *manager) state() {
+	switch {
+	case m.failed != nil:
+		m.registry.Degraded("some listening programs cannot be told: "+m.failed.Error(), listening.Needs)
+	case m.without > 0:
+		m.registry.Degraded(fmt.Sprintf("%d listening sockets beyond the first %d servers are not watched", m.without, requests.Places), "")
+	case m.quieter > 0:
+		m.registry.Degraded(fmt.Sprintf("the %d busiest servers are timed, %d others are not", m.timed, m.quieter), "")
+	default:
+		m.registry.Degraded("", "")
+	}
+}

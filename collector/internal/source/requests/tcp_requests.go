@@ -1,0 +1,70 @@
+// Package requests has the source that times the requests of TCP servers.
+package requests
+
+import (
+	"context"
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/bpf"
+	"github.com/jitterscope/jitterscope/collector/internal/requests"
+	"github.com/jitterscope/jitterscope/collector/internal/sampler"
+	"github.com/jitterscope/jitterscope/collector/internal/source"
+)
+
+func init() {
+	source.Register("tcp_requests", func() sampler.Source { return &tcpRequests{} }, "cgroup_cpu")
+}
+
+// tcpRequests times the requests of every TCP server of this machine, by cgroup and port.
+type tcpRequests struct {
+	registry *sampler.Registry
+	programs *requests.Programs
+	tracker  *requests.Tracker
+	manager  *manager
+}
+
+func (s *tcpRequests) Name() string { return "tcp_requests" }
+
+func (s *tcpRequests) Start(ctx context.Context, registry *sampler.Registry) error {
+	programs, err := requests.Open()
+	if err != nil {
+		return &sampler.Unavailable{Detail: bpf.Explain(err), Needs: requests.Needs}
+	}
+	s.registry, s.programs = registry, programs
+	s.tracker = requests.NewTracker(programs, registry.IsOrdinary())
+	s.manager = newManager(registry, s.tracker)
+	// What need not wait for the next discovery, off the sampling thread: servers that are asked for the first time, and
+	// requests that are ready to be sent.
+	go sampler.Every(ctx, 250*time.Millisecond, s.manager.admit)
+	go sampler.Every(ctx, 500*time.Millisecond, s.flush)
+	return nil
+}
+
+func (s *tcpRequests) Discover(ctx context.Context) { s.manager.discover(ctx) }
+
+// Sample also fills in the ticks that the sampler missed: the programs stamp what they tell.
+func (s *tcpRequests) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
+	s.tracker.Sample(tick.EndUS(), tick.Missed, recorder)
+}
+
+func (s *tcpRequests) flush() {
+	for _, block := range s.tracker.Flush() {
+		s.registry.Queries(block.Server, block.Queries)
+	}
+}
+
+// Finish sends what is ready.
+func (s *tcpRequests) Finish() { s.flush() }
+
+// EachCounter implements sampler.Counters.
+func (s *tcpRequests) EachCounter(yield func(name string, value float64)) {
+	finished, open := s.tracker.Statistics()
+	yield("requests_total", float64(finished))
+	yield("requests_open", float64(open))
+	yield("requests_lost_total", float64(s.programs.Lost()))
+}
+
+func (s *tcpRequests) Close() error {
+	s.manager.scanner.Close()
+	return s.programs.Close()
+}
