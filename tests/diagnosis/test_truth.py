@@ -118,8 +118,8 @@ def test_harm_agrees_with_severity_and_with_what_was_counted(name: str) -> None:
     ("watched", "unwatched", "unknown", "said"),
     [
         ("gc_throttling/case 1", "gc_throttling/serves nothing", {"cpu/request_burst"}, "requests"),
-        ("memory_limit_gc_spiral/case 1 with GOMEMLIMIT", "memory_limit_gc_spiral/serves nothing", {"cpu/request_burst"},
-         "requests"),
+        ("memory_limit_gc_spiral/case 1 with GOMEMLIMIT", "memory_limit_gc_spiral/serves nothing",
+         {"cpu/request_burst"}, "requests"),
         ("limit_too_low/small heap", "limit_too_low/no Go", {"cpu/gc_throttling", "cpu/memory_limit_gc_spiral"},
          "garbage collection"),
         ("limit_too_low/small heap", "limit_too_low/serves nothing",

@@ -21,10 +21,16 @@ THROTTLED = timedelta(minutes=15)
 _USAGE_US = 60_000_000
 _FOREVER_US = 2**62
 _METRICS = (
-    "cpu_usage_us", "cpu_periods", "cpu_throttled_periods", "memory_usage_bytes", "process_cpu_us", "dns_queries", "requests",
+    "cpu_usage_us", "cpu_periods", "cpu_throttled_periods", "memory_usage_bytes", "process_cpu_us", "dns_queries",
+    "requests",
 )  # fmt: skip
 _NO_USAGE = ResourceUsage(
-    cpu_used=None, cpu_peak=None, throttled_ratio=None, memory_bytes=None, queries_per_second=None, requests_per_second=None
+    cpu_used=None,
+    cpu_peak=None,
+    throttled_ratio=None,
+    memory_bytes=None,
+    queries_per_second=None,
+    requests_per_second=None,
 )
 
 

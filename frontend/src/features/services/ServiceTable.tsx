@@ -85,7 +85,8 @@ function Row({ item, fromUs, scale }: { item: ServiceItem; fromUs: number; scale
         <Spark label={worstText(item.worst_us, fromUs)} values={item.worst_us} scale={scale} threshold={SLOW_US} />
       </td>
       <td className={tableStyles["number"]}>{rateText(item)}</td>
-      <Figure text={percent(item.failed_ratio)} isHot={(item.failed_ratio ?? 0) > 0} />
+      {/* A client that ends its connection is no failure of a server: only DNS tells them apart. */}
+      <Figure text={percent(item.failed_ratio)} isHot={item.kind === "dns_server" && (item.failed_ratio ?? 0) > 0} />
       <td className={tableStyles["nowrap"]}>{item.runtime ?? MISSING}</td>
       <td>
         <Stalls item={item} />
