@@ -104,7 +104,7 @@ const struct request *unused_request __attribute__((unused));
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
+	__uint(max_entries, 1 << 19);
 } requests SEC(".maps");
 
 struct connection {
