@@ -106,6 +106,17 @@ class LabCgroup:
             if (folder / name).exists():
                 (folder / name).write_text(str(weight))
 
+    def weigh(self, shares: int) -> None:
+        """Set its CPU weight among the cgroups beside it, in shares of v1 (2 to 262144; 1024 is the default).
+
+        On v2 the weight that container runtimes make of it (KEP-2254).
+        """
+        self.weight_file.write_text(str(shares if self.version == 1 else 1 + (shares - 2) * 9_999 // 262_142))
+
+    @property
+    def weight_file(self) -> Path:
+        return self._cpu / ("cpu.weight" if self.version == 2 else "cpu.shares")
+
     def procs_files(self) -> list[Path]:
         """Writing "0" to each moves the writer in."""
         return [folder / "cgroup.procs" for folder in self._hierarchies.folders(self._name)]

@@ -100,7 +100,6 @@ class CoreDns(Server):
 
     @property
     def gc_cycles(self) -> list[GcCycle]:
-        """Every cycle so far, oldest first."""
         return list(self._gc_cycles)
 
 

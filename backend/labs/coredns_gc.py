@@ -4,53 +4,42 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
-from jitterscope.analyses.load_file import LoadResult
-from labs import load, processes
+from labs import processes
 from labs.cgroups import Hierarchies, LabCgroup, LabRun, remove_stale
 from labs.console import Say
 from labs.coredns import WIDE_NAMES, CoreDns
-from labs.errors import LabError
-from labs.figures import TICK_US, Figures, first_throttled_query_us, measured
+from labs.limited import Limit, Measured, Stage, Window, unlimit
 from labs.load import Load
-from labs.pace import check_pace, tick_after
 from labs.variants import Parameters, Variant, settle
 
-_SETTLE_S = 2.0  # queries before the measured window, so that nothing in it is a first time
-_LEAD_S = 1.5  # for the driver to start
 _BURNER = Path(__file__).with_name("burner.py")
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What happened, by the lab's own account, in [from_us, to_us)."""
+    """What happened under these parameters, by the lab's own account."""
 
     parameters: Parameters
-    from_us: int
-    to_us: int
-    figures: Figures
-    first_throttled_query_us: int | None
-    load: LoadResult
-    others_cpus: float  # what everything else on this machine used meanwhile, clients and product included
+    measured: Measured
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
     """The running server, before its load."""
 
+    stage: Stage
     server: CoreDns
-    cgroup: LabCgroup
-    clients: LabCgroup
-    folder: Path
     variant: Variant
     parameters: Parameters
+
+    @property
+    def cgroup(self) -> LabCgroup:
+        return self.stage.cgroup
 
     @property
     def server_key(self) -> str:
@@ -73,8 +62,8 @@ def bench(variant: Variant, parameters: Parameters, folder: Path, say: Say) -> I
         server = CoreDns(folder, cgroup, parameters.records, parameters.rewrites, environment_of(parameters))
         server.start(WIDE_NAMES[0])
         stack.callback(server.stop)
-        stack.callback(_unlimit, cgroup)
-        yield Bench(server, cgroup, clients, folder, variant, parameters)
+        stack.callback(unlimit, cgroup)
+        yield Bench(Stage(server, cgroup, clients, folder), server, variant, parameters)
 
 
 def run(made: Bench, say: Say) -> Run:
@@ -82,23 +71,8 @@ def run(made: Bench, say: Say) -> Run:
     parameters = _calibrate(made, say)
     _limit(made, parameters, say)
     with _burner(made, parameters):
-        from_us = tick_after(time.time() + _LEAD_S + _SETTLE_S)
-        to_us = from_us + round(parameters.seconds * 1e6 / TICK_US) * TICK_US
-        before, began = _busy_s(), time.monotonic()
-        result = _drive(made, _load_of(parameters), from_us - int(_SETTLE_S * 1e6), to_us)
-        busy_cpus = (_busy_s() - before) / (time.monotonic() - began)
-    if not made.server.is_running():
-        raise LabError("CoreDNS exited during the run.")
-    check_pace(result, say)
-    figures = measured(result, made.server.gc_cycles, from_us, to_us, parameters.period_us)
-    others_cpus = max(0.0, busy_cpus - (figures.cpu_mean or 0.0))
-    return Run(parameters, from_us, to_us, figures, first_throttled_query_us(result), result, others_cpus)
-
-
-def _busy_s() -> float:
-    """CPU time that the whole machine has used since it started."""
-    times = psutil.cpu_times()
-    return float(sum(times) - times.idle - getattr(times, "iowait", 0.0) - getattr(times, "guest", 0.0))
+        done = made.stage.measure(_load_of(parameters), Window.soon(parameters.seconds), parameters.period_us, say)
+    return Run(parameters, done)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,30 +88,17 @@ def loaded(made: Bench, say: Say) -> Iterator[Loaded]:
     """Set the limit and send the load without measuring, for `seconds` of the parameters or until the context ends."""
     parameters = _calibrate(made, say)
     _limit(made, parameters, say)
-    start_us = tick_after(time.time() + _LEAD_S)
-    out, shape = made.folder / "load.bin", _load_of(parameters)
     with (
         _burner(made, parameters),
-        load.start(made.server, shape, parameters.seconds, start_us, made.cgroup, made.clients, out) as driver,
+        made.stage.loaded(_load_of(parameters), Window.soon(parameters.seconds, 0)) as goes_on,
     ):
-
-        def goes_on() -> bool:
-            if not made.server.is_running():
-                raise LabError("CoreDNS exited under load.")
-            if driver.poll():
-                load.finish(driver, out)
-            return driver.returncode is None
-
-        try:
-            yield Loaded(parameters, goes_on)
-        finally:
-            processes.stop(driver)
+        yield Loaded(parameters, goes_on)
 
 
 def _limit(made: Bench, parameters: Parameters, say: Say) -> None:
     quota_us = -1 if parameters.quota_us is None else parameters.quota_us
-    made.cgroup.limit_cpu(quota_us, parameters.period_us, parameters.burst_us)
-    limit = "no CPU limit" if quota_us < 0 else f"{quota_us / 1e3:g} ms of CPU per {parameters.period_us / 1e3:g} ms"
+    limit = Limit(quota_us, parameters.period_us, parameters.burst_us)
+    made.stage.limit(limit)
     say(f"{limit}; {parameters.qps:g} queries/s for {parameters.seconds:g} s")
 
 
@@ -159,7 +120,7 @@ def _calibrate(made: Bench, say: Say) -> Parameters:
         return made.parameters
     rate = 1_000.0
     while True:
-        cost_s = _cost_of_a_query_s(made, rate)
+        cost_s = made.stage.cost_s(Load(rate))
         say(f"A query costs {cost_s * 1e6:.0f} µs of CPU here at {rate:g} queries/s")
         settled = settle(made.variant, made.parameters, cost_s)
         chosen = max(settled.qps or 0, settled.burst_qps or 0)
@@ -167,17 +128,6 @@ def _calibrate(made: Bench, say: Say) -> Parameters:
         if chosen < 1.3 * rate:
             return settled
         rate = chosen
-
-
-def _cost_of_a_query_s(made: Bench, rate: float) -> float:
-    start = tick_after(time.time() + _LEAD_S)
-    result = _drive(made, Load(rate), start, start + 3_000_000)
-    return float(result.counters[-1, 4] - result.counters[0, 4]) / 1e6 / max(1, result.sent_us.size)
-
-
-def _drive(made: Bench, shape: Load, start_us: int, end_us: int) -> LoadResult:
-    out = made.folder / "load.bin"
-    return load.run(made.server, shape, (end_us - start_us) / 1e6, start_us, made.cgroup, made.clients, out)
 
 
 @contextmanager
@@ -194,8 +144,3 @@ def _burner(made: Bench, parameters: Parameters) -> Iterator[None]:
     finally:
         burner.kill()
         burner.wait()
-
-
-def _unlimit(cgroup: LabCgroup) -> None:
-    """So that what runs in it can end quickly."""
-    cgroup.limit_cpu(-1, 100_000, 0)

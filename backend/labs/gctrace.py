@@ -17,7 +17,7 @@ class GcCycle:
 
     start_us: int
     end_us: int
-    cpu_us: int
+    cpu_us: int | None  # None: not printed
     live_bytes: int
 
 

@@ -1,4 +1,4 @@
-"""The DNS load driver (collector/cmd/jitterscope-load) and the file it writes."""
+"""The load driver (collector/cmd/jitterscope-load) and the file it writes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _READING_SHARE = 0.05  # of each CPU, for the thread that reads counters; it nee
 class Load:
     """Queries per second for `names` in turn, and bursts at another rate where `burst_qps` is not 0.
 
-    `unique`: each query asks for another name, below one of `names`. `clients`: addresses to send from, in turn.
-    The first `calm_s` have a rate of their own.
+    `http`: they are requests, and the names paths. `unique`: each query asks for another name, below one of `names`.
+    `clients`: addresses to send from, in turn. The first `calm_s` have a rate of their own.
     """
 
     qps: float
@@ -34,6 +34,7 @@ class Load:
     calm_s: float = 0.0
     names: tuple[str, ...] = WIDE_NAMES
     unique: bool = False
+    http: bool = False
     clients: tuple[str, ...] = ()
     timeout_ms: int = TIMEOUT_MS
 
@@ -50,6 +51,7 @@ def start(
         str(built.program("jitterscope-load", "JITTERSCOPE_LOAD")),
         f"--server={server.address}:{server.port}",
         f"--names={','.join(load.names)}",
+        f"--http={str(load.http).lower()}",
         f"--unique={str(load.unique).lower()}",
         f"--clients={','.join(load.clients)}",
         f"--seconds={seconds}",

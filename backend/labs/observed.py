@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from jitterscope.diagnosis.core.served import METRICS, Figure
 from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.core.sketch import quantile_us
 from jitterscope.recordings.model import RecordedResource, Recording
@@ -14,9 +15,9 @@ from labs.figures import LATE_US, TICK_US, Figures
 
 
 def observed(recording: Recording, server_key: str) -> Figures:
-    """What the product saw of the subject and of the DNS server `server_key` ("ADDRESS:PORT")."""
+    """What the product saw of the subject and of its DNS or TCP server of that key."""
     subject = recording.resources[recording.subject]
-    server = next((one for one in recording.resources if one.kind == "dns_server" and one.key == server_key), None)
+    server = server_of(recording, server_key)
     # Others on the node are in it as neighbours, also other servers of the same executable.
     processes = [one for one in recording.resources if one.kind == "process" and one.parent == recording.subject]
     usage = subject.series.get("cpu_usage_us", np.full(recording.ticks, np.nan))
@@ -73,15 +74,26 @@ def _throttled_ratio(subject: RecordedResource) -> float | None:
     return _total([subject], "cpu_throttled_periods") / max(1.0, _total([subject], "cpu_periods"))
 
 
+def server_of(recording: Recording, key: str) -> RecordedResource | None:
+    """The DNS server "ADDRESS:PORT" or the TCP server "CGROUP:PORT"; None where none of that key was seen."""
+    kinds = METRICS["requests"]
+    return next((one for one in recording.resources if one.kind in kinds and one.key == key), None)
+
+
 def _quantile_ms(server: RecordedResource | None, q: float) -> float | None:
-    if server is None or "dns_latency_us" not in server.distributions:
+    histogram = None if server is None else server.distributions.get(METRICS["latency"][server.kind])
+    if histogram is None:
         return None
-    histogram = server.distributions["dns_latency_us"]
     value = quantile_us(histogram.bucket, histogram.count, q)
     return None if np.isnan(value) else value / 1e3
 
 
 def _slow_share(server: RecordedResource | None) -> float | None:
-    if server is None or (queries := _total([server], "dns_queries")) == 0:
+    if server is None:
         return None
-    return (_total([server], "dns_slow") + _total([server], "dns_timeouts")) / queries
+
+    def total(figure: Figure) -> float:
+        return _total([server], METRICS[figure][server.kind])
+
+    requests = total("requests")
+    return (total("slow") + total("lost")) / requests if requests else None

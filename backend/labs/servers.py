@@ -1,4 +1,4 @@
-"""DNS servers of a lab: real programs on loopback addresses, each in a cgroup, with what they print kept."""
+"""Servers of a lab: real programs on loopback addresses, each in a cgroup, with what they print kept."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from typing import IO
 from labs import processes
 from labs.cgroups import LabCgroup
 from labs.errors import LabError
+from labs.gctrace import GcCycle
 
 
 class Server:
-    """One running DNS server. It starts in `cgroup`, whose limit the caller sets later.
+    """One running server, of DNS unless a subclass says otherwise.
 
-    `log`: a file for what it prints, as a service manager or container runtime keeps it; without one, `heard` gets
-    each line.
+    It starts in `cgroup`, whose limit the caller sets later. `log`: a file for what it prints, as a service manager or
+    container runtime keeps it; without one, `heard` gets each line.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class Server:
             with self.log.open("ab") as file:
                 self._spawn(file)
         deadline = time.monotonic() + patience_s
-        while not answers(self.address, self.port, probe):
+        while not self.answers(probe):
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self.stop()
                 raise LabError(f"{self.name} does not answer:\n{self.said()}")
@@ -82,6 +83,15 @@ class Server:
         """One line that the server printed, read at `now_us`."""
         self._lines.append(line)
 
+    def answers(self, probe: str) -> bool:
+        """Whether it answers for the name; waits a little where it does not."""
+        return answers(self.address, self.port, probe)
+
+    @property
+    def gc_cycles(self) -> list[GcCycle]:
+        """Every cycle that it has told of so far, oldest first."""
+        return []
+
     def said(self) -> str:
         """The last lines it printed."""
         if self.log is not None:
@@ -94,7 +104,7 @@ class Server:
 
     @property
     def key(self) -> str:
-        """How the product names the DNS server."""
+        """How the product names it."""
         return f"{self.address}:{self.port}"
 
     def is_running(self) -> bool:

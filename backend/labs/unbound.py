@@ -1,4 +1,4 @@
-"""A real unbound that answers one zone from its configuration, at no more than a rate for each client address."""
+"""A real unbound that answers zones from its configuration."""
 
 from __future__ import annotations
 
@@ -29,16 +29,19 @@ def executable() -> tuple[Path, dict[str, str]]:
     return folder / "usr" / "sbin" / "unbound", packages.environment(folder)
 
 
-def rate_limited(
+def server(
     name: str,
     endpoint: tuple[str, int],
     folder: Path,
     cgroup: LabCgroup,
     zones: Sequence[str],
-    limit_qps: int,
+    limit_qps: int = 0,
     inside: Sequence[str] = (),
 ) -> Server:
-    """One that drops what comes over `limit_qps` (unbound.conf(5), ip-ratelimit). `inside`: a command that enters."""
+    """One that drops what comes over `limit_qps` of a client address (unbound.conf(5), ip-ratelimit); 0: no limit.
+
+    `inside`: a command that enters a namespace.
+    """
     program, environment = executable()
     address, port = endpoint
     answers = "".join(

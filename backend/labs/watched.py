@@ -40,18 +40,19 @@ def watch(
         coredns_gc.bench(variant, parameters, Path(folder), say) as made,
     ):
         (cgroup_id,) = watching.find_cgroups(product, [made.cgroup.key])
-        done = coredns_gc.run(made, say)
+        run = coredns_gc.run(made, say)
+        done = run.measured
         say("Waiting for the product's final verdict")
         said = watching.last_word(product, [cgroup_id], done.from_us, done.to_us)
         seen = product.recording(cgroup_id, done.from_us, done.to_us)
         if lost := missing_ticks(seen):
             say(f"{lost} of {seen.ticks} ticks are missing in the product's data")
         if record_to is not None:
-            record(product, variant, done, cgroup_id, record_to)
+            record(product, variant, run, cgroup_id, record_to)
         return Report[Figures](
             lab=LAB,
             variant=variant.value,
-            parameters=done.parameters.model_dump(),
+            parameters=run.parameters.model_dump(),
             incidents=[line_of(one) for one in said.incidents],
             risks=[line_of(one) for one in said.risks],
             measured=done.figures,
@@ -61,8 +62,9 @@ def watch(
         )
 
 
-def record(product: Product, variant: Variant, done: Run, cgroup_id: int, path: Path) -> None:
+def record(product: Product, variant: Variant, run: Run, cgroup_id: int, path: Path) -> None:
     """Keep what the product stored of a run, with what the lab measured."""
-    labels = watching.labels(LAB, variant.value, expected_cause(variant), done.parameters, done.figures, done.from_us)
+    done = run.measured
+    labels = watching.labels(LAB, variant.value, expected_cause(variant), run.parameters, done.figures, done.from_us)
     labels["others_cpus"] = f"{done.others_cpus:.3f}"
     watching.record(product, cgroup_id, done.from_us, done.to_us, labels, path)

@@ -44,6 +44,6 @@ def _rename(names: dict[str, str]) -> None:
     for table, column in _FINDINGS:
         for old, new in names.items():
             op.execute(
-                f"UPDATE {table} SET {column} = replace({column}::text, '\"{old}\"', '\"{new}\"')::jsonb "  # noqa: S608
+                f"UPDATE {table} SET {column} = replace({column}::text, '\"{old}\"', '\"{new}\"')::jsonb "
                 f"WHERE {column}::text LIKE '%\"{old}\"%'"
             )

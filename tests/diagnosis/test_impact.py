@@ -37,7 +37,7 @@ def test_a_finding_tells_only_what_its_area_declares(name: str) -> None:
 def test_figures_are_shown_as_declared() -> None:
     figures = shown.figures(GC, KNOWN)
     assert [(one.id, one.detail, one.hot) for one in figures] == [
-        ("slow_ratio", "25 of 1,000 queries", True),
+        ("slow_ratio", "25 of 1,000", True),
         ("p99_ms", "median 0.2 ms", False),
         ("max_ms", None, False),
         ("throttled_ratio", "900 ms total", True),
@@ -46,7 +46,7 @@ def test_figures_are_shown_as_declared() -> None:
         ("gc_cycles", None, False),
     ]
     assert figures[5].threshold == 0.5
-    assert (figures[0].unit, figures[0].phrase, figures[0].short) == ("ratio", "answers over 20 ms", "slow")
+    assert (figures[0].unit, figures[0].phrase, figures[0].short) == ("ratio", "slow answers", "slow")
 
 
 def test_what_is_not_known_is_not_shown_and_not_hot() -> None:

@@ -85,7 +85,7 @@ def test_a_finding_is_less_certain_where_a_rival_of_dns_cannot_be_judged() -> No
 
 @pytest.mark.parametrize("cause", ["cpu/gc_throttling", "cpu/periodic_burst"])
 def test_harm_is_not_none_where_no_server_was_watched(cause: str) -> None:
-    blind = finding(built(f"{cause.removeprefix('cpu/')}/without DNS"), cause)
+    blind = finding(built(f"{cause.removeprefix('cpu/')}/serves nothing"), cause)
     assert blind is not None
     assert (blind.severity, blind.harm) == (None, "not_measured")
 
@@ -117,17 +117,17 @@ def test_harm_agrees_with_severity_and_with_what_was_counted(name: str) -> None:
 @pytest.mark.parametrize(
     ("watched", "unwatched", "unknown", "said"),
     [
-        ("gc_throttling/case 1", "gc_throttling/without DNS", {"cpu/request_burst"}, "queries"),
-        ("memory_limit_gc_spiral/case 1 with GOMEMLIMIT", "memory_limit_gc_spiral/without DNS", {"cpu/request_burst"},
-         "queries"),
+        ("gc_throttling/case 1", "gc_throttling/serves nothing", {"cpu/request_burst"}, "requests"),
+        ("memory_limit_gc_spiral/case 1 with GOMEMLIMIT", "memory_limit_gc_spiral/serves nothing",
+         {"cpu/request_burst"}, "requests"),
         ("limit_too_low/small heap", "limit_too_low/no Go", {"cpu/gc_throttling", "cpu/memory_limit_gc_spiral"},
          "garbage collection"),
-        ("limit_too_low/small heap", "limit_too_low/without DNS",
-         {"cpu/gc_throttling", "cpu/memory_limit_gc_spiral", "cpu/request_burst"}, "queries and garbage collection"),
+        ("limit_too_low/small heap", "limit_too_low/serves nothing",
+         {"cpu/gc_throttling", "cpu/memory_limit_gc_spiral", "cpu/request_burst"}, "requests and garbage collection"),
         ("periodic_burst/beside a small heap", "periodic_burst/no Go",
          {"cpu/gc_throttling", "cpu/memory_limit_gc_spiral"}, "garbage collection"),
-        ("periodic_burst/beside a small heap", "periodic_burst/without DNS",
-         {"cpu/gc_throttling", "cpu/memory_limit_gc_spiral", "cpu/request_burst"}, "queries and garbage collection"),
+        ("periodic_burst/beside a small heap", "periodic_burst/serves nothing",
+         {"cpu/gc_throttling", "cpu/memory_limit_gc_spiral", "cpu/request_burst"}, "requests and garbage collection"),
         ("request_burst/small heap", "request_burst/no Go", {"cpu/gc_throttling", "cpu/memory_limit_gc_spiral"},
          "garbage collection"),
     ],
@@ -152,7 +152,7 @@ def test_a_periodic_job_claims_only_what_was_watched() -> None:
         found = finding(built(name), "cpu/periodic_burst")
         assert found is not None
         assert claim in found.summary
-    found = finding(built("periodic_burst/without DNS"), "cpu/periodic_burst")
+    found = finding(built("periodic_burst/serves nothing"), "cpu/periodic_burst")
     assert found is not None
     assert "come" not in found.summary
 

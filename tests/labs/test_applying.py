@@ -17,7 +17,7 @@ from jitterscope.diagnosis.core.registry import all_areas, fixes_of
 from labs import commands
 from labs import variants as coredns_variants
 from labs import watched as coredns_watched
-from labs.applying import attempt, coredns_gc, dentries, forwarding, nodelocal, oom, podstart, search
+from labs.applying import attempt, coredns_gc, dentries, forwarding, nodelocal, noisy, oom, podstart, search, service
 from labs.applying.ongoing import Ongoing
 from labs.dentries import variants as dentries_variants
 from labs.dentries import watched as dentries_watched
@@ -26,6 +26,8 @@ from labs.forwarding import watched as forwarding_watched
 from labs.hosting import own_product
 from labs.nodelocal import variants as nodelocal_variants
 from labs.nodelocal import watched as nodelocal_watched
+from labs.noisy import variants as noisy_variants
+from labs.noisy import watched as noisy_watched
 from labs.oom import variants as oom_variants
 from labs.oom import watched as oom_watched
 from labs.podstart import variants as podstart_variants
@@ -33,6 +35,8 @@ from labs.podstart import watched as podstart_watched
 from labs.podstart.watched import kubelet
 from labs.search import variants as search_variants
 from labs.search import watched as search_watched
+from labs.service import variants as service_variants
+from labs.service import watched as service_watched
 from tests.support.lab_plan import live
 from tests.support.said import say
 
@@ -49,6 +53,7 @@ TRIED = {
     oom_watched.LAB: set(oom.FIXES),
     dentries_watched.LAB: set(dentries.FIXES),
     podstart_watched.LAB: set(podstart.FIXES),
+    noisy_watched.LAB: set(noisy.FIXES),
 }
 
 
@@ -62,6 +67,8 @@ def test_fixes_name_the_labs_that_try_them() -> None:
             named.setdefault(lab, set()).add(fix)
     assert named == TRIED
     assert set(named) <= NAMES
+    # Tried on other runtimes too, where the declaration names the first.
+    assert set(service.FIXES) <= set().union(*named.values())
 
 
 Made = Iterator[tuple[AbstractContextManager[Ongoing], str]]
@@ -83,6 +90,8 @@ MADE_BY: dict[str, tuple[Any, Any]] = {
     forwarding_watched.LAB: (forwarding, forwarding_variants),
     oom_watched.LAB: (oom, oom_variants),
     dentries_watched.LAB: (dentries, dentries_variants),
+    service_watched.LAB: (service, service_variants),
+    noisy_watched.LAB: (noisy, noisy_variants),
 }
 
 
@@ -122,6 +131,9 @@ SESSION = {"names": "session"}
     ("lab", "variant", "given", "fix", "noticed", "verdict"),
     [
         tried(170, "cpu/gc_throttling", "coredns-gc fault", "raise_cpu_limit", "seen", "verified"),
+        tried(170, "cpu/gc_throttling", "service-gc go", "raise_cpu_limit", "seen", "verified"),
+        tried(170, "cpu/gc_throttling", "service-gc jvm-parallel", "raise_cpu_limit", "seen", "verified"),
+        tried(170, "cpu/neighbours", "noisy-neighbour fault", "raise_cpu_weight", "seen", "verified"),
         tried(180, "cpu/periodic_burst", "coredns-gc periodic-burst", "raise_cpu_limit", "seen", "verified"),
         tried(170, "cpu/request_burst", "coredns-gc request-burst", "raise_cpu_limit", "seen", "verified"),
         tried(200, "cpu/memory_limit_gc_spiral", "coredns-gc gc-spiral", "unset_gomemlimit", "seen", "verified"),

@@ -12,6 +12,7 @@ from labs.product import Product
 from labs.report import Report
 from labs.variants import Variant, parameters_of
 from labs.watched import expected_cause, watch
+from tests.support.accounts import differing
 from tests.support.lab_plan import live
 from tests.support.said import say
 
@@ -43,7 +44,7 @@ def test_variant(shared_product: Product, variant: Variant, given: dict[str, obj
     cause = expected_cause(variant)
     assert [incident.cause for incident in report.incidents] == ([] if cause == "none" else [cause])
     _symptom(report, there=cause != "none")
-    _accounts_agree(report)
+    assert differing(report) == {}, "measured, observed"
     if cause != "none":
         assert report.time_to_incident_s is not None
         assert report.time_to_incident_s > -1
@@ -59,24 +60,3 @@ def _symptom(report: Report[Figures], there: bool) -> None:
     else:
         assert report.measured.slow_share < 0.005
         assert report.measured.throttled_ratio == 0
-
-
-def _accounts_agree(report: Report[Figures]) -> None:
-    """Within 10 %, p99 within 15 %, or within what rounding and the edges of the window make.
-
-    The kernel adds throttled time when it ends, for each CPU: one end beside an edge is up to a period of all of them.
-    A reading of either that comes 5 ms late at a tick's edge moves up to a tenth of both CPUs to the next tick.
-    """
-    edge_ms = (os.cpu_count() or 1) * 100
-    slack = {
-        "p50_ms": (0.1, 0.02), "p99_ms": (0.15, 0.5), "slow_share": (0.1, 0.002), "throttled_ratio": (0.1, 0.006),
-        "throttled_ms": (0.1, edge_ms), "gc_cycles": (0.1, 1), "cpu_mean": (0.1, 0.005), "cpu_peak_100ms": (0.1, 0.1),
-    }  # fmt: skip
-    measured, observed = report.measured.model_dump(), report.observed.model_dump()
-    assert set(slack) == set(measured)
-    wrong = {
-        name: (measured[name], observed[name])
-        for name, (rel, absolute) in slack.items()
-        if observed[name] != pytest.approx(measured[name], rel=rel, abs=absolute)
-    }
-    assert wrong == {}, "measured, observed"

@@ -34,5 +34,6 @@ def narrow(snapshot: Snapshot, reads: Iterable[str]) -> Snapshot:
         node=node,
         ancestors=tuple(map(view, snapshot.ancestors)),
         dns_servers=() if of_node else tuple(map(view, snapshot.dns_servers)),
+        tcp_servers=() if of_node else tuple(map(view, snapshot.tcp_servers)),
         neighbours=() if of_node else tuple(view(one, whole=False) for one in snapshot.neighbours),
     )

@@ -17,7 +17,7 @@ from jitterscope.diagnosis.areas.dns.readings import names as dns_names
 from jitterscope.diagnosis.areas.dns.readings import path as graphs
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.dns import load, names, path
-from jitterscope.dns.schemas import DnsAffected, DnsClients, DnsIncident, DnsNames, DnsNode, DnsPath
+from jitterscope.dns.schemas import DnsAffected, DnsClients, DnsNames, DnsNode, DnsPath
 from jitterscope.errors import Problem
 from jitterscope.incidents.api import queries, views
 from jitterscope.inventory.node_windows import NodeWindow
@@ -51,7 +51,8 @@ def get_dns_path(principal: Reader, node: Node = None, from_: From = None, to: W
             found = load.servers(session, window.node, window.from_us, window.to_us)
             snapshot = load.snapshot(session, window.node, found, window.from_us, window.to_us)
             homes = {row.id for row in found.cgroups.values()}
-            incidents = {cgroup: _incidents(session, cgroup, window.from_us) for cgroup in homes}
+            since = views.time_of(window.from_us)
+            incidents = {cgroup: queries.seen_lately(session, cgroup, since) for cgroup in homes}
             processes = {server: row.id for server, row in found.processes.items()}
             picture = path.build(snapshot, processes, found.cgroups, incidents)
             notes = _notes(snapshot, found)
@@ -165,12 +166,6 @@ def _entries(servers: list[ResourceView], window: NodeWindow) -> set[int]:
     nothing = ResourceView(0, "node", "", "")
     graph = graphs.path(Snapshot(window.from_us, 1, nothing, nothing, neighbours=tuple(servers)))
     return {view.id for view in servers} - {edge.target for edge in graph.edges}
-
-
-def _incidents(session: Session, cgroup_id: int, from_us: int) -> list[DnsIncident]:
-    rows = queries.incidents(session, subject_id=cgroup_id, since=views.time_of(from_us), limit=5)
-    return [DnsIncident.model_validate(views.summary_of(row).model_dump(include=set(DnsIncident.model_fields)))
-            for row in rows]  # fmt: skip
 
 
 def _notes(snapshot: Snapshot, found: load.Servers) -> list[str]:

@@ -11,7 +11,8 @@ from jitterscope.diagnosis.areas.dns.readings.search_lists import addresses_of
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.dns.figures import per_second, rates, station_figures
 from jitterscope.dns.hops import Station, own_time, stations
-from jitterscope.dns.schemas import DnsHop, DnsHopClient, DnsIncident, DnsLink
+from jitterscope.dns.schemas import DnsHop, DnsHopClient, DnsLink
+from jitterscope.incidents.api.schemas import IncidentRef
 from jitterscope.inventory.types import ResourceRow
 
 MAX_CLIENTS = 8
@@ -37,7 +38,7 @@ def build(
     snapshot: Snapshot,
     processes: Mapping[int, int],
     cgroups: Mapping[int, ResourceRow],
-    incidents: Mapping[int, Sequence[DnsIncident]],
+    incidents: Mapping[int, Sequence[IncidentRef]],
 ) -> Picture:
     """`snapshot` is of a node, its servers are the neighbours. `processes` and `cgroups` are what each server lives in,
     `incidents` by the id of the cgroup."""
@@ -128,7 +129,7 @@ def _server(
     graph: PathGraph,
     station: Station,
     level: int,
-    incidents: Mapping[int, Sequence[DnsIncident]],
+    incidents: Mapping[int, Sequence[IncidentRef]],
 ) -> DnsHop:
     own = own_time(graph, station)
     cgroup = station.cgroup

@@ -9,8 +9,7 @@ from pydantic import Field
 from jitterscope.diagnosis.areas.dns.affected import Answer, Verdict
 from jitterscope.diagnosis.areas.dns.readings.path import Known
 from jitterscope.diagnosis.areas.dns.readings.search_lists import Source
-from jitterscope.diagnosis.core.finding import Severity
-from jitterscope.incidents.api.schemas import IncidentState
+from jitterscope.incidents.api.schemas import IncidentRef
 from jitterscope.kit.schema import Schema
 
 
@@ -19,13 +18,6 @@ class DnsNode(Schema):
 
     id: int
     name: str
-
-
-class DnsIncident(Schema):
-    id: int
-    title: str
-    severity: Severity
-    state: IncidentState
 
 
 class DnsHopClient(Schema):
@@ -79,7 +71,7 @@ class DnsHop(Schema):
     forward_mean_us: float | None
     rejected: int | None = Field(description="Queries refused by forward's max_concurrent")
     clients: list[DnsHopClient]
-    incidents: list[DnsIncident]
+    incidents: list[IncidentRef]
 
 
 class DnsLink(Schema):

@@ -29,7 +29,7 @@ def windows(session: Session) -> list[PinnedWindow]:
         if tree.subject.id != tree.node.id:
             tree = inventory.with_dns_neighbours(session, tree, from_us, to_us)
         own = (tree.subject, tree.node, *tree.ancestors, *tree.processes, *tree.dns_servers, *tree.probes)
-        members = (*own, *tree.dns_paths, *tree.neighbours, *tree.workloads, *tree.cgroups)
+        members = (*own, *tree.tcp_servers, *tree.dns_paths, *tree.neighbours, *tree.workloads, *tree.cgroups)
         result.append(PinnedWindow(tuple(member.id for member in members), from_us, to_us))
     return result + _compared(session)
 

@@ -83,6 +83,9 @@ def _store(session: Session, organization_id: int, batch: ValidBatch) -> bool:
         ],
     )  # fmt: skip
     _store_rest(session, organization_id, batch, ids.tolist())
+    observed = [
+        facts.Observation(int(ids[one.resource]), one.name, one.value, one.observed_at_us) for one in batch.facts
+    ]
     collectors.store_sources(session, organization_id, node_id, batch.sources)
     change = collectors.seen(
         session,
@@ -93,6 +96,7 @@ def _store(session: Session, organization_id: int, batch: ValidBatch) -> bool:
         sealed_at_us=batch.sealed_at_us,
         delay_us=time.time_ns() // 1000 - batch.sealed_at_us,
         dropped_batches=batch.dropped_batches,
+        facts_changed=facts.store(session, organization_id, observed),
     )
     if change == "first":
         # Whoever installs a collector is looking at the page that waits for this.
@@ -144,11 +148,6 @@ def _store_rest(session: Session, organization_id: int, batch: ValidBatch, ids: 
             for c in batch.captures
         ],
     )  # fmt: skip
-    facts.store(
-        session,
-        organization_id,
-        [facts.Observation(ids[f.resource], f.name, f.value, f.observed_at_us) for f in batch.facts],
-    )
 
 
 def _triggers(batch: ValidBatch, ids: list[int]) -> list[Trigger]:

@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 import structlog
 from sqlalchemy import bindparam, text
-from sqlalchemy.dialects.postgresql import ARRAY, TEXT
+from sqlalchemy.dialects.postgresql import ARRAY, BIGINT, TEXT
 from sqlalchemy.orm import Session
 
 from jitterscope import db
@@ -43,13 +43,15 @@ _TELL_WITHIN = timedelta(minutes=10)
 _SEEN = text(
     """
     WITH before AS (SELECT last_seen_at FROM collectors WHERE node_id = :node)
-    INSERT INTO collectors (node_id, organization_id, version, spool_id, sealed_at_us, delay_us, dropped_batches)
-    VALUES (:node, :organization, :version, :spool, :sealed, :delay, :dropped)
+    INSERT INTO collectors (node_id, organization_id, version, spool_id, sealed_at_us, delay_us, dropped_batches,
+                            facts_changed_at)
+    VALUES (:node, :organization, :version, :spool, :sealed, :delay, :dropped, now())
     ON CONFLICT (node_id) DO UPDATE SET last_seen_at = now(), batches = collectors.batches + 1,
         version = CASE WHEN excluded.sealed_at_us >= collectors.sealed_at_us THEN excluded.version
                        ELSE collectors.version END,
         spool_id = excluded.spool_id, dropped_batches = excluded.dropped_batches, delay_us = excluded.delay_us,
-        sealed_at_us = greatest(collectors.sealed_at_us, excluded.sealed_at_us)
+        sealed_at_us = greatest(collectors.sealed_at_us, excluded.sealed_at_us),
+        facts_changed_at = CASE WHEN :changed THEN now() ELSE collectors.facts_changed_at END
     RETURNING batches, (SELECT last_seen_at FROM before) < now() - CAST(:silent AS interval) AS came_back
     """
 )
@@ -64,6 +66,11 @@ _SOURCES = text(
     """
 ).bindparams(*(bindparam(name, type_=ARRAY(TEXT)) for name in ("names", "states", "details", "needs")))
 
+_FACTS_CHANGED = text(
+    "SELECT r.id, c.facts_changed_at FROM resources r "
+    "JOIN collectors c ON c.node_id = CASE r.kind WHEN 'node' THEN r.id ELSE r.node_id END WHERE r.id = ANY(:ids)"
+).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
+
 
 def seen(
     session: Session,
@@ -75,16 +82,18 @@ def seen(
     sealed_at_us: int,
     delay_us: int,
     dropped_batches: int,
+    facts_changed: bool,
 ) -> Literal["first", "back"] | None:
     """Note a batch of the collector on a node; whether it is the node's first one, or the first after a silence.
 
-    `delay_us` is from sealing to arrival, as far as clocks agree.
+    `delay_us` is from sealing to arrival, as far as clocks agree. `facts_changed`: it had a fact that was new.
     """
     row = session.execute(
         _SEEN,
         {
             "node": node_id, "organization": organization_id, "version": version, "spool": spool_id,
             "sealed": sealed_at_us, "delay": delay_us, "dropped": dropped_batches, "silent": SILENT,
+            "changed": facts_changed,
         },
     ).one()  # fmt: skip
     return "first" if row.batches == 1 else "back" if row.came_back else None
@@ -132,6 +141,12 @@ def clock_ahead(organization_id: int, node_key: str, why: str) -> None:
         if node_id is not None:
             state = SourceRow("spool", "degraded", why, "a clock that is right (NTP)")
             store_sources(session, organization_id, node_id, [state])
+
+
+def facts_changed_at(session: Session, resource_ids: Sequence[int]) -> dict[int, datetime]:
+    """When a fact of anything on their nodes changed last, by resource; those without a collector are absent."""
+    rows = session.execute(_FACTS_CHANGED, {"ids": list(resource_ids)})
+    return {row.id: row.facts_changed_at for row in rows}
 
 
 def sealed_at_us(session: Session, node_id: int) -> int | None:

@@ -21,21 +21,21 @@ _CGROUPS = text(
     SELECT DISTINCT r.id FROM up JOIN resources r ON r.id = up.at AND r.kind = 'cgroup' ORDER BY r.id
     """
 )
-_SEEN = "last_seen_at >= to_timestamp(:from_us / 1e6) AND first_seen_at < to_timestamp(:to_us / 1e6)"
+SEEN = "last_seen_at >= to_timestamp(:from_us / 1e6) AND first_seen_at < to_timestamp(:to_us / 1e6)"
 _NODES = text(
     f"""
     SELECT {", ".join("n." + column for column in COLUMNS.split(", "))} FROM resources n JOIN (
-        SELECT node_id, count(*) AS servers FROM resources WHERE kind = 'dns_server' AND {_SEEN} GROUP BY node_id
+        SELECT node_id, count(*) AS servers FROM resources WHERE kind = 'dns_server' AND {SEEN} GROUP BY node_id
     ) AS found ON found.node_id = n.id ORDER BY found.servers DESC, n.last_seen_at DESC, n.id LIMIT 500
     """  # noqa: S608
 )
 _ON_NODE = text(
-    f"SELECT {COLUMNS} FROM resources WHERE node_id = :node AND kind = :kind AND {_SEEN} "  # noqa: S608
+    f"SELECT {COLUMNS} FROM resources WHERE node_id = :node AND kind = :kind AND {SEEN} "  # noqa: S608
     "ORDER BY last_seen_at DESC, id LIMIT :limit"
 )
 
 _ASKING = text(
-    f"SELECT {COLUMNS} FROM resources r WHERE node_id = :node AND kind = 'cgroup' AND {_SEEN} "  # noqa: S608
+    f"SELECT {COLUMNS} FROM resources r WHERE node_id = :node AND kind = 'cgroup' AND {SEEN} "  # noqa: S608
     "AND EXISTS (SELECT FROM facts f WHERE f.resource_id = r.id AND f.name = 'dns.resolv_conf') "
     "ORDER BY last_seen_at DESC, id LIMIT :limit"
 )
@@ -46,21 +46,21 @@ def cgroups(session: Session, seen_after_us: int) -> list[int]:
 
 
 def nodes(session: Session, from_us: int, to_us: int) -> list[ResourceRow]:
-    return [as_resource(row) for row in session.execute(_NODES, _around(from_us, to_us))]
+    return [as_resource(row) for row in session.execute(_NODES, around(from_us, to_us))]
 
 
 def on_node(
     session: Session, node_id: int, kind: ResourceKind, from_us: int, to_us: int, limit: int
 ) -> list[ResourceRow]:
-    wanted = {"node": node_id, "kind": kind, "limit": limit, **_around(from_us, to_us)}
+    wanted = {"node": node_id, "kind": kind, "limit": limit, **around(from_us, to_us)}
     return [as_resource(row) for row in session.execute(_ON_NODE, wanted)]
 
 
 def asking(session: Session, node_id: int, from_us: int, to_us: int, limit: int) -> list[ResourceRow]:
-    found = session.execute(_ASKING, {"node": node_id, "limit": limit, **_around(from_us, to_us)})
+    found = session.execute(_ASKING, {"node": node_id, "limit": limit, **around(from_us, to_us)})
     return sorted(map(as_resource, found), key=lambda row: row.id)
 
 
-def _around(from_us: int, to_us: int) -> dict[str, int]:
-    """A resource is touched once a minute, and first named by a batch that may hold earlier ticks."""
+def around(from_us: int, to_us: int) -> dict[str, int]:
+    """Bounds of SEEN. A resource is touched once a minute, and first named by a batch that may hold earlier ticks."""
     return {"from_us": from_us - SEEN_SLACK_US, "to_us": to_us + SEEN_SLACK_US}

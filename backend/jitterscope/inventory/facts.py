@@ -52,7 +52,7 @@ _FOREVER_US = 2**62
 _NAMING = frozenset(
     {
         "node.hostname", "workload.namespace", "workload.pod", "workload.container", "process.executable",
-        "process.command", "dns.software",
+        "process.command", "dns.software", "tcp.program",
     }
 )  # fmt: skip
 
@@ -67,8 +67,8 @@ class Observation:
     observed_at_us: int
 
 
-def store(session: Session, organization_id: int, observations: Iterable[Observation]) -> None:
-    """Keep what changed, and rename the resources that the changes name anew."""
+def store(session: Session, organization_id: int, observations: Iterable[Observation]) -> bool:
+    """Keep what changed, and rename the resources that the changes name anew; whether anything changed."""
     unique: dict[tuple[int, str, int], str] = {}
     newest: dict[tuple[int, str], str] = {}
     # A later change within the batch is one whatever is stored: there and back again ends where it was.
@@ -80,8 +80,8 @@ def store(session: Session, organization_id: int, observations: Iterable[Observa
             unique[one.resource_id, one.name, one.observed_at_us] = one.value
             newest[one.resource_id, one.name] = one.value
     if not unique:
-        return
-    session.execute(
+        return False
+    stored = session.execute(
         _STORE,
         {
             "organization": organization_id, "resources": [key[0] for key in unique],
@@ -92,6 +92,7 @@ def store(session: Session, organization_id: int, observations: Iterable[Observa
     naming = {key[0] for key in unique if key[1] in _NAMING}
     if naming:
         _rename(session, sorted(naming))
+    return stored.first() is not None
 
 
 def in_effect(

@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, BIGINT, TEXT
 from sqlalchemy.orm import Session
 
 from jitterscope.inventory import dns_servers, neighbours
-from jitterscope.inventory.tree import ancestors
+from jitterscope.inventory.tree import COLUMNS, ancestors, as_resource
 from jitterscope.inventory.types import ResourceRow, SubjectTree
 
 _MAX_SERVERS = 72
@@ -25,6 +25,13 @@ _UNDER = text(
     SELECT DISTINCT wanted FROM up WHERE at = :subject
     """
 ).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
+# Their keys begin with the path of their cgroup.
+_TCP_SERVERS = text(
+    f"""
+    SELECT {COLUMNS} FROM resources WHERE node_id = :node AND kind = 'tcp_server' AND {dns_servers.SEEN}
+       AND (starts_with(key, CAST(:path AS text) || ':') OR starts_with(key, rtrim(:path, '/') || '/')) ORDER BY id
+    """  # noqa: S608
+)
 _KINDS = text(
     """
     SELECT DISTINCT kind FROM events
@@ -38,7 +45,7 @@ _LONGEST_US = 3_600_000_000
 
 
 def tree(session: Session, subject: ResourceRow, from_us: int, to_us: int) -> SubjectTree | None:
-    """A cgroup with its ancestors, its DNS servers and the node's others; a node alone. None: it has no node."""
+    """A cgroup with its ancestors, its servers and the node's other DNS servers; a node alone. None: it has no node."""
     if subject.kind == "node":
         return SubjectTree(subject=subject, node=subject)
     above = ancestors(session, subject.id)
@@ -50,11 +57,13 @@ def tree(session: Session, subject: ResourceRow, from_us: int, to_us: int) -> Su
     own_ids = set() if found is None else set(found.scalars())
     own = tuple(row for row in servers if row.id in own_ids)
     others = [row for row in servers if row.id not in own_ids]
+    wanted = {"node": node.id, "path": subject.key, **dns_servers.around(from_us, to_us)}
     return SubjectTree(
         subject=subject,
         node=node,
         ancestors=tuple(row for row in above if row.kind == "cgroup"),
         dns_servers=own,
+        tcp_servers=tuple(map(as_resource, session.execute(_TCP_SERVERS, wanted))),
         neighbours=tuple(neighbours.nearest(session, own, others, to_us)) if own else (),
     )
 

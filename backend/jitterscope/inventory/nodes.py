@@ -1,4 +1,4 @@
-"""What a diagnosis of a node looks at: its DNS servers, and the processes and cgroups that have a part in it."""
+"""What a diagnosis of a node looks at: its servers, and the processes and cgroups that have a part in it."""
 
 from __future__ import annotations
 
@@ -62,6 +62,7 @@ def tree(session: Session, node_id: int, from_us: int, to_us: int) -> SubjectTre
         node=node,
         processes=_by_id(map(as_resource, processes)),
         dns_servers=_by_id(servers),
+        tcp_servers=_by_id(dns_servers.on_node(session, node_id, "tcp_server", from_us, to_us, MAX_SERVERS)),
         cgroups=_by_id(map(as_resource, cgroups)),
     )
 

@@ -22,9 +22,15 @@ _USAGE_US = 60_000_000
 _FOREVER_US = 2**62
 _METRICS = (
     "cpu_usage_us", "cpu_periods", "cpu_throttled_periods", "memory_usage_bytes", "process_cpu_us", "dns_queries",
+    "requests",
 )  # fmt: skip
 _NO_USAGE = ResourceUsage(
-    cpu_used=None, cpu_peak=None, throttled_ratio=None, memory_bytes=None, queries_per_second=None
+    cpu_used=None,
+    cpu_peak=None,
+    throttled_ratio=None,
+    memory_bytes=None,
+    queries_per_second=None,
+    requests_per_second=None,
 )
 
 
@@ -115,7 +121,7 @@ def ref(row: Resource) -> ResourceRef:
 
 
 def _usage(session: Session, rows: Sequence[Resource], now_us: int) -> dict[int, ResourceUsage]:
-    live = [row.id for row in rows if row.kind in ("cgroup", "process", "dns_server")]
+    live = [row.id for row in rows if row.kind in ("cgroup", "process", "dns_server", "tcp_server")]
     if not live:
         return {}
     ticks = series.read_series(session, live, _METRICS, now_us - _USAGE_US, now_us)
@@ -129,14 +135,18 @@ def _usage_of(identity: int, ticks: Mapping[tuple[int, str], FloatArray]) -> Res
     periods = _sum(ticks.get((identity, "cpu_periods")))
     throttled = _sum(ticks.get((identity, "cpu_throttled_periods")))
     memory = ticks.get((identity, "memory_usage_bytes"))
-    queries = ticks.get((identity, "dns_queries"))
     return ResourceUsage(
         cpu_used=None if cpu is None else float(np.nanmean(cpu)) / TICK_US,
         cpu_peak=None if cpu is None else float(np.nanmax(cpu)) / TICK_US,
         throttled_ratio=throttled / periods if periods and throttled is not None else None,
         memory_bytes=None if memory is None else float(memory[~np.isnan(memory)][-1]),
-        queries_per_second=None if queries is None else float(np.nanmean(queries)) * 1e6 / TICK_US,
+        queries_per_second=_per_second(ticks.get((identity, "dns_queries"))),
+        requests_per_second=_per_second(ticks.get((identity, "requests"))),
     )
+
+
+def _per_second(values: FloatArray | None) -> float | None:
+    return None if values is None else float(np.nanmean(values)) * 1e6 / TICK_US
 
 
 def _sum(values: FloatArray | None) -> float | None:

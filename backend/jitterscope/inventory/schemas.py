@@ -26,6 +26,7 @@ class ResourceUsage(Schema):
     throttled_ratio: float | None = Field(description="Share of CFS periods that ended throttled, 0 to 1")
     memory_bytes: float | None
     queries_per_second: float | None = Field(description="Of DNS servers")
+    requests_per_second: float | None = Field(description="Of TCP servers")
 
 
 class ResourceItem(ResourceRef):

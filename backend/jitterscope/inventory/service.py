@@ -6,13 +6,16 @@ Every function takes a session of `db.organization_session`: rows of other organ
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from sqlalchemy.orm import Session
 
 from jitterscope.inventory import collectors, dns_servers, narrow, neighbours, nodes, tree
 from jitterscope.inventory import dns_upstreams as dns_asked
 from jitterscope.inventory import facts as fact_store
+from jitterscope.inventory import servers as serving
 from jitterscope.inventory import successors as rollouts
+from jitterscope.inventory.servers import Server
 from jitterscope.inventory.types import FactRow, ResourceKind, ResourceRow, SourceRow, SubjectTree
 
 _ALWAYS_US = 2**62
@@ -107,6 +110,12 @@ def dns_nodes(session: Session, from_us: int, to_us: int) -> list[ResourceRow]:
     return dns_servers.nodes(session, from_us, to_us)
 
 
+def servers(session: Session, containing: str, from_us: int, to_us: int, limit: int) -> tuple[list[Server], int]:
+    """DNS and TCP servers seen in a window, on any node, whose name, container, process or node contains a text: the
+    latest seen where there are more than `limit`, and how many there are."""
+    return serving.find(session, containing, from_us, to_us, limit)
+
+
 def of_kind_on_node(
     session: Session, node_id: int, kind: ResourceKind, from_us: int, to_us: int, limit: int
 ) -> list[ResourceRow]:
@@ -132,6 +141,14 @@ def facts(
 def successors(session: Session, cgroup_id: int, after_us: int) -> list[ResourceRow]:
     """Cgroups of the same workload (namespace, controller, container) first seen after `after_us`; likeliest first."""
     return rollouts.successors(session, cgroup_id, after_us)
+
+
+def facts_changed_at(session: Session, resource_ids: Sequence[int]) -> dict[int, datetime]:
+    """When a fact of anything on a resource's node changed last, by the database's clock; absent without a collector.
+
+    Whatever starts has facts, so nothing starts without a change.
+    """
+    return collectors.facts_changed_at(session, resource_ids)
 
 
 def node_clock_us(session: Session, node_id: int) -> int | None:

@@ -1,4 +1,4 @@
-"""The tree of resources: a node has cgroups, cgroups have cgroups, processes and DNS servers."""
+"""The tree of resources: a node has cgroups, cgroups have cgroups, processes and servers."""
 
 from __future__ import annotations
 
@@ -118,6 +118,7 @@ def subject_tree(session: Session, cgroup_id: int, from_us: int | None, to_us: i
         ancestors=_of_kind(ancestors(session, cgroup_id), "cgroup"),
         processes=_of_kind(below, "process"),
         dns_servers=servers,
+        tcp_servers=_of_kind(below, "tcp_server"),
         probes=tuple(as_resource(row) for row in probes),
     )
 

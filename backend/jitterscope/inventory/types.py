@@ -47,6 +47,7 @@ class SubjectTree:
     ancestors: tuple[ResourceRow, ...] = ()
     processes: tuple[ResourceRow, ...] = ()
     dns_servers: tuple[ResourceRow, ...] = ()
+    tcp_servers: tuple[ResourceRow, ...] = ()
     probes: tuple[ResourceRow, ...] = ()
     dns_paths: tuple[ResourceRow, ...] = ()
     neighbours: tuple[ResourceRow, ...] = ()

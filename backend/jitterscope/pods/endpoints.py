@@ -6,7 +6,6 @@ import time
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
-from sqlalchemy.orm import Session
 
 from jitterscope import requested_window as asked
 from jitterscope.answers import refuses
@@ -20,12 +19,12 @@ from jitterscope.diagnosis.areas.pods.whatif.pod_start import without
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.errors import Problem
 from jitterscope.incidents.api import queries, views
+from jitterscope.incidents.api.schemas import IncidentRef
 from jitterscope.inventory.node_windows import NodeWindow
 from jitterscope.inventory.types import ResourceRow
 from jitterscope.pods import load, view
 from jitterscope.pods.schemas import (
     PodStart,
-    StartupIncident,
     StartupNode,
     StartupWhatIf,
     StartupWhatIfPercentile,
@@ -57,12 +56,14 @@ def get_pod_start(
         window = load.window(session, node, from_, to, time.time_ns() // 1000)
         split_us = asked.instant_or_none(split)
         found = None if window.node is None else load.snapshot(session, window.node, window.from_us, window.to_us)
-        incidents = [] if window.node is None else _incidents(session, window.node, window.from_us)
+        incidents = (
+            [] if window.node is None else queries.seen_lately(session, window.node.id, views.time_of(window.from_us))
+        )
     return _shown(window, found, split_us, incidents)
 
 
 def _shown(
-    window: NodeWindow, snapshot: Snapshot | None, split_us: int | None, incidents: list[StartupIncident]
+    window: NodeWindow, snapshot: Snapshot | None, split_us: int | None, incidents: list[IncidentRef]
 ) -> PodStart:
     empty = PodStart(
         from_us=window.from_us, to_us=window.to_us, node=None if window.node is None else _node(window.node),
@@ -158,12 +159,6 @@ def _nothing(why: str) -> Problem:
     return Problem(
         422, "not-enough-data", "Not enough data", why, "Choose a window in which pods started on a watched node."
     )
-
-
-def _incidents(session: Session, node: ResourceRow, from_us: int) -> list[StartupIncident]:
-    rows = queries.incidents(session, subject_id=node.id, since=views.time_of(from_us), limit=5)
-    return [StartupIncident.model_validate(views.summary_of(row).model_dump(include=set(StartupIncident.model_fields)))
-            for row in rows]  # fmt: skip
 
 
 def _node(row: ResourceRow) -> StartupNode:

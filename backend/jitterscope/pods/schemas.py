@@ -6,21 +6,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from jitterscope.diagnosis.core.finding import Interval, Severity
-from jitterscope.incidents.api.schemas import IncidentState
+from jitterscope.diagnosis.core.finding import Interval
+from jitterscope.incidents.api.schemas import IncidentRef
 from jitterscope.kit.schema import Schema
 
 
 class StartupNode(Schema):
     id: int
     name: str
-
-
-class StartupIncident(Schema):
-    id: int
-    title: str
-    severity: Severity
-    state: IncidentState
 
 
 class StartupPercentiles(Schema):
@@ -139,7 +132,7 @@ class PodStart(Schema):
     kubelet: str | None
     cilium: str | None
     kernel: str | None
-    incidents: list[StartupIncident]
+    incidents: list[IncidentRef]
     notes: list[str] = Field(description="What is not known here and what would provide it")
 
 

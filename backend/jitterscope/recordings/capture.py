@@ -55,7 +55,7 @@ def capture(
 def plan(session: Session, resource_ids: Sequence[int], from_us: int, to_us: int) -> Plan:
     """What a recording of the given resources and their neighbours covers.
 
-    A cgroup brings its ancestors, processes, DNS servers and probes; a process or DNS server brings its cgroup; a node
+    A cgroup brings its ancestors, processes, servers and probes; a process or server brings its cgroup; a node
     brings what a diagnosis of it looks at.
     A DNS server brings its clients, its neighbours on the path with what they live in, and facts of who asks DNS.
     All must be of one node. The first one's cgroup, or the node, is the subject. Raises Problem.
@@ -86,7 +86,7 @@ def part(
         histograms.setdefault(resource_id, {})[name] = one
     facts = inventory.facts(session, ids, from_us, to_us)
     events = series.read_events(session, ids, from_us, to_us)
-    servers = [row.id for row in planned.rows if row.kind == "dns_server"]
+    servers = [row.id for row in planned.rows if row.kind in ("dns_server", "tcp_server")]
     queries = series.read_queries(session, servers, from_us, to_us) if servers else {}
     return Recording(
         start_us=from_us,
@@ -150,7 +150,7 @@ def _members(
             tree = inventory.with_dns_neighbours(session, tree, from_us, to_us)
         own = (tree.node, *tree.ancestors, tree.subject, *tree.processes, *tree.dns_servers, *tree.probes)
         around = [row for one in (*tree.neighbours, *tree.cgroups) for row in inventory.ancestors(session, one.id)]
-        for row in (*own, *tree.dns_paths, *tree.neighbours, *tree.cgroups, *around):
+        for row in (*own, *tree.tcp_servers, *tree.dns_paths, *tree.neighbours, *tree.cgroups, *around):
             rows[row.id] = row
         workloads |= {row.id: row for row in tree.workloads}
     if subject_id is None:

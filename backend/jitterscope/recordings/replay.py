@@ -22,7 +22,8 @@ from jitterscope.series.types import TICK_US
 SLICE_US = 2_000_000
 _GIVE_UP_S = 60
 _TRIGGERS = (
-    ("cpu_throttled_periods", "throttled"), ("dns_slow", "slow_query"), ("dns_accept_backlog", "accept_backlog"),
+    ("cpu_throttled_periods", "throttled"), ("dns_slow", "slow_query"), ("responses_slow", "slow_request"),
+    ("dns_accept_backlog", "accept_backlog"),
 )  # fmt: skip
 _TELLING = (
     ("dns.error", "dns_error"), ("memory.oom_kill", "oom_kill"), ("fs.tracing", "dentry_growth"),
@@ -148,7 +149,7 @@ def _passes(error: BaseException) -> bool:
 
 
 def _add_triggers(batch: pb.Batch, recording: Recording, from_us: int, to_us: int, shift_us: int) -> None:
-    """As a collector would: the last throttled tick of each cgroup, the last slow query and full accept queue of each
+    """As a collector would: the last throttled tick of each cgroup, the last slow answer and full accept queue of each
     server, the last telling event of each resource, and what the flight recorder shipped."""
     part = slice((from_us - recording.start_us) // TICK_US, (to_us - recording.start_us) // TICK_US)
     for index, resource in enumerate(recording.resources):

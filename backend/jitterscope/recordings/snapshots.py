@@ -65,6 +65,7 @@ def snapshot_of(recording: Recording, from_us: int | None = None, to_us: int | N
         ancestors=views(ancestors),
         processes=views([i for i in below if resources[i].kind == "process"]),
         dns_servers=views(servers),
+        tcp_servers=views([i for i in below if resources[i].kind == "tcp_server"]),
         probes=views(probes),
         dns_paths=views(paths),
         neighbours=views(neighbours),
@@ -86,6 +87,7 @@ def recording_of(snapshot: Snapshot, labels: Mapping[str, str] | None = None) ->
         resources.extend(_recorded(cgroup, "cgroup", 0) for cgroup in snapshot.cgroups)
         resources.extend(_recorded(process, "process", 0) for process in snapshot.processes)
         resources.extend(_recorded(server, "dns_server", 0) for server in snapshot.dns_servers)
+        resources.extend(_recorded(server, "tcp_server", 0) for server in snapshot.tcp_servers)
         return _recording(snapshot, 0, resources, labels)
     parent = 0
     for ancestor in reversed(snapshot.ancestors):
@@ -102,6 +104,7 @@ def recording_of(snapshot: Snapshot, labels: Mapping[str, str] | None = None) ->
         _recorded(path, "dns_path", server_of.get(path.key.partition(">")[2], first_server))
         for path in (snapshot.dns_paths if server_of else ())
     )
+    resources.extend(_recorded(server, "tcp_server", subject) for server in snapshot.tcp_servers)
     # The synthetic ones live in no cgroup that is known.
     resources.extend(_recorded(neighbour, "dns_server", 0) for neighbour in snapshot.neighbours)
     resources.extend(_recorded(workload, "cgroup", 0) for workload in snapshot.workloads)

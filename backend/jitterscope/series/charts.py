@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
-from jitterscope.kit.allowance import borrowed, in_time
-from jitterscope.series import read_distributions, read_ticks, rollups
+from jitterscope.kit.allowance import borrowed
+from jitterscope.series import read_distributions, read_ticks, rolled, rollups
 from jitterscope.series.quantiles import BUCKETS, quantiles_us
 from jitterscope.series.read_ticks import Scope
 from jitterscope.series.rollups import Level, Rollup
@@ -20,11 +20,9 @@ from jitterscope.series.window import Window
 
 Resolution = Literal["tick", "second", "five_seconds", "minute", "sample"]
 _RESOLUTIONS: dict[int, Resolution] = {1_000_000: "second", 5_000_000: "five_seconds", 60_000_000: "minute"}
-# Bounds of memory: rolled-up steps and ticks of all series at once, and the time of histograms at once.
+# Bounds of memory: rolled-up steps and ticks of all series at once.
 _MAX_STEPS = 1_500_000
 _MAX_TICKS = 4_000_000
-_HOUR_US = 3_600_000_000
-_HISTOGRAM_PIECE_US = 1_800_000_000
 _MAX_QUANTILE_POINTS = 2000
 
 
@@ -111,17 +109,9 @@ def quantile_chart(session: Session, series: int, from_us: int, to_us: int, poin
     start_us = from_us - from_us % step_us
     points = -(-(to_us - start_us) // step_us)
     counts = np.zeros((points, BUCKETS), np.int64)
-    # Where there are any: a window of years would be asked for in thousands of pieces that hold nothing.
-    extent = read_distributions.extent(session, series, Window.around(start_us, to_us, TICK_US))
-    first_us, end_us = extent or (to_us, to_us)
-    for at_us in range(first_us, end_us, _HISTOGRAM_PIECE_US):
-        window = Window.around(at_us, min(at_us + _HISTOGRAM_PIECE_US, end_us), TICK_US)
-        with borrowed():
-            found = read_distributions.read(session, [series], window).get(series)
-            in_time()
-        if found is not None:
-            point = (found.tick * TICK_US + window.start_us - start_us) // step_us
-            np.add.at(counts, (point, found.bucket), found.count)
+    for window, found in read_distributions.pieces(session, series, start_us, to_us):
+        point = (found.tick * TICK_US + window.start_us - start_us) // step_us
+        np.add.at(counts, (point, found.bucket), found.count)
     p50, p99, high = quantiles_us(counts, (0.5, 0.99, 1.0))
     return QuantileChart(start_us, step_us, p50, p99, high, counts.sum(axis=1))
 
@@ -159,46 +149,13 @@ def _of_rollups(
         return {}
     factor = max(1, -(-step_us // level.step_us))
     window = Window.around(from_us - from_us % (factor * level.step_us), to_us, level.step_us)
-    # What landed is read first: compaction may move it to rollups meanwhile. Seen twice, it changes no extreme and
-    # no mean.
-    landed = _landed(scope, series, window, level)
-    rollup = rollups.read(scope.session, level, series, window.start_us, window.ticks, totals=means)
-    for row, first, part in landed:
-        rollup.add(row, first, part)
+    rollup = rolled.read(scope, series, window, level, totals=means)
     coarse = rollups.roll_up(rollup, factor, totals=means)
     return {
         identity: _as_chart(coarse, row, window.start_us, factor * level.step_us, _RESOLUTIONS[level.step_us])
         for row, identity in enumerate(series)
         if coarse.ticks[row].any()
     }
-
-
-def _landed(
-    scope: Scope,
-    series: Sequence[int],
-    window: Window,
-    level: Level,
-) -> list[tuple[int, int, Rollup]]:
-    """(row, first step, rollup) of what compaction has not reached yet; the rest has rollups."""
-    first_us = read_ticks.first_landed_us(scope, window)
-    if first_us is None:
-        return []
-    first = max(0, first_us - window.start_us) // level.step_us
-    start_us = window.start_us + first * level.step_us
-    factor = level.step_us // TICK_US
-    # Whole steps: as many as keep the ticks of all series within bounds, and no fewer than an hour's.
-    piece_us = max(_HOUR_US, _MAX_TICKS // len(series) // factor * level.step_us)
-    result: list[tuple[int, int, Rollup]] = []
-    for at_us in range(start_us, window.end_us, piece_us):
-        piece = Window.around(at_us, min(at_us + piece_us, window.end_us), TICK_US)
-        with borrowed():
-            found = read_ticks.read(scope, series, piece, landed_only=True)
-            for row, identity in enumerate(series):
-                if identity in found:
-                    low, high, total, ticks = rollups.roll_ticks(found[identity][None, :], factor).parts
-                    place = first + (at_us - start_us) // level.step_us
-                    result.append((row, place, Rollup(low[0], high[0], total[0], ticks[0])))
-    return result
 
 
 def _as_chart(rollup: Rollup, row: int, start_us: int, step_us: int, resolution: Resolution) -> Chart:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from sqlalchemy.orm import Session
 
-from jitterscope.kit.allowance import hold
+from jitterscope.kit.allowance import borrowed, hold, in_time
 from jitterscope.series.landing import driver
-from jitterscope.series.types import StoredDistribution
+from jitterscope.series.quantiles import BUCKETS
+from jitterscope.series.types import TICK_US, IntArray, StoredDistribution
 from jitterscope.series.window import MAX_ROW_US, Window
+
+# Time of the histograms that are held at once.
+_PIECE_US = 1_800_000_000
 
 _ROWS = (
     "SELECT series_id, start_us, entries, buckets, counts FROM distributions "
@@ -47,6 +51,27 @@ def read(session: Session, series: Sequence[int], window: Window) -> dict[int, S
             found[identity].append(((start_us - window.start_us) // window.step_us, *columns))
     joined = ((identity, _joined(parts, window.ticks)) for identity, parts in found.items())
     return {identity: stored for identity, stored in joined if len(stored.tick)}
+
+
+def pieces(session: Session, series: int, from_us: int, to_us: int) -> Iterator[tuple[Window, StoredDistribution]]:
+    """The histograms of one series piece by piece; ticks count from the start of the piece's window."""
+    # Where there are any: a window of years would be asked for in thousands of pieces that hold nothing.
+    first_us, end_us = extent(session, series, Window.around(from_us, to_us, TICK_US)) or (to_us, to_us)
+    for at_us in range(first_us, end_us, _PIECE_US):
+        window = Window.around(at_us, min(at_us + _PIECE_US, end_us), TICK_US)
+        with borrowed():
+            found = read(session, [series], window).get(series)
+            in_time()
+            if found is not None:
+                yield window, found
+
+
+def whole(session: Session, series: int, from_us: int, to_us: int) -> IntArray:
+    """One histogram of all ticks of a window: a count for each bucket."""
+    counts = np.zeros(BUCKETS, np.int64)
+    for _, found in pieces(session, series, from_us, to_us):
+        np.add.at(counts, found.bucket, found.count)
+    return counts
 
 
 def _joined(parts: Sequence[tuple[int, bytes, bytes, bytes]], ticks: int) -> StoredDistribution:

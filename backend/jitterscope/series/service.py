@@ -9,14 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from sqlalchemy.orm import Session
 
 from jitterscope.series import read_distributions as distributions
 from jitterscope.series import read_events as events
 from jitterscope.series import read_queries as queries
 from jitterscope.series import read_ticks as ticks
+from jitterscope.series import rolled, rollups
 from jitterscope.series.catalogue import METRICS
 from jitterscope.series.ids import series_id
+from jitterscope.series.quantiles import quantiles_us
+from jitterscope.series.rollups import Rollup
 from jitterscope.series.types import TICK_US, FloatArray, StoredDistribution, StoredEvent, StoredQueries
 from jitterscope.series.window import Window
 
@@ -52,6 +56,32 @@ def read_distributions(
     wanted = _wanted(resource_ids, metrics)
     found = distributions.read(session, list(wanted), Window.around(from_us, to_us, step_us))
     return {wanted[identity]: histograms for identity, histograms in found.items()}
+
+
+def read_minutes(
+    session: Session, resource_ids: Sequence[int], metrics: Sequence[str], from_us: int, to_us: int
+) -> dict[tuple[int, str], Rollup]:
+    """Minimum, maximum, sum and number of ticks of every minute, of each (resource, metric) that has a tick; from
+    rollups, which are kept longer than ticks. The window is widened to whole minutes."""
+    wanted = _wanted(resource_ids, metrics)
+    if not wanted:
+        return {}
+    window = Window.around(from_us, to_us, rollups.MINUTE.step_us)
+    found = rolled.read(ticks.scope_of(session, resource_ids), list(wanted), window, rollups.MINUTE)
+    seen = np.flatnonzero((found.ticks > 0).any(axis=1)).tolist()
+    keys = list(wanted.values())
+    return {keys[row]: Rollup(*(part[row] for part in found.parts)) for row in seen}
+
+
+def read_quantiles(
+    session: Session, resource_id: int, metric: str, quantiles: tuple[float, ...], from_us: int, to_us: int
+) -> tuple[float, ...] | None:
+    """Quantiles (µs) of a distribution over a whole window; None where it has nothing."""
+    ((identity, _),) = _wanted([resource_id], [metric]).items()
+    counts = distributions.whole(session, identity, from_us, to_us)
+    if not counts.any():
+        return None
+    return tuple(float(values[0]) for values in quantiles_us(counts[None, :], quantiles))
 
 
 def read_all(

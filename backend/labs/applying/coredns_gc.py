@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from labs import coredns_gc
-from labs.applying.ongoing import Ongoing, ProposedFix, bound
+from labs.applying.ongoing import Ongoing, ProposedFix, bound, setting
 from labs.console import Say
 from labs.coredns_gc import Bench
-from labs.errors import LabError
 from labs.variants import Parameters, Variant
 from labs.watched import LAB, expected_cause
 
@@ -51,16 +50,16 @@ class Running:
 
 def _limit(now: Running, fix: ProposedFix) -> None:
     p = now.parameters
-    now.made.cgroup.limit_cpu(round(_setting(fix, "cpu_limit") * p.period_us), p.period_us, p.burst_us)
+    now.made.cgroup.limit_cpu(round(setting(fix, "cpu_limit") * p.period_us), p.period_us, p.burst_us)
 
 
 def _burst(now: Running, fix: ProposedFix) -> None:
     p, quota_us = now.parameters, now.parameters.quota_us or -1
-    now.made.cgroup.limit_cpu(quota_us, p.period_us, min(quota_us, round(_setting(fix, "burst_us"))))
+    now.made.cgroup.limit_cpu(quota_us, p.period_us, min(quota_us, round(setting(fix, "burst_us"))))
 
 
 def _gomaxprocs(now: Running, fix: ProposedFix) -> None:
-    now.restart(gomaxprocs=round(_setting(fix, "gomaxprocs")))
+    now.restart(gomaxprocs=round(setting(fix, "gomaxprocs")))
 
 
 def _gogc_off(now: Running, fix: ProposedFix) -> None:
@@ -86,11 +85,4 @@ FIXES: Mapping[str, Callable[[Running, ProposedFix], None]] = {
 
 
 def _gomemlimit(fix: ProposedFix) -> str:
-    return f"{round(_setting(fix, 'gomemlimit_bytes')) >> 20}MiB"
-
-
-def _setting(fix: ProposedFix, name: str) -> float:
-    value = (fix.get("setting") or {}).get(name)
-    if not isinstance(value, int | float):
-        raise LabError(f"The incident gives no value for {name} with {fix['id']}: {fix.get('setting')}")
-    return float(value)
+    return f"{round(setting(fix, 'gomemlimit_bytes')) >> 20}MiB"

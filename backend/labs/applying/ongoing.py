@@ -43,6 +43,14 @@ def number_in(fix: ProposedFix, pattern: str) -> int:
     raise LabError(f"No patch of {fix['id']} has a number as /{pattern}/: {fix['patches']}")
 
 
+def setting(fix: ProposedFix, name: str) -> float:
+    """The value that the incident proposes. Raises LabError where it gives none."""
+    value = (fix.get("setting") or {}).get(name)
+    if not isinstance(value, int | float):
+        raise LabError(f"The incident gives no value for {name} with {fix['id']}: {fix.get('setting')}")
+    return float(value)
+
+
 def bound(fixes: Mapping[str, Callable[[Running, ProposedFix], None]], running: Running) -> dict[str, Apply]:
     """The fixes of a lab, for what runs now."""
     return {name: partial(apply, running) for name, apply in fixes.items()}

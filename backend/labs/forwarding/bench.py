@@ -98,7 +98,7 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
             if parameters.limit_qps is None:
                 made = _upstream(name, target, folder, own, parameters, inside)
             else:
-                made = unbound.rate_limited(name, target, folder, own, (_ZONE, READY), parameters.limit_qps, inside)
+                made = unbound.server(name, target, folder, own, (_ZONE, READY), parameters.limit_qps, inside)
             running(made)
             if parameters.loss_percent:
                 say(f"{parameters.loss_percent:g} % of the packets to the upstream are dropped")

@@ -62,16 +62,16 @@ def run_set(product: Product, one: ParameterSet, pace: Pace, record_to: Path | N
         say(_in_short(fix, said))
     pace.one_more(began)
     outcomes: dict[Variant, Figures | None] = {}
-    others = {Variant.FAULT.value: fault.others_cpus}
+    others = {Variant.FAULT.value: fault.measured.others_cpus}
     for fix, parameters in fixes.items():
         began = time.monotonic()
         say(f"{fix} ({pace.left()})")
         done = _tried(product, fix, parameters, _path(record_to, one, fix), say)
-        outcomes[fix] = None if done is None else done.figures
+        outcomes[fix] = None if done is None else done.measured.figures
         if done is not None:
-            others[fix.value] = done.others_cpus
+            others[fix.value] = done.measured.others_cpus
         pace.one_more(began)
-    return compared(one, stored, predictions, fault.figures, outcomes, others)
+    return compared(one, stored, predictions, fault.measured.figures, outcomes, others)
 
 
 def predicted(stored: Recording, fixes: Sequence[Variant]) -> dict[Variant, Prediction]:
@@ -149,8 +149,8 @@ def _watched(
         key = made.cgroup.key
         cgroup_id = product.wait_for(f"the cgroup {key}", lambda: product.cgroup_id(key), 30)
         done = coredns_gc.run(made, say)
-        product.wait_until_stored(cgroup_id, "cpu_usage_us", done.from_us, done.to_us)
-        stored = product.recording(cgroup_id, done.from_us, done.to_us)
+        product.wait_until_stored(cgroup_id, "cpu_usage_us", done.measured.from_us, done.measured.to_us)
+        stored = product.recording(cgroup_id, done.measured.from_us, done.measured.to_us)
         if path is not None:
             record(product, variant, done, cgroup_id, path)
         return done, stored

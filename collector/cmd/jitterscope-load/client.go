@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,17 +15,10 @@ import (
 // client sends queries on a schedule from one thread and receives answers on one thread per socket.
 // An answer's time is the kernel's receive timestamp, so a late wake-up here is not mistaken for a slow server.
 type client struct {
-	queries  []query
-	sockets  []*socket
-	sentNs   []int64
-	delayNs  []int64 // sent minus planned
-	answerNs []int64 // 0: none yet
-	code     []uint8
-	count    int
-	wireNs   int64 // from the clock reading before a send to the loopback device
-	refused  int   // sends the kernel refused
-	stray    atomic.Int64
-	stop     atomic.Bool
+	ledger
+	queries []query
+	sockets []*socket
+	stop    atomic.Bool
 }
 
 type socket struct {
@@ -37,10 +29,7 @@ type socket struct {
 
 // newClient opens the sockets, from these addresses in turn where there are any.
 func newClient(server netip.AddrPort, names []string, unique bool, sockets int, from []netip.Addr, capacity int) (*client, error) {
-	c := &client{
-		sentNs: make([]int64, 0, capacity), delayNs: make([]int64, 0, capacity),
-		answerNs: make([]int64, capacity), code: make([]uint8, capacity),
-	}
+	c := &client{ledger: newLedger(capacity)}
 	for _, name := range names {
 		q, err := newQuery(name, unique)
 		if err != nil {
@@ -116,35 +105,14 @@ func (c *client) run(p *plan, timeout time.Duration) error {
 	for i, s := range c.sockets {
 		receivers.Go(func() { errs[i] = c.receive(s) })
 	}
-	err := c.send(p)
-	for deadline := time.Now().Add(timeout); err == nil && time.Now().Before(deadline) && !c.allAnswered(); {
-		time.Sleep(20 * time.Millisecond)
+	buffer := make([]byte, maxQuery)
+	err := c.pace(p, func(i int, planned int64) error { c.sendOne(i, planned, buffer); return nil })
+	if err == nil {
+		c.awaitAnswers(timeout)
 	}
 	c.stop.Store(true)
 	receivers.Wait()
 	return errors.Join(append(errs, err)...)
-}
-
-func (c *client) send(p *plan) error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	// The default 50 µs of timer slack would show in the pacing.
-	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
-	walk := schedule{plan: p}
-	buffer := make([]byte, maxQuery)
-	offset := monotonicNs() - time.Now().UnixNano() // plan times are wall clock, sleeping is monotonic
-	for i := 0; ; i++ {
-		at, ok := walk.next()
-		if !ok || i >= cap(c.sentNs) {
-			c.count = len(c.sentNs)
-			return nil
-		}
-		planned := p.startNs + at
-		if err := sleepUntil(planned + offset); err != nil {
-			return err
-		}
-		c.sendOne(i, planned, buffer)
-	}
 }
 
 func (c *client) sendOne(i int, planned int64, buffer []byte) {
@@ -152,9 +120,7 @@ func (c *client) sendOne(i int, planned int64, buffer []byte) {
 	id := uint16(i / len(c.sockets))
 	query := c.queries[i%len(c.queries)].build(i, buffer)
 	binary.BigEndian.PutUint16(query, id)
-	now := time.Now().UnixNano()
-	c.sentNs = append(c.sentNs, now+c.wireNs)
-	c.delayNs = append(c.delayNs, now-planned)
+	c.sent(time.Now().UnixNano(), planned)
 	s.pending[id].Store(int32(i) + 1)
 	_, err := unix.Write(s.fd, query)
 	if err == unix.ECONNREFUSED { // an ICMP error of an earlier query, reported here: this one was not sent
@@ -163,15 +129,6 @@ func (c *client) sendOne(i int, planned int64, buffer []byte) {
 	if err != nil {
 		c.refused++
 	}
-}
-
-func (c *client) allAnswered() bool {
-	for i := c.count - 1; i >= 0; i-- {
-		if atomic.LoadInt64(&c.answerNs[i]) == 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // record takes one datagram with the time the kernel received it.
@@ -187,6 +144,5 @@ func (c *client) record(s *socket, packet []byte, receivedNs int64) {
 		return
 	}
 	slot.Store(0)
-	c.code[i] = resultOf(packet)
-	atomic.StoreInt64(&c.answerNs[i], receivedNs)
+	c.answered(i, resultOf(packet), receivedNs)
 }

@@ -1,5 +1,5 @@
-// jitterscope-load sends DNS queries to one server at an evenly paced, open-loop rate, records every latency,
-// and samples a cgroup's CPU counters beside it: the labs' independent measurement of what the product should see.
+// jitterscope-load sends DNS queries or HTTP requests to one server at an evenly paced, open-loop rate, records every
+// latency, and samples a cgroup's CPU counters beside it: the labs' independent measurement of what the product should see.
 package main
 
 import (
@@ -24,7 +24,15 @@ func main() {
 	}
 }
 
+// driver is a client of one protocol.
+type driver interface {
+	run(p *plan, timeout time.Duration) error
+	book() *ledger
+	close()
+}
+
 type options struct {
+	http         bool
 	server       netip.AddrPort
 	names        []string
 	unique       bool
@@ -42,7 +50,8 @@ type options struct {
 func parseOptions(arguments []string) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("jitterscope-load", flag.ContinueOnError)
-	server := flags.String("server", "", "ADDRESS:PORT of the DNS server (UDP)")
+	server := flags.String("server", "", "ADDRESS:PORT of the server (DNS over UDP, HTTP/1.1)")
+	flags.BoolVar(&o.http, "http", false, "send HTTP requests instead of DNS queries: --names are paths")
 	names := flags.String("names", "", "comma-separated names to ask for in turn, type A")
 	flags.BoolVar(&o.unique, "unique", false, "ask for another name each time: a counter below each of the names")
 	clients := flags.String("clients", "", "comma-separated addresses of this machine to send from, in turn")
@@ -94,7 +103,9 @@ func parseOptions(arguments []string) (options, error) {
 	o.sampleEvery = time.Duration(*sampleMs * 1e6)
 	switch {
 	case len(o.names) == 0:
-		return o, errors.New("--names is empty: give at least one name to ask for")
+		return o, errors.New("--names is empty: give at least one name or path to ask for")
+	case o.http && o.unique:
+		return o, errors.New("--unique is for DNS names, not for --http")
 	case o.out == "":
 		return o, errors.New("--out is missing: where should the results go?")
 	case o.sockets < 1 || o.sockets > 64:
@@ -104,7 +115,17 @@ func parseOptions(arguments []string) (options, error) {
 	case o.sampleEvery < time.Millisecond:
 		return o, errors.New("--sample-ms: want at least 1")
 	}
-	return o, o.plan.check(o.sockets, o.timeout)
+	if o.http {
+		return o, o.plan.check()
+	}
+	return o, errors.Join(o.plan.check(), o.plan.checkIDs(o.sockets, o.timeout))
+}
+
+func (o *options) newDriver() (driver, error) {
+	if o.http {
+		return newHTTPClient(o.server, o.names, o.clients, o.plan.capacity())
+	}
+	return newClient(o.server, o.names, o.unique, o.sockets, o.clients, o.plan.capacity())
 }
 
 func run(arguments []string) error {
@@ -129,13 +150,13 @@ func run(arguments []string) error {
 			return err
 		}
 	}
-	client, err := newClient(o.server, o.names, o.unique, o.sockets, o.clients, o.plan.capacity())
+	client, err := o.newDriver()
 	if err != nil {
 		return err
 	}
 	defer client.close()
 	if o.server.Addr().IsLoopback() {
-		if client.wireNs, err = wireDelayNs(o.plan.qps); err != nil {
+		if client.book().wireNs, err = wireDelayNs(o.plan.qps); err != nil {
 			return err
 		}
 	}
@@ -150,7 +171,7 @@ func run(arguments []string) error {
 	if err := errors.Join(sendErr, stopSampling()); err != nil {
 		return err
 	}
-	result := client.result(o.plan, o.timeout)
+	result := client.book().result(o.plan, o.timeout)
 	if sample != nil {
 		result.samples = sample.rows
 	}

@@ -22,7 +22,7 @@ type plan struct {
 
 const maxQueries = 100_000_000
 
-func (p *plan) check(sockets int, timeout time.Duration) error {
+func (p *plan) check() error {
 	switch {
 	case p.durationNs <= 0:
 		return errors.New("--seconds: want more than 0")
@@ -35,13 +35,18 @@ func (p *plan) check(sockets int, timeout time.Duration) error {
 	case p.calmNs < 0 || p.calmNs > 0 && (p.calmQPS <= 0 || p.calmQPS > 200_000):
 		return errors.New("--calm-seconds needs --calm-qps: more than 0 and at most 200000")
 	}
+	if n := p.capacity(); n > maxQueries {
+		return fmt.Errorf("%d requests do not fit in memory: lower --qps or --seconds", n)
+	}
+	return nil
+}
+
+// checkIDs is for DNS over so many sockets.
+func (p *plan) checkIDs(sockets int, timeout time.Duration) error {
 	// A 16-bit query id must not come round again while its query may still be answered.
 	if fastest := max(p.qps, p.burstQPS, p.calmQPS); fastest*timeout.Seconds() > 60_000*float64(sockets) {
 		return fmt.Errorf("%.0f queries/s for %s are more than %d sockets have query ids for: raise --sockets or lower --timeout-ms",
 			fastest, timeout, sockets)
-	}
-	if n := p.capacity(); n > maxQueries {
-		return fmt.Errorf("%d queries do not fit in memory: lower --qps or --seconds", n)
 	}
 	return nil
 }

@@ -1,13 +1,14 @@
 package main
 
 import (
+	"errors"
 	"testing"
 	"time"
 )
 
 func times(t *testing.T, p plan) []int64 {
 	t.Helper()
-	if err := p.check(1, time.Second); err != nil {
+	if err := errors.Join(p.check(), p.checkIDs(1, time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	var all []int64
@@ -81,7 +82,7 @@ func TestPlanRefuses(t *testing.T) {
 		"calm at no rate": {durationNs: 1e9, qps: 1, calmNs: 1e8},
 		"too much":        {durationNs: 1e15, qps: 1000},
 	} {
-		if p.check(1, 5*time.Second) == nil {
+		if errors.Join(p.check(), p.checkIDs(1, 5*time.Second)) == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// result holds parallel arrays, one entry a query in the order sent. A lost query has result timeout and the
+// result holds parallel arrays, one entry a query or request in the order sent. A lost one has result timeout and the
 // timeout as its latency.
 type result struct {
 	plan      plan
@@ -27,16 +27,16 @@ type result struct {
 	wireNs    int64
 }
 
-func (c *client) result(p plan, timeout time.Duration) *result {
+func (l *ledger) result(p plan, timeout time.Duration) *result {
 	r := &result{
-		plan: p, refused: c.refused, stray: c.stray.Load(), wireNs: c.wireNs, code: c.code[:c.count],
-		sentUs: make([]int64, c.count), latencyUs: make([]int32, c.count), delayUs: make([]int32, c.count),
+		plan: p, refused: l.refused, stray: l.stray.Load(), wireNs: l.wireNs, code: l.code[:l.count],
+		sentUs: make([]int64, l.count), latencyUs: make([]int32, l.count), delayUs: make([]int32, l.count),
 	}
-	for i := range c.count {
-		r.sentUs[i] = c.sentNs[i] / 1000
-		r.delayUs[i] = int32(min(c.delayNs[i]/1000, math.MaxInt32))
-		latency := c.answerNs[i] - c.sentNs[i]
-		if c.answerNs[i] == 0 || latency > int64(timeout) {
+	for i := range l.count {
+		r.sentUs[i] = l.sentNs[i] / 1000
+		r.delayUs[i] = int32(min(l.delayNs[i]/1000, math.MaxInt32))
+		latency := l.answerNs[i] - l.sentNs[i]
+		if l.answerNs[i] == 0 || latency > int64(timeout) {
 			latency = int64(timeout)
 			r.code[i] = resultTimeout
 		}

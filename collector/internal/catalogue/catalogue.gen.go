@@ -73,9 +73,9 @@ const (
 	GCCycles                    uint32 = 72  // GC cycles that ended in the tick
 	GCActiveUS                  uint32 = 73  // Wall time of the tick in which a GC cycle was running
 	GCPauseUS                   uint32 = 74  // Stop-the-world time in the tick
-	HeapLiveBytes               uint32 = 75  // Heap in use after the last GC, where /metrics tells
-	HeapGoalBytes               uint32 = 76  // Heap size that starts the next GC, where /metrics tells
-	ProcessRunDelayUS           uint32 = 77  // Time that threads of a server were runnable and waited for a CPU, all threads together
+	HeapLiveBytes               uint32 = 75  // Heap in use after the last GC, where the runtime tells
+	HeapGoalBytes               uint32 = 76  // Heap size that starts the next GC, where the runtime tells
+	ProcessRunDelayUS           uint32 = 77  // Time that threads of the process were runnable and waited for a CPU, all threads together, counted in the tick in which the waiting ended; time throttled by a CPU limit is part of it
 	DNSQueries                  uint32 = 80  // Queries seen
 	DNSAnswers                  uint32 = 81  // Answers seen
 	DNSNxdomain                 uint32 = 82  // Answers NXDOMAIN
@@ -201,7 +201,7 @@ const (
 	FactGoAutomaxprocs      = "go.automaxprocs"       // Version of go.uber.org/automaxprocs in the build; absent: not used
 	FactGoGCSource          = "go.gc_source"          // uprobe, metrics or threads: where GC data of this process come from
 	FactGoGomaxprocs        = "go.gomaxprocs"         // Value in effect, where it can be read from the process
-	FactCPUWeight           = "cpu.weight"            // Share of contended CPU as cgroup v2 writes it: cpu.weight, or cpu.shares of v1 scaled (1024 is 100)
+	FactCPUWeight           = "cpu.weight"            // Share of contended CPU as cgroup v2 writes it: cpu.weight, or cpu.shares of v1 scaled (1024 is 100); idle where cpu.idle is set
 	FactRuntimeName         = "runtime.name"          // jvm, nodejs or python: the runtime whose GC is watched; absent of Go programs, which have go.version
 	FactRuntimeVersion      = "runtime.version"       // Release of that runtime
 	FactRuntimeGCSource     = "runtime.gc_source"     // hsperfdata, uprobe or usdt: where GC data of this process come from
@@ -289,9 +289,9 @@ var All = map[uint32]Metric{
 	GCCycles:                    {GCCycles, "gc_cycles", "1", Delta, I16, "go_runtime", "GC cycles that ended in the tick"},
 	GCActiveUS:                  {GCActiveUS, "gc_active_us", "us", Delta, I32, "go_runtime", "Wall time of the tick in which a GC cycle was running"},
 	GCPauseUS:                   {GCPauseUS, "gc_pause_us", "us", Delta, I32, "go_runtime", "Stop-the-world time in the tick"},
-	HeapLiveBytes:               {HeapLiveBytes, "heap_live_bytes", "bytes", Gauge, F64, "go_runtime", "Heap in use after the last GC, where /metrics tells"},
-	HeapGoalBytes:               {HeapGoalBytes, "heap_goal_bytes", "bytes", Gauge, F64, "go_runtime", "Heap size that starts the next GC, where /metrics tells"},
-	ProcessRunDelayUS:           {ProcessRunDelayUS, "process_run_delay_us", "us", Delta, I32, "run_delay", "Time that threads of a server were runnable and waited for a CPU, all threads together"},
+	HeapLiveBytes:               {HeapLiveBytes, "heap_live_bytes", "bytes", Gauge, F64, "go_runtime", "Heap in use after the last GC, where the runtime tells"},
+	HeapGoalBytes:               {HeapGoalBytes, "heap_goal_bytes", "bytes", Gauge, F64, "go_runtime", "Heap size that starts the next GC, where the runtime tells"},
+	ProcessRunDelayUS:           {ProcessRunDelayUS, "process_run_delay_us", "us", Delta, I32, "run_delay", "Time that threads of the process were runnable and waited for a CPU, all threads together, counted in the tick in which the waiting ended; time throttled by a CPU limit is part of it"},
 	DNSQueries:                  {DNSQueries, "dns_queries", "1", Delta, I32, "dns_capture", "Queries seen"},
 	DNSAnswers:                  {DNSAnswers, "dns_answers", "1", Delta, I32, "dns_capture", "Answers seen"},
 	DNSNxdomain:                 {DNSNxdomain, "dns_nxdomain", "1", Delta, I32, "dns_capture", "Answers NXDOMAIN"},

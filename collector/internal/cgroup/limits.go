@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"strconv"
 )
@@ -56,6 +57,33 @@ func ParseCPUMax(text []byte) (CPULimits, error) {
 	}
 	limits.PeriodUS, err = strconv.ParseInt(string(fields[1]), 10, 64)
 	return limits, err
+}
+
+// Idle is the weight of a cgroup that only runs when no other one wants the CPU (cpu.idle, Linux 5.15).
+const Idle = "idle"
+
+// ReadCPUWeight returns the share of contended CPU on the scale of v2, where 100 is the default: "100", "0.195", or Idle.
+// Of v1 it is cpu.shares, of which 1024 is the default and the least is 2.
+func ReadCPUWeight(l Location) (string, error) {
+	if l.CPU == "" {
+		return "", ErrNoController
+	}
+	if readInt(l.CPU+"/cpu.idle") == 1 {
+		return Idle, nil
+	}
+	name, scale := "/cpu.weight", 1.0
+	if l.Version == 1 {
+		name, scale = "/cpu.shares", 100.0/1024
+	}
+	text, err := os.ReadFile(l.CPU + name)
+	if err != nil {
+		return "", err
+	}
+	value, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
+	if err != nil {
+		return "", err
+	}
+	return strconv.FormatFloat(math.Round(float64(value)*scale*1000)/1000, 'f', -1, 64), nil
 }
 
 // v1NoLimit is what v1 writes for "no limit": the largest multiple of the page size below 2^63.

@@ -154,3 +154,21 @@ func TestV2(t *testing.T) {
 		t.Errorf("memory limit %d %v", bytes, err)
 	}
 }
+
+func TestReadCPUWeight(t *testing.T) {
+	for _, one := range []struct {
+		version          int
+		file, text, want string
+	}{
+		{1, "cpu.shares", "1024\n", "100"}, {1, "cpu.shares", "2\n", "0.195"}, {1, "cpu.shares", "20000\n", "1953.125"}, {1, "cpu.idle", "1\n", Idle},
+		{2, "cpu.weight", "100\n", "100"}, {2, "cpu.idle", "1\n", Idle}, {2, "cpu.weight", "x", ""}, {2, "cpu.max", "max 100000\n", ""},
+	} {
+		l := Location{Version: one.version, CPU: t.TempDir()}
+		if err := os.WriteFile(filepath.Join(l.CPU, one.file), []byte(one.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ReadCPUWeight(l); got != one.want || (err == nil) != (one.want != "") {
+			t.Errorf("v%d %s %q: %q %v", one.version, one.file, one.text, got, err)
+		}
+	}
+}

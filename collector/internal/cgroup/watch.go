@@ -91,8 +91,8 @@ func relevant(events []byte) (changed, moved bool) {
 // IsLimit tells whether a file of a cgroup holds a limit that becomes a fact, or turns controllers on.
 func IsLimit(name string) bool {
 	switch name {
-	case "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.cfs_burst_us", "cpu.max", "cpu.max.burst", "memory.limit_in_bytes", "memory.max",
-		"cgroup.subtree_control":
+	case "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.cfs_burst_us", "cpu.max", "cpu.max.burst", "cpu.shares", "cpu.weight", "cpu.weight.nice",
+		"cpu.idle", "memory.limit_in_bytes", "memory.max", "cgroup.subtree_control":
 		return true
 	}
 	return false

@@ -37,7 +37,7 @@ func OpenFunctions(proc string, pid int, file *elf.File) (*Functions, error) {
 		return nil, err
 	}
 	defer func() { _ = memory.Close() }()
-	bias, err := loadBias(directory, file)
+	bias, err := loadBias(proc, pid, file)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func FindGOMAXPROCS(proc string, pid int) (GOMAXPROCS, error) {
 	if err != nil {
 		return GOMAXPROCS{}, err
 	}
-	bias, err := loadBias(directory, file)
+	bias, err := loadBias(proc, pid, file)
 	if err != nil {
 		return GOMAXPROCS{}, err
 	}

@@ -33,7 +33,7 @@ func FindGoroutines(proc string, pid int, info *Info) (*Goroutines, error) {
 		return nil, err
 	}
 	defer func() { _ = memory.Close() }()
-	bias, err := loadBias(directory, file)
+	bias, err := loadBias(proc, pid, file)
 	if err != nil {
 		return nil, err
 	}

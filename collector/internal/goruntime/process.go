@@ -1,12 +1,12 @@
 package goruntime
 
 import (
-	"bufio"
 	"debug/elf"
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
+
+	"github.com/jitterscope/jitterscope/collector/internal/procfs"
 )
 
 // LocateInProcess returns the file offsets of names in the executable of a running process. proc is where procfs is
@@ -23,7 +23,7 @@ func LocateInProcess(proc string, pid int, names []string) (map[string]uint64, e
 		return nil, fmt.Errorf("read memory of the program: %w", err)
 	}
 	defer func() { _ = memory.Close() }()
-	bias, err := loadBias(directory, file)
+	bias, err := loadBias(proc, pid, file)
 	if err != nil {
 		return nil, err
 	}
@@ -31,32 +31,28 @@ func LocateInProcess(proc string, pid int, names []string) (map[string]uint64, e
 }
 
 // loadBias compares where the executable's first segment is mapped with where it was linked.
-func loadBias(directory string, file *elf.File) (uint64, error) {
+func loadBias(proc string, pid int, file *elf.File) (uint64, error) {
 	if file.Type == elf.ET_EXEC {
 		return 0, nil
 	}
-	executable, err := os.Readlink(directory + "/exe")
+	executable, err := os.Readlink(proc + "/" + strconv.Itoa(pid) + "/exe")
 	if err != nil {
 		return 0, err
 	}
-	maps, err := os.Open(directory + "/maps")
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = maps.Close() }()
-	lines := bufio.NewScanner(maps)
-	for lines.Scan() {
-		start, offset, path, ok := parseMapping(lines.Text())
-		if !ok || path != executable {
-			continue
-		}
+	var bias uint64
+	found := false
+	err = procfs.EachMapping(proc, pid, func(m procfs.Mapping) bool {
 		for _, segment := range file.Progs {
-			if segment.Type == elf.PT_LOAD && segment.Off&^0xfff == offset {
-				return start - segment.Vaddr&^0xfff, nil
+			if m.Path == executable && segment.Type == elf.PT_LOAD && segment.Off&^0xfff == m.Offset {
+				bias, found = m.Start-segment.Vaddr&^0xfff, true
 			}
 		}
+		return !found
+	})
+	if !found {
+		return 0, fmt.Errorf("%s is not mapped: %w", executable, errorOrNotFound(err))
 	}
-	return 0, fmt.Errorf("%s is not mapped: %w", executable, errorOrNotFound(lines.Err()))
+	return bias, nil
 }
 
 func errorOrNotFound(err error) error {
@@ -64,17 +60,4 @@ func errorOrNotFound(err error) error {
 		return err
 	}
 	return os.ErrNotExist
-}
-
-// parseMapping reads "START-END PERMISSIONS OFFSET DEVICE INODE PATH".
-func parseMapping(line string) (start, offset uint64, path string, ok bool) {
-	fields := strings.Fields(line)
-	if len(fields) < 6 {
-		return 0, 0, "", false
-	}
-	first, _, _ := strings.Cut(fields[0], "-")
-	start, errStart := strconv.ParseUint(first, 16, 64)
-	offset, errOffset := strconv.ParseUint(fields[2], 16, 64)
-	_, path, _ = strings.Cut(line, fields[4]+" ")
-	return start, offset, strings.TrimSpace(path), errStart == nil && errOffset == nil
 }

@@ -37,7 +37,7 @@ func TestTickUnderLoadDoesNotAllocate(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	engine, settled := engineOf(t, "coredns_metrics", "dns_capture", "dns_errors", "dns_names", "dns_path_split", "dns_settings", "dns_tcp",
-		"dnsmasq_counters", "go_runtime", "process", "process_children", "resolv_conf", "process_memory", "udp_socket")
+		"dnsmasq_counters", "go_runtime", "process", "process_children", "resolv_conf", "process_memory", "run_delay", "udp_socket")
 	connect(t, full, 35)
 	settled()
 	command := exec.Command(load, "-server", server, "-qps", "2000", "-seconds", "30", "-names", "a.example,nxdomain.,delay-30.",

@@ -49,10 +49,7 @@ func TestOOMKillIsAnnouncedAndExplained(t *testing.T) {
 
 func oomKill(t *testing.T, arguments ...string) {
 	const limit, rate = 96 << 20, 24 // MiB a second: four seconds
-	program := filepath.Join(t.TempDir(), "grow")
-	if out, err := exec.Command("go", "build", "-o", program, "./testdata/grow").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	program := buildTestProgram(t, "grow")
 	directory, path := memoryCgroup(t, limit)
 	o := observe(t, "cgroup_memory,cgroup_reclaim,oom_record", arguments...)
 	o.needs("cgroup_memory")

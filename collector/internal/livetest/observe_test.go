@@ -229,3 +229,15 @@ func waitFor(t testing.TB, what string, condition func() bool, found ...func() s
 
 // hasResource tells whether a resource was sent.
 func (o *observer) hasResource(key string) bool { return len(o.parents(key)) > 0 }
+
+// processKey returns the key of a process that was sent, "" where it was not.
+func (o *observer) processKey(pid int) (key string) {
+	o.each(func(b *ingestpb.Batch) {
+		for _, resource := range b.Resources {
+			if resource.Kind == ingestpb.ResourceKind_RESOURCE_KIND_PROCESS && isOf(resource.Key, pid) {
+				key = resource.Key
+			}
+		}
+	})
+	return key
+}

@@ -39,9 +39,19 @@ func freeAddress(t testing.TB, host string) string {
 // buildDNSServer builds the test server under the name of a well-known one, by which the collector recognizes it.
 func buildDNSServer(t testing.TB, flags ...string) string {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "unbound")
-	command := exec.Command("go", append(append([]string{"build", "-o", binary}, flags...), "./testdata/dnsserver")...)
-	if out, err := command.CombinedOutput(); err != nil {
+	return build(t, "unbound", append(flags, "./testdata/dnsserver")...)
+}
+
+// buildTestProgram builds a program of testdata.
+func buildTestProgram(t testing.TB, name string) string {
+	t.Helper()
+	return build(t, name, "./testdata/"+name)
+}
+
+func build(t testing.TB, name string, arguments ...string) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), name)
+	if out, err := exec.Command("go", append([]string{"build", "-o", binary}, arguments...)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return binary

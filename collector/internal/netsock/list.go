@@ -13,6 +13,26 @@ const maxTableBytes = 8 << 20
 
 // List calls visit with each socket of a table ("udp", "udp6", "tcp", "tcp6") of the network namespace of a process.
 func List(proc string, pid int, table string, visit func(*Socket)) error {
+	return list(proc, pid, table, func(socket *Socket) bool {
+		visit(socket)
+		return true
+	})
+}
+
+// Listening is List of a table of TCP for the sockets that listen. The kernel lists them before all connections, of which
+// there may be many.
+func Listening(proc string, pid int, table string, visit func(*Socket)) error {
+	return list(proc, pid, table, func(socket *Socket) bool {
+		if socket.State != TCPListen {
+			return false
+		}
+		visit(socket)
+		return true
+	})
+}
+
+// list goes on as long as visit returns true.
+func list(proc string, pid int, table string, visit func(*Socket) bool) error {
 	file, err := os.Open(filepath.Join(proc, strconv.Itoa(pid), "net", table))
 	if err != nil {
 		return err
@@ -33,8 +53,8 @@ func List(proc string, pid int, table string, visit func(*Socket)) error {
 			if end < 0 {
 				break
 			}
-			if Parse(text[:end], &socket) {
-				visit(&socket)
+			if Parse(text[:end], &socket) && !visit(&socket) {
+				return nil
 			}
 			text = text[end+1:]
 		}

@@ -1,6 +1,11 @@
 package procfs
 
-import "golang.org/x/sys/unix"
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
 
 // Held is an open file that is read again and again from its beginning: procfs and cgroup files make their contents anew
 // for each read at offset 0. The zero Held is closed.
@@ -10,6 +15,15 @@ type Held struct{ fd int }
 func Hold(path string) (Held, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
+		return Held{}, err
+	}
+	return Held{fd: fd + 1}, nil
+}
+
+// HoldOpen takes over an open file.
+func HoldOpen(file *os.File) (Held, error) {
+	fd, err := unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err = errors.Join(err, file.Close()); err != nil {
 		return Held{}, err
 	}
 	return Held{fd: fd + 1}, nil

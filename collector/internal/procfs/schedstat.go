@@ -2,16 +2,24 @@ package procfs
 
 import "github.com/jitterscope/jitterscope/collector/internal/decimal"
 
-// ParseSchedstat reads /proc/PID/task/TID/schedstat: nanoseconds on a CPU, nanoseconds waiting for one, and how often the
-// thread was put on one. Format: Documentation/scheduler/sched-stats.rst.
-func ParseSchedstat(text []byte) (cpuNS, slices uint64, ok bool) {
-	cpuNS, rest, ok := decimal.Parse(text)
-	if !ok {
-		return 0, 0, false
+// Schedstat is the scheduler's account of a thread, or what was added to it in a while.
+type Schedstat struct {
+	CPUNS  uint64 // on a CPU
+	WaitNS uint64 // runnable, waiting for a CPU; counted when the thread gets one
+	Slices uint64 // how often it was put on a CPU
+}
+
+// Minus is what was added since an earlier account of the same thread.
+func (s Schedstat) Minus(earlier Schedstat) Schedstat {
+	return Schedstat{CPUNS: s.CPUNS - earlier.CPUNS, WaitNS: s.WaitNS - earlier.WaitNS, Slices: s.Slices - earlier.Slices}
+}
+
+// ParseSchedstat reads /proc/PID/task/TID/schedstat. Format: Documentation/scheduler/sched-stats.rst.
+func ParseSchedstat(text []byte) (s Schedstat, ok bool) {
+	for _, field := range []*uint64{&s.CPUNS, &s.WaitNS, &s.Slices} {
+		if *field, text, ok = decimal.Parse(skipSpaces(text)); !ok {
+			return Schedstat{}, false
+		}
 	}
-	if _, rest, ok = decimal.Parse(skipSpaces(rest)); !ok {
-		return 0, 0, false
-	}
-	slices, _, ok = decimal.Parse(skipSpaces(rest))
-	return cpuNS, slices, ok
+	return s, true
 }

@@ -8,11 +8,15 @@ import (
 )
 
 func TestParseSchedstat(t *testing.T) {
-	if cpu, slices, ok := ParseSchedstat([]byte("81293817 123456 481\n")); !ok || cpu != 81293817 || slices != 481 {
-		t.Errorf("%d, %d, %v", cpu, slices, ok)
+	text := []byte("81293817 123456 481\n")
+	if got, ok := ParseSchedstat(text); !ok || got != (Schedstat{CPUNS: 81293817, WaitNS: 123456, Slices: 481}) {
+		t.Errorf("%+v, %v", got, ok)
+	}
+	if allocations := testing.AllocsPerRun(10, func() { ParseSchedstat(text) }); allocations != 0 {
+		t.Errorf("%v allocations", allocations)
 	}
 	for _, bad := range []string{"", "1", "1 2", "1 x 3", "x 2 3"} {
-		if _, _, ok := ParseSchedstat([]byte(bad)); ok {
+		if got, ok := ParseSchedstat([]byte(bad)); ok || got != (Schedstat{}) {
 			t.Errorf("%q was accepted", bad)
 		}
 	}
@@ -20,7 +24,7 @@ func TestParseSchedstat(t *testing.T) {
 	if err != nil {
 		testenv.Skip(t, "the kernel has no schedstat: %v", err)
 	}
-	if cpu, _, ok := ParseSchedstat(text); !ok || cpu == 0 {
-		t.Errorf("own: %d, %v", cpu, ok)
+	if got, ok := ParseSchedstat(text); !ok || got.CPUNS == 0 {
+		t.Errorf("own: %+v, %v", got, ok)
 	}
 }

@@ -1,5 +1,5 @@
-// Package procwatch finds the processes that are worth watching: those in cgroups with a CPU limit, DNS servers, and Go
-// programs in containers. The sources that look into processes share one Watcher.
+// Package procwatch finds the processes that are worth watching: DNS servers, those in cgroups with a CPU limit, those that
+// listen on TCP, and Go programs in containers. The sources that look into processes share one Watcher.
 package procwatch
 
 import (

@@ -18,7 +18,7 @@ import (
 )
 
 // Limit is how many processes are watched at most; DNS servers come first, then those with a CPU limit.
-const Limit = 64
+const Limit = 128
 
 const (
 	freshFor = 500 * time.Millisecond // several sources call Refresh in one round of discovery
@@ -28,13 +28,15 @@ const (
 	recheckYoung = 500 * time.Millisecond
 	recheckMost  = 30 * time.Second
 	placeWithin  = 3 * time.Second // a process of a cgroup that is not found by then is shown below the node
+	// A process that listens and has no limit is watched from here on: children that serve one connection hold the socket too.
+	settledFor = 2 * time.Second
 )
 
 // Watcher scans /proc. All methods may be called by any goroutine; changes are told one after the other.
 type Watcher struct {
 	registry *sampler.Registry
 	quotas   *quotas
-	port53   port53
+	sockets  sockets
 
 	mu          sync.Mutex
 	scanned     time.Time
@@ -60,6 +62,7 @@ type known struct {
 	parent     int
 	fork       bool // of a DNS server, see isFork
 	forks      bool // it makes such
+	sockets    held
 }
 
 // Shared returns the watcher of the registry's engine.
@@ -70,8 +73,8 @@ func Shared(registry *sampler.Registry) *Watcher {
 func newWatcher(registry *sampler.Registry) *Watcher {
 	return &Watcher{
 		registry: registry, quotas: newQuotas(registry),
-		port53: port53{proc: registry.Roots.Proc, byNamespace: make(map[uint64]bound)},
-		known:  make(map[int]*known), watched: make(map[int]*Process),
+		sockets: sockets{proc: registry.Roots.Proc, byNamespace: make(map[uint64]*serving)},
+		known:   make(map[int]*known), watched: make(map[int]*Process),
 	}
 }
 
@@ -176,13 +179,13 @@ func (w *Watcher) check(pid int, now time.Time) {
 		k.interval = min(2*k.interval, recheckMost)
 	}
 	if k.command != stat.command { // another program
-		k.command, k.fork, k.forks = stat.command, false, false
+		k.command, k.fork, k.forks, k.sockets = stat.command, false, false, held{}
 	}
 	if k.parent = stat.parent; w.isFork(pid, k) {
 		k.candidate, k.interval = nil, recheckMost
 		return
 	}
-	process, rank := w.examine(pid, stat, k.candidate)
+	process, rank := w.examine(pid, stat, k, now)
 	if old := k.candidate; old == nil || process == nil || !old.same(process) {
 		k.candidate = process
 	}
@@ -194,8 +197,8 @@ func (p *Process) same(other *Process) bool {
 }
 
 // examine decides whether a process is worth watching; a lower rank is worth more.
-func (w *Watcher) examine(pid int, stat status, old *Process) (*Process, int) {
-	proc := w.registry.Roots.Proc
+func (w *Watcher) examine(pid int, stat status, k *known, now time.Time) (*Process, int) {
+	proc, old := w.registry.Roots.Proc, k.candidate
 	directory := filepath.Join(proc, strconv.Itoa(pid))
 	target, err := os.Readlink(directory + "/exe")
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
@@ -213,13 +216,15 @@ func (w *Watcher) examine(pid int, stat status, old *Process) (*Process, int) {
 		process.Executable = stat.command
 	}
 	process.DNS = serverName(process.Executable, nil)
-	if process.DNS == "" && w.port53.ownedBy(pid, process.NetworkNS) {
+	k.sockets = w.sockets.of(pid, process.NetworkNS, k.sockets)
+	if process.DNS == "" && k.sockets.port53 {
 		process.DNS = process.Executable
 	}
+	serves := k.sockets.onTCP && now.Sub(k.found) >= settledFor
 	limited := w.quotas.limited(process.Cgroup)
 	if old != nil && old.same(process) {
 		process.Go = old.Go
-	} else if process.DNS != "" || limited || inContainer(process.Cgroup) {
+	} else if process.DNS != "" || limited || serves || inContainer(process.Cgroup) {
 		if info, err := goruntime.ReadInfo(directory + "/exe"); err == nil {
 			process.Go = &info
 		}
@@ -234,8 +239,10 @@ func (w *Watcher) examine(pid int, stat status, old *Process) (*Process, int) {
 		return process, 1
 	case limited:
 		return process, 2
-	case process.Go != nil && inContainer(process.Cgroup):
+	case serves:
 		return process, 3
+	case process.Go != nil && inContainer(process.Cgroup):
+		return process, 4
 	}
 	return nil, 0
 }

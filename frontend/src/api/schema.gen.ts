@@ -1353,6 +1353,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/services": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Services
+         * @description DNS and TCP servers of a window, which is widened to whole minutes: by default the last hour, at most 24 h.
+         */
+        get: operations["list_services"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens": {
         parameters: {
             query?: never;
@@ -2263,7 +2283,7 @@ export interface components {
             /** Idle */
             idle: number | null;
             /** Incidents */
-            incidents: components["schemas"]["DnsIncident"][];
+            incidents: components["schemas"]["IncidentRef"][];
             /**
              * Kind
              * @enum {string}
@@ -2343,23 +2363,6 @@ export interface components {
             p99_us: number | null;
             /** Queries Per S */
             queries_per_s: number;
-        };
-        /** DnsIncident */
-        DnsIncident: {
-            /** Id */
-            id: number;
-            /**
-             * Severity
-             * @enum {string}
-             */
-            severity: "critical" | "warning" | "info";
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
-            /** Title */
-            title: string;
         };
         /**
          * DnsLink
@@ -2920,6 +2923,26 @@ export interface components {
              */
             window_to: string;
         };
+        /**
+         * IncidentRef
+         * @description An incident as pages about other things name it.
+         */
+        IncidentRef: {
+            /** Id */
+            id: number;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "critical" | "warning" | "info";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
+            /** Title */
+            title: string;
+        };
         /** IncidentSummary */
         IncidentSummary: {
             /** Also Affected */
@@ -3446,7 +3469,7 @@ export interface components {
             /** From Us */
             from_us: number;
             /** Incidents */
-            incidents: components["schemas"]["StartupIncident"][];
+            incidents: components["schemas"]["IncidentRef"][];
             /** Kernel */
             kernel: string | null;
             /** Kubelet */
@@ -3746,6 +3769,11 @@ export interface components {
              */
             queries_per_second: number | null;
             /**
+             * Requests Per Second
+             * @description Of TCP servers
+             */
+            requests_per_second: number | null;
+            /**
              * Throttled Ratio
              * @description Share of CFS periods that ended throttled, 0 to 1
              */
@@ -3991,6 +4019,93 @@ export interface components {
             to_us: number;
         };
         /**
+         * ServiceItem
+         * @description A server: one listening port of a container, or one address that answers DNS.
+         */
+        ServiceItem: {
+            /** @description The cgroup that it runs in */
+            container: components["schemas"]["ResourceRef"] | null;
+            /**
+             * Failed Ratio
+             * @description Requests without an answer; of DNS also SERVFAIL and REFUSED. Other protocols' errors are not read
+             */
+            failed_ratio: number | null;
+            /** Id */
+            id: number;
+            /**
+             * Incidents
+             * @description Active ones of its container, newest first
+             */
+            incidents: components["schemas"]["IncidentRef"][];
+            /** Key */
+            key: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "external";
+            /**
+             * Max Us
+             * @description Slowest answer
+             */
+            max_us: number | null;
+            /** Name */
+            name: string;
+            node: components["schemas"]["ResourceRef"];
+            /** P50 Us */
+            p50_us: number | null;
+            /** P99 Us */
+            p99_us: number | null;
+            /** Program */
+            program: string | null;
+            /**
+             * Requests Per S
+             * @description Mean of the time that was recorded
+             */
+            requests_per_s: number | null;
+            /**
+             * Runtime
+             * @description Go 1.25.3, JVM 17.0.13, …; None: neither recognized
+             */
+            runtime: string | null;
+            /**
+             * Slow Ratio
+             * @description Answers over 20 ms, of all requests
+             */
+            slow_ratio: number | null;
+            /**
+             * Throttled Ms Per Min
+             * @description Of its container, added up over CPUs
+             */
+            throttled_ms_per_min: number | null;
+            /**
+             * Worst Us
+             * @description Slowest answer of each minute from `from_us` on
+             */
+            worst_us: (number | null)[];
+        };
+        /** Services */
+        Services: {
+            /**
+             * Compared
+             * @description Of these, how many are in the list: those seen last
+             */
+            compared: number;
+            /**
+             * Found
+             * @description Servers that match
+             */
+            found: number;
+            /** From Us */
+            from_us: number;
+            /** Items */
+            items: components["schemas"]["ServiceItem"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+            /** To Us */
+            to_us: number;
+        };
+        /**
          * SettingStep
          * @description One thing that changed, as people write it. null: it was not set, or not known.
          */
@@ -4039,23 +4154,6 @@ export interface components {
             old: string | null;
             /** What */
             what: ("Cilium" | "kubelet" | "kernel") | null;
-        };
-        /** StartupIncident */
-        StartupIncident: {
-            /** Id */
-            id: number;
-            /**
-             * Severity
-             * @enum {string}
-             */
-            severity: "critical" | "warning" | "info";
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
-            /** Title */
-            title: string;
         };
         /** StartupNode */
         StartupNode: {
@@ -4328,6 +4426,8 @@ export interface components {
             notes: string[];
             queries: components["schemas"]["TimelineQueries"];
             rate: components["schemas"]["TimelineRate"];
+            /** Served */
+            served: ("queries" | "requests")[];
             /** Slow Threshold Us */
             slow_threshold_us: number;
             subject: components["schemas"]["SubjectRef"];
@@ -8304,6 +8404,51 @@ export interface operations {
             };
             /** @description The organization has no such resource. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_services: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                from?: string | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                to?: string | null;
+                /** @description Part of the name of the server, its container, process or node */
+                search?: string;
+                order?: "name" | "node" | "rate" | "failed" | "p50" | "p99" | "slow" | "worst" | "runtime" | "stalls";
+                descending?: boolean;
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Services"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope resources:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

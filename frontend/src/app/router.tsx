@@ -8,6 +8,7 @@ import { ApiError } from "@/api/problem";
 import { dnsSearch } from "@/features/dns/search";
 import { incidentPageSearch, incidentSearch } from "@/features/incidents/search";
 import { resourceListSearch, resourceSearch } from "@/features/resources/search";
+import { servicesSearch } from "@/features/services/search";
 import { startupSearch } from "@/features/startup/search";
 import { optionalString } from "@/lib/search";
 
@@ -99,6 +100,12 @@ const dns = createRoute({
   component: lazyRouteComponent(() => import("@/features/dns/DnsPage"), "DnsPage"),
   validateSearch: dnsSearch,
 });
+const services = createRoute({
+  getParentRoute: () => signedIn,
+  path: "services",
+  component: lazyRouteComponent(() => import("@/features/services/ServicesPage"), "ServicesPage"),
+  validateSearch: servicesSearch,
+});
 const startup = createRoute({
   getParentRoute: () => signedIn,
   path: "startup",
@@ -135,7 +142,7 @@ const routeTree = root.addChildren([
   signIn,
   accept,
   verify,
-  signedIn.addChildren([home, incidents, incident, risks, calibration, resources, resource, dns, startup, causes, collectors, evidence, analysis, settings, settingsSection]),
+  signedIn.addChildren([home, incidents, incident, risks, calibration, resources, resource, services, dns, startup, causes, collectors, evidence, analysis, settings, settingsSection]),
 ]);
 
 export const router = createRouter({

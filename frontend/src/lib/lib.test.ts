@@ -1,5 +1,6 @@
 import { bytes, count, cpus, inUnit, measure, measureRange, microseconds, milliseconds, percent, significant } from "./format";
 import { formatView, parseView } from "./search";
+import { sentence } from "./text";
 import { ago, clock, dateTime, duration, parseUs, toRfc3339 } from "./time";
 import { tickLabel, tickPositions, tickStep } from "./timeTicks";
 import { clampView, covers, detailTile, panBy, span, zoomAround } from "./timeView";
@@ -106,5 +107,11 @@ describe("measures", () => {
     expect(measureRange(900, 12_000, "ms")).toBe("900 ms to 12 s");
     expect(measureRange(4, 4, "1/min")).toBe("4/min");
     expect(measure(null, "ratio")).toBe("–");
+  });
+});
+
+describe("sentence", () => {
+  it("spells acronyms as people do", () => {
+    expect(["tcp_server", "dns_path", "gc_cycles", "cpu_usage", "coredns_proxy", "gcc"].map(sentence)).toEqual(["TCP server", "DNS path", "GC cycles", "CPU usage", "Coredns proxy", "Gcc"]);
   });
 });

@@ -1,9 +1,9 @@
 /** Names as they read in a text. */
 
-/** "coredns_proxy" → "Coredns proxy"; metric names as titles. */
+/** "coredns_proxy" → "Coredns proxy", "dns_server" → "DNS server"; metric names as titles. */
 export function sentence(name: string): string {
   const words = name.replaceAll(/[_.]+/g, " ").trim();
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return words.replace(/^(cpu|dns|gc|psi|tcp)\b|^./, (start) => start.toUpperCase());
 }
 
 /** As it stands within a sentence: "Slow answers" → "slow answers", but "GC cycles" stays. */

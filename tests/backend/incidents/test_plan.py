@@ -76,17 +76,18 @@ def test_a_fault_that_goes_on_is_looked_at_every_ten_seconds_and_news_at_once() 
     assert both.heard == ("slow_query", "throttled")
 
 
-def test_a_fault_that_stays_the_same_for_minutes_is_looked_at_every_twenty_seconds() -> None:
+def test_a_fault_that_stays_the_same_for_minutes_is_looked_at_less_often() -> None:
     entry, at = after(HARM, "throttled"), NOW
-    for look in range(1, plan.SAME_LOOKS + 1):
-        assert entry.due_at == at + plan.STEADY, look
-        at += plan.STEADY
-        entry = replace(entry, triggered_us=entry.triggered_us + 10 * US, diagnosed_us=entry.triggered_us)
-        entry = after(replace(HARM, harm_us=entry.triggered_us), "throttled", entry=entry, at=at)
-    assert entry.due_at == at + plan.LONG_STEADY
+    for every in (plan.STEADY, plan.LONG_STEADY[0]):
+        for look in range(plan.SAME_LOOKS):
+            assert entry.due_at == at + every, look
+            at += every
+            entry = replace(entry, triggered_us=entry.triggered_us + 10 * US, diagnosed_us=entry.triggered_us)
+            entry = after(replace(HARM, harm_us=entry.triggered_us), "throttled", entry=entry, at=at)
+    assert entry.due_at == at + plan.LONG_STEADY[1]
     newest_us, later = entry.triggered_us, at + seconds(15)
-    assert plan.triggered(entry, ["throttled"], newest_us + 15 * US, later).due_at == at + plan.LONG_STEADY
-    assert plan.triggered(entry, ["throttled"], newest_us + 21 * US, later).due_at == later, "it had been quiet"
+    assert plan.triggered(entry, ["throttled"], newest_us + 15 * US, later).due_at == at + plan.LONG_STEADY[1]
+    assert plan.triggered(entry, ["throttled"], newest_us + 31 * US, later).due_at == later, "it had been quiet"
     assert plan.triggered(entry, ["oom_kill"], newest_us + 15 * US, later).due_at == later, "another reason"
     other = replace(HARM, causes=("cpu/limit_too_low",))
     assert after(other, "throttled", entry=entry, at=later).due_at == later + plan.STEADY

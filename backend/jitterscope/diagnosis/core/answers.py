@@ -1,4 +1,4 @@
-"""Figures of a DNS server's answers, and settings of a workload, that several areas measure a fix by.
+"""Figures of what a subject serves, and settings of a workload, that several areas measure a fix by.
 
 An area puts them among its own in area.py; where it knows more (what a stall is), it replaces `read`.
 """
@@ -7,34 +7,62 @@ from __future__ import annotations
 
 import numpy as np
 
-from jitterscope.diagnosis.core import impact
+from jitterscope.diagnosis.core import impact, served
 from jitterscope.diagnosis.core.area import Amounts, Load, WatchedFact, measured
 from jitterscope.diagnosis.core.events import runs
-from jitterscope.diagnosis.core.harm import quantiles_ms
-from jitterscope.diagnosis.core.signals import number, read_dns
+from jitterscope.diagnosis.core.served import Served, metrics, read_dns, read_served
+from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
+from jitterscope.diagnosis.core.stats import BoolArray
 
 
-def slow_answers(snapshot: Snapshot) -> Amounts | None:
-    """Answers over 20 ms and queries, all DNS servers of the subject together; a run of slow ones is one event."""
-    dns = read_dns(snapshot)
-    if not (np.isfinite(dns.slow).any() and np.isfinite(dns.queries).any()):
+def slow_answers(snapshot: Snapshot, calm: BoolArray | None = None) -> Amounts | None:
+    """Slow answers and requests, all servers of the subject together; a run of slow ones is one event. `calm`: ticks
+    that tell what is usual."""
+    return _slow(snapshot, read_served(snapshot), calm)
+
+
+def _slow(snapshot: Snapshot, of: Served, calm: BoolArray | None) -> Amounts | None:
+    slow = served.slow(snapshot, of, calm).ticks
+    if not (np.isfinite(slow).any() and of.known):
         return None
-    return Amounts(dns.slow, dns.queries, runs(dns.slow, snapshot.step_us))
+    return Amounts(slow, of.requests, runs(slow, snapshot.step_us))
+
+
+def _slow_of_dns(snapshot: Snapshot) -> Amounts | None:
+    return _slow(snapshot, read_dns(snapshot), None)
 
 
 def _p99_ms(snapshot: Snapshot) -> float | None:
-    return quantiles_ms(snapshot)[1]
+    return served.quantiles_ms(snapshot, read_served(snapshot))[1]
 
 
-def _queries(snapshot: Snapshot) -> FloatArray | None:
-    queries = read_dns(snapshot).queries
-    return queries * (1e6 / snapshot.step_us) if np.isfinite(queries).any() else None
+def _p99_ms_of_dns(snapshot: Snapshot) -> float | None:
+    return served.quantiles_ms(snapshot, read_dns(snapshot))[1]
 
 
-SLOW_ANSWERS = measured(impact.SLOW_RATIO, ("dns_slow", "dns_queries"), slow_answers)
-P99 = measured(impact.P99, ("dns_latency_us",), _p99_ms, decides=False)
-QUERIES = Load("queries", "queries/s", ("dns_queries",), _queries)
+def _per_second(of: Served, step_us: int) -> FloatArray | None:
+    return of.requests * (1e6 / step_us) if of.known else None
+
+
+# Of everything that the subject serves, and of its DNS servers alone.
+SLOW_ANSWERS = measured(
+    impact.SLOW_RATIO,
+    (*metrics("slow", "requests"), "request_latency_us"),
+    slow_answers,
+)
+SLOW_DNS_ANSWERS = measured(impact.SLOW_RATIO, ("dns_slow", "dns_queries"), _slow_of_dns)
+P99 = measured(impact.P99, metrics("latency", "requests"), _p99_ms, decides=False)
+DNS_P99 = measured(impact.P99, ("dns_latency_us",), _p99_ms_of_dns, decides=False)
+REQUESTS = Load(
+    "queries",
+    "requests/s",
+    metrics("requests"),
+    lambda snapshot: _per_second(read_served(snapshot), snapshot.step_us),
+)
+QUERIES = Load(
+    "queries", "queries/s", ("dns_queries",), lambda snapshot: _per_second(read_dns(snapshot), snapshot.step_us)
+)
 
 
 def mebibytes(value: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Who was hurt, over the window: figures of a DNS server's answers and of CPU use, for the findings of any area."""
+"""Who was harmed, over the window: figures of the answers and of CPU use, for the findings of any area."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ import numpy as np
 
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Impact
-from jitterscope.diagnosis.core.harm import DnsHarm, answers_timed, quantiles_ms
+from jitterscope.diagnosis.core.harm import AnswersHarm
 from jitterscope.diagnosis.core.quantity import Quantity, impact_of
-from jitterscope.diagnosis.core.servers import summed
+from jitterscope.diagnosis.core.served import Served, quantiles_ms, read_dns, read_served, slowest_us
+from jitterscope.diagnosis.core.served import slow as slow_of
 from jitterscope.diagnosis.core.severity import SLOW_US
-from jitterscope.diagnosis.core.signals import read_cpu, read_dns
+from jitterscope.diagnosis.core.signals import read_cpu
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
 
-def _of_queries(impact: Impact) -> str | None:
+def _of_requests(impact: Impact) -> str | None:
     slow, queries = SLOW_QUERIES.of(impact), QUERIES.of(impact)
-    return None if slow is None or queries is None else f"{slow:,.0f} of {queries:,.0f} queries"
+    if slow is None or queries is None:
+        return None
+    over = SLOW_AFTER.of(impact)
+    return f"{slow:,.0f} of {queries:,.0f}" + ("" if over is None else f", over {say.ms(over * 1000)}")
 
 
 def _median(impact: Impact) -> str | None:
@@ -34,12 +38,14 @@ def _times_mean(impact: Impact) -> str | None:
     return None if not mean or peak is None else f"{say.times(peak / mean)} the mean"
 
 
-QUERIES = Quantity("queries", "Queries", "1", better="none", aside=True, proves="sample")
-SLOW_QUERIES = Quantity("slow_queries", "Slow queries", "1", aside=True, per_subject=True, proves="harm")
+QUERIES = Quantity("queries", "Requests", "1", better="none", aside=True, proves="sample")
+SLOW_QUERIES = Quantity("slow_queries", "Number of slow answers", "1", aside=True, per_subject=True, proves="harm")
 SLOW_RATIO = Quantity(
     "slow_ratio", "Slow answers", "ratio",
-    threshold=0.0, phrase=f"answers over {SLOW_US // 1000} ms", short="slow", detail=_of_queries,
+    threshold=0.0, phrase="slow answers", short="slow", detail=_of_requests,
 )  # fmt: skip
+# Given where it is more than 20 ms: of a server whose answers usually take long.
+SLOW_AFTER = Quantity("slow_after_ms", "An answer is slow after", "ms", better="none", aside=True)
 P50 = Quantity("p50_ms", "p50 latency", "ms", aside=True)
 P99 = Quantity("p99_ms", "p99 latency", "ms", short="p99", detail=_median)
 MAX = Quantity("max_ms", "Slowest answer", "ms", per_subject=True)
@@ -49,19 +55,24 @@ CPU_PEAK = Quantity(
     "cpu_peak_100ms", "Peak CPU in 100 ms", "cpu", better="none", threshold=CPU_LIMIT.id, detail=_times_mean
 )
 # In the order in which they are shown.
-ANSWERS = (SLOW_RATIO, SLOW_QUERIES, QUERIES, P99, P50, MAX)
+ANSWERS = (SLOW_RATIO, SLOW_QUERIES, SLOW_AFTER, QUERIES, P99, P50, MAX)
 CPU_USE = (CPU_MEAN, CPU_PEAK, CPU_LIMIT)
 
 
-def of_answers(snapshot: Snapshot, queries: float, slow: float, max_ms: float | None) -> Impact:
-    """`slow` of the window's `queries`; where nobody recorded how long answers took, how many were slow is unknown."""
-    p50, p99 = quantiles_ms(snapshot)
-    timed = queries > 0 and answers_timed(snapshot)
+def of_answers(
+    snapshot: Snapshot, served: Served, slow: float, max_ms: float | None, over_us: float = SLOW_US
+) -> Impact:
+    """`slow` of the window's answers took over `over_us`; where it was not recorded how long answers took, how many
+    were slow is not known."""
+    p50, p99 = quantiles_ms(snapshot, served)
+    requests = float(np.nansum(served.requests))
+    timed = requests > 0 and served.timed
     return impact_of(
         {
-            QUERIES: int(queries) if queries > 0 else None,
+            QUERIES: int(requests) if requests > 0 else None,
             SLOW_QUERIES: int(slow) if timed else None,
-            SLOW_RATIO: min(1.0, slow / queries) if timed else None,
+            SLOW_RATIO: min(1.0, slow / requests) if timed else None,
+            SLOW_AFTER: over_us / 1000 if timed and over_us > SLOW_US else None,
             P50: p50,
             P99: p99,
             MAX: max_ms,
@@ -69,18 +80,25 @@ def of_answers(snapshot: Snapshot, queries: float, slow: float, max_ms: float | 
     )
 
 
-def of_harm(snapshot: Snapshot, found: DnsHarm) -> Impact:
-    """Answers of the snapshot's servers; slow queries are the late, lost and waiting ones."""
-    queries = float(np.nansum(read_dns(snapshot).queries))
-    return of_answers(snapshot, queries, found.late + found.lost + found.waiting, found.max_ms)
+def of_harm(snapshot: Snapshot, found: AnswersHarm) -> Impact:
+    """Answers of the servers that the harm is about; slow are the late, lost and waiting ones."""
+    return of_answers(snapshot, found.served, found.late + found.lost + found.waiting, found.max_ms)
 
 
 def of_servers(snapshot: Snapshot) -> Impact:
+    """Answers of the whole window as the DNS servers counted them, and the subject's CPU use."""
+    return _counted(snapshot, read_dns(snapshot)) | of_cpu(snapshot)
+
+
+def of_served(snapshot: Snapshot) -> Impact:
     """Answers of the whole window as the servers counted them, and the subject's CPU use."""
-    queries, slow = float(np.nansum(summed(snapshot, "dns_queries"))), float(np.nansum(summed(snapshot, "dns_slow")))
-    peak = summed(snapshot, "dns_latency_max_us")
+    return _counted(snapshot, read_served(snapshot)) | of_cpu(snapshot)
+
+
+def _counted(snapshot: Snapshot, served: Served) -> Impact:
+    peak, slow = slowest_us(snapshot, served), slow_of(snapshot, served)
     max_ms = float(np.nanmax(peak)) / 1000 if np.isfinite(peak).any() else None
-    return of_answers(snapshot, queries, slow, max_ms) | of_cpu(snapshot)
+    return of_answers(snapshot, served, float(np.nansum(slow.ticks)), max_ms, slow.most_us)
 
 
 def of_cpu(snapshot: Snapshot) -> Impact:

@@ -1,19 +1,26 @@
 """What a subject serves, whatever the protocol: queries of its DNS servers and requests of its TCP servers together.
 
-A DNS server's series have names of their own (`dns_queries`), a TCP server's others (`requests`): `METRICS` says which is
-which, and nothing else needs to know.
+A DNS server's series have names of their own (`dns_queries`), a TCP server's others (`requests`): `METRICS` says which
+is which, and nothing else needs to know.
+
+Slow is relative: an answer is slow that took over 20 ms and three times what the answers of its server usually take.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.reading import reading
-from jitterscope.diagnosis.core.signals import series
-from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
+from jitterscope.diagnosis.core.severity import SLOW_US
+from jitterscope.diagnosis.core.signals import has, series
+from jitterscope.diagnosis.core.sketch import quantile_us, value_of
+from jitterscope.diagnosis.core.snapshot import Distribution, FloatArray, ResourceView, Snapshot
+from jitterscope.diagnosis.core.stats import BoolArray
 
 Figure = Literal["requests", "answers", "slow", "lost", "latency", "latency_max", "inflight", "wait"]
 # What a DNS server and a TCP server call the same thing.
@@ -27,11 +34,19 @@ METRICS: dict[Figure, dict[str, str]] = {
     "inflight": {"dns_server": "dns_inflight", "tcp_server": "requests_inflight"},
     "wait": {"dns_server": "dns_queue_wait_us", "tcp_server": "request_wait_us"},
 }
+TIMES_USUAL = 3.0
+ENOUGH = 20
+_COUNTED: tuple[Figure, ...] = ("requests", "answers", "slow")
+# Of all requests of a cgroup.
+_LEAST_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """All servers of the subject added up, per tick; NaN where nothing was recorded. `noun`: what they are asked with."""
+    """Servers added up, per tick; NaN where nothing was recorded. `slow`: answers over 20 ms, whatever is usual.
+
+    `noun`: what they are asked with, `one` of them.
+    """
 
     servers: tuple[ResourceView, ...]
     requests: FloatArray
@@ -39,24 +54,217 @@ class Served:
     slow: FloatArray
     noun: Literal["queries", "requests"]
 
+    @property
+    def one(self) -> Literal["query", "request"]:
+        return "query" if self.noun == "queries" else "request"
+
+    @property
+    def known(self) -> bool:
+        """Whether requests were counted."""
+        return bool(np.isfinite(self.requests).any())
+
+    @property
+    def timed(self) -> bool:
+        """Whether there were requests, and how long their answers took was recorded: else harm is unknown."""
+        return any(
+            np.nansum(series(server, metric(server, "requests"), len(self.requests))) > 0
+            and (
+                has(server, metric(server, "slow"))
+                or metric(server, "latency") in server.distributions
+                or server.queries is not None
+            )
+            for server in self.servers
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """Slow answers of each tick, and from when on one is slow (µs): of each server in `over_us`."""
+
+    ticks: FloatArray
+    over_us: tuple[float, ...]
+
+    @property
+    def most_us(self) -> float:
+        return max(self.over_us, default=float(SLOW_US))
+
+    @property
+    def words(self) -> str:
+        """ "over 20 ms"; "over 20 to 90 ms, by server" where servers differ."""
+        most, least = say.ms(self.most_us), min(self.over_us, default=float(SLOW_US))
+        return f"over {most}" if least == self.most_us else f"over {least / 1000:.0f} to {most}, by server"
+
+
+def not_timed(served: Served) -> str:
+    """Why the harm of what a subject serves is not known, in a sentence."""
+    if not served.servers:
+        why = "no server is known here whose answers could be timed"
+    elif not np.nansum(served.requests) > 0:
+        why = f"no {served.noun} were seen in this window"
+    else:
+        why = f"{served.noun} were counted, but not how long their answers took"
+    return f"Harm is not measured: {why}."
+
 
 def metric(server: ResourceView, figure: Figure) -> str:
     """The name of the series or distribution in which such a server records it."""
     return METRICS[figure][server.kind]
 
 
+def metrics(*figures: Figure) -> tuple[str, ...]:
+    """Their names at any kind of server."""
+    return tuple(name for figure in figures for name in METRICS[figure].values())
+
+
 @reading
 def read_served(snapshot: Snapshot) -> Served:
-    """DNS servers first, then TCP servers."""
-    servers = (*snapshot.dns_servers, *snapshot.tcp_servers)
-    rows = {figure: _summed(snapshot, servers, figure) for figure in ("requests", "answers", "slow")}
-    of_dns = not snapshot.tcp_servers or bool(np.nansum(_summed(snapshot, snapshot.dns_servers, "requests")) > 0)
-    return Served(servers, rows["requests"], rows["answers"], rows["slow"], "queries" if of_dns else "requests")
+    """DNS servers first, then TCP servers. Left out are DNS over TCP, which counts as DNS, and what a cgroup is hardly
+    asked for: a metrics page or a health check beside its service."""
+    dns_ports = {_port(server) for server in snapshot.dns_servers}
+    others = [server for server in snapshot.tcp_servers if _port(server) not in dns_ports]
+    counts = [_count(snapshot, server) for server in others]
+    of_dns = sum(_count(snapshot, server) for server in snapshot.dns_servers)
+    least = 0.0 if snapshot.subject.kind == "node" else _LEAST_SHARE * (of_dns + sum(counts))
+    tcp = [server for server, count in zip(others, counts, strict=True) if count >= least]
+    return _added(snapshot, (*snapshot.dns_servers, *tcp))
 
 
-def _summed(snapshot: Snapshot, servers: tuple[ResourceView, ...], figure: Figure) -> FloatArray:
-    rows = [series(server, metric(server, figure), snapshot.ticks) for server in servers]
+@reading
+def read_dns(snapshot: Snapshot) -> Served:
+    """The DNS servers alone."""
+    return _added(snapshot, snapshot.dns_servers)
+
+
+def usual_us(server: ResourceView, calm: BoolArray, q: float = 0.5) -> float | None:
+    """Median (or the `q`-quantile) time to the answer in the ticks `calm`; None with fewer than 20 answers there."""
+    part = server.distributions.get(metric(server, "latency"))
+    if part is None:
+        return None
+    chosen = calm[part.tick]
+    bucket, count = part.bucket[chosen], part.count[chosen]
+    if count.sum() < ENOUGH:
+        return None
+    order = np.argsort(bucket, kind="stable")
+    middle = int(np.searchsorted(np.cumsum(count[order]), count.sum() * q))
+    return float(value_of(bucket[order][middle : middle + 1])[0])
+
+
+def late_after(usual: float | None) -> float:
+    """From when on an answer is slow (µs), at this usual time."""
+    return max(float(SLOW_US), TIMES_USUAL * (usual or 0.0))
+
+
+def slow(snapshot: Snapshot, served: Served, calm: BoolArray | None = None) -> Slow:
+    """By what is usual in the ticks `calm`. Where that is not known, over 20 ms is slow.
+
+    Without `calm` the quickest quarter of a TCP server's answers tells what is usual: the rest may be a stall.
+    """
+    over = tuple(late_after(_usual(snapshot, server, calm)) for server in served.servers)
+    if all(value == SLOW_US for value in over):
+        return Slow(served.slow, over)
+    rows = [_slow_of(snapshot, server, value) for server, value in zip(served.servers, over, strict=True)]
+    return Slow(summed(snapshot, rows), over)
+
+
+def _usual(snapshot: Snapshot, server: ResourceView, calm: BoolArray | None) -> float | None:
+    if calm is not None:
+        return usual_us(server, calm)
+    return None if server.kind == "dns_server" else usual_us(server, np.ones(snapshot.ticks, dtype=np.bool_), 0.25)
+
+
+def histogram(servers: Sequence[ResourceView]) -> Distribution | None:
+    """The times to the answer of all servers together; None where no histogram was recorded."""
+    found = (server.distributions.get(metric(server, "latency")) for server in servers)
+    parts = [part for part in found if part is not None]
+    if not parts:
+        return None
+    return Distribution(
+        np.concatenate([part.tick for part in parts]),
+        np.concatenate([part.bucket for part in parts]),
+        np.concatenate([part.count for part in parts]),
+    )
+
+
+def quantiles_ms(snapshot: Snapshot, served: Served) -> tuple[float | None, float | None]:
+    """(p50, p99) over all servers: from histograms, else from single requests where all of them were kept."""
+    whole = histogram(served.servers)
+    if whole is not None:
+        p50, p99 = (quantile_us(whole.bucket, whole.count, q) / 1000 for q in (0.5, 0.99))
+        return p50 if np.isfinite(p50) else None, p99 if np.isfinite(p99) else None
+    complete = [
+        server.queries.latency_us
+        for server in served.servers
+        if server.queries is not None
+        and any(low <= snapshot.start_us and high >= snapshot.end_us for low, high in server.queries.complete)
+    ]
+    if not complete or not sum(map(len, complete)):
+        return None, None
+    low, high = np.percentile(np.concatenate(complete), [50, 99])
+    return float(low) / 1000, float(high) / 1000
+
+
+def slowest_us(snapshot: Snapshot, served: Served) -> FloatArray:
+    """The slowest answer of each tick (µs); NaN where there was none."""
+    rows = [series(server, metric(server, "latency_max"), snapshot.ticks) for server in served.servers]
+    return np.asarray(np.fmax.reduce(rows)) if rows else np.full(snapshot.ticks, np.nan)
+
+
+def summed(snapshot: Snapshot, rows: Sequence[FloatArray]) -> FloatArray:
+    """Per tick; NaN where none has a value."""
     if not rows:
         return np.full(snapshot.ticks, np.nan)
     stack = np.stack(rows)
     return np.where(np.isfinite(stack).any(axis=0), np.nansum(stack, axis=0), np.nan)
+
+
+def lost(snapshot: Snapshot, server: ResourceView, spans: BoolArray) -> int:
+    """Requests of the ticks `spans` that got no answer because of them.
+
+    Many protocols end a connection with a message that asks for nothing, and clients go away for reasons of their own:
+    of a TCP server count those beyond its rate at other times, and none where that is over 1 % of the requests.
+    """
+    values = np.nan_to_num(series(server, metric(server, "lost"), snapshot.ticks))
+    if server.kind == "dns_server":
+        return int(values[spans].sum())
+    requests = np.nan_to_num(series(server, metric(server, "requests"), snapshot.ticks))
+    calm = float(requests[~spans].sum())
+    if calm < ENOUGH or values[~spans].sum() > 0.01 * calm:
+        return 0
+    usual = float(values[~spans].sum()) / calm * float(requests[spans].sum())
+    return max(0, int(values[spans].sum() - usual))
+
+
+def by_chance(requests: FloatArray, near: BoolArray, slow_outside: float) -> float:
+    """Answers of the ticks `near` that would have been slow anyway: as many as at other times, per request."""
+    known = np.nan_to_num(requests)
+    outside = float(known[~near].sum())
+    return 0.0 if outside < 5 * ENOUGH else slow_outside / outside * float(known[near].sum())
+
+
+def _port(server: ResourceView) -> str:
+    """Of "10.0.0.10:53", "127.0.0.1:53@net:4026531840" or "/shop/cart:8080"."""
+    return server.key.partition("@net:")[0].rpartition(":")[2]
+
+
+def _count(snapshot: Snapshot, server: ResourceView) -> float:
+    return float(np.nansum(series(server, metric(server, "requests"), snapshot.ticks)))
+
+
+def _added(snapshot: Snapshot, servers: tuple[ResourceView, ...]) -> Served:
+    rows = {
+        name: summed(snapshot, [series(server, metric(server, name), snapshot.ticks) for server in servers])
+        for name in _COUNTED
+    }
+    asked = any(server.kind == "tcp_server" for server in servers)
+    noun: Literal["queries", "requests"] = "requests" if asked or not servers else "queries"
+    return Served(servers, rows["requests"], rows["answers"], rows["slow"], noun)
+
+
+def _slow_of(snapshot: Snapshot, server: ResourceView, over_us: float) -> FloatArray:
+    part = server.distributions.get(metric(server, "latency"))
+    if part is None or over_us == SLOW_US:
+        return series(server, metric(server, "slow"), snapshot.ticks)
+    late = value_of(part.bucket) > over_us
+    counted = np.bincount(part.tick[late], weights=part.count[late], minlength=snapshot.ticks)[: snapshot.ticks]
+    known = np.isfinite(series(server, metric(server, "requests"), snapshot.ticks))
+    return np.where(known | (counted > 0), counted, np.nan)

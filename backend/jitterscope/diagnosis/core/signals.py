@@ -1,4 +1,4 @@
-"""Reads what the CPU causes need out of a snapshot: the quota that bites, CPU use, DNS load."""
+"""Reads what the CPU causes need out of a snapshot: the quota that bites, and CPU use."""
 
 from __future__ import annotations
 
@@ -43,15 +43,6 @@ class Cpu:
         return max(1, math.ceil(self.period_us / self.step_us))
 
 
-@dataclass(frozen=True, slots=True)
-class Dns:
-    """All DNS servers of the subject added up, per tick; NaN where nothing was captured."""
-
-    queries: FloatArray
-    answers: FloatArray
-    slow: FloatArray
-
-
 def series(view: ResourceView, metric: str, ticks: int) -> FloatArray:
     """The metric of a resource, all NaN where it was never recorded."""
     values = view.series.get(metric)
@@ -84,9 +75,12 @@ def runs(view: ResourceView, software: str) -> bool:
 
 
 def serving(snapshot: Snapshot) -> set[int]:
-    """Ids of the processes that are the DNS servers of the subject, as far as their names tell."""
+    """Ids of the processes that serve: DNS servers as far as their names tell, TCP servers by who listens."""
     software = [name for server in snapshot.dns_servers if (name := server.fact("dns.software"))]
-    return {view.id for view in snapshot.processes if any(runs(view, name) for name in software)}
+    listening = {fact.value for server in snapshot.tcp_servers for fact in server.facts if fact.name == "tcp.process"}
+    return {
+        view.id for view in snapshot.processes if view.key in listening or any(runs(view, name) for name in software)
+    }
 
 
 def fact_series(snapshot: Snapshot, view: ResourceView, name: str, missing: float) -> FloatArray:
@@ -124,16 +118,3 @@ def read_cpu(snapshot: Snapshot) -> Cpu:
         throttled_us=series(owner, "cpu_throttled_us", n),
         step_us=step,
     )
-
-
-@reading
-def read_dns(snapshot: Snapshot) -> Dns:
-    return Dns(*(_summed(snapshot, name) for name in ("dns_queries", "dns_answers", "dns_slow")))
-
-
-def _summed(snapshot: Snapshot, metric: str) -> FloatArray:
-    rows = [series(server, metric, snapshot.ticks) for server in snapshot.dns_servers]
-    if not rows:
-        return np.full(snapshot.ticks, np.nan)
-    stack = np.stack(rows)
-    return np.where(np.isfinite(stack).any(axis=0), np.nansum(stack, axis=0), np.nan)

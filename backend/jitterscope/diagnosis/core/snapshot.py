@@ -95,8 +95,8 @@ class Snapshot:
 
     Of a cgroup, `node` is where it runs. Of a node, `node` is the subject itself; `cgroups` are those of its cgroups
     that events of the window name and those that its DNS servers live in, `processes` and `dns_servers` those of the
-    whole node (processes whose NSS is known first); there are no ancestors, paths or workloads. Of a cgroup, `cgroups` are
-    the node's others that used most CPU in the window.
+    whole node (processes whose NSS is known first); there are no ancestors, paths or workloads. Of a cgroup, `cgroups`
+    are the node's others that used most CPU in the window.
 
     `processes`, `dns_servers` and `tcp_servers` belong to the subject; `ancestors` runs from its parent cgroup upwards.
     `dns_paths` are the clients of the subject's servers; `neighbours` the node's other DNS servers, which the subject

@@ -21,8 +21,8 @@ def harm_reason(found: Found) -> str:
         case "none":
             return f"No harm attributed to it: {slow:,.0f} of {queries:,.0f} answers were slow."
         case _ if queries is None:
-            return "Harm not measured: no answers of a DNS server were recorded."
+            return "Harm not measured: no answers of a server were recorded."
         case _ if slow is None:
-            return "Harm not measured: queries were counted, but not how long their answers took."
+            return "Harm not measured: requests were counted, but not how long their answers took."
         case _:
             return "Harm not measured: what would show it was not recorded."

@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
-from jitterscope.incidents.models import IncidentRow, RiskRow
+from jitterscope.incidents.api.schemas import IncidentRef
+from jitterscope.incidents.models import IncidentRow, RiskRow, lives_on, reached_ids
 
 # A risk that was not seen for this long is no longer listed.
 RISK_TTL = timedelta(hours=24)
@@ -45,6 +46,28 @@ def incidents(
     if before_id is not None:
         query = query.where(IncidentRow.id < before_id)
     return list(session.scalars(query))
+
+
+def seen_lately(session: Session, subject_id: int, since: datetime) -> list[IncidentRef]:
+    """The newest five of a subject that were seen since a time, resolved ones too."""
+    return [IncidentRef.model_validate(row) for row in incidents(session, subject_id=subject_id, since=since, limit=5)]
+
+
+def active_on(session: Session, subject_ids: Sequence[int]) -> dict[int, list[IncidentRef]]:
+    """Incidents that are not over, by each of the given subjects that they are about or have reached, newest first."""
+    active = IncidentRow.resolved_at.is_(None)
+    about = select(lives_on.label("subject"), IncidentRow.id).where(active)
+    on = about.union(select(reached_ids, IncidentRow.id).where(active)).subquery()
+    rows = session.execute(
+        select(on.c.subject, IncidentRow.id, IncidentRow.title, IncidentRow.severity, IncidentRow.state)
+        .join(on, on.c.id == IncidentRow.id)
+        .where(on.c.subject.in_(subject_ids))
+        .order_by(IncidentRow.id.desc())
+    )
+    found: dict[int, list[IncidentRef]] = {}
+    for row in rows:
+        found.setdefault(row.subject, []).append(IncidentRef.model_validate(row))
+    return found
 
 
 def risks(

@@ -27,6 +27,15 @@ class SubjectRef(Schema):
     node: str
 
 
+class IncidentRef(Schema):
+    """An incident as pages about other things name it."""
+
+    id: int
+    title: str
+    severity: Severity
+    state: IncidentState
+
+
 class AffectedSubject(SubjectRef):
     """Another subject with the same trouble at the same time: a part of the incident, not one of its own."""
 
@@ -258,6 +267,7 @@ class Timeline(Schema):
     from_us: int
     to_us: int
     subject: SubjectRef
+    served: list[Literal["queries", "requests"]]  # what its servers are asked with: queries of DNS; empty: it has none
     cpu: TimelineCpu
     limits: list[TimelineLimit]  # steps over time, from the fact history
     throttled: list[TimelineSpan]

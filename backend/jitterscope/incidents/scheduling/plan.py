@@ -24,9 +24,9 @@ MINUTE = timedelta(minutes=1)
 # A subject in trouble is looked at this often, and one for so long (data time) after its last trigger.
 STEADY = timedelta(seconds=10)
 WATCH_US = 120_000_000
-# After so many looks that found the same, this often.
+# After so many looks that found the same, this often; then the last for good.
 SAME_LOOKS = 12
-LONG_STEADY = timedelta(seconds=20)
+LONG_STEADY = (timedelta(seconds=20), timedelta(seconds=30))
 # Held back after the first look in vain, twice as long after each other one; then for minutes at the longest.
 FIRST_HOLD = timedelta(seconds=0.7)
 LONGEST_HOLD = timedelta(seconds=5)
@@ -84,7 +84,8 @@ class Entry:
     @property
     def steady(self) -> timedelta:
         """How long after a look at trouble the next one follows."""
-        return STEADY if self.unchanged_looks < SAME_LOOKS else LONG_STEADY
+        steps = (STEADY, *LONG_STEADY)
+        return steps[min(self.unchanged_looks // SAME_LOOKS, len(steps) - 1)]
 
 
 @dataclass(frozen=True, slots=True)

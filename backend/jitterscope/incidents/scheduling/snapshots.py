@@ -76,7 +76,8 @@ def load_signs(session: Session, subject: ResourceRow, clock_us: int, window_us:
         return None
     of_node = subject.id == tree.node.id
     own, above = _latest(tree.dns_servers, _MAX_SERVERS), tree.ancestors[:_MAX_ANCESTORS]
-    told = (*(() if of_node else (subject,)), *above, tree.node, *own)
+    tcp = _latest(tree.tcp_servers, _MAX_SERVERS)
+    told = (*(() if of_node else (subject,)), *above, tree.node, *own, *tcp)
     facts = inventory.facts(session, [row.id for row in told], start_us, end_us)
     if not of_node:
         start_us = _regime_start(facts.get(subject.id, ()), start_us)
@@ -98,6 +99,7 @@ def load_signs(session: Session, subject: ResourceRow, clock_us: int, window_us:
         node=node,
         ancestors=tuple(map(reader.view, above)),
         dns_servers=tuple(map(reader.view, own)),
+        tcp_servers=tuple(map(reader.view, tcp)),
         neighbours=tuple(map(reader.view, tree.neighbours)),
     )
 
@@ -111,13 +113,14 @@ def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Sna
         # Those of a node are chosen already.
         processes=tree.processes if of_node else _latest(tree.processes, _MAX_PROCESSES),
         dns_servers=_latest(tree.dns_servers, _MAX_SERVERS),
+        tcp_servers=_latest(tree.tcp_servers, _MAX_SERVERS),
         probes=_latest(tree.probes, _MAX_PROBES),
     )
-    own = [row.id for row in tree.dns_servers]
+    own = [row.id for row in (*tree.dns_servers, *tree.tcp_servers)]
     others = [row.id for row in tree.neighbours]
     rows = (
         *(() if of_node else (tree.subject,)), *tree.ancestors, *tree.cgroups, tree.node, *tree.processes,
-        *tree.dns_servers, *tree.neighbours, *tree.dns_paths, *tree.probes,
+        *tree.dns_servers, *tree.tcp_servers, *tree.neighbours, *tree.dns_paths, *tree.probes,
     )  # fmt: skip
     wanted = {row.id: _metrics_of(row.kind) for row in rows}
     values, stored = series.read_all(session, wanted, sorted({row.node_id for row in rows}), start_us, end_us)
@@ -148,6 +151,7 @@ def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Sna
         ancestors=tuple(map(reader.view, tree.ancestors)),
         processes=tuple(map(reader.view, tree.processes)),
         dns_servers=tuple(map(reader.view, tree.dns_servers)),
+        tcp_servers=tuple(map(reader.view, tree.tcp_servers)),
         probes=tuple(map(reader.view, tree.probes)),
         dns_paths=tuple(map(reader.view, tree.dns_paths)),
         neighbours=tuple(map(reader.view, tree.neighbours)),

@@ -43,10 +43,10 @@ def verify(organization_id: int, incident_id: int) -> None:
 
 @worker.periodic(seconds=10)
 def verify_fixes() -> None:
-    """Visit every incident that is not over."""
+    """Visit the incidents that may have news."""
 
     def of(organization_id: int) -> None:
-        for incident_id in verification.active(organization_id):
+        for incident_id in verification.with_news(organization_id):
             worker.app.send_task(
                 "incidents.verify",
                 kwargs={"organization_id": organization_id, "incident_id": incident_id},

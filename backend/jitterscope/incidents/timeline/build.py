@@ -72,6 +72,7 @@ def build(
         "subject": SubjectRef(
             resource_id=subject.id, kind=subject.kind, key=subject.key, name=subject.name, node=tree.node.name
         ).model_dump(),
+        "served": ["queries"] if tree.dns_servers else [],
         "cpu": cpu,
         "limits": _limits(inventory.facts(session, [subject.id], from_us, to_us)[subject.id], from_us),
         "throttled": throttled,

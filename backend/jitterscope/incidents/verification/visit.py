@@ -5,25 +5,53 @@ Reading and thinking hold no lock; what they lead to is applied under the subjec
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import select
+from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session
 
-from jitterscope.db import organization_session
+from jitterscope.db import engine, organization_session
 from jitterscope.incidents.lifecycle import actions
 from jitterscope.incidents.lifecycle.transitions import record
-from jitterscope.incidents.models import IncidentRow
+from jitterscope.incidents.models import IncidentRow, lives_on
 from jitterscope.incidents.verification import landing, verifications
 from jitterscope.incidents.verification.calibration import OTHER
 from jitterscope.incidents.verification.measure import Measured, due, measure
 from jitterscope.incidents.verification.models import OutcomeRow, VerificationRow
+from jitterscope.inventory import service as inventory
+from jitterscope.kit.perobject import PerObject
+
+# What only a window shows, and a workload that went to another node, change no fact of this one.
+_ANYWAY = timedelta(seconds=30)
+# Facts of one change arrive one after the other, and are looked at once none came for some seconds.
+_SETTLING = timedelta(seconds=20)
+_MOST_KNOWN = 10_000
+_visited: PerObject[dict[int, datetime]] = PerObject(dict)
 
 
-def active(organization_id: int) -> list[int]:
-    """Incidents that are not over."""
+def with_news(organization_id: int) -> list[int]:
+    """Incidents that are not over and worth a visit: something changed on their node since this process sent a visitor
+    last, or a fix waits for its verdict, or the last visit was a while ago."""
+    waiting = exists().where(VerificationRow.incident_id == IncidentRow.id, VerificationRow.state == "waiting")
+    active = select(IncidentRow.id, lives_on.label("subject_id"), waiting.label("waits"))
     with organization_session(organization_id) as session:
-        return list(session.scalars(select(IncidentRow.id).where(IncidentRow.resolved_at.is_(None))))
+        rows = session.execute(active.where(IncidentRow.resolved_at.is_(None))).all()
+        changed = inventory.facts_changed_at(session, [row.subject_id for row in rows]) if rows else {}
+        now: datetime = session.execute(select(func.clock_timestamp())).scalar_one()
+    visited = _visited.of(engine())
+    before = {row.id: visited.get(row.id) for row in rows}
+    wanted = [
+        row.id
+        for row in rows
+        if row.waits
+        or (last := before[row.id]) is None
+        or now - last >= _ANYWAY
+        or (row.subject_id in changed and changed[row.subject_id] > last - _SETTLING)
+    ]
+    visited.update(dict.fromkeys(wanted, now))
+    for incident_id in visited.keys() - before.keys() if len(visited) > _MOST_KNOWN else ():
+        visited.pop(incident_id, None)
+    return wanted
 
 
 def visit(organization_id: int, incident_id: int) -> None:

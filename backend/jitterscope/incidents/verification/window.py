@@ -38,6 +38,7 @@ def read(session: Session, subject_id: int, from_us: int, to_us: int, needs: Ite
         "node": [tree.node],
         "process": _newest(tree.processes),
         "dns_server": _newest(tree.dns_servers),
+        "tcp_server": _newest(tree.tcp_servers),
         "dns_path": _newest(tree.dns_paths),
         "probe": _newest(tree.probes),
     }
@@ -83,6 +84,7 @@ def read(session: Session, subject_id: int, from_us: int, to_us: int, needs: Ite
         ancestors=tuple(map(view, tree.ancestors)),
         processes=tuple(map(view, groups["process"])),
         dns_servers=tuple(map(view, groups["dns_server"])),
+        tcp_servers=tuple(map(view, groups["tcp_server"])),
         probes=tuple(map(view, groups["probe"])),
         dns_paths=tuple(map(view, groups["dns_path"])),
         neighbours=tuple(map(view, tree.neighbours)),
@@ -97,14 +99,27 @@ def whole(session: Session, subject_id: int, from_us: int, to_us: int, as_of_us:
     tree = inventory.subject_tree(session, subject_id, from_us, to_us)
     if tree is None:
         return None
-    tree = replace(tree, processes=_of_time(tree.processes, as_of_us), dns_servers=_of_time(tree.dns_servers, as_of_us))
+    tree = replace(
+        tree,
+        processes=_of_time(tree.processes, as_of_us),
+        dns_servers=_of_time(tree.dns_servers, as_of_us),
+        tcp_servers=_of_time(tree.tcp_servers, as_of_us),
+    )
     start_us, end_us = from_us - from_us % TICK_US, to_us - to_us % TICK_US
     return snapshots.read(session, tree, start_us, end_us) if end_us > start_us else None
 
 
 def members(tree: SubjectTree) -> tuple[int, ...]:
     """Everything that a comparison reads of."""
-    rows = (tree.subject, tree.node, *tree.ancestors, *tree.processes, *tree.dns_servers, *tree.cgroups)
+    rows = (
+        tree.subject,
+        tree.node,
+        *tree.ancestors,
+        *tree.processes,
+        *tree.dns_servers,
+        *tree.tcp_servers,
+        *tree.cgroups,
+    )
     return tuple(dict.fromkeys(row.id for row in rows))
 
 

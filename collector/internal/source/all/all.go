@@ -11,4 +11,5 @@ import (
 	_ "github.com/jitterscope/jitterscope/collector/internal/source/pods"
 	_ "github.com/jitterscope/jitterscope/collector/internal/source/process"
 	_ "github.com/jitterscope/jitterscope/collector/internal/source/requests"
+	_ "github.com/jitterscope/jitterscope/collector/internal/source/runtime"
 )

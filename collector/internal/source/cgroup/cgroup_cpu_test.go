@@ -28,6 +28,7 @@ func TestCgroupCPU(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		catalogue.FactCPUQuotaUS: "50000", catalogue.FactCPUPeriodUS: "100000", catalogue.FactCPUBurstUS: "0", catalogue.FactCPUParentQuotaUS: "-1",
+		catalogue.FactCPUWeight: "39",
 	} {
 		if got := r.Fact("/group001", name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
@@ -46,6 +47,9 @@ func TestCgroupCPUOnVersion1(t *testing.T) {
 	r.Want("/group000", catalogue.CPUUserUS, 30_000)
 	r.Want("/group000", catalogue.CPUSystemUS, 20_000)
 	r.Want("/group000", catalogue.CPUThrottledPeriods, 0)
+	if got := r.Fact("/group000", catalogue.FactCPUWeight); got != "0.195" { // cpu.shares 2
+		t.Errorf("weight %q", got)
+	}
 }
 
 func TestWithoutCgroups(t *testing.T) {

@@ -93,6 +93,9 @@ func (c *cgroupCPU) readLimits() {
 	}
 	constrained := make([]bool, len(groups))
 	for i, g := range groups {
+		if weight, err := cgroup.ReadCPUWeight(g.Location); err == nil {
+			c.registry.Fact(g.Resource, catalogue.FactCPUWeight, weight)
+		}
 		if g.limitsKnown {
 			constrained[i] = c.report(g, byPath)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/gctrace"
 	"github.com/jitterscope/jitterscope/collector/internal/gometrics"
 	"github.com/jitterscope/jitterscope/collector/internal/goruntime"
+	"github.com/jitterscope/jitterscope/collector/internal/handover"
 	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 	"github.com/jitterscope/jitterscope/collector/internal/source"
@@ -31,7 +32,7 @@ type goRuntime struct {
 	// Read by Sample, changed in Registry.Between alone. The index is the process's number in probe cookies.
 	processes [procwatch.Limit]*goProcess
 	pending   []pendingMoment
-	finished  finishedCycles
+	finished  handover.Ring[finishedCycle]
 
 	mu   sync.Mutex // guards each goProcess's page; Discover and scraping
 	live map[*procwatch.Process]*goProcess
@@ -189,7 +190,7 @@ func (g *goRuntime) attach(p *goProcess) (*gctrace.Attachment, error) {
 
 func (p *goProcess) close(registry *sampler.Registry) {
 	if p.threads != nil {
-		p.threads.close()
+		p.threads.threads.Close()
 	}
 	if p.attachment == nil {
 		return
@@ -269,7 +270,7 @@ func (g *goRuntime) addUntil(endUS int64) {
 			continue
 		}
 		if cycle, ended := p.tracker.Add(pending.moment); ended {
-			g.finished.put(p.watched.Resource, cycle, "uprobe")
+			g.finished.Put(finishedCycle{p.watched.Resource, cycle, "uprobe"})
 		}
 	}
 	g.pending = g.pending[:kept]
@@ -280,7 +281,7 @@ func (g *goRuntime) EachCounter(yield func(name string, value float64)) {
 	if g.probes != nil {
 		yield("lost_moments_total", float64(g.probes.Lost()))
 	}
-	yield("lost_cycles_total", float64(g.finished.lostCount()))
+	yield("lost_cycles_total", float64(g.finished.Lost()))
 }
 
 func (g *goRuntime) Close() error {

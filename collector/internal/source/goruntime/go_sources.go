@@ -27,7 +27,7 @@ func (g *goRuntime) lastResort(p *goProcess) {
 	if p.scraper.found() {
 		if threads != nil {
 			g.registry.Between(func() { p.threads = nil })
-			threads.close()
+			threads.threads.Close()
 		}
 		return
 	}

@@ -12,7 +12,8 @@ var GroupFiles = map[int]map[string]map[string]string{
 	1: {
 		"cpu": {
 			"cpu.stat": "nr_periods 12\nnr_throttled 3\nthrottled_time 123456789\nnr_bursts 0\nburst_time 0\n", "cpu.stat.local": "throttled_time 1000000\n",
-			"cpu.cfs_quota_us": "50000\n", "cpu.cfs_period_us": "100000\n", "cpu.cfs_burst_us": "0\n", "cgroup.procs": "",
+			"cpu.cfs_quota_us": "50000\n", "cpu.cfs_period_us": "100000\n", "cpu.cfs_burst_us": "0\n", "cpu.shares": "2\n",
+			"cgroup.procs": "",
 		},
 		"cpuacct": {"cpuacct.usage": "123456789\n", "cpuacct.stat": "user 12\nsystem 3\n", "cgroup.procs": ""},
 		"memory": {
@@ -23,7 +24,7 @@ var GroupFiles = map[int]map[string]map[string]string{
 	},
 	2: {"": {
 		"cpu.stat":       "usage_usec 100\nuser_usec 60\nsystem_usec 40\nnr_periods 12\nnr_throttled 3\nthrottled_usec 123456\nnr_bursts 0\nburst_usec 0\n",
-		"cpu.stat.local": "throttled_usec 1000\n", "cpu.max": "50000 100000\n", "cpu.max.burst": "0\n",
+		"cpu.stat.local": "throttled_usec 1000\n", "cpu.max": "50000 100000\n", "cpu.max.burst": "0\n", "cpu.weight": "39\n",
 		"memory.current": "9076736\n", "memory.events": "low 0\nhigh 0\nmax 0\noom 0\noom_kill 0\n", "memory.max": "max\n",
 		"memory.stat": "anon 4\nfile 3\npgmajfault 5\n", "pids.current": "7\n", "cgroup.procs": "",
 		"cpu.pressure": "some avg10=0.00 avg60=0.00 avg300=0.00 total=5\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=5\n",

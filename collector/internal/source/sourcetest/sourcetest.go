@@ -282,3 +282,11 @@ func Write(t testing.TB, root, name, text string) {
 		t.Fatal(err)
 	}
 }
+
+// Remove removes a file or a folder of a tree.
+func Remove(t testing.TB, root, name string) {
+	t.Helper()
+	if err := os.RemoveAll(filepath.Join(root, name)); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -54,6 +54,7 @@ function Content({ onDone }: { onDone: () => void }): ReactElement {
           <Command.Item onSelect={run(() => navigate({ to: "/incidents" }))}>Incidents</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/risks" }))}>Risks</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/calibration" }))}>Calibration: predictions and outcomes</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/services" }))}>Services: rate, latency and stalls of every server</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/dns" }))}>DNS: path, names, clients</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/startup" }))}>Pod start: the 5 s objective, phase by phase</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/resources" }))}>Explore resources</Command.Item>

@@ -14,6 +14,7 @@ import { useShellKeys } from "./useShellKeys";
 const PAGES = [
   { to: "/incidents", label: "Incidents" },
   { to: "/risks", label: "Risks" },
+  { to: "/services", label: "Services" },
   { to: "/dns", label: "DNS" },
   { to: "/startup", label: "Pod start" },
   { to: "/resources", label: "Explore" },

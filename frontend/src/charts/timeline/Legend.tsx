@@ -15,10 +15,10 @@ const CONNECTION_MARKS = [
 ] as const;
 
 /** What the marks mean: each by shape as well as by color. */
-export function Legend({ model, hasDns, hasGc }: { model: TimelineModel; hasDns: boolean; hasGc: boolean }): ReactElement {
+export function Legend({ model, hasAnswers, hasGc }: { model: TimelineModel; hasAnswers: boolean; hasGc: boolean }): ReactElement {
   // A node has no limit, and cannot be throttled.
   const unlimited = model.limits.length === 0 && model.throttled.length === 0;
-  const rates = hasDns && model.answers.complete.length === 0;
+  const rates = hasAnswers && model.answers.complete.length === 0;
   return (
     <ul className={styles["legend"]} aria-label="Legend">
       {unlimited ? (
@@ -46,7 +46,7 @@ export function Legend({ model, hasDns, hasGc }: { model: TimelineModel; hasDns:
           <i className={styles["markGc"]} /> GC cycle
         </li>
       )}
-      {hasDns && (
+      {hasAnswers && (
         <>
           <li>
             <i className={styles["markDot"]} /> answer

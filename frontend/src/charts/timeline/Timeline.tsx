@@ -7,7 +7,7 @@ import { DataLanes } from "./DataLanes";
 import { drawConnectionLane } from "./connectionLane";
 import { connectionTop, hasConnections } from "./connections";
 import { drawCpuLane } from "./cpuLane";
-import { drawDnsLane } from "./dnsLane";
+import { drawAnswerLane } from "./answerLane";
 import type { Frame } from "./draw";
 import { drawGcLane } from "./gcLane";
 import { onChartKey } from "./keyboard";
@@ -19,7 +19,7 @@ import { usePalette } from "./palette";
 import { Readout } from "./Readout";
 import { cpuTop, decades, latencyRange, wholeSplits } from "./scales";
 import { gaps } from "./stats";
-import { summarize } from "./summary";
+import { latencyTitle, summarize } from "./summary";
 import styles from "./Timeline.module.css";
 import { usePointer, type DragMode } from "./usePointer";
 import { useWidth } from "@/charts/useWidth";
@@ -41,7 +41,7 @@ export interface TimelineProps {
   lead?: "cpu" | "connections";
 }
 
-/** What the cause is told by, CPU, throttling, GC, connections and every DNS answer on one time axis. */
+/** What the cause is told by, CPU, throttling, GC, connections and every answer of its servers on one time axis. */
 export function Timeline(props: TimelineProps): ReactElement {
   const { model, overview, extent, view, onView, selection, onSelection, dragMode, triggerUs, lead = "cpu" } = props;
   const host = useRef<HTMLDivElement>(null);
@@ -54,7 +54,7 @@ export function Timeline(props: TimelineProps): ReactElement {
 
   const phone = widthPx < 640;
   const gutterPx = phone ? 50 : 66;
-  const hasDns = overview.answers.tUs.length > 0 || overview.rate.tUs.length > 0;
+  const hasAnswers = overview.served.length > 0;
   const hasGc = overview.gc.length > 0;
 
   const hasLinks = hasConnections(overview);
@@ -66,14 +66,14 @@ export function Timeline(props: TimelineProps): ReactElement {
   const missing = useMemo(() => gaps(model), [model]);
   const latency = useMemo(() => latencyRange(overview), [overview]);
   const cpuAxis = useMemo<YAxis>(() => ({ min: 0, max: top, log: false, splits: [0, top / 2, top], format: (value) => significant(value, 2) }), [top]);
-  const dnsAxis = useMemo<YAxis>(
+  const latencyAxis = useMemo<YAxis>(
     () => ({ min: 10 ** latency.lowLog, max: 10 ** latency.highLog, log: true, splits: decades(latency.lowLog, latency.highLog), format: microseconds }),
     [latency],
   );
   const linkAxis = useMemo<YAxis>(() => ({ min: 0, max: linkTop, log: false, splits: wholeSplits(linkTop), format: count }), [linkTop]);
   const paintLinks = useCallback((frame: Frame) => drawConnectionLane(frame, { model, top: linkTop }, palette), [model, linkTop, palette]);
   const paintCpu = useCallback((frame: Frame) => drawCpuLane(frame, { model, top, gaps: missing }, palette), [model, top, missing, palette]);
-  const paintDns = useCallback((frame: Frame) => drawDnsLane(frame, { model, ...latency }, palette), [model, latency, palette]);
+  const paintAnswers = useCallback((frame: Frame) => drawAnswerLane(frame, { model, ...latency }, palette), [model, latency, palette]);
   const paintGc = useCallback((frame: Frame) => drawGcLane(frame, model, palette), [model, palette]);
 
   const hover = useCallback((us: number | null) => {
@@ -110,7 +110,7 @@ export function Timeline(props: TimelineProps): ReactElement {
 
   return (
     <div ref={host} className={styles["timeline"]}>
-      <Legend model={overview} hasDns={hasDns} hasGc={hasGc} />
+      <Legend model={overview} hasAnswers={hasAnswers} hasGc={hasGc} />
       {/* An interactive picture: focusable, driven by keys, described in words below. */}
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions */}
       <div
@@ -129,20 +129,20 @@ export function Timeline(props: TimelineProps): ReactElement {
             {hasLanes && <DataLanes model={model} overview={overview} place={lane} phone={phone} />}
             {leadsByLinks && links(phone ? 150 : 190, false)}
             <p className={styles["laneTitle"]}>CPU usage, one bar per tick</p>
-            <Lane {...lane} heightPx={leadsByLinks || hasLanes ? 80 : phone ? 130 : 170} y={cpuAxis} timeAxis={!hasDns && !hasGc && (!hasLinks || leadsByLinks)} paint={paintCpu} />
+            <Lane {...lane} heightPx={leadsByLinks || hasLanes ? 80 : phone ? 130 : 170} y={cpuAxis} timeAxis={!hasAnswers && !hasGc && (!hasLinks || leadsByLinks)} paint={paintCpu} />
             {hasGc && (
               <div className={styles["gcRow"]}>
                 <p className={styles["sideTitle"]} style={{ width: gutterPx }}>
                   GC
                 </p>
-                <Lane {...lane} heightPx={hasDns || (hasLinks && !leadsByLinks) ? 28 : 28 + TIME_AXIS_PX} y={null} timeAxis={!hasDns && (!hasLinks || leadsByLinks)} paint={paintGc} />
+                <Lane {...lane} heightPx={hasAnswers || (hasLinks && !leadsByLinks) ? 28 : 28 + TIME_AXIS_PX} y={null} timeAxis={!hasAnswers && (!hasLinks || leadsByLinks)} paint={paintGc} />
               </div>
             )}
-            {hasLinks && !leadsByLinks && links(phone ? 90 : 110, !hasDns)}
-            {hasDns && (
+            {hasLinks && !leadsByLinks && links(phone ? 90 : 110, !hasAnswers)}
+            {hasAnswers && (
               <>
-                <p className={styles["laneTitle"]}>DNS latency, one dot per answer</p>
-                <Lane {...lane} heightPx={(phone ? 200 : 250) + TIME_AXIS_PX} y={dnsAxis} timeAxis paint={paintDns} />
+                <p className={styles["laneTitle"]}>{latencyTitle(overview.served)}, one dot per answer</p>
+                <Lane {...lane} heightPx={(phone ? 200 : 250) + TIME_AXIS_PX} y={latencyAxis} timeAxis paint={paintAnswers} />
               </>
             )}
           </>

@@ -19,6 +19,7 @@ export function model({ cpus, throttledTicks = [], answers = [], limit = 0.5, gc
   const latencyUs = Float64Array.from(answers, (answer) => answer.latencyUs);
   return {
     extent: { fromUs: T0, toUs },
+    served: ["queries"],
     cpu: {
       tUs: Float64Array.from(cpus, (_, index) => T0 + index * TICK),
       stepUs: TICK,

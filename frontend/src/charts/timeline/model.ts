@@ -23,7 +23,7 @@ export interface LimitStep {
   readonly cpus: number | null;
 }
 
-/** Single DNS answers, sorted by time; parallel arrays. */
+/** Single answers, sorted by time; parallel arrays. */
 export interface Answers {
   readonly tUs: Float64Array;
   readonly latencyUs: Float64Array;
@@ -97,8 +97,13 @@ interface Mark extends Span {
   readonly kind: string;
 }
 
+/** What servers are asked with: DNS queries, or requests of any other protocol. */
+export type Served = "queries" | "requests";
+
 export interface TimelineModel {
   readonly extent: TimeView;
+  /** Empty: the subject serves nothing. */
+  readonly served: readonly Served[];
   readonly cpu: CpuTicks;
   /** The 100 ms ticks behind finer ones: what a limit is measured against, and all there is where no detail was kept. */
   readonly coarse: CpuTicks | null;

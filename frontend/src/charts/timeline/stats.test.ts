@@ -1,6 +1,6 @@
 import { model, T0, TICK } from "./fixtures";
 import { gaps, medianLatencyUs, slowestAnswer, spanStats, tickAt } from "./stats";
-import { summarize } from "./summary";
+import { latencyTitle, summarize } from "./summary";
 
 const story = model({
   cpus: [0.2, 0.9, 0.6, null, 0.2],
@@ -71,6 +71,14 @@ describe("slowestAnswer", () => {
     expect(slowestAnswer(story, story.extent)).toMatchObject({ latencyUs: 180_000, result: "answered", queueWaitUs: null });
     expect(slowestAnswer(story, { fromUs: T0 + 400_000, toUs: T0 + 500_000 })).toMatchObject({ result: "timed out" });
     expect(slowestAnswer(story, { fromUs: T0 + 300_000, toUs: T0 + 400_000 })).toBeNull();
+  });
+});
+
+describe("latencyTitle", () => {
+  it("calls only queries DNS", () => {
+    expect(latencyTitle(["queries"])).toBe("DNS latency");
+    expect(latencyTitle(["requests"])).toBe("Request latency");
+    expect(latencyTitle(["queries", "requests"])).toBe("DNS and request latency");
   });
 });
 

@@ -6,8 +6,14 @@ import { span, type TimeView } from "@/lib/timeView";
 
 import { connectionWords } from "./connections";
 import { laneWords } from "./lanes";
-import { limitAt, type TimelineModel } from "./model";
+import { limitAt, type Served, type TimelineModel } from "./model";
 import { overlapping, spanStats } from "./stats";
+
+/** Whose latency it is: an answer to a request is never called one of DNS. */
+export function latencyTitle(served: readonly Served[]): string {
+  if (!served.includes("requests")) return "DNS latency";
+  return served.includes("queries") ? "DNS and request latency" : "Request latency";
+}
 
 export function summarize(model: TimelineModel, view: TimeView): string {
   const stats = spanStats(model, view);

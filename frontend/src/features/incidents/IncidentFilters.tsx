@@ -1,6 +1,7 @@
-import { useEffect, useState, type ReactElement } from "react";
+import { useCallback, type ReactElement } from "react";
 
 import { Choice } from "@/ui/Choice";
+import { FilterText } from "@/ui/FilterText";
 
 import styles from "./IncidentList.module.css";
 import type { IncidentSearch } from "./search";
@@ -12,16 +13,9 @@ const STATES = [
 ] as const;
 
 export function IncidentFilters({ search, onChange }: { search: IncidentSearch; onChange: (next: IncidentSearch) => void }): ReactElement {
-  const [text, setText] = useState(search.q ?? "");
   const state = search.state ?? "active";
 
-  useEffect(() => {
-    const timer = setTimeout(() => {
-      if (text !== (search.q ?? "")) onChange({ ...search, q: text === "" ? undefined : text });
-    }, 200);
-    return () => clearTimeout(timer);
-  }, [text, search, onChange]);
-
+  const filter = useCallback((q: string | undefined) => onChange({ ...search, q }), [search, onChange]);
   return (
     <div className={styles["filters"]} role="search">
       <Choice label="State" options={STATES} value={state} onChange={(value) => onChange({ ...search, state: value === "active" ? undefined : value })} />
@@ -37,7 +31,7 @@ export function IncidentFilters({ search, onChange }: { search: IncidentSearch; 
           </option>
         ))}
       </select>
-      <input className={styles["search"]} type="search" placeholder="Filter incidents" aria-label="Filter incidents" value={text} onChange={(event) => setText(event.target.value)} />
+      <FilterText className={styles["search"]} label="Filter incidents" value={search.q} onChange={filter} />
     </div>
   );
 }

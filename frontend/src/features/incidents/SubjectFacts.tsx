@@ -10,12 +10,12 @@ import styles from "./SubjectFacts.module.css";
 /** More than a few processes would bury what matters. */
 const MOST = 4;
 
-const KINDS: Partial<Record<ResourceDetail["kind"], string>> = { node: "Node", cgroup: "Container", process: "Process", dns_server: "DNS server" };
+const KINDS: Partial<Record<ResourceDetail["kind"], string>> = { node: "Node", cgroup: "Container", process: "Process", dns_server: "DNS server", tcp_server: "TCP server" };
 
-/** What is known of the subject, its processes and its DNS servers. */
+/** What is known of the subject, its processes and its servers. */
 export function SubjectFacts({ resourceId }: { resourceId: number }): ReactElement {
   const subject = useQuery(resourceFactsQuery(resourceId));
-  const processes = useChildren(subject.data === undefined ? [] : [subject.data], ["process", "dns_server"]);
+  const processes = useChildren(subject.data === undefined ? [] : [subject.data], ["process", "dns_server", "tcp_server"]);
   const servers = useChildren(processes, ["dns_server"]);
   return (
     <Async query={subject} label="Loading facts">

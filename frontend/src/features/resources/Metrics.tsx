@@ -67,6 +67,6 @@ function Chart({ chart, window }: { chart: SeriesChart; window: TimeView }): Rea
 
 /** "cpu_usage_us" → "Cpu usage, per 100 ms": the unit is on the axis. */
 function titleOf(name: string): string {
-  const words = sentence(name.replace(/_(us|bytes)$/, "")).replace(/^(Cpu|Dns|Psi|Go gc)/, (start) => (start === "Go gc" ? "Go GC" : start.toUpperCase()));
+  const words = sentence(name.replace(/_(us|bytes)$/, ""));
   return METRIC_KINDS[name] === "delta" ? `${words} per tick` : words;
 }

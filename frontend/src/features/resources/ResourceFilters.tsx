@@ -1,4 +1,6 @@
-import { useEffect, useState, type ReactElement } from "react";
+import { useCallback, type ReactElement } from "react";
+
+import { FilterText } from "@/ui/FilterText";
 
 import { KINDS, type ResourceListSearch } from "./search";
 import styles from "./Resources.module.css";
@@ -8,18 +10,13 @@ const LABELS: Record<(typeof KINDS)[number], string> = {
   process: "Processes",
   dns_server: "DNS servers",
   dns_path: "DNS clients → servers",
+  tcp_server: "TCP servers",
   probe: "Probes",
   node: "Nodes",
 };
 
 export function ResourceFilters({ search, onChange }: { search: ResourceListSearch; onChange: (next: ResourceListSearch) => void }): ReactElement {
-  const [text, setText] = useState(search.q ?? "");
-  useEffect(() => {
-    const timer = setTimeout(() => {
-      if (text !== (search.q ?? "")) onChange({ ...search, q: text === "" ? undefined : text });
-    }, 200);
-    return () => clearTimeout(timer);
-  }, [text, search, onChange]);
+  const filter = useCallback((q: string | undefined) => onChange({ ...search, q }), [search, onChange]);
   return (
     <div className={styles["filters"]} role="search">
       <select aria-label="Kind" value={search.kind ?? "cgroup"} onChange={(event) => onChange({ ...search, kind: KINDS.find((kind) => kind === event.target.value) })}>
@@ -29,7 +26,7 @@ export function ResourceFilters({ search, onChange }: { search: ResourceListSear
           </option>
         ))}
       </select>
-      <input type="search" placeholder="Name or path" aria-label="Name or path" value={text} onChange={(event) => setText(event.target.value)} />
+      <FilterText label="Name or path" value={search.q} onChange={filter} />
       <label>
         <input type="checkbox" checked={search.throttled === true} onChange={(event) => onChange({ ...search, throttled: event.target.checked ? true : undefined })} />
         Throttled in the last 15 minutes

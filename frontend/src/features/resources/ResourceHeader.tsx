@@ -43,6 +43,7 @@ export function ResourceHeader({ resource }: { resource: ResourceDetail }): Reac
           </Chip>
         )}
         {usage.queries_per_second !== null && <Chip>{significant(usage.queries_per_second)} queries/s</Chip>}
+        {usage.requests_per_second !== null && <Chip>{significant(usage.requests_per_second)} requests/s</Chip>}
         {!resource.active && (
           <Chip tone="dim">
             last seen <Time at={resource.last_seen_at} />

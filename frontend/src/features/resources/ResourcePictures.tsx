@@ -57,7 +57,7 @@ export function ResourcePictures({ resource }: { resource: ResourceDetail }): Re
       });
     },
   );
-  const hasTimeline = ["node", "cgroup", "process", "dns_server"].includes(resource.kind);
+  const hasTimeline = ["node", "cgroup", "process", "dns_server", "tcp_server"].includes(resource.kind);
 
   return (
     <>

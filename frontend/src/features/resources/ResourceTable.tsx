@@ -10,9 +10,15 @@ import { UsageBar } from "@/widgets/UsageBar";
 import styles from "./Resources.module.css";
 import type { TreeRow } from "./tree";
 
+/** How much servers of a kind are asked. */
+const RATES: Partial<Record<ResourceKind, { title: string; of: "queries_per_second" | "requests_per_second" }>> = {
+  dns_server: { title: "Queries/s", of: "queries_per_second" },
+  tcp_server: { title: "Requests/s", of: "requests_per_second" },
+};
+
 export function ResourceTable({ rows, kind }: { rows: readonly TreeRow[]; kind: ResourceKind }): ReactElement {
   const hasCpu = kind === "cgroup" || kind === "process" || kind === "node";
-  const hasDns = kind === "dns_server" || kind === "dns_path" || kind === "probe";
+  const rate = RATES[kind];
   const nodes = new Set(rows.map(({ item }) => item.node.id)).size;
   return (
     <Table label="Resources">
@@ -30,7 +36,7 @@ export function ResourceTable({ rows, kind }: { rows: readonly TreeRow[]; kind: 
               <th scope="col" className={tableStyles["number"]}>Memory</th>
             </>
           )}
-          {hasDns && <th scope="col" className={tableStyles["number"]}>Queries/s</th>}
+          {rate !== undefined && <th scope="col" className={tableStyles["number"]}>{rate.title}</th>}
           <th scope="col" className={tableStyles["number"]}>Last seen</th>
         </tr>
       </thead>
@@ -44,7 +50,7 @@ export function ResourceTable({ rows, kind }: { rows: readonly TreeRow[]; kind: 
             </th>
             {nodes > 1 && <td>{item.node.name}</td>}
             {hasCpu && <CpuCells item={item} />}
-            {hasDns && <td className={tableStyles["number"]}>{item.usage.queries_per_second === null ? MISSING : significant(item.usage.queries_per_second)}</td>}
+            {rate !== undefined && <RateCell value={item.usage[rate.of]} />}
             <td className={`${tableStyles["number"] ?? ""} ${tableStyles["dim"] ?? ""}`}>
               <Time at={item.last_seen_at} />
             </td>
@@ -53,6 +59,10 @@ export function ResourceTable({ rows, kind }: { rows: readonly TreeRow[]; kind: 
       </tbody>
     </Table>
   );
+}
+
+function RateCell({ value }: { value: number | null }): ReactElement {
+  return <td className={tableStyles["number"]}>{value === null ? MISSING : significant(value)}</td>;
 }
 
 function CpuCells({ item }: { item: ResourceItem }): ReactElement {

@@ -40,11 +40,11 @@ describe("RisksPage", () => {
   it("tells no harm from harm that was not measured", async () => {
     show([
       risk(2, "A is throttled", "none", "No harm measured in 5,000 answers."),
-      risk(1, "B is throttled", "not_measured", "Harm not measured: no answers of a DNS server were recorded."),
+      risk(1, "B is throttled", "not_measured", "Harm not measured: no answers of a server were recorded."),
     ]);
     const [first, second] = await screen.findAllByRole("listitem");
     expect(within(first!).getByText("No harm measured in 5,000 answers.")).toBeVisible();
-    expect(within(second!).getByText("Harm not measured: no answers of a DNS server were recorded.")).toBeVisible();
+    expect(within(second!).getByText("Harm not measured: no answers of a server were recorded.")).toBeVisible();
     expect(within(second!).queryByText(/No harm/)).toBeNull();
   });
 });

@@ -4,6 +4,7 @@ const timeline: Parameters<typeof decodeTimeline>[0] = {
   from_us: 1000,
   to_us: 3000,
   subject: { resource_id: 1, kind: "cgroup", key: "/a", name: "a", node: "n" },
+  served: ["requests"],
   cpu: { t_us: [1000, 2000], step_us: 1000, cpu_ratio: [0.5, null], throttled_us: [0, null], throttled_periods: [1, null] },
   limits: [{ from_us: 0, cpu_limit: null }],
   throttled: [{ from_us: 1000, to_us: 2000, label: "throttled", attributes: {} }],
@@ -44,6 +45,10 @@ describe("decodeTimeline", () => {
     const model = decodeTimeline(timeline);
     expect([...model.cpu.cpus]).toEqual([0.5, NaN]);
     expect([...model.rate.slow]).toEqual([NaN]);
+  });
+
+  it("keeps what the servers are asked with", () => {
+    expect(decodeTimeline(timeline).served).toEqual(["requests"]);
   });
 
   it("gives the log scale no zero to stumble over", () => {

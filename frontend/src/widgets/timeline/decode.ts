@@ -12,6 +12,7 @@ const numbers = (values: readonly (number | null)[]): Float64Array => Float64Arr
 export function decodeTimeline(timeline: ApiTimeline): TimelineModel {
   return {
     extent: { fromUs: timeline.from_us, toUs: timeline.to_us },
+    served: timeline.served,
     cpu: {
       tUs: Float64Array.from(timeline.cpu.t_us),
       stepUs: timeline.cpu.step_us,

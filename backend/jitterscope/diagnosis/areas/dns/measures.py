@@ -153,12 +153,12 @@ MEASURES = (
         "failed_ratio", "SERVFAIL, REFUSED and timeouts", "ratio",
         ("dns_servfail", "dns_refused", "dns_timeouts", "dns_queries"), _failed,
     ),
-    answers.SLOW_ANSWERS,
+    answers.SLOW_DNS_ANSWERS,
     Measure(
         "mean_ms", "Mean time to the answer, 5 s where none came", "ms", ("dns_latency_us", "dns_timeouts"), _mean_ms,
         least=0.5,
     ),
-    answers.P99,
+    answers.DNS_P99,
     Measure("timeout_ratio", "Timed-out queries", "ratio", ("dns_timeouts", "dns_queries"), _timed_out),
     Measure(
         "servfail_ratio", "SERVFAIL answers", "ratio", ("dns_servfail", "dns_late_servfail", "dns_queries"), _servfail

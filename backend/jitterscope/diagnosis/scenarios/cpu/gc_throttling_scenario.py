@@ -31,7 +31,10 @@ SCENARIOS = (
     _fault("noise", Workload(missing_ratio=0.02, stray_slow_ratio=0.002, hiccups=((20.0, 0.1),), seed=9),
            note="missing ticks, answers slow for another reason, a tick lost to the node"),
     _fault("seen through /metrics", Workload(gc_source="metrics", seed=15), note="ends of cycles, once a second"),
-    _fault("without DNS", Workload(serves_dns=False, seconds=90, seed=10), hurts=False, note="no latency: a risk"),
+    _fault("serves nothing", Workload(serves=None, seconds=90, seed=10), hurts=False, note="no latency: a risk"),
+    _fault("HTTP", Workload(serves="http", qps=300, seed=16)),
+    _fault("HTTP, answers that usually take 30 ms", Workload(serves="http", qps=300, own_us=30_000, seed=17),
+           note="all are over 20 ms: slow are those over 90 ms"),
     Scenario(
         "gc_throttling/near miss: bursts on a small heap",
         "cpu/request_burst",

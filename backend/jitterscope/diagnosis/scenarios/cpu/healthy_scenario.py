@@ -52,4 +52,5 @@ SCENARIOS = (
         ),
     ),
     Scenario("healthy/start-up", None, _start_up),
+    Scenario("healthy/HTTP, small heap", None, partial(_run, Workload(serves="http", qps=500, live_mb=3, seed=6))),
 )

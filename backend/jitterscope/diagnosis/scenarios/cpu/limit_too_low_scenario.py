@@ -27,7 +27,7 @@ SCENARIOS = (
     _fault("after a quiet minute", Workload(qps=200, bursts=((20.0, 40.0, 4000.0),), live_mb=3, seed=5)),
     _fault("period 50 ms", Workload(quota_us=20_000, period_us=50_000, qps=3000, live_mb=3, seconds=20, seed=6)),
     _fault("period 250 ms", Workload(quota_us=60_000, period_us=250_000, qps=2000, live_mb=3, seconds=20, seed=7)),
-    _fault("without DNS", Workload(serves_dns=False, is_go=False, qps=3500, seconds=30, seed=8), hurts=False),
+    _fault("serves nothing", Workload(serves=None, is_go=False, qps=3500, seconds=30, seed=8), hurts=False),
     Scenario(
         "limit_too_low/near miss: cycles close to the limit",
         "cpu/gc_throttling",

@@ -27,7 +27,7 @@ SCENARIOS = (
                                      seconds=40, seed=4)),
     _fault("noise", Workload(qps=500, gomemlimit_mb=120, missing_ratio=0.01, stray_slow_ratio=0.002,
                              seconds=30, seed=5)),
-    _fault("without DNS", Workload(serves_dns=False, qps=500, gomemlimit_mb=120, seconds=30, seed=10), hurts=False),
+    _fault("serves nothing", Workload(serves=None, qps=500, gomemlimit_mb=120, seconds=30, seed=10), hurts=False),
     Scenario(
         "memory_limit_gc_spiral/near miss: GOMEMLIMIT with room",
         "cpu/gc_throttling",

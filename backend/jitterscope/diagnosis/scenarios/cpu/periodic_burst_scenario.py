@@ -28,7 +28,7 @@ SCENARIOS = (
     _fault("no Go", Workload(qps=500, is_go=False, job=(5.0, 0.4), seed=4)),
     _fault("period 250 ms", Workload(quota_us=125_000, period_us=250_000, qps=500, live_mb=3, job=(6.0, 0.6), seed=5)),
     _fault("noise", Workload(qps=500, live_mb=3, job=(5.0, 0.4), missing_ratio=0.01, stray_slow_ratio=0.002, seed=6)),
-    _fault("without DNS", Workload(serves_dns=False, is_go=False, qps=300, job=(5.0, 0.4), seed=7), hurts=False),
+    _fault("serves nothing", Workload(serves=None, is_go=False, qps=300, job=(5.0, 0.4), seed=7), hurts=False),
     Scenario(
         "periodic_burst/near miss: regular cycles",
         "cpu/gc_throttling",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
@@ -59,7 +60,9 @@ class Workload:
     # share of answers that are late for a reason of their own (a slow upstream)
     stray_slow_ratio: float = 0.0
     missing_ratio: float = 0.0
-    serves_dns: bool = True
+    serves: Literal["dns", "http"] | None = "dns"
+    # what each answer takes besides: another server that is asked for it
+    own_us: float = 0.0
     is_go: bool = True
     gc_source: str = "uprobe"
     seed: int = 1
@@ -154,7 +157,7 @@ class _Machine:
         for start, seconds, qps in self.load.bursts:
             if start * 1e6 <= now < (start + seconds) * 1e6:
                 rate = qps
-        if not self.load.serves_dns:
+        if self.load.serves is None:
             # Work that nobody counts.
             self._wait(now, rate * STEP_US / 1e6 * self.load.query_us)
             return
@@ -221,9 +224,10 @@ class _Machine:
 
     def _answer(self, arrived: float, done: float, tick: int) -> None:
         self.heap_mb += self.load.query_bytes / MB
-        if not self.load.serves_dns:
+        if self.load.serves is None:
             return
         latency = max(150.0, done - arrived - STEP_US * 0.9) if done - arrived < 2 * STEP_US else done - arrived
+        latency += self.load.own_us
         if self.random.random() < self.load.stray_slow_ratio:
             latency += 30_000 + 60_000 * self.random.random()
         self.answered.append((EPOCH_US + int(arrived), int(latency)))
@@ -243,7 +247,7 @@ class _Machine:
 
 
 def queries_of(answered: list[tuple[int, int]], start_us: int, end_us: int) -> Queries:
-    """The answered (sent, latency) pairs as the capture keeps them."""
+    """The answered (sent, latency) pairs as the collector keeps them."""
     pairs = np.array(sorted(answered) or np.zeros((0, 2)), dtype=np.int64).reshape(-1, 2)
     return Queries(pairs[:, 0], pairs[:, 1], np.zeros(len(pairs), dtype=np.int64), complete=((start_us, end_us),))
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from jitterscope.diagnosis.core.snapshot import Event, FloatArray, ResourceView, Snapshot
+from jitterscope.diagnosis.core.severity import SLOW_US
+from jitterscope.diagnosis.core.snapshot import Event, FloatArray, Queries, ResourceView, Snapshot
 from jitterscope.diagnosis.scenarios.cpu.simulate import (
     EPOCH_US,
     MB,
@@ -49,15 +50,16 @@ def snapshot_of(
         seen = {"process_cpu_us": columns["job_us"]} if load.job_seen else {}
         facts = {"process.executable": "python3.11"}
         processes.append(view(5, "process", "4712:1", seen, facts, tuple(job_starts)))
-    servers = (_dns(columns, answered, ticks, load),) if load.serves_dns else ()
+    dns = (_dns(columns, answered, ticks, load),) if load.serves == "dns" else ()
+    tcp = (_http(columns, answered, ticks),) if load.serves == "http" else ()
     node = view(
         0, "node", "node-1", {}, {"node.cpus": str(load.node_cpus), "node.kernel": "6.12.9", "node.cgroup_version": "2"}
     )  # fmt: skip
-    return Snapshot(EPOCH_US, ticks, cgroup, node, processes=tuple(processes), dns_servers=servers)
+    return Snapshot(EPOCH_US, ticks, cgroup, node, processes=tuple(processes), dns_servers=dns, tcp_servers=tcp)
 
 
 def _server(load: Workload, columns: dict[str, FloatArray], cycles: list[Event]) -> ResourceView:
-    name = "coredns" if load.serves_dns else "worker"
+    name = "coredns" if load.serves == "dns" else "worker"
     if not load.is_go:
         return view(2, "process", "4711:1", {"process_cpu_us": columns["server_us"]}, {"process.executable": name})
     facts = {"process.executable": name, "go.version": "1.23.4", "go.env.GOMAXPROCS": str(load.gomaxprocs),
@@ -103,6 +105,25 @@ def _dns(columns: dict[str, FloatArray], answered: list[tuple[int, int]], ticks:
     return replace(server, queries=queries, distributions=distributions)
 
 
+def _http(columns: dict[str, FloatArray], answered: list[tuple[int, int]], ticks: int) -> ResourceView:
+    """As the collector sees it: single requests only where they were slow."""
+    whole = queries_of(answered, EPOCH_US, EPOCH_US + ticks * TICK_US)
+    slow = whole.latency_us > SLOW_US
+    single = Queries(whole.sent_us[slow], whole.latency_us[slow], whole.result[slow])
+    tick = (whole.sent_us + whole.latency_us - EPOCH_US) // TICK_US
+    inside = (tick >= 0) & (tick < ticks)
+    slowest = np.full(ticks, -np.inf)
+    np.maximum.at(slowest, tick[inside], whole.latency_us[inside].astype(np.float64))
+    series = {
+        "requests": columns["queries"], "responses": columns["answers"], "responses_slow": columns["slow"],
+        "request_latency_max_us": np.where(np.isfinite(slowest), slowest, np.nan),
+        "requests_unanswered": np.zeros(ticks),
+    }  # fmt: skip
+    server = view(3, "tcp_server", "/lab/server:8080", series, {"tcp.program": "worker", "tcp.process": "4711:1"})
+    distributions = {"request_latency_us": latency_of(whole, ticks)} if len(whole.sent_us) else {}
+    return replace(server, queries=single, distributions=distributions)
+
+
 def without(snapshot: Snapshot, metric: str) -> Snapshot:
     """The snapshot as if nothing had ever delivered a metric (and the events that it stands for)."""
 
@@ -121,6 +142,7 @@ def without(snapshot: Snapshot, metric: str) -> Snapshot:
         ancestors=tuple(map(strip, snapshot.ancestors)),
         processes=tuple(map(strip, snapshot.processes)),
         dns_servers=tuple(map(strip, snapshot.dns_servers)),
+        tcp_servers=tuple(map(strip, snapshot.tcp_servers)),
         dns_paths=tuple(map(strip, snapshot.dns_paths)),
         neighbours=tuple(map(strip, snapshot.neighbours)),
         cgroups=tuple(map(strip, snapshot.cgroups)),

@@ -12,6 +12,7 @@ const REASONS: Readonly<Record<string, string>> = {
   bpf_load: "eBPF programs loaded",
   throttled: "container throttled",
   slow_query: "slow answer",
+  slow_request: "slow request",
   accept_backlog: "accept queue filled",
   dns_error: "errors in a DNS server log",
 };

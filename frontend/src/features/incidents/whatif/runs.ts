@@ -28,6 +28,7 @@ function modelOf(columns: WhatIfTimeline, setting: Setting, extent: TimeView, sl
   const spans = throttledSpans(columns.t_us, columns.step_us, columns.throttled_us);
   return {
     extent,
+    served: [],
     cpu: { tUs, stepUs: columns.step_us, cpus: numbers(columns.cpu_ratio), throttledUs, throttledPeriods: none },
     coarse: null,
     limits: [{ fromUs: extent.fromUs, cpus: setting.cpu_limit }],

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jitterscope.diagnosis.areas.cpu.readings.impact import Harm, harm, impact
+from jitterscope.diagnosis.areas.cpu.readings.impact import Harm, harm, impact, slow_answers
 from jitterscope.diagnosis.areas.cpu.readings.throttling import Judged, Throttling, analyse, hot_mask, span_mask
 from jitterscope.diagnosis.core import missing_data
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Found, NotEnoughData, NotFound, SeriesRef
 from jitterscope.diagnosis.core.impact import P50, P99, QUERIES, SLOW_RATIO
+from jitterscope.diagnosis.core.served import TIMES_USUAL, Figure, not_timed
+from jitterscope.diagnosis.core.served import metric as metric_of
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.signals import has
 from jitterscope.diagnosis.core.snapshot import Snapshot
@@ -20,7 +22,7 @@ from jitterscope.diagnosis.core.stats import burst_ratio, coincidence
 
 _GC = "gc_active_us"
 _NO_GO = "no process here is known to be a Go program, and no source watches the garbage collection of other runtimes."
-_NOT_WATCHED = {"dns_queries": "queries", _GC: "garbage collection"}
+_NOT_WATCHED = {"dns_queries": "queries", "requests": "requests", _GC: "garbage collection"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +59,15 @@ def prepare(cause: str, needs: tuple[str, ...], snapshot: Snapshot) -> Context |
 
 def _missing(needs: tuple[str, ...], throttling: Throttling) -> list[str]:
     missing = [name for name in needs if name.startswith("cpu_") and not has(throttling.cpu.owner, name)]
-    missing += [name for name in unwatched(throttling) if name in needs]
+    # Where the requests are no queries, a cause that needs these looks at requests.
+    alike = {"requests": "dns_queries"}
+    missing += [name for name in unwatched(throttling) if name in needs or alike.get(name) in needs]
     return missing
 
 
 def unwatched(throttling: Throttling) -> list[str]:
     """Of the signals that tell the CPU causes apart, those that nobody recorded: what they would show is unknown."""
-    gone = [] if np.isfinite(throttling.dns.queries).any() else ["dns_queries"]
+    gone = [] if throttling.served.known else ["dns_queries" if throttling.served.noun == "queries" else "requests"]
     # Only the GC of Go programs is watched: what another runtime collects is not known.
     return gone if throttling.go is not None else [*gone, _GC]
 
@@ -72,7 +76,10 @@ def refs(context: Context, judged: list[Judged], *metrics: tuple[int, str]) -> l
     """References to those of the named (resource, metric) that were recorded, over the extent of the episodes."""
     snapshot = context.snapshot
     low, high = extent(snapshot, judged)
-    views = {view.id: view for view in (context.throttling.cpu.owner, *snapshot.processes, *snapshot.dns_servers)}
+    views = {
+        view.id: view
+        for view in (context.throttling.cpu.owner, *snapshot.processes, *snapshot.dns_servers, *snapshot.tcp_servers)
+    }
     views[snapshot.subject.id] = snapshot.subject
     found = []
     for resource, metric in metrics:
@@ -82,6 +89,11 @@ def refs(context: Context, judged: list[Judged], *metrics: tuple[int, str]) -> l
                 found.append(SeriesRef(resource_id=resource, metric=name, from_us=low, to_us=high))
                 break
     return found
+
+
+def of_servers(context: Context, figure: Figure) -> list[tuple[int, str]]:
+    """Where each server of the subject records this figure: (resource, metric)."""
+    return [(server.id, metric_of(server, figure)) for server in context.throttling.served.servers]
 
 
 def extent(snapshot: Snapshot, judged: list[Judged]) -> tuple[int, int]:
@@ -104,12 +116,12 @@ def longest_us(context: Context, judged: list[Judged]) -> float:
 
 
 def consequence(context: Context, judged: list[Judged], hurt: Harm) -> str:
-    """How it ends for the people who ask: the last part of a title."""
-    if hurt.slow_inside and hurt.max_ms:
+    """How it ends for who asks: the last part of a title."""
+    if hurt.by_stalls >= 1 and hurt.max_ms:
         return f"so answers are delayed up to {hurt.max_ms:,.0f} ms"
-    if hurt.slow_inside:
+    if hurt.by_stalls >= 1:
         return "so answers are late"
-    if np.isfinite(context.throttling.dns.queries).any():
+    if context.throttling.served.known:
         return f"stalling it for up to {say.seconds(longest_us(context, judged))} at a time; no answer was late so far"
     return f"stalling it for up to {say.seconds(longest_us(context, judged))} at a time"
 
@@ -117,18 +129,21 @@ def consequence(context: Context, judged: list[Judged], hurt: Harm) -> str:
 def harm_sentence(context: Context, hurt: Harm) -> str:
     figures = impact(context.snapshot, context.throttling, hurt)
     queries, slow = QUERIES.of(figures), SLOW_RATIO.of(figures)
+    served = context.throttling.served
     if not queries or slow is None:
-        return "Harm is not measured: no DNS latency was recorded here."
+        return not_timed(served)
     detail = ""
     p50, p99 = P50.of(figures), P99.of(figures)
     if p99 is not None and p50 is not None:
         detail = f" (p99 {say.ms(p99 * 1000)}, median {say.ms(p50 * 1000)})"
-    return f"{say.percent(slow)} of {queries:,.0f} queries took over {say.ms(SLOW_US)}{detail}."
+    usual = f", {TIMES_USUAL:g} × their usual time" if hurt.answers.most_us > SLOW_US else ""
+    return f"{say.percent(slow)} of {queries:,.0f} {served.noun} took {hurt.answers.words}{usual}{detail}."
 
 
 def work(context: Context) -> str:
-    """What is replayed through a limit: work is known by its queries, else by the CPU use of quiet times."""
-    return "the work of the queries" if np.isfinite(context.throttling.dns.queries).any() else "the usual CPU use"
+    """What is replayed through a limit: work is known by its requests, else by the CPU use of quiet times."""
+    served = context.throttling.served
+    return f"the work of the {served.noun}" if served.known else "the usual CPU use"
 
 
 def cpu_sentence(context: Context) -> str:
@@ -143,11 +158,11 @@ def slow_evidence(context: Context, judged: list[Judged], hurt: Harm) -> list[Ev
     """Were the slow answers those that waited in a stall?"""
     if not hurt.slow:
         return []
-    servers = [(server.id, "dns_slow") for server in context.snapshot.dns_servers]
+    servers = of_servers(context, "slow")
     return [
         Evidence(
             id="slow_in_stalls",
-            statement="Answers over 20 ms that waited in one of these stalls",
+            statement=f"Answers {hurt.answers.words} that waited in one of these stalls",
             value=f"{hurt.slow_inside:,} of {hurt.slow:,}",
             comparison=f"by chance: {say.percent(hurt.chance_ratio)}",
             numbers={"hits": hurt.slow_inside, "of": hurt.slow, "chance_ratio": hurt.chance_ratio},
@@ -174,11 +189,12 @@ def usage_evidence(context: Context, judged: list[Judged]) -> Evidence:
 def queue_evidence(context: Context, judged: list[Judged]) -> list[Evidence]:
     """Where slow answers spent their time, when the kernel-level split was recorded."""
     waited = total = 0.0
-    for server in context.snapshot.dns_servers:
+    servers, over_us = context.throttling.served.servers, slow_answers(context.snapshot, context.throttling).over_us
+    for server, limit_us in zip(servers, over_us, strict=True):
         queries = server.queries
         if queries is None or queries.queue_wait_us is None:
             continue
-        slow = queries.latency_us > SLOW_US
+        slow = queries.latency_us > limit_us
         waited += float(queries.queue_wait_us[slow].sum())
         total += float(queries.latency_us[slow].sum())
     if total <= 0:
@@ -190,9 +206,7 @@ def queue_evidence(context: Context, judged: list[Judged]) -> list[Evidence]:
             statement="Slow answers: share of time in the receive queue / in the server",
             value=f"{say.percent(share)} / {say.percent(1 - share)}",
             numbers={"queue_ratio": share, "work_ratio": 1 - share},
-            series=refs(
-                context, judged, *((server.id, "dns_queue_wait_us") for server in context.snapshot.dns_servers)
-            ),
+            series=refs(context, judged, *of_servers(context, "wait")),
         )
     ]
 

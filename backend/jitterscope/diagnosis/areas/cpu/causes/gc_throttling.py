@@ -122,7 +122,7 @@ def _evidence(context: report.Context, judged: list[Judged], together: Evidence,
             id="cycle_cpu",
             statement="CPU time added by a GC cycle / quota of one period",
             value=f"{say.seconds(mean)} / {say.seconds(cpu.period_quota_us)}",
-            comparison=f"{say.percent(share)} of what the queries do not explain fell into GC cycles",
+            comparison=f"{say.percent(share)} of what the {throttling.served.noun} do not explain fell into GC cycles",
             numbers={
                 "cycle_cpu_us": mean,
                 "cycle_cpu_max_us": float(costs.max()),
@@ -225,8 +225,8 @@ CAUSE = Cause(
     "heap needs a few hundred ms of CPU time. The kernel gives the cgroup `quota` of CPU time per `period` (100 ms): "
     "the cycle takes all of it in the first part of a period and everything in the cgroup stands still for the rest. "
     "This repeats until the cycle is done. Average CPU stays far below the limit and GC pauses stay below 1 ms, so "
-    "neither a dashboard of averages nor go_gc_duration_seconds shows it. Found when the CPU that the queries do not "
-    "explain falls into GC cycles and the queries alone, replayed through the limit, would not have been throttled.",
+    "neither a dashboard of averages nor go_gc_duration_seconds shows it. Found when the CPU that the requests do not "
+    "explain falls into GC cycles and the requests alone, replayed through the limit, would not have been throttled.",
     needs=NEEDS,
     rivals=("cpu/limit_too_low", "cpu/memory_limit_gc_spiral", "cpu/periodic_burst", "cpu/request_burst"),
     detect=detect,

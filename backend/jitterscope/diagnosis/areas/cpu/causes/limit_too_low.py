@@ -30,7 +30,8 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     rate = _rate(context, judged)
     name = say.who(snapshot)
     wait = report.consequence(context, judged, hurt)
-    load = f"its {rate:,.0f} queries/s" if np.isfinite(rate) else "its work"
+    served = throttling.served
+    load = f"its {rate:,.0f} {served.noun}/s" if np.isfinite(rate) else "its work"
     needed, limit = say.apart(need, cpu.limit)
     title = f"{name} needs {needed} CPU for {load}, more than its limit of {limit} CPU, {wait}"
     if not np.isfinite(need) or need <= cpu.limit or needed == limit:
@@ -43,7 +44,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         title=title,
         summary=f"{report.harm_sentence(context, hurt)} {report.cpu_sentence(context)} {periods} periods were "
         "throttled one after another"
-        + (", without a burst of queries: this is the load itself." if np.isfinite(rate) else "."),
+        + (f", without a burst of {served.noun}: this is the load itself." if np.isfinite(rate) else "."),
         evidence=[
             *_evidence(context, judged, need, rate),
             *report.slow_evidence(context, judged, hurt),
@@ -67,7 +68,7 @@ def _need(context: report.Context, judged: list[Judged]) -> float:
 
 
 def _rate(context: report.Context, judged: list[Judged]) -> float:
-    queries = context.throttling.dns.queries[_inside(context, judged)]
+    queries = context.throttling.served.requests[_inside(context, judged)]
     known = queries[np.isfinite(queries)]
     return float(known.mean()) * 1e6 / context.snapshot.step_us if len(known) else float("nan")
 
@@ -91,7 +92,7 @@ def _confidence(context: report.Context, judged: list[Judged]) -> Confidence:
 
 
 def _evidence(context: report.Context, judged: list[Judged], need: float, rate: float) -> list[Evidence]:
-    cpu = context.throttling.cpu
+    cpu, served = context.throttling.cpu, context.throttling.served
     of = sum(item.episode.periods for item in judged)
     periods, use = report.periods_of(judged), _use_ratio(context, judged)
     longest = max(item.episode.length for item in judged) * context.snapshot.step_us
@@ -119,13 +120,13 @@ def _evidence(context: report.Context, judged: list[Judged], need: float, rate: 
         found.append(
             Evidence(
                 id="needed_cpu",
-                statement="CPU that the arriving queries need, from the cost of one query",
+                statement=f"CPU that the arriving {served.noun} need, from the cost of one {served.one}",
                 value=f"{needed} CPU",
-                comparison=f"limit: {limit} CPU ({rate:,.0f} queries/s × "
+                comparison=f"limit: {limit} CPU ({rate:,.0f} {served.noun}/s × "
                            f"{say.ms(context.throttling.demand.per_query_us)} each)",
                 numbers={"needed_cpu": need, "cpu_limit": cpu.limit, "queries_per_s": rate,
                          "per_query_us": context.throttling.demand.per_query_us},
-                series=report.refs(context, judged, *((s.id, "dns_queries") for s in context.snapshot.dns_servers)),
+                series=report.refs(context, judged, *report.of_servers(context, "requests")),
             )
         )  # fmt: skip
     if context.throttling.go is not None:
@@ -155,7 +156,8 @@ def _not_found(context: report.Context, periods: int, of: int) -> NotFound:
     if np.isfinite(ratio):
         numbers["load_ratio"] = ratio
         reason = (
-            f"The queries need {say.percent(ratio)} of the limit on average; it was enough for {say.percent(quiet)} "
+            f"The {context.throttling.served.noun} need {say.percent(ratio)} of the limit on average; it was "
+            f"enough for {say.percent(quiet)} "
             "of the time."
         )
     else:
@@ -179,11 +181,11 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 CAUSE = Cause(
     id=ID,
     title="CPU limit too low for the load",
-    summary="The program uses its whole CPU limit for as long as the load lasts; queries pile up.",
+    summary="The program uses its whole CPU limit for as long as the load lasts; requests pile up.",
     mechanism="When the work that arrives in a second needs more CPU time than `quota ÷ period` gives, every period "
     "ends throttled and a queue builds up: answers get slower until clients give up. GC runs more often under load "
     "and coincides with throttled ticks without being their cause. Found when stalls last for seconds, CPU use stays "
-    "at the limit and the arriving queries alone, at their measured cost, need the whole limit.",
+    "at the limit and the arriving requests alone, at their measured cost, need the whole limit.",
     needs=NEEDS,
     rivals=("cpu/gc_throttling", "cpu/memory_limit_gc_spiral", "cpu/periodic_burst", "cpu/request_burst"),
     detect=detect,

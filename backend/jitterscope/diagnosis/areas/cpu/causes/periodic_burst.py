@@ -1,4 +1,4 @@
-"""Something in the cgroup that is neither queries nor GC burns CPU again and again (a cron job, a reload, a scrape)."""
+"""Something in the cgroup that is neither requests nor GC burns CPU again and again: a cron job, a reload."""
 
 from __future__ import annotations
 
@@ -19,9 +19,6 @@ from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
 ID = "cpu/periodic_burst"
 NEEDS = ("cpu_usage_us", "cpu_throttled_periods")
-
-
-_COMES_WITH = {"dns_queries": "with more queries", "gc_active_us": "with GC cycles"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +62,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         return _not_found(context, judged)
     hurt = report.harm_of(context, judged)
     name = say.who(snapshot)
-    beside = f" beside {name}" if guilty.name != name and snapshot.dns_servers else ""
+    beside = f" beside {name}" if guilty.name != name and throttling.served.servers else ""
     extra = float(np.median([item.other_us for item in judged]))
     rhythm = f"every {every:.1f} s" if spread <= 0.25 else f"about every {every:.0f} s"
     return report.build(
@@ -90,7 +87,8 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
 def _explained(throttling: Throttling, bursts: str) -> str:
     """What the extra CPU does not come with, as far as anybody watched."""
     gone = report.unwatched(throttling)
-    known = [text for name, text in _COMES_WITH.items() if name not in gone]
+    known = [f"with more {throttling.served.noun}"] if throttling.served.known else []
+    known += [] if "gc_active_us" in gone else ["with GC cycles"]
     if len(known) == 2:
         return f"The extra CPU of {bursts} comes neither {known[0]} nor {known[1]}."
     return f"The extra CPU of {bursts} does not come {known[0]}." if known else f"{bursts} repeat."
@@ -197,7 +195,7 @@ def _evidence(
 def _subtracted(throttling: Throttling) -> str:
     """What was taken off the CPU use of a burst."""
     gone = report.unwatched(throttling)
-    work = "its queries" if "dns_queries" not in gone else "the usual CPU use"
+    work = f"its {throttling.served.noun}" if throttling.served.known else "the usual CPU use"
     return work if "gc_active_us" in gone else f"{work} and GC"
 
 
@@ -236,7 +234,7 @@ CAUSE = Cause(
     "throttled meanwhile.",
     mechanism="A limit is shared by every process in the cgroup. A job that starts every few seconds (a cron script, "
     "a health check, a configuration reload) takes the quota of several periods in a row; the server beside it "
-    "stands still with it. Found when bursts repeat, and their CPU comes neither with more queries nor inside GC "
+    "stands still with it. Found when bursts repeat, and their CPU comes neither with more requests nor inside GC "
     "cycles; per-process CPU names who.",
     needs=NEEDS,
     rivals=("cpu/gc_throttling", "cpu/limit_too_low", "cpu/memory_limit_gc_spiral", "cpu/request_burst"),

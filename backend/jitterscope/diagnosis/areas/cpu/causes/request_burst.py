@@ -1,4 +1,4 @@
-"""Short bursts of queries need more CPU than the limit allows in a period."""
+"""Short bursts of requests need more CPU than the limit allows in a period."""
 
 from __future__ import annotations
 
@@ -29,17 +29,18 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     if not judged or periods < 0.2 * of or not enough:
         return _not_found(context, judged)
     usual, peak = _usual(context), _peak(context, judged)
-    name, cpu = say.who(snapshot), throttling.cpu
+    name, cpu, noun = say.who(snapshot), throttling.cpu, throttling.served.noun
     burst = float(np.median([item.raised_s for item in judged]))
     return report.build(
         context,
         judged,
         hurt,
         confidence=_confidence(context, judged),
-        title=f"Bursts of up to {peak:,.0f} queries/s (usually {usual:,.0f}) use up {name}'s CPU limit, "
+        title=f"Bursts of up to {peak:,.0f} {noun}/s (usually {usual:,.0f}) use up {name}'s CPU limit, "
         f"{report.consequence(context, judged, hurt)}",
         summary=f"{report.harm_sentence(context, hurt)} {report.cpu_sentence(context)} In "
-        f"{say.count(len(judged), 'burst')} of about {burst:.1f} s the queries alone need more than {cpu.limit:g} CPU."
+        f"{say.count(len(judged), 'burst')} of about {burst:.1f} s the {noun} alone need more than "
+        f"{cpu.limit:g} CPU."
         + (" GC runs along with them but did not use what was lacking." if throttling.go is not None else ""),
         evidence=[
             *_evidence(context, judged, usual, peak),
@@ -51,16 +52,16 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
 
 
 def _usual(context: report.Context) -> float:
-    """Queries/s outside the stalls."""
+    """Requests/s outside the stalls."""
     base = context.throttling.demand.base_queries
     if not np.isfinite(base):
-        base = float(np.nanmedian(context.throttling.dns.queries))
+        base = float(np.nanmedian(context.throttling.served.requests))
     return base * 1e6 / context.snapshot.step_us
 
 
 def _peak(context: report.Context, judged: list[Judged]) -> float:
-    """Queries/s in the busiest tick of the stalls."""
-    queries = context.throttling.dns.queries
+    """Requests/s in the busiest tick of the stalls."""
+    queries = context.throttling.served.requests
     return max(float(np.nanmax(queries[item.episode.ticks])) for item in judged) * 1e6 / context.snapshot.step_us
 
 
@@ -76,16 +77,16 @@ def _confidence(context: report.Context, judged: list[Judged]) -> Confidence:
 
 def _evidence(context: report.Context, judged: list[Judged], usual: float, peak: float) -> list[Evidence]:
     throttling = context.throttling
-    cpu, servers = throttling.cpu, [(server.id, "dns_queries") for server in context.snapshot.dns_servers]
+    cpu, served, servers = throttling.cpu, throttling.served, report.of_servers(context, "requests")
     periods = report.periods_of(judged)
     explained = sum(item.by_queries * item.episode.throttled_periods for item in judged)
     level = throttling.demand.base_queries if np.isfinite(throttling.demand.base_queries) else 0.0
-    raised = np.nan_to_num(throttling.dns.queries) > max(RISE * level, level + 4 * np.sqrt(max(level, 1.0)))
+    raised = np.nan_to_num(throttling.served.requests) > max(RISE * level, level + 4 * np.sqrt(max(level, 1.0)))
     together = coincidence(hot_mask(throttling), dilate(raised, 0, throttling.cpu.lag))
     found = [
         Evidence(
             id="rate",
-            statement="Queries/s in the bursts / baseline",
+            statement=f"{served.noun.capitalize()}/s in the bursts / baseline",
             value=f"{peak:,.0f} / {usual:,.0f}",
             comparison=say.times(peak / usual) if usual > 0 else None,
             numbers={"peak_queries_per_s": peak, "usual_queries_per_s": usual},
@@ -107,9 +108,9 @@ def _evidence(context: report.Context, judged: list[Judged], usual: float, peak:
         ),
         Evidence(
             id="queries_alone",
-            statement="Throttled periods when the queries alone are replayed through the limit",
+            statement=f"Throttled periods when the {served.noun} alone are replayed through the limit",
             value=f"{explained:,.0f} of {periods}",
-            comparison=f"{say.ms(throttling.demand.per_query_us)} of CPU a query",
+            comparison=f"{say.ms(throttling.demand.per_query_us)} of CPU a {served.one}",
             numbers={
                 "throttled_periods": explained,
                 "of": float(periods),
@@ -137,8 +138,8 @@ def _evidence(context: report.Context, judged: list[Judged], usual: float, peak:
 
 def _not_found(context: report.Context, judged: list[Judged]) -> NotFound:
     items = context.throttling.judged
-    queries, scale = context.throttling.dns.queries, 1e6 / context.snapshot.step_us
-    inside = np.concatenate([queries[item.episode.start : item.episode.first + 1] for item in items])
+    served, scale = context.throttling.served, 1e6 / context.snapshot.step_us
+    inside = np.concatenate([served.requests[item.episode.start : item.episode.first + 1] for item in items])
     during = float(np.nanmean(inside)) * scale if np.isfinite(inside).any() else float("nan")
     usual = _usual(context)
     numbers = {
@@ -151,15 +152,15 @@ def _not_found(context: report.Context, judged: list[Judged]) -> NotFound:
     if judged:
         reason = (
             f"Only {report.periods_of(judged)} of {context.throttling.throttled_periods} throttled periods fall into "
-            "a burst of queries."
+            f"a burst of {served.noun}."
         )
     elif np.isfinite(during) and during >= RISE * usual:
         reason = (
-            f"{during:,.0f} queries/s when the stalls began, usually {usual:,.0f}: raised, but not a short burst that "
-            "uses up the limit by itself."
+            f"{during:,.0f} {served.noun}/s when the stalls began, usually {usual:,.0f}: raised, but not a short burst "
+            "that uses up the limit by itself."
         )
     else:
-        reason = f"{during:,.0f} queries/s when the stalls began, {usual:,.0f} at other times: no burst."
+        reason = f"{during:,.0f} {served.noun}/s when the stalls began, {usual:,.0f} at other times: no burst."
     return NotFound(cause=ID, reason=reason, numbers=numbers)
 
 
@@ -178,14 +179,14 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 
 CAUSE = Cause(
     id=ID,
-    title="Query bursts use up the CPU limit",
-    summary="For a fraction of a second many more queries arrive than usual, and answering them takes more CPU time "
+    title="Request bursts use up the CPU limit",
+    summary="For a fraction of a second many more requests arrive than usual, and answering them takes more CPU time "
     "than a period allows.",
-    mechanism="A burst needs `queries × CPU per query`. When that is more than the quota of a period, the kernel "
+    mechanism="A burst needs `requests × CPU per request`. When that is more than the quota of a period, the kernel "
     "stops the program until the next one, and the queue of the burst is worked off one quota at a time. A "
-    "garbage-collected server allocates along with the queries, so every throttled tick may coincide with a GC "
+    "garbage-collected server allocates along with the requests, so every throttled tick may coincide with a GC "
     "cycle; on a small heap a cycle takes a few ms and is not what was lacking. Found when arrivals rise before or "
-    "with the throttling and the queries alone, replayed through the limit, are throttled.",
+    "with the throttling and the requests alone, replayed through the limit, are throttled.",
     needs=NEEDS,
     rivals=("cpu/gc_throttling", "cpu/limit_too_low", "cpu/memory_limit_gc_spiral", "cpu/periodic_burst"),
     detect=detect,

@@ -35,7 +35,7 @@ def for_gc(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], fou
 
 def for_requests(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], found: Found) -> Fix | None:
     quota = max(1.0, throttling.cpu.period_quota_us)
-    what = f"one burst of queries needs {max(item.queries_us for item in judged) / quota:.1f} quotas"
+    what = f"one burst of {throttling.served.noun} needs {max(item.queries_us for item in judged) / quota:.1f} quotas"
     return _propose(snapshot, throttling, what)
 
 

@@ -24,7 +24,7 @@ REFERENCES = [
 
 
 def for_gc(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], found: Found) -> Fix | None:
-    """A limit under which one whole cycle fits beside the queries: what the cycle can use at once is enough."""
+    """A limit under which one whole cycle fits beside the requests: what the cycle can use at once is enough."""
     cpu, go = throttling.cpu, throttling.go
     if go is None or not judged:
         return None
@@ -33,13 +33,13 @@ def for_gc(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], fou
     ceiling = float(min(value for value in (procs, node, math.inf) if value is not None))
     load = np.nan_to_num(throttling.demand.load_us)
     base_us = float(load.max()) if len(load) else 0.0
-    # All of the largest cycle in one period, on top of the queries; never more than may run at once.
+    # All of the largest cycle in one period, on top of the requests; never more than may run at once.
     needed = (gc_demand.peak_us(throttling, judged) + base_us * cpu.period_us / cpu.step_us) / cpu.period_us
     limit = _round_up(min(ceiling, max(needed * 1.1, float(np.nanmax(cpu.usage_us)) / cpu.step_us)))
     if limit <= cpu.limit:
         return None
     why = (
-        f"GC and queries together can never use more than {limit:g} concurrent CPUs here."
+        f"GC and {throttling.served.noun} together can never use more than {limit:g} concurrent CPUs here."
         if limit >= ceiling
         else f"The largest cycle adds {gc_demand.peak_us(throttling, judged) / 1e6:.2f} s of CPU; with this "
         "limit it fits into one period."
@@ -48,7 +48,7 @@ def for_gc(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], fou
 
 
 def for_load(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], found: Found) -> Fix | None:
-    """A limit with headroom over what the queries of the stalls needed."""
+    """A limit with headroom over what the requests of the stalls needed."""
     cpu = throttling.cpu
     inside = np.zeros(len(cpu.usage_us), dtype=np.bool_)
     for item in judged:
@@ -64,7 +64,8 @@ def for_load(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], f
     replayed = cfs.replay(np.nan_to_num(throttling.demand.load_us), cpu.step_us, limit * cpu.period_us, cpu.period_us)
     rest = replayed.throttled_periods / max(1, throttling.throttled_periods)
     why = (
-        f"The queries of the stalls need up to {smooth.max() / cpu.step_us:.2f} CPU; this leaves {MARGIN - 1:.0%} "
+        f"The {throttling.served.noun} of the stalls need up to {smooth.max() / cpu.step_us:.2f} CPU; this leaves "
+        f"{MARGIN - 1:.0%} "
         "headroom."
     )
     verdict = "removes" if rest < 0.02 else "reduces"
@@ -101,7 +102,7 @@ def for_bursts(snapshot: Snapshot, throttling: Throttling, judged: list[Judged],
     limit = _round_up(min(node or math.inf, max(*needed, cpu.limit) + beyond))
     if limit <= cpu.limit:
         return None
-    why = f"The largest burst takes {beyond * cpu.period_us / 1e6:.2f} s of CPU beside the queries."
+    why = f"The largest burst takes {beyond * cpu.period_us / 1e6:.2f} s of CPU beside the {throttling.served.noun}."
     return _fix(snapshot, throttling, limit, why, "removes", node)
 
 
@@ -119,7 +120,10 @@ def _fix(
 ) -> Fix:
     cpu = throttling.cpu
     texts, undo = patches.cpu_limit(snapshot, cpu, limit)
-    caveats = ["The predicted limit holds for the load of this window; a larger heap or more queries need more."]
+    caveats = [
+        "The predicted limit holds for the load of this window; a larger heap or more "
+        f"{throttling.served.noun} need more."
+    ]
     if node is not None and limit > 0.8 * node:
         caveats.append(f"The node has {node:g} CPUs: check that others on it can spare {limit - cpu.limit:g} more.")
     if patches.manager(snapshot) == "kubernetes":

@@ -1,4 +1,4 @@
-"""The CPU that a GC cycle or another burst adds to the queries."""
+"""The CPU that a GC cycle or another burst adds to the requests."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found) -> Fix | N
     by_default = golang.default_maxprocs(go.view, cpu.limit, node)
     texts, undo = _patches(snapshot, wanted, by_default if now.from_environment else None)
     caveats = [
-        "Queries also have fewer concurrent CPUs: check latency in a query burst.",
+        f"{throttling.served.noun.capitalize()} also have fewer concurrent CPUs: check latency in a burst of them.",
         _defaults(by_default, golang.default_reason(go.view)),
     ]
     if patches.manager(snapshot) == "kubernetes":

@@ -55,8 +55,8 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found, name: str,
     return Fix(
         id="own_cgroup",
         title=f"Give {name} a CPU limit of its own",
-        summary="The queries alone were not throttled when replayed through the limit: without the job beside them "
-        "they have enough."
+        summary=f"The {throttling.served.noun} alone were not throttled when replayed through the limit: without the "
+        "job beside them they have enough."
         if alone
         else "If the burst comes from a job of its own, moving it away frees the quota; here it was not seen "
         "which process it is.",

@@ -1,4 +1,4 @@
-"""How much CPU the queries alone need: a cost model measured where nothing disturbs it."""
+"""How much CPU the requests alone need: a cost model measured where nothing disturbs it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from jitterscope.diagnosis.areas.cpu.readings.episodes import Episode
-from jitterscope.diagnosis.core.signals import Cpu, Dns
+from jitterscope.diagnosis.core.signals import Cpu
 from jitterscope.diagnosis.core.snapshot import FloatArray
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
 
@@ -18,10 +18,11 @@ ENOUGH_TICKS = 5
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """CPU of a tick = fixed + per_query × queries; `load_us` is that per tick, from arrivals: no throttling caps it.
+    """CPU of a tick = fixed + per_query × requests; `load_us` is that per tick, from arrivals: no throttling caps it.
 
     `measured`: "quiet" from undisturbed ticks; "stall" from CPU per answer inside the stalls, where there are no
-    quiet ticks (an upper bound: GC is in it); "usage" without DNS data: the median of the undisturbed ticks.
+    quiet ticks (an upper bound: GC is in it); "usage" where requests are not counted: the median of the undisturbed
+    ticks. DNS queries are requests here.
     """
 
     measured: Literal["quiet", "stall", "usage", "none"]
@@ -33,7 +34,15 @@ class Demand:
     load_us: FloatArray
 
 
-def measure(cpu: Cpu, dns: Dns, gc_active_us: FloatArray, episodes: list[Episode], ignore: BoolArray) -> Demand:
+def measure(
+    cpu: Cpu,
+    requests: FloatArray,
+    answers: FloatArray,
+    gc_active_us: FloatArray,
+    episodes: list[Episode],
+    ignore: BoolArray,
+) -> Demand:
+    """From requests and answers of each tick, NaN where they were not counted."""
     n = len(cpu.usage_us)
     disturbed = ignore.copy()
     for episode in episodes:
@@ -41,9 +50,9 @@ def measure(cpu: Cpu, dns: Dns, gc_active_us: FloatArray, episodes: list[Episode
     outside = ~disturbed & np.isfinite(cpu.usage_us)
     in_gc = dilate(np.nan_to_num(gc_active_us) > 0.05 * cpu.step_us, 0, 1)
     quiet = outside & ~in_gc if (outside & ~in_gc).sum() >= 2 * ENOUGH_TICKS else outside
-    usage, queries = cpu.usage_us, dns.queries
+    usage, queries = cpu.usage_us, requests
     if quiet.sum() < ENOUGH_TICKS:
-        return _from_stalls(cpu, dns, episodes, quiet)
+        return _from_stalls(cpu, requests, answers, episodes, quiet)
     base_us = float(np.median(usage[quiet]))
     asked = quiet & np.isfinite(queries)
     if asked.sum() < ENOUGH_TICKS:
@@ -51,8 +60,8 @@ def measure(cpu: Cpu, dns: Dns, gc_active_us: FloatArray, episodes: list[Episode
     fixed, per_query = _line(usage[asked], queries[asked])
     base_queries = float(np.median(queries[asked]))
     if not np.isfinite(per_query):
-        # Nobody asks outside the stalls (an idle server hit by bursts): the cost of a query shows only inside them.
-        stalls = _from_stalls(cpu, dns, episodes, quiet, fixed)
+        # No requests come outside the stalls (an idle server hit by bursts): the cost of one shows only inside them.
+        stalls = _from_stalls(cpu, requests, answers, episodes, quiet, fixed)
         return Demand(stalls.measured, fixed, stalls.per_query_us, base_us, base_queries, quiet, stalls.load_us)
     load = fixed + per_query * queries
     return Demand("quiet", fixed, per_query, base_us, base_queries, quiet, np.where(np.isfinite(load), load, base_us))
@@ -74,15 +83,22 @@ def _line(usage: FloatArray, queries: FloatArray) -> tuple[float, float]:
     return fixed, max(0.0, float(np.median((usage[busy] - fixed) / queries[busy])))
 
 
-def _from_stalls(cpu: Cpu, dns: Dns, episodes: list[Episode], quiet: BoolArray, fixed: float = 0.0) -> Demand:
+def _from_stalls(
+    cpu: Cpu,
+    requests: FloatArray,
+    answered: FloatArray,
+    episodes: list[Episode],
+    quiet: BoolArray,
+    fixed: float = 0.0,
+) -> Demand:
     inside = np.zeros(len(cpu.usage_us), dtype=np.bool_)
     for episode in episodes:
         inside[episode.start : episode.end + cpu.lag] = True
-    both = inside & np.isfinite(cpu.usage_us) & np.isfinite(dns.answers)
-    answers, usage = float(dns.answers[both].sum()), float(cpu.usage_us[both].sum())
+    both = inside & np.isfinite(cpu.usage_us) & np.isfinite(answered)
+    answers, usage = float(answered[both].sum()), float(cpu.usage_us[both].sum())
     base = float(np.median(cpu.usage_us[quiet])) if quiet.any() else float("nan")
     if answers < 10:
         return Demand("none", fixed, 0.0, base, float("nan"), quiet, np.full(len(cpu.usage_us), np.nan))
     per_query = max(0.0, usage - fixed * float(both.sum())) / answers
-    load = fixed + per_query * dns.queries
+    load = fixed + per_query * requests
     return Demand("stall", fixed, per_query, base, float("nan"), quiet, load)

@@ -1,4 +1,4 @@
-"""Who was hurt: latency of the window, and slow queries inside given stalls."""
+"""Who was harmed: latency of the window, and slow answers inside given stalls."""
 
 from __future__ import annotations
 
@@ -7,28 +7,31 @@ from dataclasses import dataclass
 import numpy as np
 
 from jitterscope.diagnosis.areas.cpu.quantities import GC_CYCLES, THROTTLED_MS, THROTTLED_RATIO
-from jitterscope.diagnosis.areas.cpu.readings.throttling import Throttling
+from jitterscope.diagnosis.areas.cpu.readings.throttling import Throttling, span_mask
 from jitterscope.diagnosis.core.finding import Harm as Known
 from jitterscope.diagnosis.core.finding import Impact, Severity
-from jitterscope.diagnosis.core.harm import answers_timed
 from jitterscope.diagnosis.core.impact import of_answers, of_cpu
 from jitterscope.diagnosis.core.quantity import impact_of
 from jitterscope.diagnosis.core.query_results import TIMEOUT
-from jitterscope.diagnosis.core.severity import SLOW_US, harm_of, severity
-from jitterscope.diagnosis.core.signals import series
+from jitterscope.diagnosis.core.served import Slow, by_chance, lost, slowest_us
+from jitterscope.diagnosis.core.served import slow as slow_of
+from jitterscope.diagnosis.core.severity import harm_of, severity
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
 
 
 @dataclass(frozen=True, slots=True)
 class Harm:
-    """Slow queries of the window and those inside the stalls; `chance_ratio`: share of time that the stalls take.
+    """Slow answers of the window and those inside the stalls; `chance_ratio`: share of time that the stalls take.
 
-    `known`: whether that is harm, or nobody measured it.
+    `by_stalls`: those inside beyond what is slow at other times. `answers` says what is slow. `known`: whether that is
+    harm, or it was not measured.
     """
 
     slow: int
     slow_inside: int
+    by_stalls: float
+    answers: Slow
     queries_since: float
     lost_inside: int
     max_ms: float | None
@@ -38,35 +41,44 @@ class Harm:
     known: Known
 
 
+def slow_answers(snapshot: Snapshot, throttling: Throttling) -> Slow:
+    """By what is usual while nothing is throttled."""
+    return slow_of(snapshot, throttling.served, ~span_mask(throttling, list(throttling.judged)))
+
+
 def harm(snapshot: Snapshot, throttling: Throttling, spans: BoolArray) -> Harm:
-    """Slow queries that overlap the ticks `spans`. Single queries where they were kept, per-tick counts otherwise."""
-    dns = throttling.dns
+    """Slow answers that overlap the ticks `spans`. Single requests where they were kept, per-tick counts otherwise."""
+    served = throttling.served
     hit = np.flatnonzero(spans)
     since = min(int(hit[0]) if len(hit) else 0, max(0, snapshot.ticks - 100))
-    queries = float(np.nansum(dns.queries[since:]))
+    requests = float(np.nansum(served.requests[since:]))
     # A slow answer leaves in the stall or in the first tick after it.
-    slow_tick = np.nan_to_num(dns.slow)
-    slow, inside = int(slow_tick.sum()), int(slow_tick[dilate(spans, 0, 1)].sum())
-    latencies = [series(server, "dns_latency_max_us", snapshot.ticks) for server in snapshot.dns_servers]
-    peaks = [float(np.nanmax(values[spans])) for values in latencies if np.isfinite(values[spans]).any()]
-    max_ms = max(peaks) / 1000 if peaks else None
+    found, near = slow_answers(snapshot, throttling), dilate(spans, 0, 1)
+    slow_tick = np.nan_to_num(found.ticks)
+    slow, inside = int(slow_tick.sum()), int(slow_tick[near].sum())
+    by_stalls = max(0.0, inside - by_chance(served.requests, near, slow - inside))
+    peak = slowest_us(snapshot, served)[spans]
+    max_ms = float(np.nanmax(peak)) / 1000 if np.isfinite(peak).any() else None
     first_slow: int | None = None
-    lost = 0
-    for server in snapshot.dns_servers:
+    gone = 0
+    for server, over_us in zip(served.servers, found.over_us, strict=True):
+        if server.kind != "dns_server":
+            gone += lost(snapshot, server, near)
         if server.queries is None or not len(server.queries.sent_us):
             continue
         sent, took = server.queries.sent_us, server.queries.latency_us
-        overlap = _overlaps(snapshot, spans, sent, took) & (took > SLOW_US)
-        lost += int((overlap & (server.queries.result == TIMEOUT)).sum())
-        answered = overlap & (server.queries.result != TIMEOUT)
+        overlap = _overlaps(snapshot, spans, sent, took) & (took > over_us)
+        unanswered = server.queries.result == TIMEOUT
+        gone += int((overlap & unanswered).sum()) if server.kind == "dns_server" else 0
+        answered = overlap & ~unanswered
         if answered.any():
             max_ms = max(max_ms or 0.0, float(took[answered].max()) / 1000)
             first = int(sent[answered][0])
             first_slow = first if first_slow is None else min(first_slow, first)
     chance = float(spans.mean()) if len(spans) else 0.0
-    level = severity(inside, queries, max_ms, lost)
-    known = harm_of(level, known=queries > 0 and answers_timed(snapshot))
-    return Harm(slow, inside, queries, lost, max_ms, first_slow, chance, level, known)
+    level = severity(by_stalls, requests, max_ms, gone)
+    known = harm_of(level, known=requests > 0 and served.timed)
+    return Harm(slow, inside, by_stalls, found, requests, gone, max_ms, first_slow, chance, level, known)
 
 
 def _overlaps(
@@ -75,7 +87,7 @@ def _overlaps(
     sent_us: np.ndarray[tuple[int], np.dtype[np.int64]],
     took_us: np.ndarray[tuple[int], np.dtype[np.int64]],
 ) -> BoolArray:
-    """Was the query waiting in one of the ticks?"""
+    """Was the request waiting in one of the ticks?"""
     count = np.concatenate([[0], np.cumsum(spans)])
     first = np.clip((sent_us - snapshot.start_us) // snapshot.step_us, 0, snapshot.ticks - 1)
     last = np.clip((sent_us + took_us - snapshot.start_us) // snapshot.step_us, 0, snapshot.ticks - 1)
@@ -83,13 +95,13 @@ def _overlaps(
 
 
 def impact(snapshot: Snapshot, throttling: Throttling, found: Harm) -> Impact:
-    """Figures of the whole window; what nobody measured is left out."""
+    """Figures of the whole window; what was not measured is left out."""
     cpu = throttling.cpu
     periods, throttled = float(np.nansum(cpu.periods)), float(np.nansum(cpu.throttled))
     cycles = None
     if throttling.go is not None:
         cycles = throttling.go.cycles.ended(snapshot.start_us, snapshot.end_us)
-    answers = of_answers(snapshot, float(np.nansum(throttling.dns.queries)), found.slow, found.max_ms)
+    answers = of_answers(snapshot, throttling.served, found.slow, found.max_ms, found.answers.most_us)
     return (
         answers
         | of_cpu(snapshot)

@@ -1,7 +1,8 @@
 """Judges every stretch of throttling by mechanism: which CPU demand was it that the quota lacked?
 
 Shared by the causes in causes/cpu, so that each throttled period belongs to one of them and they rule each other out
-by the same numbers. Work is conserved: what a stall used beyond the queries' own cost is what caused it.
+by the same numbers. Work is conserved: what a stall used beyond the cost of its requests (of a DNS server its queries)
+is what caused it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from jitterscope.diagnosis.areas.cpu.readings.gc_signals import GoProcess, is_go
 from jitterscope.diagnosis.areas.cpu.readings.warm_up import starting
 from jitterscope.diagnosis.areas.cpu.whatif import cfs
 from jitterscope.diagnosis.core.reading import reading
-from jitterscope.diagnosis.core.signals import Cpu, Dns, has, number, read_cpu, read_dns, series
+from jitterscope.diagnosis.core.served import Served, read_served
+from jitterscope.diagnosis.core.signals import Cpu, has, number, read_cpu, series
 from jitterscope.diagnosis.core.signs import Signs, shows
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
@@ -62,7 +64,7 @@ class Throttling:
     """Everything the CPU causes share about one snapshot."""
 
     cpu: Cpu
-    dns: Dns
+    served: Served
     go: GoProcess | None
     gc_known: BoolArray
     gc_active: BoolArray
@@ -101,13 +103,13 @@ SIGNS = Signs(("cpu_throttled_periods",), _throttled)
 @reading
 def analyse(snapshot: Snapshot) -> Throttling:
     """Every stretch of throttling of the snapshot, judged."""
-    cpu, dns = read_cpu(snapshot), read_dns(snapshot)
+    cpu, served = read_cpu(snapshot), read_served(snapshot)
     processes = read_go(snapshot)
     go = processes[0] if processes else None
     active_us = go.active_us if go else np.full(snapshot.ticks, np.nan)
     loading = starting(snapshot)
     found = episode_finder.find(cpu, loading) if np.isfinite(cpu.limit) else []
-    demand = demands.measure(cpu, dns, active_us, found, loading)
+    demand = demands.measure(cpu, served.requests, served.answers, active_us, found, loading)
     process_cpu = {
         view.id: series(view, "process_cpu_us", snapshot.ticks)
         for view in snapshot.processes
@@ -119,15 +121,15 @@ def analyse(snapshot: Snapshot) -> Throttling:
         cost = gc_cost(snapshot, go, cpu, procs, process_cpu.get(go.view.id), demand, loading)
     limited = go is not None and at_memory_limit(snapshot.subject, go.view)
     others = [used for view_id, used in process_cpu.items() if go is not None and view_id != go.view.id]
-    judged = tuple(_judge(episode, cpu, dns, demand, cost, limited, others) for episode in found)
+    judged = tuple(_judge(episode, cpu, served, demand, cost, limited, others) for episode in found)
     active = np.nan_to_num(active_us) > 0
-    return Throttling(cpu, dns, go, np.isfinite(active_us), active, demand, judged, loading, process_cpu)
+    return Throttling(cpu, served, go, np.isfinite(active_us), active, demand, judged, loading, process_cpu)
 
 
 def _judge(
     episode: Episode,
     cpu: Cpu,
-    dns: Dns,
+    served: Served,
     demand: Demand,
     cost: GcCost | None,
     memory_limited: bool,
@@ -153,7 +155,7 @@ def _judge(
     other_us = beyond - gc_us
     replayed = cfs.replay(load, cpu.step_us, cpu.period_quota_us, cpu.period_us, cpu.burst_us or 0.0)
     by_queries = min(1.0, replayed.throttled_periods / max(1, episode.throttled_periods))
-    rate_ratio, raised_s, still_raised = _arrivals(episode, cpu, dns, demand)
+    rate_ratio, raised_s, still_raised = _arrivals(episode, cpu, served, demand)
     hot = np.flatnonzero(np.nan_to_num(cpu.throttled[episode.ticks]) > 0) + episode.start
     in_gc = cost.near[hot] if cost else np.zeros(len(hot), dtype=np.bool_)
     gc_time = cost.share_of_time(episode) if cost else 0.0
@@ -246,9 +248,9 @@ def _held_back(episode: Episode, cpu: Cpu, demand: Demand) -> float:
     return missing
 
 
-def _arrivals(episode: Episode, cpu: Cpu, dns: Dns, demand: Demand) -> tuple[float, float, bool]:
+def _arrivals(episode: Episode, cpu: Cpu, served: Served, demand: Demand) -> tuple[float, float, bool]:
     """(arrivals at the onset over the recent level, seconds they stayed raised, still raised at the end)."""
-    queries = dns.queries
+    queries = served.requests
     earlier = np.flatnonzero(demand.quiet[: episode.start] & np.isfinite(queries[: episode.start]))[-20:]
     level = float(np.median(queries[earlier])) if len(earlier) >= demands.ENOUGH_TICKS else demand.base_queries
     until = min(len(queries), episode.end + 2)

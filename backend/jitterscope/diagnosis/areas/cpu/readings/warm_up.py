@@ -5,26 +5,27 @@ from __future__ import annotations
 import numpy as np
 
 from jitterscope.diagnosis.core.reading import reading
-from jitterscope.diagnosis.core.signals import Cpu, read_cpu, read_dns, serving
+from jitterscope.diagnosis.core.served import read_served
+from jitterscope.diagnosis.core.signals import Cpu, read_cpu, serving
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray
 
 LONGEST_S = 30
-WITHOUT_DNS_S = 10
+WITHOUT_ANSWERS_S = 10
 # Throttling that goes on from the start-up into the first answers belongs to it for so long.
 AFTERWARDS_S = 1
 
 
 @reading
 def starting(snapshot: Snapshot) -> BoolArray:
-    """True from the start of the serving process until its first answer (at most 30 s; 10 s without DNS).
+    """True from the start of the serving process until its first answer (at most 30 s; 10 s where none is known).
 
     A process that starts beside a running service (a cron job) does not make the service start.
     """
-    cpu, dns = read_cpu(snapshot), read_dns(snapshot)
+    cpu, served = read_cpu(snapshot), read_served(snapshot)
     mask = np.zeros(snapshot.ticks, dtype=np.bool_)
     second = max(1, 1_000_000 // snapshot.step_us)
-    answered = np.flatnonzero(np.nan_to_num(dns.answers) > 0)
+    answered = np.flatnonzero(np.nan_to_num(served.answers) > 0)
     servers = serving(snapshot)
     for view in snapshot.processes:
         for event in view.events:
@@ -43,7 +44,7 @@ def starting(snapshot: Snapshot) -> BoolArray:
             elif _already_busy(cpu, first, 3 * second):
                 continue
             else:
-                end = first + WITHOUT_DNS_S * second
+                end = first + WITHOUT_ANSWERS_S * second
             mask[max(0, first) : max(0, end)] = True
     return mask
 

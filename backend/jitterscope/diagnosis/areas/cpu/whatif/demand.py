@@ -18,7 +18,7 @@ import numpy as np
 from jitterscope.diagnosis.areas.cpu.readings import demand as demands
 from jitterscope.diagnosis.areas.cpu.readings import episodes
 from jitterscope.diagnosis.areas.cpu.whatif.types import Setting, Trace
-from jitterscope.diagnosis.core.signals import Cpu, Dns
+from jitterscope.diagnosis.core.signals import Cpu
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView
 from jitterscope.diagnosis.core.stats import BoolArray, dilate, robust_baseline
 
@@ -60,12 +60,12 @@ def cpus_of(trace: Trace, setting: Setting) -> float:
 
 def decompose(trace: Trace) -> Demand:
     n, step = len(trace.usage_us), trace.step_us
-    cpu, dns = _signals(trace)
+    cpu = _cpu(trace)
     active = _gc_ticks(trace)
     throttled = np.nan_to_num(trace.throttled_periods) > 0
     ignore = np.zeros(n, dtype=np.bool_)
     stalls = episodes.find(cpu, ignore) if math.isfinite(cpu.limit) else []
-    model = demands.measure(cpu, dns, np.where(active, float(step), 0.0), stalls, ignore)
+    model = demands.measure(cpu, trace.arrivals, trace.arrivals, np.where(active, float(step), 0.0), stalls, ignore)
     load = np.where(np.isfinite(model.load_us), model.load_us, _fallback(trace))
     if model.measured == "stall":
         # The cost of a query was measured where GC ran as well, and is at most half of it.
@@ -152,10 +152,10 @@ def _fallback(trace: Trace) -> float:
     return float(np.median(known)) if len(known) else 0.0
 
 
-def _signals(trace: Trace) -> tuple[Cpu, Dns]:
+def _cpu(trace: Trace) -> Cpu:
     n, setting = len(trace.usage_us), trace.setting
     limit = math.inf if setting.cpu_limit is None else setting.cpu_limit
-    cpu = Cpu(
+    return Cpu(
         owner=ResourceView(0, "cgroup", "", ""),
         quota_us=np.full(n, limit * trace.step_us),
         period_us=setting.period_us,
@@ -166,5 +166,3 @@ def _signals(trace: Trace) -> tuple[Cpu, Dns]:
         throttled_us=trace.throttled_us,
         step_us=trace.step_us,
     )
-    unknown = np.full(n, np.nan)
-    return cpu, Dns(trace.arrivals, trace.arrivals, trace.slow if trace.slow is not None else unknown)

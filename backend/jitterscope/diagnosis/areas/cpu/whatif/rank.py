@@ -92,7 +92,7 @@ def sentence(prepared: Prepared, setting: Setting, said: Prediction, now: Predic
     else:
         verdict = f"Takes away {1 - left:.0%} of the throttled time"
     slow = said.slow_ratio
-    shares = f", {slow.expected:.2%} of queries stay slow" if slow is not None and left > _ENDS else ""
+    shares = f", {slow.expected:.2%} of {prepared.trace.noun} stay slow" if slow is not None and left > _ENDS else ""
     return f"{verdict} ({_minute(stops)} instead of {_minute(before)}{shares}). {reason}".rstrip()
 
 

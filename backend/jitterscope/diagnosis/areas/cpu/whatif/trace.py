@@ -7,13 +7,15 @@ import math
 import numpy as np
 
 from jitterscope.diagnosis.areas.cpu.readings.gc_signals import GoProcess, is_go, read_go
+from jitterscope.diagnosis.areas.cpu.readings.impact import slow_answers
+from jitterscope.diagnosis.areas.cpu.readings.throttling import analyse
 from jitterscope.diagnosis.areas.cpu.readings.warm_up import starting
 from jitterscope.diagnosis.areas.cpu.whatif.types import GcCycle, Setting, Trace
 from jitterscope.diagnosis.core.query_results import TIMEOUT
 from jitterscope.diagnosis.core.reading import reading
-from jitterscope.diagnosis.core.severity import SLOW_US
-from jitterscope.diagnosis.core.signals import Cpu, number, read_cpu, read_dns, series
-from jitterscope.diagnosis.core.snapshot import Distribution, IntArray, Queries, ResourceView, Snapshot
+from jitterscope.diagnosis.core.served import histogram
+from jitterscope.diagnosis.core.signals import Cpu, number, series
+from jitterscope.diagnosis.core.snapshot import IntArray, Queries, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray
 from jitterscope.diagnosis.programs import golang
 
@@ -26,7 +28,9 @@ OTHER_MEMORY = 1.1
 @reading
 def from_snapshot(snapshot: Snapshot) -> Trace | str:
     """The trace of the subject (or of the ancestor whose quota bites); a sentence where its CPU was not recorded."""
-    cpu, dns = read_cpu(snapshot), read_dns(snapshot)
+    throttling = analyse(snapshot)
+    cpu, served = throttling.cpu, throttling.served
+    slow = slow_answers(snapshot, throttling)
     known_s = float(np.isfinite(cpu.usage_us).sum()) * snapshot.step_us / 1e6
     if known_s < ENOUGH_S:
         return f"CPU use of this cgroup was recorded for {known_s:.1f} s of the window; it takes {ENOUGH_S:g} s."
@@ -37,7 +41,7 @@ def from_snapshot(snapshot: Snapshot) -> Trace | str:
     live, measured = _live_heap(snapshot, view)
     # What a start costs comes once: those ticks count as missing.
     once = starting(snapshot)
-    queries = [server.queries for server in snapshot.dns_servers if server.queries is not None]
+    queries = [server.queries for server in served.servers if server.queries is not None]
     sent, latency, complete = _latencies(queries)
     return Trace(
         start_us=snapshot.start_us,
@@ -47,15 +51,16 @@ def from_snapshot(snapshot: Snapshot) -> Trace | str:
         throttled_us=np.where(once, np.nan, cpu.throttled_us),
         periods=np.where(once, np.nan, cpu.periods),
         throttled_periods=np.where(once, np.nan, cpu.throttled),
-        arrivals=dns.queries,
+        arrivals=served.requests,
         node_cpus=node_cpus if node_cpus is not None and node_cpus > 0 else math.inf,
         gc=_cycles(snapshot, go, once),
         sent_us=sent,
         latency_us=latency,
         complete=complete,
-        slow_threshold_us=SLOW_US,
-        slow=dns.slow if np.isfinite(dns.slow).any() else None,
-        latency_histogram=_histogram(snapshot.dns_servers),
+        slow_threshold_us=int(slow.most_us),
+        slow=slow.ticks if np.isfinite(slow.ticks).any() else None,
+        latency_histogram=histogram(served.servers),
+        noun=served.noun,
         is_go=view is not None,
         gc_exact=go is not None and go.exact,
         heap_live_bytes=live,
@@ -129,14 +134,3 @@ def _latencies(
     order = np.argsort(sent, kind="stable")
     complete = queries[0].complete if len(queries) == 1 else ()
     return sent[order], latency[order], complete
-
-
-def _histogram(servers: tuple[ResourceView, ...]) -> Distribution | None:
-    parts = [one.distributions["dns_latency_us"] for one in servers if "dns_latency_us" in one.distributions]
-    if not parts:
-        return None
-    return Distribution(
-        np.concatenate([part.tick for part in parts]),
-        np.concatenate([part.bucket for part in parts]),
-        np.concatenate([part.count for part in parts]),
-    )

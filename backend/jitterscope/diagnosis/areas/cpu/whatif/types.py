@@ -49,7 +49,7 @@ class Trace:
 
     Per tick, length n, NaN where a tick is missing: `usage_us` CPU used (µs), `throttled_us` time throttled (µs, as
     the kernel counted it: cgroup v1 sums it over CPUs), `periods` and `throttled_periods` counts, `arrivals`
-    queries that reached the server. `sent_us`/`latency_us` (µs) are single queries, complete within `complete` spans;
+    requests that reached the servers. `sent_us`/`latency_us` (µs) are single requests, complete within `complete`;
     `slow_threshold_us` is what counts as slow. `node_cpus` bounds what runs at once.
     """
 
@@ -67,7 +67,8 @@ class Trace:
     latency_us: IntArray | None = None
     complete: tuple[tuple[int, int], ...] = ()
     slow_threshold_us: int = SLOW_US
-    # Answers over the threshold in each tick, as counted; None where nobody counted.
+    noun: str = "queries"  # what it is asked with
+    # Slow answers of each tick; None where they were not counted.
     slow: FloatArray | None = None
     # Latencies of all answers by the tick in which they left.
     latency_histogram: Distribution | None = None

@@ -8,7 +8,7 @@ from jitterscope.diagnosis.areas.dns.readings.own_time import own_time
 from jitterscope.diagnosis.areas.dns.readings.shortage import Shortage
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Evidence, SeriesRef
-from jitterscope.diagnosis.core.harm import DnsHarm
+from jitterscope.diagnosis.core.harm import AnswersHarm
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
 
@@ -109,7 +109,7 @@ def _waiting(snapshot: Snapshot, case: Shortage) -> Evidence:
     )  # fmt: skip
 
 
-def _failed(hurt: DnsHarm) -> str:
+def _failed(hurt: AnswersHarm) -> str:
     """SERVFAIL and timeouts apart: a forwarder's SERVFAIL comes after 5 s, when its client has given up."""
     after = f", {hurt.failed_late:,} of them answered SERVFAIL later" if hurt.failed_late else ""
     return f"{hurt.failed:,} got SERVFAIL within 5 s, {hurt.lost:,} timed out{after}"

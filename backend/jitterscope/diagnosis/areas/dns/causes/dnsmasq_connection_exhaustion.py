@@ -17,7 +17,7 @@ from jitterscope.diagnosis.core import impact
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Fix, Found, NotEnoughData, NotFound
-from jitterscope.diagnosis.core.harm import DnsHarm
+from jitterscope.diagnosis.core.harm import AnswersHarm
 from jitterscope.diagnosis.core.signals import has
 from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import Snapshot
@@ -71,7 +71,7 @@ def _found(snapshot: Snapshot, case: Shortage) -> Found:
     )
 
 
-def _end(hurt: DnsHarm) -> str:
+def _end(hurt: AnswersHarm) -> str:
     if hurt.failures:
         return f"and {say.count(hurt.failures, 'query', 'queries')} failed"
     if hurt.inside and hurt.max_ms:

@@ -24,8 +24,9 @@ from jitterscope.diagnosis.areas.dns.readings.upstream_limit import RateLimited,
 from jitterscope.diagnosis.areas.dns.readings.upstream_time import out_of_connections, upstream_times
 from jitterscope.diagnosis.areas.dns.readings.why_not import WhyNot
 from jitterscope.diagnosis.core import harm as dns_harm
+from jitterscope.diagnosis.core import served
 from jitterscope.diagnosis.core import wording as say
-from jitterscope.diagnosis.core.harm import DnsHarm
+from jitterscope.diagnosis.core.harm import AnswersHarm
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.signals import has, read_cpu, series
 from jitterscope.diagnosis.core.signs import shows, total
@@ -52,7 +53,7 @@ class Loss:
     drops: float
     found: Retries | None
     ticks: BoolArray
-    hurt: DnsHarm
+    hurt: AnswersHarm
 
     @property
     def lost(self) -> float:
@@ -115,7 +116,7 @@ def _socket(snapshot: Snapshot, server: ResourceView) -> Loss | WhyNot:
         )
     # A dropped query is given up 5 s later.
     after = dilate(hot, 0, 51)
-    hurt = dns_harm.harm(snapshot, hot, dns_harm.late_after(dns_harm.usual_us(server, ~after)))
+    hurt = dns_harm.harm(snapshot, hot, served.late_after(served.usual_us(server, ~after)))
     return Loss("socket", server, None, None, total, None, hot, hurt)
 
 

@@ -12,10 +12,9 @@ from jitterscope.diagnosis.areas.dns.readings.shortage import FEW, HARDLY_BUSY, 
 from jitterscope.diagnosis.areas.dns.readings.tcp_limit import TcpLimit
 from jitterscope.diagnosis.areas.dns.readings.upstream_time import out_of_connections, upstream_times
 from jitterscope.diagnosis.areas.dns.readings.why_not import WhyNot
-from jitterscope.diagnosis.core import harm as dns_harm
-from jitterscope.diagnosis.core import servers
+from jitterscope.diagnosis.core import served, servers
 from jitterscope.diagnosis.core import wording as say
-from jitterscope.diagnosis.core.harm import DnsHarm
+from jitterscope.diagnosis.core.harm import AnswersHarm
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.signals import series
 from jitterscope.diagnosis.core.signs import total
@@ -36,7 +35,7 @@ class Held:
     tcp: TcpLimit
     graph: PathGraph
     busy_ratio: float
-    hurt: DnsHarm
+    hurt: AnswersHarm
     front: Snapshot
 
 
@@ -80,7 +79,7 @@ def pool(snapshot: Snapshot) -> Held | Opened | WhyNot:
                 "needed.",
                 numbers={"busy_ratio": busy},
             )
-        usual = next((u for server in tcp.servers if (u := dns_harm.usual_us(server, ~tcp.short)) is not None), None)
+        usual = next((u for server in tcp.servers if (u := served.usual_us(server, ~tcp.short)) is not None), None)
         front = in_front(snapshot, graph, tcp)
         hurt = harm_of(front, tcp, usual)
         if hurt.severity is None and hurt.suffered + hurt.turned_away < FEW:

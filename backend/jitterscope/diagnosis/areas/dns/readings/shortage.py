@@ -12,8 +12,9 @@ from jitterscope.diagnosis.areas.dns.readings.tcp_limit import TcpLimit
 from jitterscope.diagnosis.areas.dns.readings.upstream_time import UpstreamTime, upstream_times
 from jitterscope.diagnosis.areas.dns.readings.why_not import WhyNot
 from jitterscope.diagnosis.core import harm as dns_harm
+from jitterscope.diagnosis.core import served
 from jitterscope.diagnosis.core import wording as say
-from jitterscope.diagnosis.core.harm import DnsHarm
+from jitterscope.diagnosis.core.harm import AnswersHarm
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
@@ -31,7 +32,7 @@ class Shortage:
     graph: PathGraph
     upstreams: list[UpstreamTime]
     demand: dns_tcp_limit.Demand | None
-    hurt: DnsHarm
+    hurt: AnswersHarm
     usual_us: float | None
     front: Snapshot
 
@@ -85,7 +86,7 @@ def shortage(snapshot: Snapshot) -> Shortage | WhyNot:
         )
     usual = next((t.usual_us for t in upstreams if t.usual_us is not None), None)
     if usual is None:
-        usual = next((u for server in tcp.servers if (u := dns_harm.usual_us(server, ~tcp.short)) is not None), None)
+        usual = next((u for server in tcp.servers if (u := served.usual_us(server, ~tcp.short)) is not None), None)
     front = in_front(snapshot, graph, tcp)
     hurt = harm_of(front, tcp, usual)
     if hurt.severity is None and hurt.suffered + hurt.turned_away < FEW:
@@ -107,17 +108,15 @@ def in_front(snapshot: Snapshot, graph: PathGraph, tcp: TcpLimit) -> Snapshot:
     return replace(snapshot, dns_servers=servers) if servers else snapshot
 
 
-def harm_of(front: Snapshot, tcp: TcpLimit, usual_us: float | None) -> DnsHarm:
+def harm_of(front: Snapshot, tcp: TcpLimit, usual_us: float | None) -> AnswersHarm:
     """Who was hurt, at the servers that clients ask."""
     waiting, ticks = tcp.standing()
     if not tcp.short[-3:].any():
         waiting = 0  # it is over: who waited is among the late ones
-    at_front = next(
-        (u for server in front.dns_servers if (u := dns_harm.usual_us(server, ~tcp.short)) is not None), None
-    )
+    at_front = next((u for server in front.dns_servers if (u := served.usual_us(server, ~tcp.short)) is not None), None)
     usual = max(usual_us or 0.0, at_front or 0.0)
     return dns_harm.harm(
-        front, tcp.short, dns_harm.late_after(usual), waiting=waiting,
+        front, tcp.short, served.late_after(usual), waiting=waiting,
         turned_away=int(np.nansum(tcp.drops[tcp.short])),
         waited_us=min(ticks * front.step_us, float(FAILS_AFTER_US)),
     )  # fmt: skip

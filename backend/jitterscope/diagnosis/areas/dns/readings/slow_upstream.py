@@ -18,9 +18,9 @@ from jitterscope.diagnosis.areas.dns.readings.upstream_time import (
 )
 from jitterscope.diagnosis.areas.dns.readings.why_not import WhyNot
 from jitterscope.diagnosis.core import harm as dns_harm
-from jitterscope.diagnosis.core import servers
+from jitterscope.diagnosis.core import served, servers
 from jitterscope.diagnosis.core import wording as say
-from jitterscope.diagnosis.core.harm import DnsHarm
+from jitterscope.diagnosis.core.harm import AnswersHarm
 from jitterscope.diagnosis.core.query_results import SERVFAIL
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.severity import SLOW_US
@@ -41,7 +41,7 @@ class SlowUpstream:
     time: UpstreamTime
     graph: PathGraph
     ticks: BoolArray
-    hurt: DnsHarm
+    hurt: AnswersHarm
 
     @property
     def slow_mean_us(self) -> float:
@@ -103,7 +103,7 @@ def slow_upstream(snapshot: Snapshot) -> SlowUpstream | WhyNot:
     blocks = time.ticks(time.blocks, snapshot.ticks)
     ticks_slow = dilate(blocks, 0, 5)
     late_us = min(
-        time.slow_us, dns_harm.late_after(dns_harm.usual_us(server, ~ticks_slow)) if time.usual_us else time.slow_us
+        time.slow_us, served.late_after(served.usual_us(server, ~ticks_slow)) if time.usual_us else time.slow_us
     )
     hurt = dns_harm.harm(
         snapshot, ticks_slow, max(late_us, SLOW_US),

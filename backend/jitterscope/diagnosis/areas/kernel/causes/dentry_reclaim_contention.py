@@ -106,8 +106,10 @@ def _title(worst: Stall, hurt: NodeHarm) -> str:
     else:
         freed = "contended for the lock of all dentries and "
     end = ""
-    if hurt.dns is not None and hurt.dns.suffered:
-        end = f": {say.count(hurt.dns.suffered, 'DNS query', 'DNS queries')} delayed"
+    if hurt.answers is not None and hurt.answers.suffered:
+        served = hurt.answers.served
+        what = "DNS " if served.noun == "queries" else ""
+        end = f": {say.count(hurt.answers.suffered, what + served.one, what + served.noun)} delayed"
     elif hurt.waited_us is not None and hurt.waited_us >= 100_000:
         end = f": tasks waited for {hurt.waited_us / 1e6:.1f} s"
     return f"{_what(worst)} {freed}{took}{end}"
@@ -181,15 +183,15 @@ def _evidence(snapshot: Snapshot, found: Sequence[Stall], worst: Stall, hurt: No
                 series=kernel_memory.refs(snapshot, "psi_cpu_some_us", "psi_memory_some_us", low=low, high=high),
             )
         )
-    if hurt.dns is not None and (hurt.dns.late or hurt.dns.lost):
-        of, chance = hurt.dns.late + hurt.dns.lost, float(spans(snapshot, found).mean())
+    if hurt.answers is not None and (hurt.answers.late or hurt.answers.lost):
+        of, chance = hurt.answers.late + hurt.answers.lost, float(spans(snapshot, found).mean())
         items.append(
             Evidence(
                 id="slow_in_stalls",
-                statement="DNS answers that were late or lost, in the stalls",
-                value=f"{hurt.dns.suffered:,} of {of:,}",
+                statement="Answers that were late or lost, in the stalls",
+                value=f"{hurt.answers.suffered:,} of {of:,}",
                 comparison=f"chance {say.percent(chance)}",
-                numbers={"hits": float(hurt.dns.suffered), "of": float(of), "chance_ratio": chance},
+                numbers={"hits": float(hurt.answers.suffered), "of": float(of), "chance_ratio": chance},
             )
         )
     return items

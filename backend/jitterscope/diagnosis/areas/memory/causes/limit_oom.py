@@ -157,7 +157,7 @@ def _found(snapshot: Snapshot, case: Case) -> Found:
         summary=_summary(snapshot, case),
         onset_us=onset,
         last_us=max(onset + snapshot.step_us, last),
-        impact=impact.of_servers(snapshot),
+        impact=impact.of_served(snapshot),
         evidence=_evidence(snapshot, case),
     )
 

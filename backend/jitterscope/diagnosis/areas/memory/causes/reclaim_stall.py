@@ -10,12 +10,13 @@ from jitterscope.diagnosis.areas.memory.readings import reclaim as memory_reclai
 from jitterscope.diagnosis.areas.memory.readings import signals as memory_signals
 from jitterscope.diagnosis.areas.memory.readings.oom import Alarm, of_growth
 from jitterscope.diagnosis.areas.memory.readings.reclaim import Reclaim
-from jitterscope.diagnosis.core import harm as dns_harm
+from jitterscope.diagnosis.core import harm as answers_harm
 from jitterscope.diagnosis.core import impact
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound, Severity
-from jitterscope.diagnosis.core.harm import DnsHarm
+from jitterscope.diagnosis.core.harm import AnswersHarm
+from jitterscope.diagnosis.core.served import late_after, metrics, read_served, usual_us
 from jitterscope.diagnosis.core.severity import harm_of
 from jitterscope.diagnosis.core.signals import has, series
 from jitterscope.diagnosis.core.signs import Signs
@@ -23,7 +24,7 @@ from jitterscope.diagnosis.core.snapshot import Snapshot
 
 ID = "memory/reclaim_stall"
 NEEDS = ("psi_memory_some_us",)
-# Waiting of this length in all is told though no answer of a DNS server was late.
+# Waiting of this length in all is told though no answer was late.
 WARNING_S = 0.5
 
 
@@ -102,10 +103,10 @@ def _found(snapshot: Snapshot, found: Reclaim) -> Found:
     )
 
 
-def _harm(snapshot: Snapshot, found: Reclaim) -> DnsHarm:
-    usual = [dns_harm.usual_us(server, ~found.hot) for server in snapshot.dns_servers]
-    late_us = dns_harm.late_after(max((value for value in usual if value is not None), default=None))
-    return dns_harm.harm(snapshot, found.hot, late_us)
+def _harm(snapshot: Snapshot, found: Reclaim) -> AnswersHarm:
+    usual = [usual_us(server, ~found.hot) for server in snapshot.dns_servers]
+    late_us = late_after(max((value for value in usual if value is not None), default=None))
+    return answers_harm.harm(snapshot, found.hot, late_us, served=read_served(snapshot))
 
 
 def _confidence(found: Reclaim) -> Confidence:
@@ -114,7 +115,7 @@ def _confidence(found: Reclaim) -> Confidence:
     return "medium" if found.waited_s >= 0.5 else "low"
 
 
-def _title(snapshot: Snapshot, found: Reclaim, hurt: DnsHarm) -> str:
+def _title(snapshot: Snapshot, found: Reclaim, hurt: AnswersHarm) -> str:
     share = say.percent(found.ratio(snapshot.step_us))
     late = f", and {hurt.inside:,} answers came late" if hurt.inside else ""
     if found.where == "node":
@@ -149,7 +150,7 @@ def _summary(snapshot: Snapshot, found: Reclaim) -> str:
     )
 
 
-def _evidence(snapshot: Snapshot, found: Reclaim, hurt: DnsHarm) -> list[Evidence]:
+def _evidence(snapshot: Snapshot, found: Reclaim, hurt: AnswersHarm) -> list[Evidence]:
     hot = np.flatnonzero(found.hot)
     first, last = int(hot[0]), int(hot[-1]) + 1
     step = snapshot.step_us
@@ -198,7 +199,7 @@ def _evidence(snapshot: Snapshot, found: Reclaim, hurt: DnsHarm) -> list[Evidenc
                 value=f"{hurt.inside:,} of {hurt.late:,}",
                 comparison=f"chance {say.percent(chance)}",
                 numbers={"hits": float(hurt.inside), "of": float(hurt.late), "chance_ratio": chance},
-                series=report.refs(snapshot, first, last, snapshot.dns_servers, "dns_slow"),
+                series=report.refs(snapshot, first, last, hurt.served.servers, *metrics("slow")),
             )
         )
     return items

@@ -1,4 +1,4 @@
-/** The DNS lane: every answer a dot on a log scale; slow ones are diamonds, failures crosses. */
+/** The lane of answers: each a dot on a log scale; slow ones are diamonds, failures crosses. */
 
 import { microseconds } from "@/lib/format";
 import type { TimeView } from "@/lib/timeView";
@@ -9,7 +9,7 @@ import { isFailure, type TimelineModel } from "./model";
 import type { Palette } from "./palette";
 import { indexRange } from "./stats";
 
-export interface DnsLaneInput {
+export interface AnswerLaneInput {
   readonly model: TimelineModel;
   readonly lowLog: number;
   readonly highLog: number;
@@ -20,7 +20,7 @@ const SINGLE_DOTS = 12_000;
 /** Up to this many are round: beyond it they are too small for anybody to tell. */
 const ROUND_DOTS = 4000;
 
-export function drawDnsLane(frame: Frame, input: DnsLaneInput, palette: Palette): void {
+export function drawAnswerLane(frame: Frame, input: AnswerLaneInput, palette: Palette): void {
   clipped(frame, () => {
     throttledBands(frame, input.model.throttled, palette, false);
     drawThreshold(frame, input, palette);
@@ -30,10 +30,10 @@ export function drawDnsLane(frame: Frame, input: DnsLaneInput, palette: Palette)
   });
 }
 
-const yOf = (frame: Frame, input: DnsLaneInput, log: number): number =>
+const yOf = (frame: Frame, input: AnswerLaneInput, log: number): number =>
   frame.top + ((input.highLog - log) / (input.highLog - input.lowLog)) * frame.height;
 
-function drawThreshold(frame: Frame, input: DnsLaneInput, palette: Palette): void {
+function drawThreshold(frame: Frame, input: AnswerLaneInput, palette: Palette): void {
   const { ctx, dpr } = frame;
   const y = yOf(frame, input, Math.log10(input.model.slowThresholdUs));
   ctx.strokeStyle = palette.hot;
@@ -49,7 +49,7 @@ function drawThreshold(frame: Frame, input: DnsLaneInput, palette: Palette): voi
   label(frame, `slow: over ${microseconds(input.model.slowThresholdUs)}`, frame.left + frame.width - 6 * dpr, y - 10 * dpr, palette.hot, palette, "right");
 }
 
-function drawAnswers(frame: Frame, input: DnsLaneInput, palette: Palette): void {
+function drawAnswers(frame: Frame, input: AnswerLaneInput, palette: Palette): void {
   const { answers, slowThresholdUs } = input.model;
   const range = indexRange(answers.tUs, frame.view);
   const special = (i: number): boolean => (answers.latencyUs[i] as number) > slowThresholdUs || isFailure(answers.result[i] as number);
@@ -89,7 +89,7 @@ function drawAnswers(frame: Frame, input: DnsLaneInput, palette: Palette): void 
 
 type Range = readonly [number, number];
 
-function drawSparse(frame: Frame, input: DnsLaneInput, palette: Palette, range: Range, special: (i: number) => boolean): void {
+function drawSparse(frame: Frame, input: AnswerLaneInput, palette: Palette, range: Range, special: (i: number) => boolean): void {
   const { ctx, dpr } = frame;
   const { answers } = input.model;
   const radius = (range[1] - range[0] < 400 ? 2.4 : 1.7) * dpr;
@@ -112,7 +112,7 @@ function drawSparse(frame: Frame, input: DnsLaneInput, palette: Palette, range: 
   ctx.globalAlpha = 1;
 }
 
-function drawDense(frame: Frame, input: DnsLaneInput, palette: Palette, range: Range, special: (i: number) => boolean): void {
+function drawDense(frame: Frame, input: AnswerLaneInput, palette: Palette, range: Range, special: (i: number) => boolean): void {
   const { ctx, dpr } = frame;
   const { answers } = input.model;
   const cell = Math.max(1, Math.round(1.5 * dpr));
@@ -157,7 +157,7 @@ function drawErrors(frame: Frame, { errors }: TimelineModel, palette: Palette): 
 const inside = (spans: readonly TimeView[], us: number): boolean => spans.some((span) => span.fromUs <= us && us < span.toUs);
 
 /** Where single answers were not kept: the median of each tick as a dash, the slowest as a hollow mark. */
-function drawRates(frame: Frame, input: DnsLaneInput, palette: Palette): void {
+function drawRates(frame: Frame, input: AnswerLaneInput, palette: Palette): void {
   const { ctx, dpr } = frame;
   const { rate, answers, slowThresholdUs } = input.model;
   const [first, last] = indexRange(rate.tUs, { fromUs: frame.view.fromUs - rate.stepUs, toUs: frame.view.toUs });

@@ -1,0 +1,107 @@
+"""Services: every server, whatever its protocol, with its rate, failures, latency and stalls."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+
+from jitterscope import requested_window as asked
+from jitterscope.bounds import HEAVY, bounded
+from jitterscope.db import organization_session
+from jitterscope.errors import Problem
+from jitterscope.inventory.schemas import ResourceRef
+from jitterscope.inventory.types import ResourceRow
+from jitterscope.kit import cursor as cursors
+from jitterscope.services import listing
+from jitterscope.services.listing import Entry, Listing
+from jitterscope.services.schemas import Order, ServiceItem, Services
+from jitterscope.tenancy.auth import Principal, require
+
+router = APIRouter(tags=["services"])
+When = Annotated[str | None, Query(max_length=40, description="RFC 3339 with a time zone, or µs since the epoch")]
+_MINUTE_US = 60_000_000
+_DEFAULT_US, _LONGEST_US = 60 * _MINUTE_US, 24 * 60 * _MINUTE_US
+
+
+@router.get("/services")
+@bounded(HEAVY)
+def list_services(
+    principal: Annotated[Principal, Depends(require("resources:read"))],
+    from_: Annotated[When, Query(alias="from")] = None,
+    to: When = None,
+    search: Annotated[
+        str, Query(max_length=200, description="Part of the name of the server, its container, process or node")
+    ] = "",
+    order: Order = "slow",
+    descending: bool = True,
+    cursor: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=100)] = 50,
+) -> Services:
+    """DNS and TCP servers of a window, which is widened to whole minutes: by default the last hour, at most 24 h."""
+    from_us, to_us, first = _position(cursor) or (*_window(from_, to), 0)
+    with organization_session(principal.organization_id) as session:
+        part = slice(first, first + limit)
+        found = listing.read(session, search.replace("\0", ""), (from_us, to_us), order, descending, part)
+    return Services(
+        items=[_item(found, one) for one in found.entries],
+        next_cursor=cursors.encode(from_us, to_us, first + limit) if found.more else None,
+        from_us=from_us,
+        to_us=to_us,
+        found=found.found,
+        compared=found.compared,
+    )
+
+
+def _window(from_: str | None, to: str | None) -> tuple[int, int]:
+    from_us, to_us = asked.newest_window(from_, to, time.time_ns() // 1000, _DEFAULT_US, _LONGEST_US)
+    start_us = from_us - from_us % _MINUTE_US
+    return start_us, start_us + -(-(to_us - start_us) // _MINUTE_US) * _MINUTE_US
+
+
+def _position(cursor: str | None) -> tuple[int, int, int] | None:
+    """Window and place of the page after: the window stays that of the first page."""
+    if cursor is None:
+        return None
+    try:
+        from_us, to_us, first = cursors.decode(cursor, 3)
+    except cursors.BadCursor as error:
+        raise _bad(str(error)) from None
+    if first < 0 or from_us % _MINUTE_US or to_us % _MINUTE_US:
+        raise _bad("the cursor belongs to another list")
+    asked.check_window(from_us, to_us, _LONGEST_US + 2 * _MINUTE_US)
+    return from_us, to_us, first
+
+
+def _bad(why: str) -> Problem:
+    return Problem(422, "invalid-request", "Invalid request", f"cursor: {why}", "Start again without a cursor.")
+
+
+def _item(found: Listing, one: Entry) -> ServiceItem:
+    p50, p99 = found.quantiles[one.row.id]
+    home = one.watched.cgroup_id
+    return ServiceItem(
+        id=one.row.id,
+        kind=one.row.kind,
+        key=one.row.key,
+        name=one.row.name,
+        program=one.program,
+        node=_ref(found.places[one.row.node_id]),
+        container=None if home is None else _ref(found.places[home]),
+        runtime=one.runtime,
+        requests_per_s=one.figures.requests_per_s,
+        failed_ratio=one.figures.failed_ratio,
+        slow_ratio=one.figures.slow_ratio,
+        p50_us=p50,
+        p99_us=p99,
+        max_us=one.figures.max_us,
+        worst_us=[None if math.isnan(us) else us for us in one.figures.worst_us],
+        throttled_ms_per_min=one.figures.throttled_ms_per_min,
+        incidents=one.incidents,
+    )
+
+
+def _ref(row: ResourceRow) -> ResourceRef:
+    return ResourceRef(id=row.id, kind=row.kind, key=row.key, name=row.name)

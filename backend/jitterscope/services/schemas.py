@@ -1,0 +1,40 @@
+"""REST shapes of services. Times are µs since the epoch, durations µs, ratios 0..1; None: not measured."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from jitterscope.incidents.api.schemas import IncidentRef
+from jitterscope.inventory.schemas import ResourceRef
+from jitterscope.kit.schema import Page
+
+Order = Literal["name", "node", "rate", "failed", "p50", "p99", "slow", "worst", "runtime", "stalls"]
+
+
+class ServiceItem(ResourceRef):
+    """A server: one listening port of a container, or one address that answers DNS."""
+
+    program: str | None
+    node: ResourceRef
+    container: ResourceRef | None = Field(description="The cgroup that it runs in")
+    runtime: str | None = Field(description="Go 1.25.3, JVM 17.0.13, …; None: neither recognized")
+    requests_per_s: float | None = Field(description="Mean of the time that was recorded")
+    failed_ratio: float | None = Field(
+        description="Requests without an answer; of DNS also SERVFAIL and REFUSED. Other protocols' errors are not read"
+    )
+    slow_ratio: float | None = Field(description="Answers over 20 ms, of all requests")
+    p50_us: float | None
+    p99_us: float | None
+    max_us: float | None = Field(description="Slowest answer")
+    worst_us: list[float | None] = Field(description="Slowest answer of each minute from `from_us` on")
+    throttled_ms_per_min: float | None = Field(description="Of its container, added up over CPUs")
+    incidents: list[IncidentRef] = Field(description="Active ones of its container, newest first")
+
+
+class Services(Page[ServiceItem]):
+    from_us: int
+    to_us: int
+    found: int = Field(description="Servers that match")
+    compared: int = Field(description="Of these, how many are in the list: those seen last")

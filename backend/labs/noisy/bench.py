@@ -1,0 +1,117 @@
+"""A server and a neighbor in cgroups of their own, the load, and what happens."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from labs import processes, unbound
+from labs.cgroups import Hierarchies, LabCgroup, LabRun, remove_stale
+from labs.console import Say
+from labs.figures import Figures
+from labs.limited import Limit, Measured, Stage, Window, unlimit
+from labs.load import Load
+from labs.noisy.variants import Parameters
+from labs.noisy.waiting import RunDelay
+from labs.servers import Server, free_port
+from labs.service import servers as services
+from labs.service.variants import Parameters as ServiceParameters
+
+_ZONE = "lab.test"
+_NAMES = tuple(f"{name}.{_ZONE}" for name in ("api", "pay", "mail", "cdn"))
+_PERIOD_US = 100_000  # of the server's own limit
+_SHARE = 0.6  # of what the load needs, where that limit is to be too low
+_CLIENT_SHARES = 100 * 1024  # clients are other machines: nothing here delays them
+_LOOP = "import sys, time; time.sleep(max(0, float(sys.argv[1]) - time.time()))\nwhile True: pass"
+
+
+class NoisyFigures(Figures):
+    """`run_delay_s`: how long threads of the server were runnable and did not run, added up."""
+
+    run_delay_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """The running server, before its load; the neighbor rests."""
+
+    stage: Stage
+    neighbour: LabCgroup
+    load: Load
+    parameters: Parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What happened, by the lab's own account."""
+
+    measured: Measured
+    figures: NoisyFigures
+
+
+@contextmanager
+def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
+    """Start the server with its weight; all of it is gone afterwards."""
+    hierarchies = Hierarchies.of_this_machine()
+    for name in remove_stale(hierarchies):
+        say(f"Removed the cgroup {name} of a killed lab")
+    p, names = parameters, LabRun(hierarchies)
+    with ExitStack() as stack:
+
+        def cgroup(name: str, shares: int) -> LabCgroup:
+            """The lab has no more of the machine than others: the product has to get its share beside the loops."""
+            made = names.cgroup(name)
+            stack.callback(made.remove)
+            made.create(preferred=False)
+            made.weigh(shares)
+            return made
+
+        own, batch = cgroup("go" if p.http else "unbound", p.shares), cgroup("batch", p.neighbour_shares)
+        clients = cgroup("clients", _CLIENT_SHARES)
+        server, load, ready = _http(p, folder, own) if p.http else _dns(p, folder, own)
+        say(f"Starting {server.name} in {own.key} with {p.shares} shares beside {batch.key} with {p.neighbour_shares}")
+        server.start(ready)
+        stack.callback(server.stop)
+        stack.callback(unlimit, own)
+        made = Stage(server, own, clients, folder)
+        if p.quota_us is None:
+            need_us = p.qps * made.cost_s(load) * _PERIOD_US
+            p = p.model_copy(update={"quota_us": max(1_000, round(_SHARE * need_us / 1_000) * 1_000)})
+        limit = Limit(-1 if p.quota_us is None else p.quota_us, _PERIOD_US, 0)
+        made.limit(limit)
+        batch.limit_cpu(p.neighbour_quota_us, p.neighbour_period_us, 0)
+        say(f"{limit}; {p.qps:g}/s for {p.calm_seconds:g} s, then {p.loops} busy loops beside it for {p.seconds:g} s")
+        yield Bench(made, batch, load, p)
+
+
+def _dns(p: Parameters, folder: Path, cgroup: LabCgroup) -> tuple[Server, Load, str]:
+    server = unbound.server("unbound", ("127.0.0.1", free_port()), folder, cgroup, (_ZONE,))
+    return server, Load(p.qps, names=_NAMES), _ZONE
+
+
+def _http(p: Parameters, folder: Path, cgroup: LabCgroup) -> tuple[Server, Load, str]:
+    server = services.service(ServiceParameters(objects=0, hashed_kib=p.hashed_kib, gomaxprocs=2), folder, cgroup)
+    return server, Load(p.qps, names=(services.PATH,), http=True), services.PATH
+
+
+def run(made: Bench, say: Say) -> Run:
+    """Send the load and, once the window begins, let the neighbor run. Raises LabError where a part of it fails."""
+    p = made.parameters
+    window = Window.soon(p.seconds, p.calm_seconds)
+    with busy(made, window.from_us), RunDelay(made.stage.server.pid) as delay:
+        done = made.stage.measure(made.load, window, _PERIOD_US, say)
+    waited_s = delay.waited_us(done.from_us, done.to_us) / 1e6
+    return Run(done, NoisyFigures(**done.figures.model_dump(), run_delay_s=waited_s))
+
+
+@contextmanager
+def busy(made: Bench, from_us: int) -> Iterator[None]:
+    """The neighbor's loops, from that time on until the context ends."""
+    command = [sys.executable, "-I", "-c", _LOOP, str(from_us / 1e6)]
+    with ExitStack() as stack:
+        for _ in range(made.parameters.loops):
+            stack.callback(processes.stop, processes.spawn(command, cgroup_procs=made.neighbour.procs_files()))
+        yield

@@ -1,0 +1,58 @@
+"""Parameters of the noisy-neighbour lab and what each variant sets. A command-line value wins over a variant's."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Variant(StrEnum):
+    FAULT = "fault"
+    HTTP = "http"
+    WEIGHTS = "weights"
+    LIMIT_NEIGHBOUR = "limit-neighbour"
+    OWN_LIMIT = "own-limit"
+    HEALTHY = "healthy"
+
+
+class Parameters(BaseModel):
+    """One run: load for `calm_seconds`, then the neighbor's busy loops too for `seconds`, the measured window."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    http: bool = Field(False, description="the server is a Go HTTP service; otherwise an unbound")
+    qps: float = Field(3_000, gt=0, le=20_000, description="queries or requests per second")
+    hashed_kib: int = Field(0, ge=0, le=1_000_000, description="KiB that each HTTP request hashes: its CPU time")
+    seconds: float = Field(30, ge=5, le=3_600, description="length of the measured window")
+    calm_seconds: float = Field(6, ge=0, le=600, description="load before it, without the neighbor's loops")
+    shares: int = Field(2, ge=2, le=262_144, description="CPU weight of the server in cgroup v1 shares")
+    loops: int = Field(6, ge=0, le=256, description="busy loops of the neighbor")
+    neighbour_shares: int = Field(20_000, ge=2, le=262_144, description="CPU weight of the neighbor")
+    neighbour_quota_us: int = Field(-1, ge=-1, description="CPU limit of the neighbor per period (µs); -1: none")
+    neighbour_period_us: int = Field(100_000, ge=1_000, le=1_000_000, description="length of its CFS period (µs)")
+    quota_us: int | None = Field(
+        -1, ge=-1, description="CPU limit of the server per 100 ms (µs); -1: none; unset: six tenths of its need"
+    )
+
+
+_VARIANTS: dict[Variant, tuple[str, dict[str, Any]]] = {
+    Variant.FAULT: ("cpu/neighbours", {}),
+    Variant.HTTP: ("cpu/neighbours", {"http": True, "qps": 400.0, "hashed_kib": 200}),
+    Variant.WEIGHTS: ("none", {"shares": 20_000}),
+    # In periods as short as the slices of the scheduler: with 100 ms the loops would take both CPUs for tens of ms.
+    Variant.LIMIT_NEIGHBOUR: ("none", {"neighbour_quota_us": 5_000, "neighbour_period_us": 10_000}),
+    Variant.OWN_LIMIT: ("cpu/limit_too_low", {"shares": 20_000, "quota_us": None}),
+    Variant.HEALTHY: ("none", {"loops": 0}),
+}
+
+
+def parameters_of(variant: Variant, given: dict[str, Any]) -> Parameters:
+    """A variant's parameters with the given ones in their place."""
+    return Parameters(**{**_VARIANTS[variant][1], **given})
+
+
+def expected_cause(variant: Variant) -> str:
+    """The cause that is really there; "none" where none is."""
+    return _VARIANTS[variant][0]

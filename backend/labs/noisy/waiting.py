@@ -1,0 +1,34 @@
+"""How long threads of a process were runnable and did not run, by the kernel's account."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from labs.repeating import Reading
+
+_EVERY_S = 0.05
+
+
+class RunDelay(Reading):
+    """The second number of /proc/PID/task/*/schedstat (Documentation/scheduler/sched-stats.rst), added up, in µs."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(_EVERY_S)
+        self._tasks = Path(f"/proc/{pid}/task")
+
+    def look(self, late_us: int) -> None:
+        waited_ns = 0
+        for task in self._tasks.glob("*"):
+            with suppress(OSError):  # a thread that has ended
+                waited_ns += int((task / "schedstat").read_text().split()[1])
+        self._rows.append((time.time_ns() // 1000, waited_ns // 1000, late_us, 0))
+
+    def waited_us(self, from_us: int, to_us: int) -> float:
+        """In the window."""
+        at, waited, _, _ = self.columns()
+        before, after = np.interp([from_us, to_us], at, waited)
+        return float(after - before)

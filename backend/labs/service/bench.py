@@ -1,0 +1,70 @@
+"""A service in a limited cgroup, requests to it, and what happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from labs.cgroups import Hierarchies, LabRun, remove_stale
+from labs.console import Say
+from labs.limited import Measured, Stage, Window, unlimit
+from labs.load import Load
+from labs.service.servers import PATH, HttpService, service
+from labs.service.variants import Parameters
+
+_SHARE = 0.6  # of what the load needs, where the limit is to be too low
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """The service, before its load. Nothing is left open in `parameters`."""
+
+    stage: Stage
+    server: HttpService
+    parameters: Parameters
+
+    @property
+    def load(self) -> Load:
+        return _load(self.parameters)
+
+
+@contextmanager
+def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
+    """The service under its limit, in a cgroup of its own; all of it is gone afterwards."""
+    hierarchies = Hierarchies.of_this_machine()
+    for name in remove_stale(hierarchies):
+        say(f"Removed the cgroup {name} of a killed lab")
+    names, p = LabRun(hierarchies), parameters
+    cgroup, clients = names.cgroup(p.runtime.value), names.cgroup("clients")
+    with ExitStack() as stack:
+        stack.callback(cgroup.remove)
+        cgroup.create()
+        clients.create()
+        server = service(p, folder, cgroup)
+        say(f"Starting {server.name} with {p.objects:,} live objects in {cgroup.key}")
+        made = Stage(server, cgroup, clients, folder)
+        if not p.settle_s:
+            made.limit(p.limit)  # of its start too
+        stack.callback(server.stop)
+        stack.callback(unlimit, cgroup)
+        server.start(PATH)
+        if p.quota_us is None:
+            cost_s = made.cost_s(_load(p))
+            say(f"A request costs {cost_s * 1e6:.0f} µs of CPU here at {p.qps:g} requests/s")
+            quota_us = max(1_000, round(_SHARE * p.qps * cost_s * p.period_us / 1_000) * 1_000)
+            p = p.model_copy(update={"quota_us": quota_us})
+        made.limit(p.limit)
+        say(f"{p.limit}; {p.qps:g} requests/s for {p.seconds:g} s")
+        yield Bench(made, server, p)
+
+
+def run(made: Bench, say: Say) -> Measured:
+    """Send the load, measure. Raises LabError where the service dies or the driver cannot keep up."""
+    p = made.parameters
+    return made.stage.measure(made.load, Window.soon(p.seconds, p.settle_s), p.period_us, say)
+
+
+def _load(p: Parameters) -> Load:
+    return Load(p.qps, names=(PATH,), http=True)

@@ -1,0 +1,286 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxConnections is far above what a server that stalls for seconds needs, and below what one address has ports for.
+const maxConnections = 20_000
+
+// httpClient sends HTTP/1.1 requests on a schedule. Each takes an idle connection or opens one more, so none waits behind
+// another. An answer's time is when the kernel received its first byte.
+type httpClient struct {
+	ledger
+	server      netip.AddrPort
+	from        []netip.Addr
+	requests    [][]byte
+	epoll       int
+	opened      int
+	mu          sync.Mutex
+	connections []*connection // by mu, in the order opened
+	idle        []*connection // by mu, the one used last at the end
+	stop        atomic.Bool
+}
+
+// connection carries one request at a time.
+type connection struct {
+	mu     sync.Mutex
+	fd     int
+	index  int32  // in connections
+	owed   int    // the request that waits for an answer; -1: none
+	unsent []byte // what is written once the connection is there
+	answer answer
+	closed bool
+}
+
+func newHTTPClient(server netip.AddrPort, paths []string, from []netip.Addr, capacity int) (*httpClient, error) {
+	h := &httpClient{ledger: newLedger(capacity), server: server, from: from}
+	for _, path := range paths {
+		h.requests = append(h.requests, fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", path, server))
+	}
+	var err error
+	if h.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return nil, fmt.Errorf("making an epoll: %w", err)
+	}
+	return h, nil
+}
+
+func (h *httpClient) close() {
+	for _, c := range h.connections {
+		c.close()
+	}
+	_ = unix.Close(h.epoll)
+}
+
+func (c *connection) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.closed = true
+		_ = unix.Close(c.fd)
+	}
+}
+
+func (h *httpClient) run(p *plan, timeout time.Duration) error {
+	received := make(chan error, 1)
+	go func() { received <- h.receive() }()
+	err := h.pace(p, h.send)
+	if err == nil {
+		h.awaitAnswers(timeout)
+	}
+	h.stop.Store(true)
+	return errors.Join(err, <-received)
+}
+
+// send counts a request from when it is written; where that has to wait for the connection, from when that was asked for.
+func (h *httpClient) send(i int, planned int64) error {
+	request := h.requests[i%len(h.requests)]
+	for {
+		c := h.take()
+		if c == nil {
+			break
+		}
+		// A connection that the server has closed meanwhile is of no use: another one.
+		if c.write(h, i, planned, request) == nil {
+			return nil
+		}
+	}
+	if h.opened == maxConnections {
+		h.sent(time.Now().UnixNano(), planned)
+		h.refused++
+		return nil
+	}
+	asked := time.Now().UnixNano()
+	c, err := h.open()
+	if err != nil {
+		return err
+	}
+	if refused := c.write(h, i, planned, request); refused != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		h.sent(asked, planned)
+		c.owed, c.unsent = i, request
+		if refused != unix.EAGAIN { // its connection is not on its way either
+			h.end(c, refused)
+			return nil
+		}
+	}
+	return h.watch(c)
+}
+
+// take returns the connection that became idle last, or nil.
+func (h *httpClient) take() *connection {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	last := len(h.idle) - 1
+	if last < 0 {
+		return nil
+	}
+	c := h.idle[last]
+	h.idle = h.idle[:last]
+	return c
+}
+
+func (h *httpClient) open() (*connection, error) {
+	family, address := socketAddress(h.server.Addr(), h.server.Port())
+	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.IPPROTO_TCP)
+	if err != nil {
+		return nil, fmt.Errorf("opening a TCP socket: %w", err)
+	}
+	err = errors.Join(
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1),
+		unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1),
+	)
+	if len(h.from) > 0 && err == nil {
+		_, own := socketAddress(h.from[h.opened%len(h.from)], 0)
+		err = errors.Join(unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1), unix.Bind(fd, own))
+	}
+	if err == nil {
+		if err = unix.Connect(fd, address); err == unix.EINPROGRESS || err == unix.ECONNREFUSED {
+			err = nil // what became of it, epoll tells
+		}
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return nil, fmt.Errorf("connecting to %s: %w", h.server, err)
+	}
+	c := &connection{fd: fd, owed: -1, index: int32(h.opened)}
+	h.opened++
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.connections = append(h.connections, c)
+	return c, nil
+}
+
+// watch has the receiver told of everything that happens on the connection, from what has happened already on.
+func (h *httpClient) watch(c *connection) error {
+	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET, Fd: c.index}
+	if err := unix.EpollCtl(h.epoll, unix.EPOLL_CTL_ADD, c.fd, &event); err != nil {
+		return fmt.Errorf("watching a connection: %w", err)
+	}
+	return nil
+}
+
+// write sends the i-th request and enters it, or does neither where the connection does not take it.
+func (c *connection) write(h *httpClient, i int, planned int64, request []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return net.ErrClosed
+	}
+	now := time.Now().UnixNano()
+	if err := unix.Send(c.fd, request, unix.MSG_NOSIGNAL); err != nil {
+		return err
+	}
+	h.sent(now, planned)
+	c.owed = i
+	return nil
+}
+
+// receive takes what happens on the connections, until the client stops.
+func (h *httpClient) receive() error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	events, buffer := make([]unix.EpollEvent, 256), make([]byte, 64<<10)
+	for !h.stop.Load() {
+		n, err := unix.EpollWait(h.epoll, events, 50)
+		if err != nil && err != unix.EINTR {
+			return fmt.Errorf("waiting for answers: %w", err)
+		}
+		for _, event := range events[:max(n, 0)] {
+			h.mu.Lock()
+			c := h.connections[event.Fd]
+			h.mu.Unlock()
+			h.happened(c, buffer)
+		}
+	}
+	return nil
+}
+
+func (h *httpClient) happened(c *connection, buffer []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	if c.unsent != nil {
+		switch err := unix.Send(c.fd, c.unsent, unix.MSG_NOSIGNAL); err {
+		case nil:
+			c.unsent = nil
+		case unix.EAGAIN:
+		default:
+			h.end(c, err)
+			return
+		}
+	}
+	for {
+		n, at, err := c.read(buffer)
+		switch {
+		case err == unix.EAGAIN:
+			return
+		case err == unix.EINTR:
+			continue
+		case err != nil || n == 0:
+			h.end(c, err)
+			return
+		}
+		c.answer.take(buffer[:n], at)
+		if c.answer.broken {
+			h.end(c, nil)
+			return
+		}
+		if c.answer.whole() {
+			if c.owed < 0 {
+				h.stray.Add(1)
+				h.end(c, nil)
+				return
+			}
+			h.answered(c.owed, c.answer.code, c.answer.firstNs)
+			c.owed = -1
+			c.answer.clear()
+			h.mu.Lock()
+			h.idle = append(h.idle, c)
+			h.mu.Unlock()
+		}
+	}
+}
+
+// read takes the first byte of an answer alone: the timestamp is that of the last byte which is read.
+func (c *connection) read(buffer []byte) (int, int64, error) {
+	if c.answer.firstNs == 0 {
+		buffer = buffer[:1]
+	}
+	var control [64]byte
+	n, controls, _, _, err := unix.Recvmsg(c.fd, buffer, control[:], unix.MSG_DONTWAIT)
+	if err != nil {
+		return 0, 0, err
+	}
+	at := timestamp(control[:controls])
+	if at == 0 {
+		at = time.Now().UnixNano()
+	}
+	return n, at, nil
+}
+
+// end closes a connection. A request that waits for its answer has failed.
+func (h *httpClient) end(c *connection, err error) {
+	c.closed = true
+	_ = unix.Close(c.fd)
+	if c.owed >= 0 {
+		code := uint8(resultOther)
+		if err == unix.ECONNREFUSED {
+			code = resultRefused
+		}
+		h.answered(c.owed, code, time.Now().UnixNano())
+		c.owed = -1
+	}
+}

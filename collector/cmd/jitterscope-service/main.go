@@ -1,0 +1,96 @@
+// jitterscope-service is an HTTP service as the labs need one: a table of many small objects stays alive, each answer
+// allocates, and a request may cost CPU time or wait. The services of other runtimes in backend/labs/service take the
+// same options.
+package main
+
+import (
+	"crypto/sha256"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// object has 128 bytes with what it points to, as a session or a cached row has: the garbage collector follows both.
+type object struct {
+	name string // of 24 bytes
+	body *[64]byte
+	seen int
+}
+
+type service struct {
+	answerBytes int
+	replaced    int // objects that a request replaces
+	hashedKiB   int // work of a request
+	slowEvery   int // of so many requests one waits; 0: none
+	slow        time.Duration
+
+	mu     sync.Mutex
+	table  []*object
+	served int
+}
+
+func main() {
+	if err := run(os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "jitterscope-service:", err)
+		os.Exit(1)
+	}
+}
+
+func run(arguments []string) error {
+	var s service
+	flags := flag.NewFlagSet("jitterscope-service", flag.ContinueOnError)
+	listen := flags.String("listen", "127.0.0.1:8080", "ADDRESS:PORT")
+	objects := flags.Int("objects", 0, "live objects of 128 bytes")
+	slowMs := flags.Int("slow-ms", 0, "how long a slow request waits")
+	flags.IntVar(&s.slowEvery, "slow-every", 0, "of so many requests one waits; 0: none")
+	flags.IntVar(&s.answerBytes, "answer-bytes", 30_000, "size of an answer")
+	flags.IntVar(&s.replaced, "replaced", 0, "objects that each request replaces")
+	flags.IntVar(&s.hashedKiB, "hashed-kib", 0, "KiB that each request hashes with SHA-256: its CPU time")
+	if err := flags.Parse(arguments); err != nil {
+		return err
+	}
+	s.slow = time.Duration(*slowMs) * time.Millisecond
+	s.table = make([]*object, *objects)
+	for i := range s.table {
+		s.table[i] = newObject(i)
+	}
+	// What lives long lies scattered in memory.
+	rand.Shuffle(len(s.table), func(i, j int) { s.table[i], s.table[j] = s.table[j], s.table[i] })
+	return http.ListenAndServe(*listen, &s)
+}
+
+func newObject(number int) *object {
+	return &object{name: fmt.Sprintf("session-%016d", number), body: new([64]byte), seen: number}
+}
+
+func (s *service) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	s.served++
+	number := s.served
+	for i := range min(s.replaced, len(s.table)) {
+		s.table[(number*s.replaced+i)%len(s.table)] = newObject(number)
+	}
+	s.mu.Unlock()
+	work(s.hashedKiB)
+	if s.slowEvery > 0 && number%s.slowEvery == 0 {
+		time.Sleep(s.slow)
+	}
+	answer := make([]byte, s.answerBytes)
+	w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
+	_, _ = w.Write(answer)
+}
+
+// work hashes as many KiB.
+func work(kib int) {
+	var block [1024]byte
+	for range kib {
+		sum := sha256.Sum256(block[:])
+		copy(block[:], sum[:])
+	}
+}

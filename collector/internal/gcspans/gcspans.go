@@ -1,0 +1,73 @@
+// Package gcspans puts collections, of which one learns when they began and ended, on the grid of ticks.
+package gcspans
+
+// most is how many moments between two ticks are placed exactly; a program that collects more often than once in 2 ms is
+// counted right, and its time is that of the tick.
+const most = 128
+
+type moment struct {
+	us   int64
+	ends bool
+}
+
+// Timeline follows the collections of one process, of which one runs at a time. It does not allocate.
+type Timeline struct {
+	pending     [most]moment // in the order of time
+	length      int
+	begun       int64 // of the running collection, 0: none
+	countedFrom int64 // what came before is in an earlier tick
+	loose       int   // collections whose place is not known
+	looseUS     int64
+}
+
+// Begin says that a collection began at a time in microseconds.
+func (t *Timeline) Begin(us int64) { t.add(moment{us: us}) }
+
+// End says that the running collection ended.
+func (t *Timeline) End(us int64) { t.add(moment{us: us, ends: true}) }
+
+// Loose adds collections that took so long together, somewhere in the running tick.
+func (t *Timeline) Loose(count int, us int64) {
+	t.loose += count
+	t.looseUS += max(us, 0)
+}
+
+func (t *Timeline) add(m moment) {
+	if t.length < most {
+		t.pending[t.length] = m
+		t.length++
+		return
+	}
+	if m.ends {
+		t.Loose(1, 0)
+	}
+}
+
+// Closed is the end of the last tick.
+func (t *Timeline) Closed() int64 { return t.countedFrom }
+
+// Tick closes a tick of stepUS that ends at endUS: the collections that ended in it, and the time in it during which one ran,
+// ended or not.
+func (t *Timeline) Tick(endUS, stepUS int64) (cycles int, activeUS int64) {
+	from := max(t.countedFrom, endUS-stepUS)
+	at := 0
+	for ; at < t.length && t.pending[at].us < endUS; at++ {
+		switch m := t.pending[at]; {
+		case !m.ends:
+			t.begun = m.us
+		case t.begun != 0:
+			activeUS += max(0, m.us-max(t.begun, from))
+			t.begun = 0
+			cycles++
+		}
+	}
+	copy(t.pending[:], t.pending[at:t.length])
+	t.length -= at
+	if t.begun != 0 {
+		activeUS += max(0, endUS-max(t.begun, from))
+	}
+	cycles += t.loose
+	activeUS = min(activeUS+t.looseUS, stepUS)
+	t.loose, t.looseUS, t.countedFrom = 0, 0, endUS
+	return cycles, activeUS
+}

@@ -1,0 +1,55 @@
+package hsperf
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/jitterscope/jitterscope/collector/internal/procfs"
+	"github.com/jitterscope/jitterscope/collector/internal/procroot"
+)
+
+var (
+	// ErrNoJVM says that a process has no JVM in it.
+	ErrNoJVM = errors.New("the process is not a JVM")
+	// ErrNotShared says that a JVM keeps its performance data to itself.
+	ErrNotShared = errors.New("the JVM shares no performance data")
+)
+
+// Open opens the performance data of a process. Where they are is what the process has mapped: the file has the name of the user
+// and the number of the process that these have in its container. It needs the right to ptrace the process.
+//
+// The file is read and not mapped: whoever may write to it can make it shorter, which would end a process that has it mapped.
+func Open(proc string, pid int) (*os.File, error) {
+	machine := false
+	var shared procfs.Mapping
+	err := procfs.EachMapping(proc, pid, func(m procfs.Mapping) bool {
+		path := strings.TrimSuffix(m.Path, " (deleted)")
+		machine = machine || filepath.Base(path) == "libjvm.so"
+		if _, err := strconv.Atoi(filepath.Base(path)); err == nil && strings.HasPrefix(filepath.Base(filepath.Dir(path)), "hsperfdata_") {
+			shared = m
+		}
+		return !machine || shared.Path == ""
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case !machine:
+		return nil, ErrNoJVM
+	case shared.Path == "":
+		return nil, ErrNotShared
+	}
+	file, err := procroot.Open(proc, pid, shared.Path)
+	if err != nil { // removed, or the program has another root than its mapping: the kernel still has it
+		return os.Open(filepath.Join(proc, strconv.Itoa(pid), "map_files", shared.Range))
+	}
+	return file, nil
+}
+
+// Read reads what there is of the file.
+func Read(file *os.File) ([]byte, error) {
+	return io.ReadAll(io.NewSectionReader(file, 0, BytesMost))
+}

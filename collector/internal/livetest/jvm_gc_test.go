@@ -1,0 +1,202 @@
+package livetest
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/bpf"
+	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
+)
+
+// startJVM runs Collecting.java in a cgroup with a limit.
+func startJVM(t *testing.T, options ...string) (command *exec.Cmd, cgroup string) {
+	t.Helper()
+	for _, tool := range []string{"java", "javac"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			testenv.Skip(t, "needs a JDK: %v", err)
+		}
+	}
+	classes := t.TempDir()
+	if out, err := exec.Command("javac", "-d", classes, "testdata/collecting/Collecting.java").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	directory, path := cgroupFor(t, 150_000)
+	arguments := append(slices.Clone(options), "-cp", classes, "Collecting", "60000")
+	return startServer(t, inCgroup(directory), "java", arguments...), path
+}
+
+// collection is one pause, microseconds since the Unix epoch.
+type collection struct{ beginUS, endUS int64 }
+
+var pauseLine = regexp.MustCompile(`^\[(\d+)ns\]\[gc(,start)?\s*\] GC\((\d+)\) (Pause \w+)`)
+
+// loggedPauses reads what the JVM says itself: -Xlog:gc*:file=…:timenanos,tags, where time is CLOCK_MONOTONIC.
+func loggedPauses(t *testing.T, file string) (pauses []collection) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var clock bpf.Clock
+	clock.Set()
+	begun := make(map[string]int64)
+	for line := range strings.Lines(string(text)) {
+		m := pauseLine.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		ns, err := strconv.ParseUint(m[1], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		us, key := clock.NS(ns)/1000, m[3]+m[4]
+		if m[2] != "" {
+			begun[key] = us
+		} else if from, ok := begun[key]; ok {
+			pauses = append(pauses, collection{from, us})
+			delete(begun, key)
+		}
+	}
+	for _, from := range begun {
+		pauses = append(pauses, collection{from, math.MaxInt64}) // it runs
+	}
+	return pauses
+}
+
+// runtimeCycles returns the collections of a process that were sent, sorted by time.
+func (o *observer) runtimeCycles(process string) (events []*ingestpb.Event) {
+	o.each(func(b *ingestpb.Batch) {
+		for _, event := range b.Events {
+			if event.Kind == "gc.cycle" && b.Resources[event.Resource].Key == process {
+				events = append(events, event)
+			}
+		}
+	})
+	slices.SortFunc(events, func(a, b *ingestpb.Event) int { return int(a.StartUs - b.StartUs) })
+	return events
+}
+
+// agreeWithLog compares what was recorded of a process with its own account.
+func agreeWithLog(t *testing.T, o *observer, process string, logged []collection, within float64) {
+	t.Helper()
+	grid := o.series(process, catalogue.GCCycles)
+	if len(grid) == 0 {
+		t.Fatal("nothing on the grid")
+	}
+	fromUS, untilUS := grid[0].startUS, grid[len(grid)-1].startUS+100_000
+	spentUS := 0.0
+	for _, c := range logged {
+		spentUS += float64(max(0, min(c.endUS, untilUS)-max(c.beginUS, fromUS)))
+	}
+	logged = slices.DeleteFunc(logged, func(c collection) bool { return c.endUS < fromUS || c.endUS >= untilUS })
+	events := slices.DeleteFunc(o.runtimeCycles(process), func(e *ingestpb.Event) bool {
+		end := e.StartUs + int64(e.DurationUs)
+		return end < fromUS || end >= untilUS
+	})
+	total := func(metric uint32) float64 { return o.sum(process, metric, time.Time{}.Add(time.Hour)) }
+	if cycles := total(catalogue.GCCycles); len(logged) < 5 || cycles != float64(len(logged)) {
+		t.Errorf("%v cycles on the grid, the program says %d", cycles, len(logged))
+	}
+	// Of several collections between two ticks only the last ones have a place.
+	if len(events) > len(logged) || len(events) < len(logged)*3/4 {
+		t.Errorf("%d events, the program says %d", len(events), len(logged))
+	}
+	var errors []float64
+	for _, event := range events {
+		best := math.Inf(1)
+		for _, c := range logged {
+			begin, end := math.Abs(float64(event.StartUs-c.beginUS)), math.Abs(float64(event.StartUs+int64(event.DurationUs)-c.endUS))
+			best = min(best, max(begin, end))
+		}
+		errors = append(errors, best)
+	}
+	slices.Sort(errors)
+	if len(errors) == 0 {
+		t.Fatal("no events")
+	}
+	median, worst := errors[len(errors)/2], errors[len(errors)-1]
+	active := total(catalogue.GCActiveUS)
+	t.Logf("%d collections, %d events, begin and end within %.2f ms (median) and %.2f ms (worst); %.1f ms on the grid, %.1f ms logged",
+		len(logged), len(events), median/1000, worst/1000, active/1000, spentUS/1000)
+	if median > within {
+		t.Errorf("half of the collections lie %.0f us or more from where the program has them", median)
+	}
+	if math.Abs(active-spentUS) > 0.1*spentUS+2000 {
+		t.Errorf("%.0f us on the grid, the program says %.0f us", active, spentUS)
+	}
+}
+
+func TestCollectionsOfJVM(t *testing.T) {
+	for _, collector := range []string{"Parallel", "G1", "Serial"} {
+		t.Run(collector, func(t *testing.T) {
+			t.Parallel()
+			log := filepath.Join(t.TempDir(), "gc.log")
+			_, path := startJVM(t, "-Xmx256m", "-Xmn24m", "-XX:ActiveProcessorCount=2", "-XX:+Use"+collector+"GC", "-Xlog:gc*:file="+log+":timenanos,tags")
+			o := observe(t, "jvm_gc,process,cgroup_cpu")
+			process := ""
+			waitFor(t, "the JVM is known", func() bool {
+				process = o.childOf(path)
+				return process != "" && o.fact(process, "runtime.gc_source") != ""
+			})
+			waitFor(t, "it collects", func() bool { return len(o.runtimeCycles(process)) >= 20 })
+			o.stop()
+			agreeWithLog(t, o, process, loggedPauses(t, log), 1000)
+			for name, want := range map[string]string{
+				"runtime.name": "jvm", "runtime.gc_source": "hsperfdata", "runtime.cpus": "2",
+				"runtime.options": fmt.Sprintf(`["-Xmx256m","-Xmn24m","-XX:ActiveProcessorCount=2","-XX:+Use%sGC"]`, collector),
+			} {
+				if got := o.fact(process, name); got != want {
+					t.Errorf("%s is %q", name, got)
+				}
+			}
+			if kind := o.fact(process, "runtime.gc_kind"); !strings.Contains(kind, collector+" young collection pauses") {
+				t.Errorf("collectors %q", kind)
+			}
+			if version := o.fact(process, "runtime.version"); !regexp.MustCompile(`^\d+`).MatchString(version) {
+				t.Errorf("version %q", version)
+			}
+			for _, event := range o.runtimeCycles(process) {
+				if event.Attributes["pause_us"] != fmt.Sprint(event.DurationUs) || event.Attributes["collector"] == "" || event.Attributes["source"] != "hsperfdata" {
+					t.Errorf("event %v", event)
+				}
+			}
+			live, goal := o.last(process, catalogue.HeapLiveBytes), o.last(process, catalogue.HeapGoalBytes)
+			if live < 10<<20 || goal <= live || goal > 300<<20 {
+				t.Errorf("the heap holds %v, the next collection begins at %v", live, goal)
+			}
+		})
+	}
+}
+
+func TestJVMThatSharesNothing(t *testing.T) {
+	t.Parallel()
+	_, path := startJVM(t, "-Xmx200m", "-XX:-UsePerfData")
+	o := observe(t, "jvm_gc,process,cgroup_cpu")
+	process := ""
+	waitFor(t, "the JVM is known", func() bool {
+		process = o.childOf(path)
+		return process != "" && o.fact(process, "runtime.name") == "jvm"
+	})
+	if got := o.fact(process, "runtime.options"); got != `["-Xmx200m","-XX:-UsePerfData"]` {
+		t.Errorf("options %s", got)
+	}
+	if source := o.fact(process, "runtime.gc_source"); source != "" || len(o.series(process, catalogue.GCCycles)) > 0 {
+		t.Errorf("collections are taken from %q", source)
+	}
+	for _, status := range o.agent.Engine.Status() {
+		if status.Name == "jvm_gc" && !strings.Contains(status.Detail, "1 JVMs share no performance data") {
+			t.Errorf("status %v", status)
+		}
+	}
+}

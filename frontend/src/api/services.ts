@@ -1,0 +1,36 @@
+/** Every server, whatever its protocol, with its figures over a window. */
+
+import { infiniteQueryOptions, keepPreviousData } from "@tanstack/react-query";
+
+import { api, unwrap, type Schemas } from "./client";
+
+export type Services = Schemas["Services"];
+export type ServiceItem = Schemas["ServiceItem"];
+export type ServiceOrder = "name" | "node" | "rate" | "failed" | "p50" | "p99" | "slow" | "worst" | "runtime" | "stalls";
+
+export interface ServiceList {
+  minutes: number;
+  /** End of the window, µs; absent: it moves with the clock. */
+  to?: number | undefined;
+  search: string;
+  order: ServiceOrder;
+  descending: boolean;
+}
+
+const LIVE_MS = 30_000;
+
+// The options are inferred on purpose: their type carries the key's and the data's.
+// eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types
+export const servicesQuery = ({ minutes, to, search, order, descending }: ServiceList) =>
+  infiniteQueryOptions({
+    queryKey: ["services", { minutes, to, search, order, descending }] as const,
+    queryFn: ({ pageParam, signal }) => {
+      const endUs = to ?? Date.now() * 1000;
+      const window = { from: String(Math.round(endUs - minutes * 60_000_000)), to: String(Math.round(endUs)) };
+      return unwrap(api.GET("/api/v1/services", { params: { query: { ...window, search, order, descending, cursor: pageParam } }, signal }));
+    },
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.next_cursor ?? undefined,
+    placeholderData: keepPreviousData,
+    refetchInterval: to === undefined ? LIVE_MS : false,
+  });

@@ -1,0 +1,36 @@
+import type { ReactElement } from "react";
+
+import styles from "./Spark.module.css";
+import { bars, heightOf, type SparkScale } from "./spark";
+
+export interface SparkProps {
+  /** The figures in words: the picture alone tells nothing to who cannot see it. */
+  label: string;
+  values: readonly (number | null)[];
+  scale: SparkScale;
+  /** Bars over it are hot; a line shows where it is. */
+  threshold: number;
+}
+
+const WIDTH = 180;
+const HEIGHT = 30;
+/** More bars would be thinner than can be told apart. */
+const MOST = 90;
+/** A value at the bottom of the scale is not nothing. */
+const LEAST_PX = 2;
+
+/** Values over time in the height of a line of text. */
+export function Spark({ label, values, scale, threshold }: SparkProps): ReactElement {
+  const line = HEIGHT * (1 - heightOf(threshold, scale));
+  return (
+    <svg className={styles["spark"]} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={label}>
+      <title>{label}</title>
+      <line className={styles["ground"]} x1={0} x2={WIDTH} y1={HEIGHT - 0.5} y2={HEIGHT - 0.5} />
+      {bars(values, scale, MOST).map((bar) => {
+        const height = Math.max(LEAST_PX, bar.y * HEIGHT);
+        return <rect key={bar.x} data-hot={bar.value > threshold || undefined} x={bar.x * WIDTH} y={HEIGHT - height} width={Math.max(1, bar.width * WIDTH - 0.6)} height={height} />;
+      })}
+      <line className={styles["threshold"]} x1={0} x2={WIDTH} y1={line} y2={line} />
+    </svg>
+  );
+}

@@ -1,0 +1,40 @@
+/** A row of bars on a log scale, one for each stretch of time: its highest value. Pure. */
+
+export interface SparkBar {
+  /** Of the width and the height, 0..1; `y` is the bar's top, counted from the bottom. */
+  readonly x: number;
+  readonly width: number;
+  readonly y: number;
+  readonly value: number;
+}
+
+export interface SparkScale {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Where a value is between the ends of a log scale, 0..1. */
+export function heightOf(value: number, { low, high }: SparkScale): number {
+  const part = Math.log(Math.max(value, low) / low) / Math.log(high / low);
+  return Math.min(1, Math.max(0, part));
+}
+
+/** At most `most` bars; a stretch without a value has none. */
+export function bars(values: readonly (number | null)[], scale: SparkScale, most: number): SparkBar[] {
+  const fold = Math.max(1, Math.ceil(values.length / most));
+  const slots = Math.ceil(values.length / fold);
+  const found: SparkBar[] = [];
+  for (let slot = 0; slot < slots; slot += 1) {
+    const known = values.slice(slot * fold, (slot + 1) * fold).filter((value) => value !== null);
+    if (known.length === 0) continue;
+    const value = Math.max(...known);
+    found.push({ x: slot / slots, width: 1 / slots, y: heightOf(value, scale), value });
+  }
+  return found;
+}
+
+/** One scale for all rows of a table, so that they can be compared: from 0.1 ms to the next power of ten. */
+export function commonScale(rows: readonly (readonly (number | null)[])[]): SparkScale {
+  const highest = Math.max(100_000, ...rows.flatMap((row) => row.filter((value) => value !== null)));
+  return { low: 100, high: 10 ** Math.ceil(Math.log10(highest)) };
+}

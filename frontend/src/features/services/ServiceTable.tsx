@@ -1,0 +1,130 @@
+import { Link } from "@tanstack/react-router";
+import { useMemo, type ReactElement, type ReactNode } from "react";
+
+import type { ServiceItem, ServiceOrder } from "@/api/services";
+import { Spark } from "@/charts/spark/Spark";
+import { commonScale, type SparkScale } from "@/charts/spark/spark";
+import { microseconds, MISSING, percent } from "@/lib/format";
+import { Chip } from "@/ui/Chip";
+import { Table, tableStyles } from "@/ui/Table";
+import { SeverityChip } from "@/widgets/Severity";
+
+import { DEFAULT_ORDER, isDescending, sortedBy, type ServicesSearch } from "./search";
+import styles from "./Services.module.css";
+import { rateText, SLOW_US, throttledText, worstText } from "./words";
+
+export interface ServiceTableProps {
+  items: readonly ServiceItem[];
+  fromUs: number;
+  search: ServicesSearch;
+  onSearch: (search: ServicesSearch) => void;
+}
+
+const COLUMNS: readonly { order: ServiceOrder; title: string; isFigure: boolean }[] = [
+  { order: "name", title: "Service", isFigure: false },
+  { order: "node", title: "Node", isFigure: false },
+  { order: "rate", title: "Rate", isFigure: true },
+  { order: "failed", title: "Failed", isFigure: true },
+  { order: "p50", title: "p50", isFigure: true },
+  { order: "p99", title: "p99", isFigure: true },
+  { order: "slow", title: "Over 20 ms", isFigure: true },
+  { order: "worst", title: "Slowest by minute", isFigure: false },
+  { order: "runtime", title: "Runtime", isFigure: false },
+  { order: "stalls", title: "Stalls", isFigure: false },
+];
+
+/** A row for each server; a press on a heading sorts by it. */
+export function ServiceTable({ items, fromUs, search, onSearch }: ServiceTableProps): ReactElement {
+  const scale = useMemo(() => commonScale(items.map((item) => item.worst_us)), [items]);
+  const order = search.order ?? DEFAULT_ORDER;
+  return (
+    <Table label="Services">
+      <thead>
+        <tr>
+          {COLUMNS.map((column) => (
+            <th
+              key={column.order}
+              scope="col"
+              className={column.isFigure ? tableStyles["number"] : undefined}
+              aria-sort={column.order === order ? (isDescending(search) ? "descending" : "ascending") : undefined}
+            >
+              <button type="button" className={styles["sort"]} onClick={() => onSearch(sortedBy(search, column.order))}>
+                {column.title}
+                <span aria-hidden="true">{column.order === order ? (isDescending(search) ? "▼" : "▲") : ""}</span>
+              </button>
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {items.map((item) => (
+          <Row key={item.id} item={item} fromUs={fromUs} scale={scale} />
+        ))}
+      </tbody>
+    </Table>
+  );
+}
+
+function Row({ item, fromUs, scale }: { item: ServiceItem; fromUs: number; scale: SparkScale }): ReactElement {
+  return (
+    <tr className={styles["row"]}>
+      <th scope="row" className={styles["name"]}>
+        <ResourceLink id={item.id}>{item.name}</ResourceLink> <Chip tone="dim">{item.kind === "dns_server" ? "DNS" : "TCP"}</Chip>
+        {item.container !== null && item.container.name !== item.name && (
+          <p>
+            <ResourceLink id={item.container.id}>{item.container.name}</ResourceLink>
+          </p>
+        )}
+      </th>
+      <td>
+        <ResourceLink id={item.node.id}>{item.node.name}</ResourceLink>
+      </td>
+      <td className={tableStyles["number"]}>{rateText(item)}</td>
+      <Figure text={percent(item.failed_ratio)} isHot={(item.failed_ratio ?? 0) > 0} />
+      <Figure text={microseconds(item.p50_us)} isHot={(item.p50_us ?? 0) > SLOW_US} />
+      <Figure text={microseconds(item.p99_us)} isHot={(item.p99_us ?? 0) > SLOW_US} />
+      <Figure text={percent(item.slow_ratio)} isHot={(item.slow_ratio ?? 0) > 0} />
+      <td>
+        <Spark label={worstText(item.worst_us, fromUs)} values={item.worst_us} scale={scale} threshold={SLOW_US} />
+      </td>
+      <td className={tableStyles["nowrap"]}>{item.runtime ?? MISSING}</td>
+      <td>
+        <Stalls item={item} />
+      </td>
+    </tr>
+  );
+}
+
+function Figure({ text, isHot }: { text: string; isHot: boolean }): ReactElement {
+  return (
+    <td className={tableStyles["number"]} data-hot={isHot || undefined}>
+      {text}
+    </td>
+  );
+}
+
+function Stalls({ item }: { item: ServiceItem }): ReactElement {
+  const throttled = throttledText(item);
+  return (
+    <ul className={styles["stalls"]}>
+      {item.incidents.map((incident) => (
+        <li key={incident.id}>
+          <SeverityChip severity={incident.severity} />{" "}
+          <Link to="/incidents/$incidentId" params={{ incidentId: incident.id }}>
+            {incident.title}
+          </Link>
+        </li>
+      ))}
+      {throttled !== null && <li className={styles["throttled"]}>▲ {throttled}</li>}
+      {throttled === null && item.incidents.length === 0 && <li className={tableStyles["dim"]}>{item.throttled_ms_per_min === null ? "throttling not measured" : "not throttled"}</li>}
+    </ul>
+  );
+}
+
+function ResourceLink({ id, children }: { id: number; children: ReactNode }): ReactElement {
+  return (
+    <Link to="/resources/$resourceId" params={{ resourceId: id }}>
+      {children}
+    </Link>
+  );
+}

@@ -1,0 +1,44 @@
+import type { ServiceItem } from "@/api/services";
+
+import { isDescending, servicesSearch, sortedBy } from "./search";
+import { rateText, throttledText, worstText } from "./words";
+
+const item = (values: Partial<ServiceItem>): ServiceItem => values as ServiceItem;
+
+describe("the list in the URL", () => {
+  it("is read without trust", () => {
+    expect(servicesSearch({ order: "p99", direction: "up", minutes: "360", q: "web" })).toMatchObject({ order: "p99", direction: "up", minutes: 360, q: "web" });
+    expect(servicesSearch({ order: "color", direction: "left", minutes: 7, q: 3 })).toEqual({});
+  });
+
+  it("starts figures with the most and names with A", () => {
+    expect([isDescending({}), isDescending({ order: "p99" }), isDescending({ order: "name" })]).toEqual([true, true, false]);
+  });
+
+  it("turns round with the second press and back with the third", () => {
+    const once = sortedBy({ q: "web" }, "p99");
+    const twice = sortedBy(once, "p99");
+    expect(once).toMatchObject({ q: "web", order: "p99", direction: undefined });
+    expect([isDescending(once), isDescending(twice), isDescending(sortedBy(twice, "p99"))]).toEqual([true, false, true]);
+    expect(sortedBy(twice, "name")).toMatchObject({ order: "name", direction: undefined });
+    expect([isDescending(sortedBy({}, "slow")), isDescending(sortedBy(sortedBy({}, "slow"), "slow"))]).toEqual([false, true]);
+  });
+});
+
+describe("words", () => {
+  it("calls only what is asked of DNS a query", () => {
+    expect(rateText(item({ kind: "dns_server", requests_per_s: 1500 }))).toBe("1,500 queries/s");
+    expect(rateText(item({ kind: "tcp_server", requests_per_s: 0.25 }))).toBe("0.25 requests/s");
+    expect(rateText(item({ kind: "tcp_server", requests_per_s: null }))).toBe("–");
+  });
+
+  it("tells the slowest minute, and of how many minutes anything is known", () => {
+    expect(worstText([null, 900, 90_000, 31_000], 0)).toMatch(/^Slowest answer 90 ms at \d\d:02; over 20 ms in 2 of 3 minutes$/);
+    expect(worstText([null, null], 0)).toBe("No answers recorded");
+  });
+
+  it("tells not throttled from not measured by leaving both to the caller", () => {
+    expect(throttledText(item({ throttled_ms_per_min: 420 }))).toBe("throttled 420 ms/min");
+    expect([0, null].map((value) => throttledText(item({ throttled_ms_per_min: value })))).toEqual([null, null]);
+  });
+});

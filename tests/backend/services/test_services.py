@@ -1,0 +1,186 @@
+"""GET /services: every server with its figures, in any order, a page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+
+from jitterscope.diagnosis.core.sketch import bucket_of, value_of
+from jitterscope.recordings.model import Recording
+from jitterscope.series import compaction
+from tests.backend.conftest import Organization
+from tests.backend.incidents.conftest import Service, gc_fault, service
+from tests.support.batches import DNS_SERVER, PROCESS, BatchBuilder, now_us
+from tests.support.tcp_servers import SLOW_PER_TICK, TICKS_PER_MINUTE, Serving, add, minute_ago
+
+__all__ = ["gc_fault", "service"]
+
+TICKS = 2 * TICKS_PER_MINUTE
+# Long enough ago that its windows can be compacted.
+MINUTES_AGO = 25
+SHOP = Serving(
+    "shop", 8080, 41, usual_us=900.0, slow=dict.fromkeys(range(700, 730), 90_000), throttled={700: 42_000, 701: 18_000},
+    lost={5: 6}, runtime={"go.version": "1.25.3"},
+)  # fmt: skip
+STOCK = Serving(
+    "stock", 9090, 42, per_tick=5, usual_us=3000.0, runtime={"runtime.name": "jvm", "runtime.version": "17.0.13"}
+)
+
+
+def value(us: float) -> float:
+    return float(value_of(bucket_of(np.array([us])))[0])
+
+
+def feed(client: TestClient, organization: Organization, node: str = "machine-1") -> int:
+    """Two TCP servers, one of them slow for 3 s, a third that nobody asked, and a DNS server. When their minutes
+    began."""
+    start_us = minute_ago(MINUTES_AGO, now_us())
+    builder = BatchBuilder(node)
+    builder.fact(0, "node.hostname", node, start_us)
+    for serving in (SHOP, STOCK):
+        add(builder, serving, start_us, TICKS)
+    home = len(builder.batch.resources) - 3
+    resolver = builder.resource(PROCESS, "43:1000", home)
+    dns = builder.resource(DNS_SERVER, "10.0.0.10:53", resolver)
+    idle = builder.resource(DNS_SERVER, "10.0.0.11:53", resolver)
+    builder.fact(dns, "dns.software", "coredns", start_us).fact(idle, "dns.software", "idle", start_us)
+    builder.block(
+        {(dns, "dns_queries"): np.full(TICKS, 10.0), (dns, "dns_answers"): np.full(TICKS, 10.0),
+         (dns, "dns_slow"): np.zeros(TICKS), (dns, "dns_servfail"): np.ones(TICKS),
+         (dns, "dns_latency_max_us"): np.full(TICKS, 400.0)},
+        start_us,
+    )  # fmt: skip
+    answer = client.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers)
+    assert answer.status_code == 200, answer.text
+    return start_us
+
+
+@pytest.fixture
+def began_us(api: TestClient, organization: Organization) -> int:
+    return feed(api, organization)
+
+
+def listed(api: TestClient, **parameters: Any) -> dict[str, Any]:
+    answer = api.get("/api/v1/services", params=parameters)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+def names(api: TestClient, **parameters: Any) -> list[str]:
+    return [item["name"] for item in listed(api, **parameters)["items"]]
+
+
+def check(page: dict[str, Any], began_us: int) -> None:
+    by_name = {item["name"]: item for item in page["items"]}
+    shop, stock, dns, idle = (
+        by_name[name] for name in ("shop :8080", "stock :9090", "coredns 10.0.0.10:53", "idle 10.0.0.11:53")
+    )
+    assert (shop["kind"], shop["program"], shop["runtime"]) == ("tcp_server", "shop", "Go 1.25.3")
+    assert (shop["container"]["name"], shop["node"]["name"]) == ("shop/shop-5d8/shop", "machine-1")
+    assert shop["requests_per_s"] == pytest.approx(300)
+    assert shop["failed_ratio"] == pytest.approx(6 / (30 * TICKS))
+    assert shop["slow_ratio"] == pytest.approx(30 * SLOW_PER_TICK / (30 * TICKS))
+    assert (shop["p50_us"], shop["max_us"]) == (pytest.approx(value(900)), 90_000)
+    assert shop["p99_us"] == pytest.approx(value(900))  # 0.25 % are slow
+    assert shop["throttled_ms_per_min"] == pytest.approx(30)
+    first = (began_us - page["from_us"]) // 60_000_000
+    assert len(shop["worst_us"]) == (page["to_us"] - page["from_us"]) // 60_000_000
+    assert {minute: us for minute, us in enumerate(shop["worst_us"]) if us is not None} == {
+        first: 900,
+        first + 1: 90_000,
+    }
+
+    assert (stock["runtime"], stock["slow_ratio"], stock["failed_ratio"]) == ("JVM 17.0.13", 0, 0)
+    assert stock["throttled_ms_per_min"] == 0
+
+    assert (dns["kind"], dns["program"], dns["requests_per_s"]) == ("dns_server", "coredns", pytest.approx(100))
+    assert dns["failed_ratio"] == pytest.approx(0.1)
+    assert (dns["p50_us"], dns["p99_us"], dns["runtime"]) == (None, None, None)
+
+    unknown = ("requests_per_s", "failed_ratio", "slow_ratio", "p50_us", "p99_us", "max_us")
+    assert [idle[name] for name in unknown] == [None] * len(unknown)
+    assert set(idle["worst_us"]) == {None}
+
+
+def test_figures_are_those_of_the_ticks_compacted_or_not(
+    api: TestClient, organization: Organization, began_us: int
+) -> None:
+    before = listed(api)
+    check(before, began_us)
+    assert (before["found"], before["compared"], before["next_cursor"]) == (4, 4, None)
+    assert compaction.compact(organization.id, now_us()) > 0
+    check(listed(api), began_us)
+
+
+@pytest.mark.usefixtures("began_us")
+def test_any_column_orders_the_list_and_what_is_unknown_comes_last(api: TestClient) -> None:
+    shop, stock, dns, idle = "shop :8080", "stock :9090", "coredns 10.0.0.10:53", "idle 10.0.0.11:53"
+    assert names(api) == names(api, order="slow") == [shop, dns, stock, idle]
+    assert names(api, order="rate") == [shop, dns, stock, idle]
+    assert names(api, order="rate", descending=False) == [stock, dns, shop, idle]
+    assert names(api, order="failed") == [dns, shop, stock, idle]
+    assert names(api, order="worst") == [shop, stock, dns, idle]
+    assert names(api, order="p99") == [stock, shop, dns, idle]
+    assert names(api, order="p50", descending=False) == [shop, stock, dns, idle]
+    assert names(api, order="name", descending=False) == [dns, idle, shop, stock]
+    assert names(api, order="runtime") == [stock, shop, dns, idle]
+    assert names(api, order="stalls")[0] == shop
+    assert len(names(api, order="node")) == 4
+
+
+@pytest.mark.usefixtures("began_us")
+def test_a_text_is_looked_for_in_server_container_process_and_node(api: TestClient) -> None:
+    assert names(api, search="SHOP/shop-5d8") == ["shop :8080"]
+    assert names(api, search=":9090") == ["stock :9090"]
+    assert len(names(api, search="machine-1")) == 4
+    assert names(api, search="100%_") == []
+    assert names(api, search="nothing like it") == []
+
+
+@pytest.mark.usefixtures("began_us")
+def test_pages_follow_one_another_in_the_window_of_the_first(api: TestClient) -> None:
+    page = listed(api, order="name", descending=False, limit=3)
+    following = listed(api, order="name", descending=False, limit=3, cursor=page["next_cursor"])
+    assert [one["name"] for one in (*page["items"], *following["items"])] == names(api, order="name", descending=False)
+    assert (following["from_us"], following["to_us"]) == (page["from_us"], page["to_us"])
+    assert following["next_cursor"] is None
+
+
+def test_a_window_without_data_lists_who_was_there(api: TestClient, began_us: int) -> None:
+    before = began_us - 3_600_000_000
+    assert listed(api, **{"from": before - 60_000_000, "to": before})["items"] == []
+    assert listed(api)["to_us"] % 60_000_000 == 0
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"cursor": "no"}, {"cursor": "MSwy"}, {"order": "color"}, {"limit": 0}, {"from": "0", "to": "100000000000"}],
+)
+def test_what_does_not_fit_is_refused(api: TestClient, parameters: dict[str, str]) -> None:
+    assert api.get("/api/v1/services", params=parameters).status_code == 422
+
+
+def test_another_organization_sees_nothing_of_it(
+    api: TestClient, organization: Organization, make_organization: Callable[[], Organization]
+) -> None:
+    feed(api, organization)
+    other = make_organization()
+    answer = api.get("/api/v1/services", headers=other.headers)
+    assert (answer.status_code, answer.json()["items"], answer.json()["found"]) == (200, [], 0)
+
+
+def test_active_incidents_of_the_container_are_named(service: Service, gc_fault: Recording) -> None:
+    subject = service.feed(gc_fault)
+    service.diagnose(subject)
+    (incident,) = service.get("/incidents")["items"]
+    (server,) = service.get("/services")["items"]
+    assert (server["kind"], server["container"]["id"]) == ("dns_server", subject)
+    assert [one["id"] for one in server["incidents"]] == [incident["id"]]
+    assert {name: incident[name] for name in server["incidents"][0]} == server["incidents"][0]
+    assert server["throttled_ms_per_min"] > 0
+    service.post(f"/incidents/{incident['id']}/resolve", {})
+    assert service.get("/services")["items"][0]["incidents"] == []

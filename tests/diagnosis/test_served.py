@@ -1,0 +1,192 @@
+"""What a subject serves, whatever the protocol: harm, what is slow, and how it is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from jitterscope.diagnosis.core import impact, served
+from jitterscope.diagnosis.core.engine import diagnose
+from jitterscope.diagnosis.core.finding import Found
+from jitterscope.diagnosis.core.sketch import bucket_of
+from jitterscope.diagnosis.core.snapshot import Distribution, ResourceView, Snapshot
+from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+from tests.diagnosis.scenarios import built
+
+GC = "cpu/gc_throttling"
+
+
+def only(snapshot: Snapshot) -> Found:
+    (found,) = diagnose(snapshot).findings
+    return found
+
+
+def texts(found: Found) -> str:
+    parts = [found.title, found.summary, *(f"{one.statement} {one.comparison}" for one in found.evidence)]
+    parts += [one.reason for one in found.rivals]
+    for fix in found.fixes:
+        parts += [fix.title, fix.summary, *fix.caveats, fix.verify]
+    return " ".join(parts)
+
+
+def server(number: int, kind: str, key: str, requests: float, took_us: float, ticks: int = 100) -> ResourceView:
+    """Answers that all take as long, `requests` of them in each tick."""
+    names = served.METRICS
+    bucket = int(bucket_of(np.array([took_us]))[0])
+    count = np.full(ticks, requests)
+    return ResourceView(
+        number,
+        kind,
+        key,
+        key,
+        series={
+            names["requests"][kind]: count,
+            names["answers"][kind]: count,
+            names["slow"][kind]: count * (took_us > 20_000),
+        },
+        distributions={
+            names["latency"][kind]: Distribution(
+                np.arange(ticks), np.full(ticks, bucket), np.full(ticks, int(requests), dtype=np.int64)
+            )
+        },
+    )
+
+
+def subject(dns: tuple[ResourceView, ...] = (), tcp: tuple[ResourceView, ...] = (), kind: str = "cgroup") -> Snapshot:
+    node = ResourceView(1, "node", "node-1", "node-1")
+    about = node if kind == "node" else ResourceView(2, "cgroup", "/shop", "/shop")
+    return Snapshot(0, 100, about, node, dns_servers=dns, tcp_servers=tcp)
+
+
+def test_throttled_gc_of_an_http_service_is_an_incident_like_that_of_dns() -> None:
+    http, dns = only(built("gc_throttling/HTTP")), only(simulate(Workload(qps=300, seed=16)).snapshot)
+    assert (http.cause, http.severity, http.harm, http.confidence) == (GC, dns.severity, "measured", dns.confidence)
+    same = ("queries", "slow_queries", "slow_ratio", "p50_ms", "p99_ms", "throttled_ratio")
+    assert [http.impact[name] for name in same] == [dns.impact[name] for name in same]
+    assert [(fix.id, fix.predicted["slow_ratio"]) for fix in http.fixes if fix.id != "multisocket"] == [
+        (fix.id, fix.predicted["slow_ratio"]) for fix in dns.fixes if fix.id != "multisocket"
+    ]
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        Workload(serves="http", qps=300, seed=16),
+        Workload(serves="http", qps=200, live_mb=3, bursts=tuple((5 + 6 * i, 0.6, 5000.0) for i in range(9)), seed=11),
+        Workload(serves="http", qps=3500, seconds=20, seed=12),
+        Workload(serves="http", qps=500, job=(5.0, 0.4), seed=13),
+        Workload(serves="http", qps=500, gomemlimit_mb=120, seconds=30, seed=14),
+    ],
+)
+def test_texts_name_what_is_served(load: Workload) -> None:
+    http, dns = only(simulate(load).snapshot), only(simulate(replace(load, serves="dns")).snapshot)
+    assert http.cause == dns.cause
+    assert http.harm == "measured"
+    said = texts(http).lower()
+    assert "request" in said
+    assert "quer" not in said
+    assert "dns" not in said
+    assert "quer" in texts(dns)
+    metrics = {one.metric for item in http.evidence for one in item.series}
+    assert "responses_slow" in metrics
+    assert not any(name.startswith("dns_") for name in metrics)
+
+
+def test_slow_is_what_takes_far_longer_than_usual() -> None:
+    found = only(built("gc_throttling/HTTP, answers that usually take 30 ms"))
+    snapshot = built("gc_throttling/HTTP, answers that usually take 30 ms")
+    counted = float(np.nansum(snapshot.tcp_servers[0].series["responses_slow"]))
+    assert counted == found.impact["queries"], "the collector counts every answer as over 20 ms"
+    assert 0 < found.impact["slow_queries"] < 0.01 * counted
+    assert found.impact["slow_after_ms"] == pytest.approx(90, rel=0.05)
+    assert "over 89 ms, 3 × their usual time" in found.summary
+    assert impact.SLOW_RATIO.detail is not None
+    assert impact.SLOW_RATIO.detail(found.impact) == f"{found.impact['slow_queries']:,.0f} of 18,000, over 89 ms"
+
+
+def test_what_is_slow_by_itself_is_not_the_harm_of_a_stall() -> None:
+    """One answer in 20 takes long for a reason of its own, in the stalls as at other times."""
+    load = Workload(serves="http", qps=300, stray_slow_ratio=0.05, own_us=0.0, seed=16)
+    snapshot = simulate(load).snapshot
+    calm = served.slow(snapshot, served.read_served(snapshot), np.ones(snapshot.ticks, dtype=np.bool_))
+    near = np.zeros(snapshot.ticks, dtype=np.bool_)
+    near[100:200] = True
+    slow = np.nan_to_num(calm.ticks)
+    by_chance = served.by_chance(served.read_served(snapshot).requests, near, float(slow[~near].sum()))
+    assert by_chance == pytest.approx(0.05 * 3000, rel=0.2)
+
+
+def test_dns_over_tcp_counts_once_and_a_metrics_page_not_at_all() -> None:
+    dns = server(3, "dns_server", "10.0.0.1:53@net:4026531840", 100, 200)
+    same, page = server(4, "tcp_server", "/shop:53", 10, 200), server(5, "tcp_server", "/shop:9153", 0.1, 30_000)
+    found = served.read_served(subject((dns,), (same, page)))
+    assert [one.id for one in found.servers] == [3]
+    assert (found.noun, found.one) == ("queries", "query")
+    both = served.read_served(subject((dns,), (server(6, "tcp_server", "/shop:8080", 50, 200),)))
+    assert (float(both.requests[0]), both.noun) == (150.0, "requests")
+
+
+def test_a_node_has_all_its_servers() -> None:
+    busy, rare = server(4, "tcp_server", "/shop:8080", 1000, 200), server(5, "tcp_server", "/db:5432", 1, 200)
+    assert len(served.read_served(subject(tcp=(busy, rare), kind="node")).servers) == 2
+    assert len(served.read_served(subject(tcp=(busy, rare))).servers) == 1
+
+
+def test_each_server_is_slow_by_its_own_usual_time() -> None:
+    quick, far = server(4, "tcp_server", "/shop:8080", 10, 200), server(5, "tcp_server", "/shop:8081", 10, 50_000)
+    snapshot = subject(tcp=(quick, far))
+    found = served.slow(snapshot, served.read_served(snapshot), np.ones(100, dtype=np.bool_))
+    assert found.over_us[0] == 20_000
+    assert found.over_us[1] == pytest.approx(150_000, rel=0.03)
+    assert float(np.nansum(found.ticks)) == 0
+    assert found.words == "over 20 to 147 ms, by server"
+    unknown = served.slow(snapshot, served.read_served(snapshot), np.zeros(100, dtype=np.bool_))
+    assert unknown.words == "over 20 ms"
+    assert float(np.nansum(unknown.ticks)) == 1000
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ("gone", "no server is known here whose answers could be timed"),
+        ("silent", "no requests were seen in this window"),
+        ("untimed", "requests were counted, but not how long their answers took"),
+    ],
+)
+def test_it_is_said_why_harm_is_not_known(change: str, why: str) -> None:
+    snapshot = built("gc_throttling/HTTP")
+    (one,) = snapshot.tcp_servers
+    zero = {name: np.zeros(snapshot.ticks) for name in one.series}
+    changed = {
+        "gone": (),
+        "silent": (replace(one, series=zero, distributions={}, queries=None),),
+        "untimed": (replace(one, series={"requests": one.series["requests"]}, distributions={}, queries=None),),
+    }[change]
+    found = only(replace(snapshot, tcp_servers=changed))
+    assert (found.harm, found.severity) == ("not_measured", None)
+    assert f"Harm is not measured: {why}." in found.summary
+
+
+def test_requests_without_an_answer_are_lost_only_where_that_is_unusual() -> None:
+    one = server(4, "tcp_server", "/shop:8080", 100, 200)
+    spans = np.zeros(100, dtype=np.bool_)
+    spans[50:60] = True
+    snapshot = subject(tcp=(one,))
+
+    def lost(calm: float, inside: float) -> int:
+        values = np.where(spans, inside, calm)
+        return served.lost(snapshot, replace(one, series={**one.series, "requests_unanswered": values}), spans)
+
+    assert lost(0, 5) == 50
+    assert lost(0.5, 5) == 45
+    assert lost(5, 50) == 0, "a protocol whose connections end with a message that asks for nothing"
+
+
+def test_dns_causes_take_no_tcp_server_for_theirs() -> None:
+    """A service that asks nothing of DNS and has slow answers of its own."""
+    snapshot = subject(tcp=(server(4, "tcp_server", "/shop:8080", 100, 200_000),))
+    assert [found.cause for found in diagnose(snapshot).findings if found.cause.startswith("dns/")] == []
+    assert impact.of_servers(snapshot) == {}
+    assert impact.of_served(snapshot)["queries"] == 10_000

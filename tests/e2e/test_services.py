@@ -1,0 +1,156 @@
+"""The page Services and what else shows servers of requests, in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import httpx
+import pytest
+from playwright.sync_api import Locator, Page, Route, expect
+
+from tests.e2e.conftest import PHONE, OpenWindow, Product
+from tests.e2e.looks import Look, settled
+from tests.e2e.recorded_batches import HEADERS
+from tests.e2e.test_accessibility import violations
+from tests.support.batches import now_us
+from tests.support.tcp_servers import TICKS_PER_MINUTE, Serving, batches, minute_ago
+
+MINUTES = 12
+# The third minute, and a little in the eighth.
+SLOW = {2 * TICKS_PER_MINUTE + tick: 95_000 + 40 * tick for tick in range(200)} | {7 * TICKS_PER_MINUTE: 31_000}
+SERVERS = (
+    Serving(
+        "checkout", 8080, 41, slow=SLOW, throttled=dict.fromkeys(SLOW, 60_000), lost={1300: 12},
+        runtime={"go.version": "1.25.3"},
+    ),
+    Serving(
+        "stock", 9090, 42, per_tick=5, usual_us=3000.0,
+        runtime={"runtime.name": "jvm", "runtime.version": "17.0.13"},
+    ),
+    Serving(
+        "cart", 3000, 44, per_tick=4, usual_us=26_000.0,
+        runtime={"runtime.name": "nodejs", "runtime.version": "20.19.2"},
+    ),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def services(product: Product) -> Product:
+    """A node with servers that were slow some minutes ago."""
+    start_us = minute_ago(MINUTES + 1, now_us())
+    headers = {"Authorization": f"Bearer {product.stack.create_ingest_token()}", **HEADERS}
+    with httpx.Client(base_url=product.url, headers=headers, timeout=30) as client:
+        for body in batches("shop-node", SERVERS, start_us, MINUTES * TICKS_PER_MINUTE):
+            client.post("/api/v1/ingest", content=body).raise_for_status()
+    return product
+
+
+def row(page: Page, name: str) -> Locator:
+    return page.get_by_role("row").filter(has_text=name)
+
+
+def listed(page: Page) -> list[str]:
+    """The names of the servers in their order."""
+    return [text.split("\n")[0].split(" ")[0] for text in page.get_by_role("rowheader").all_inner_texts()]
+
+
+@pytest.mark.usefixtures("services")
+def test_every_server_with_its_figures(open_window: OpenWindow, product: Product) -> None:
+    page = open_window().page
+    page.goto("/incidents")
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Services").click()
+    checkout = row(page, "checkout :8080")
+    expect(checkout).to_contain_text("shop/checkout-5d8/checkout")
+    for text in ("shop-node", "300 requests/s", "Go 1.25.3", "▲ throttled", "TCP"):
+        expect(checkout).to_contain_text(text)
+    share = len(SLOW) * 3 / (30 * MINUTES * TICKS_PER_MINUTE)
+    expect(checkout).to_contain_text(f"{share * 100:.2g} %")
+    expect(checkout.get_by_role("img")).to_have_attribute(
+        "aria-label", re.compile(rf"^Slowest answer 103 ms at ..:..; over 20 ms in 2 of {MINUTES} minutes$")
+    )
+    expect(row(page, "stock :9090")).to_contain_text("not throttled")
+    dns = row(page, product.node.pod)
+    expect(dns).to_contain_text("queries/s")
+    dns.get_by_role("link", name=product.title).click()
+    expect(page).to_have_url(f"/incidents/{product.incident_id}")
+
+
+@pytest.mark.usefixtures("services")
+def test_headings_sort_and_a_text_filters(open_window: OpenWindow) -> None:
+    page = open_window().page
+    page.goto("/services?q=shop-node")
+    expect(page.get_by_role("rowheader")).to_have_count(len(SERVERS))
+    heading = page.get_by_role("columnheader", name="p50")
+    heading.get_by_role("button").focus()
+    page.keyboard.press("Enter")
+    expect(heading).to_have_attribute("aria-sort", "descending")
+    expect(page.get_by_role("rowheader").first).to_contain_text("cart")
+    assert listed(page) == ["cart", "stock", "checkout"]
+    page.keyboard.press("Enter")
+    expect(heading).to_have_attribute("aria-sort", "ascending")
+    expect(page.get_by_role("rowheader").first).to_contain_text("checkout")
+    page.get_by_role("searchbox", name="Service, container or node").fill("stock")
+    expect(page.get_by_role("rowheader")).to_have_count(1)
+    expect(page).to_have_url("/services?q=stock&order=p50&direction=up")
+    page.reload()
+    expect(page.get_by_role("searchbox", name="Service, container or node")).to_have_value("stock")
+    page.get_by_role("button", name="24 h").click()
+    expect(page.get_by_role("rowheader")).to_have_count(1)
+    page.get_by_role("searchbox", name="Service, container or node").fill("no such thing")
+    expect(page.get_by_role("heading", name="No services match")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.get_by_role("main").click(position={"x": 5, "y": 5})
+    page.keyboard.press("g")
+    page.keyboard.press("v")
+    expect(page).to_have_url("/services")
+
+
+def test_what_the_page_says_where_the_list_cannot_be_had(open_window: OpenWindow) -> None:
+    def refuse(route: Route) -> None:
+        problem = {"type": "urn:jitterscope:problem:missing-scope", "title": "Not permitted", "status": 403,
+                   "detail": "This needs the scope resources:read.", "fix": "Ask an administrator."}  # fmt: skip
+        route.fulfill(status=403, content_type="application/problem+json", body=json.dumps(problem))
+
+    window = open_window()
+    page = window.page
+    page.route("**/api/v1/services*", refuse)
+    page.goto("/services")
+    expect(page.get_by_role("alert")).to_contain_text("This needs the scope resources:read.")
+    page.unroute("**/api/v1/services*")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("table", name="Services")).to_be_visible()
+    # The browser itself reports the answer.
+    window.complaints[:] = [one for one in window.complaints if "403" not in one]
+
+
+@pytest.mark.usefixtures("services")
+def test_tcp_servers_among_the_resources(open_window: OpenWindow) -> None:
+    page = open_window().page
+    page.goto("/resources?kind=tcp_server&all=true")
+    expect(page.get_by_role("combobox", name="Kind")).to_have_value("tcp_server")
+    page.get_by_role("link", name="checkout :8080").click()
+    expect(page.get_by_role("heading", name="checkout :8080")).to_be_visible()
+    expect(page.get_by_role("region", name="Timeline")).to_be_visible()
+
+
+@pytest.mark.usefixtures("services")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_is_accessible_and_fits_a_phone(open_window: OpenWindow, scheme: str) -> None:
+    for size in ((1440, 1000), PHONE):
+        page = open_window(size, scheme).page
+        page.goto("/services")
+        expect(page.get_by_role("table", name="Services")).to_be_visible()
+        settled(page)
+        assert violations(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.usefixtures("services")
+def test_looks(look: Look) -> None:
+    look.page.goto("/services")
+    expect(row(look.page, "checkout :8080")).to_be_visible()
+    look.at("services")
+    look.page.goto("/services?q=nothing-of-that-name")
+    expect(look.page.get_by_role("heading", name="No services match")).to_be_visible()
+    look.at("services-empty")
