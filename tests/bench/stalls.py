@@ -110,9 +110,7 @@ def call(port: int, text: bytes, answers: int = 1) -> None:
 
 
 def resp(*words: str) -> bytes:
-    return b"".join(
-        [f"*{len(words)}\r\n".encode(), *(f"${len(word)}\r\n{word}\r\n".encode() for word in words)]
-    )
+    return b"".join([f"*{len(words)}\r\n".encode(), *(f"${len(word)}\r\n{word}\r\n".encode() for word in words)])
 
 
 def stopped(pid: int) -> Callable[[float], None]:
@@ -181,13 +179,15 @@ def found_of(product: Product, cgroup_id: int, made: Made) -> tuple[str, list[st
     """Where the time of a stall went, by what is stored, and what the engine finds in the minute around it."""
     recording = product.recording(cgroup_id, made.start_us - 40_000_000, made.end_us + 7_000_000)
     snapshot = snapshot_of(recording)
-    near = [
-        one for one in accounts(snapshot) if one.stall.start_us < made.end_us and one.stall.end_us > made.start_us
-    ]
+    near = [one for one in accounts(snapshot) if one.stall.start_us < made.end_us and one.stall.end_us > made.start_us]
     best = max(near, key=lambda one: one.stall.late, default=None)
-    figures = "" if best is None else (
-        f"{best.where} (late {best.stall.late}/{best.stall.of:.0f}, {best.stall.length_us / 1000:.0f} ms, "
-        f"cpu {best.cpu}, delay {best.delay}, unread {best.waited})"
+    figures = (
+        ""
+        if best is None
+        else (
+            f"{best.where} (late {best.stall.late}/{best.stall.of:.0f}, {best.stall.length_us / 1000:.0f} ms, "
+            f"cpu {best.cpu}, delay {best.delay}, unread {best.waited})"
+        )
     )
     return figures or "no stall seen", [one.cause for one in detect(snapshot).findings if one.severity]
 
