@@ -3,8 +3,9 @@
 
 A threaded HTTP service asks a Valkey server; both get a steady load over 40 connections each. A stall is drawn every
 `--every` seconds: SIGSTOP, a lock held, a frozen file system, a paused peer, a script or a sleep on Valkey's only
-thread. It is told where a finding with harm of what the product stored until 7 s after it has its time, and an incident
-of the server was seen then or later. Where its time went is read as the diagnosis reads it. Run as root: `uv run python ../tests/bench/stalls.py --count 50`.
+thread. It is told where a finding with harm, of what the product stored until
+7 s after it, has its time, and an incident of the server was seen then or later. Where its time went is read as the
+diagnosis reads it. Run as root in backend/: `uv run python ../tests/bench/stalls.py --count 50`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import asyncio
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -101,8 +103,6 @@ class Load:
 
 def call(port: int, text: bytes, answers: int = 1) -> None:
     """Send a request and wait for its answer."""
-    import socket
-
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.sendall(text)
         for _ in range(answers):
@@ -175,20 +175,22 @@ def is_told(product: Product, cgroup_id: int, since_us: int, made: Made) -> bool
     )
 
 
+def _share(value: float | None) -> str:
+    return "not known" if value is None else f"{value:.2f}"
+
+
 def found_of(product: Product, cgroup_id: int, made: Made) -> tuple[str, list[str]]:
     """Where the time of a stall went, by what is stored, and what the engine finds in the minute around it."""
     recording = product.recording(cgroup_id, made.start_us - 40_000_000, made.end_us + 7_000_000)
     snapshot = snapshot_of(recording)
     near = [one for one in accounts(snapshot) if one.stall.start_us < made.end_us and one.stall.end_us > made.start_us]
     best = max(near, key=lambda one: one.stall.late, default=None)
-    figures = (
-        ""
-        if best is None
-        else (
-            f"{best.where} (late {best.stall.late}/{best.stall.of:.0f}, {best.stall.length_us / 1000:.0f} ms, "
-            f"cpu {best.cpu}, delay {best.delay}, unread {best.waited})"
+    figures = "no stall seen"
+    if best is not None:
+        figures = (
+            f"{best.where} (late {best.stall.late}/{best.stall.of:.0f}, {best.stall.length_us / 1000:.0f} ms; of it on CPU "
+            f"{_share(best.cpu)}, waiting for one {_share(best.delay)}; unread {_share(best.waited)})"
         )
-    )
     harmful = [one for one in detect(snapshot).findings if one.severity]
     return figures, [one.cause for one in harmful if one.onset_us <= made.end_us and one.last_us >= made.start_us]
 
