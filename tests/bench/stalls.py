@@ -3,9 +3,8 @@
 
 A threaded HTTP service asks a Valkey server; both get a steady load over 40 connections each. A stall is drawn every
 `--every` seconds: SIGSTOP, a lock held, a frozen file system, a paused peer, a script or a sleep on Valkey's only
-thread. It is told where a finding with harm, of what the product stored until
-7 s after it, has its time, and an incident of the server was seen then or later. Where its time went is read as the
-diagnosis reads it. Run as root in backend/: `uv run python ../tests/bench/stalls.py --count 50`.
+thread. It is told where a finding with harm, of what the product stored until 7 s after it, has its time, and an
+incident of the server was seen then or later. Where its time went is read as the diagnosis reads it. Run as root in backend/: `uv run python ../tests/bench/stalls.py --count 50`.
 """
 
 from __future__ import annotations
@@ -188,8 +187,8 @@ def found_of(product: Product, cgroup_id: int, made: Made) -> tuple[str, list[st
     figures = "no stall seen"
     if best is not None:
         figures = (
-            f"{best.where} (late {best.stall.late}/{best.stall.of:.0f}, {best.stall.length_us / 1000:.0f} ms; of it on CPU "
-            f"{_share(best.cpu)}, waiting for one {_share(best.delay)}; unread {_share(best.waited)})"
+            f"{best.where} (late {best.stall.late}/{best.stall.of:.0f}, {best.stall.length_us / 1000:.0f} ms; "
+            f"on CPU {_share(best.cpu)}, waiting for one {_share(best.delay)}; unread {_share(best.waited)})"
         )
     harmful = [one for one in detect(snapshot).findings if one.severity]
     return figures, [one.cause for one in harmful if one.onset_us <= made.end_us and one.last_us >= made.start_us]
