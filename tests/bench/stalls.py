@@ -4,7 +4,8 @@
 A threaded HTTP service asks a Valkey server; both get a steady load over 40 connections each. A stall is drawn every
 `--every` seconds: SIGSTOP, a lock held, a frozen file system, a paused peer, a script or a sleep on Valkey's only
 thread. It is told where a finding with harm, of what the product stored until 7 s after it, has its time, and an
-incident of the server was seen then or later. Where its time went is read as the diagnosis reads it. Run as root in backend/: `uv run python ../tests/bench/stalls.py --count 50`.
+incident of the server was seen then or later. Where its time went is read as the diagnosis reads it. Run as root in
+backend/: `uv run python ../tests/bench/stalls.py --count 50`.
 """
 
 from __future__ import annotations

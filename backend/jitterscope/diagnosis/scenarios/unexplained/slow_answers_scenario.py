@@ -56,7 +56,11 @@ SCENARIOS = (
     Scenario("slow_answers/slow disk", ID, partial(simulate, _held("disk", 0.25, 0.4))),
     Scenario("slow_answers/paused peer", ID, partial(simulate, _held("peer", 0.35))),
     Scenario("slow_answers/paused peer, DNS", ID, partial(simulate, _held("peer", 0.3, protocol="dns"))),
-    Scenario("slow_answers/long loop", ID, partial(simulate, _held("loop", 0.25, 0.15))),
+    Scenario("slow_answers/long loop", ID, partial(simulate, _held("loop", 0.25, 0.15, protocol="dns"))),
+    Scenario(
+        "slow_answers/near miss: long loop of an event loop", "cpu/event_loop_blocked",
+        partial(simulate, _held("loop", 0.25, 0.15)),
+    ),
     Scenario("slow_answers/lasts 12 s", ID, partial(simulate, _held("stopped", 12.0, seconds=90.0))),
     Scenario(
         "slow_answers/nothing but counts", ID,
