@@ -108,14 +108,26 @@ def test_slow_is_what_takes_far_longer_than_usual() -> None:
 
 def test_what_is_slow_by_itself_is_not_the_harm_of_a_stall() -> None:
     """One answer in 20 takes long for a reason of its own, in the stalls as at other times."""
-    load = Workload(serves="http", qps=300, stray_slow_ratio=0.05, own_us=0.0, seed=16)
-    snapshot = simulate(load).snapshot
-    calm = served.slow(snapshot, served.read_served(snapshot), np.ones(snapshot.ticks, dtype=np.bool_))
+    snapshot = simulate(Workload(serves="http", qps=300, quota_us=None, stray_slow_ratio=0.05, seed=16)).snapshot
+    found = served.read_served(snapshot)
     near = np.zeros(snapshot.ticks, dtype=np.bool_)
     near[100:200] = True
-    slow = np.nan_to_num(calm.ticks)
-    by_chance = served.by_chance(served.read_served(snapshot).requests, near, float(slow[~near].sum()))
-    assert by_chance == pytest.approx(0.05 * 3000, rel=0.2)
+    slow = np.nan_to_num(found.slow)
+    inside, outside = float(slow[near].sum()), float(slow[~near].sum())
+    assert inside > 100
+    assert served.beyond_chance(found.requests, near, inside, outside) == 0
+    assert served.beyond_chance(found.requests, near, inside + 100, outside) == pytest.approx(100, abs=40)
+    assert served.beyond_chance(found.requests, near, 5, 0) == 5
+
+
+def test_a_stall_is_blamed_for_what_it_adds() -> None:
+    """One answer in 20 is slow at all times: the stalls add as many as they make without those."""
+    load = Workload(serves="http", qps=300, stray_slow_ratio=0.05, live_mb=60, seed=8)
+    snapshot = simulate(load).snapshot
+    stalled = only(simulate(replace(load, stray_slow_ratio=0.0)).snapshot)
+    found = only(snapshot)
+    by_stalls = next(item.numbers for item in found.evidence if item.id == "slow_in_stalls")["by_stalls"]
+    assert by_stalls == pytest.approx(stalled.impact["slow_queries"], abs=15)
 
 
 def test_dns_over_tcp_counts_once_and_a_metrics_page_not_at_all() -> None:
