@@ -8425,7 +8425,7 @@ export interface operations {
                 to?: string | null;
                 /** @description Part of the name of the server, its container, process or node */
                 search?: string;
-                order?: "name" | "node" | "rate" | "failed" | "p50" | "p99" | "slow" | "worst" | "runtime" | "stalls";
+                order?: "name" | "rate" | "failed" | "p50" | "p99" | "slow" | "worst" | "runtime" | "stalls";
                 descending?: boolean;
                 cursor?: string | null;
                 limit?: number;
