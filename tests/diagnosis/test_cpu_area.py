@@ -23,6 +23,7 @@ from jitterscope.diagnosis.core.area import Amounts, Measure
 from jitterscope.diagnosis.core.events import runs
 from jitterscope.diagnosis.core.landing import Facts, Seen, Unseen
 from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
 from tests.diagnosis.recorded import load, snapshot
 from tests.diagnosis.scenarios import built
 
@@ -86,10 +87,18 @@ def test_what_was_not_measured_has_no_figure() -> None:
     assert [one.read(nothing) for one in AREA.load] == [None] * len(AREA.load)
 
 
-def test_the_load_is_queries_and_else_cpu() -> None:
+def test_the_load_is_what_is_served_and_else_cpu() -> None:
     given = snapshot("fault")
-    queries, cpu = (one.read(given) for one in AREA.load)
+    queries, requests, cpu = (one.read(given) for one in AREA.load)
     assert queries is not None
+    assert requests is not None
+    assert [one.unit for one in AREA.load][:2] == ["queries/s", "requests/s"]
+    assert np.array_equal(queries, requests, equal_nan=True)
+    http = simulate(Workload(serves="http", qps=300, seconds=5)).snapshot
+    queries_of_http, requests_of_http, _ = (one.read(http) for one in AREA.load)
+    assert queries_of_http is None
+    assert requests_of_http is not None
+    assert requests_of_http.mean() == pytest.approx(300)
     assert cpu is not None
     assert queries.mean() == pytest.approx(load("fault").columns["dns_queries"].mean() * 10)
     assert cpu.mean() == pytest.approx(load("fault").columns["cpu_usage_us"].mean() / 1e5)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from jitterscope.diagnosis.core.served import METRICS
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.snapshot import Event, FloatArray, Queries, ResourceView, Snapshot
 from jitterscope.diagnosis.scenarios.cpu.simulate import (
@@ -146,9 +147,11 @@ def _http(columns: dict[str, FloatArray], answered: list[tuple[int, int]], ticks
 
 
 def without(snapshot: Snapshot, metric: str) -> Snapshot:
-    """The snapshot as if nothing had ever delivered a metric (and the events that it stands for)."""
+    """The snapshot as if nothing had ever delivered a metric, the events that it stands for, and its like at TCP
+    servers."""
 
     gone = {metric, "gc_cycles", "gc_pause_us"} if metric == "gc_active_us" else {metric}
+    gone |= {names["tcp_server"] for names in METRICS.values() if names["dns_server"] == metric}
 
     def strip(part: ResourceView) -> ResourceView:
         events = part.events if metric != "gc_active_us" else ()

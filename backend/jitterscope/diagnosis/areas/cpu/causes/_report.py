@@ -167,7 +167,12 @@ def slow_evidence(context: Context, judged: list[Judged], hurt: Harm) -> list[Ev
             statement=f"Answers {hurt.answers.words} that waited in one of these stalls",
             value=f"{hurt.slow_inside:,} of {hurt.slow:,}",
             comparison=f"by chance: {say.percent(hurt.chance_ratio)}",
-            numbers={"hits": hurt.slow_inside, "of": hurt.slow, "chance_ratio": hurt.chance_ratio},
+            numbers={
+                "hits": hurt.slow_inside,
+                "of": hurt.slow,
+                "chance_ratio": hurt.chance_ratio,
+                "by_stalls": hurt.by_stalls,
+            },
             series=refs(context, judged, *servers),
         )
     ]
