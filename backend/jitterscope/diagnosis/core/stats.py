@@ -35,6 +35,11 @@ class Coincidence:
     p_independent: float
     p_shift: float
 
+    @property
+    def beyond_chance(self) -> bool:
+        """What comes at even intervals matches itself again when shifted by one: twice as often as by chance counts too."""
+        return self.p_shift < 0.05 or self.lift >= 2.0
+
 
 def coincidence(ticks: BoolArray, spans: BoolArray) -> Coincidence:
     """Coincidence of `ticks` with `spans` (equal length n ≥ 1). With nothing to compare, both p are 1."""
