@@ -37,7 +37,7 @@ class Coincidence:
 
     @property
     def beyond_chance(self) -> bool:
-        """What comes at even intervals matches itself again when shifted by one: twice as often as by chance counts too."""
+        """Twice as often as by chance counts as well: what comes at even intervals matches itself when shifted by one."""
         return self.p_shift < 0.05 or self.lift >= 2.0
 
 
