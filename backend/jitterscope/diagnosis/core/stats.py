@@ -37,7 +37,7 @@ class Coincidence:
 
     @property
     def beyond_chance(self) -> bool:
-        """Twice as often as by chance counts as well: what comes at even intervals matches itself when shifted by one."""
+        """Twice as often counts as well: what comes at even intervals matches itself when it is shifted by one."""
         return self.p_shift < 0.05 or self.lift >= 2.0
 
 
