@@ -1778,6 +1778,7 @@ export interface components {
          * @description The product's own record. `level`: the share of outcomes that should lie inside.
          */
         Calibration: {
+            explained: components["schemas"]["Explained"];
             /** Fixes */
             fixes: components["schemas"]["FixCalibration"][];
             /** Inside Ratio */
@@ -2554,6 +2555,18 @@ export interface components {
             statement: string;
             /** Value */
             value: string;
+        };
+        /**
+         * Explained
+         * @description Of the slow answers of incidents, as far as they were measured: those whose incident has a known cause.
+         */
+        Explained: {
+            /** Explained */
+            explained: number;
+            /** Ratio */
+            ratio: number | null;
+            /** Slow Answers */
+            slow_answers: number;
         };
         /**
          * ExternalSeriesItem

@@ -108,6 +108,14 @@ def test_trouble_of_a_node_that_made_no_answer_late_does_not(place: Subjects) ->
     assert [one["cause"] for one in place.incidents()] == [START, ID]
 
 
+def test_the_share_of_slow_answers_that_have_a_cause_is_told(place: Subjects) -> None:
+    assert place.service.get("/calibration")["explained"] == {"slow_answers": 0, "explained": 0, "ratio": None}
+    place.diagnose(place.server, found(GC, 60, 50, slow=90))
+    place.diagnose(place.server, found(ID, 30, 29, slow=10), at_s=2)
+    place.diagnose(place.node, found(START, 90, 80, slow=0))
+    assert place.service.get("/calibration")["explained"] == {"slow_answers": 100, "explained": 90, "ratio": 0.9}
+
+
 def test_a_stall_opens_an_incident_with_where_its_time_went(service: Any) -> None:
     snapshot = simulate(Service("dns", seconds=60.0, holds=(Hold(40.0, 0.3, "stopped"),)))
     subject = service.feed(recording_of(snapshot))

@@ -163,6 +163,14 @@ class PredictionOutcome(Schema):
     error_ratio: float
 
 
+class Explained(Schema):
+    """Of the slow answers of incidents, as far as they were measured: those whose incident has a known cause."""
+
+    slow_answers: int
+    explained: int
+    ratio: float | None
+
+
 class Calibration(Schema):
     """The product's own record. `level`: the share of outcomes that should lie inside."""
 
@@ -170,5 +178,6 @@ class Calibration(Schema):
     outcomes: int
     inside_ratio: float | None
     median_error_ratio: float | None
+    explained: Explained
     fixes: list[FixCalibration]
     recent: list[PredictionOutcome]

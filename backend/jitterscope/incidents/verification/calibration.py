@@ -1,4 +1,4 @@
-"""How predictions turned out, by kind of fix: the product's own record."""
+"""How predictions turned out, by kind of fix, and how many slow answers have a cause: the product's own record."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from statistics import median
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from jitterscope.diagnosis.core.impact import SLOW_QUERIES
+from jitterscope.diagnosis.core.registry import is_residual
 from jitterscope.diagnosis.verification.plan import measure_of
 from jitterscope.incidents.api.verification_schemas import (
     Calibration,
+    Explained,
     FixCalibration,
     MetricCalibration,
     PredictionOutcome,
 )
+from jitterscope.incidents.models import IncidentRow
 from jitterscope.incidents.verification.models import OutcomeRow, VerificationRow
 
 LEVEL = 0.9
@@ -43,9 +47,21 @@ def read(session: Session, recent: int) -> Calibration:
         outcomes=len(rows),
         inside_ratio=_inside(rows),
         median_error_ratio=_error(rows),
+        explained=_explained(session),
         fixes=[_of_fix(name, counts[name], [row for row in rows if row.fix_id == name]) for name in sorted(counts)],
         recent=[_outcome(row) for row in rows[:recent]],
     )
+
+
+def _explained(session: Session) -> Explained:
+    """Over the newest incidents; of each the window that shows it best."""
+    measured = IncidentRow.finding["impact"][SLOW_QUERIES.id].astext
+    newest = select(IncidentRow.cause, measured).where(measured.is_not(None)).order_by(IncidentRow.id.desc())
+    slow = explained = 0
+    for cause, count in session.execute(newest.limit(_CONSIDERED)):
+        slow += round(float(count))
+        explained += 0 if is_residual(cause) else round(float(count))
+    return Explained(slow_answers=slow, explained=explained, ratio=explained / slow if slow else None)
 
 
 def _of_fix(fix_id: str, verdicts: dict[str, int], rows: Sequence[OutcomeRow]) -> FixCalibration:

@@ -4,7 +4,7 @@ import type { ReactElement } from "react";
 
 import { explain } from "@/api/problem";
 import { calibrationQuery, type Calibration } from "@/api/verification";
-import { MISSING, percent, plural } from "@/lib/format";
+import { MISSING, count, percent, plural } from "@/lib/format";
 import { inSentence } from "@/lib/text";
 import { Page } from "@/ui/Page";
 import { Section } from "@/ui/Section";
@@ -26,12 +26,22 @@ export function CalibrationPage(): ReactElement {
         ) : (
           <Skeleton lines={5} height={40} label="Loading calibration" />
         )
-      ) : data.outcomes === 0 && data.fixes.length === 0 ? (
-        <Nothing level={data.level} />
       ) : (
-        <Loaded calibration={data} />
+        <>
+          <Explained of={data.explained} />
+          {data.outcomes === 0 && data.fixes.length === 0 ? <Nothing level={data.level} /> : <Loaded calibration={data} />}
+        </>
       )}
     </Page>
+  );
+}
+
+/** How many slow answers have a cause; nothing where no incident measured any. */
+function Explained({ of: { ratio, explained, slow_answers: slow } }: { of: Calibration["explained"] }): ReactElement | null {
+  return ratio === null ? null : (
+    <p className={styles["record"]}>
+      <strong>{percent(ratio)} of slow answers in incidents have a known cause</strong>: {count(explained)} of {count(slow)}. The others are in incidents without one.
+    </p>
   );
 }
 

@@ -25,7 +25,7 @@ from jitterscope.diagnosis.core.stats import BoolArray, robust_baseline
 # requests lay unread; blocked: none of that, after they were read; idle: none of that, and whether they were read is
 # not known; outside: neither unread nor being worked on; unknown.
 Where = Literal["throttled", "cpu", "runnable", "socket", "blocked", "idle", "outside", "unknown"]
-MOST, LITTLE, NOISE = 0.5, 0.3, 0.5
+MOST, LITTLE, NOISE = 0.5, 0.4, 0.5
 # Of the time of late answers in the socket: most of it, or hardly any.
 UNREAD, READ = 0.6, 0.4
 # A node whose CPUs are idle for less than this part of the time has none to spare.
@@ -165,19 +165,13 @@ def _where(
     """The class of a stall by its shares."""
     if throttled is not None and throttled >= MOST:
         return "throttled"
+    # On a busy node what runs also waits for a CPU, and threads can do both at once: together they had work to do.
     ran, queued = cpu or 0.0, delay or 0.0
-    if max(ran, queued) >= MOST and not whole:
-        # Threads can run and wait at once: of two large shares the larger one is named only where it is much larger.
-        if ran >= MOST and queued < max(MOST, ran / 1.5):
-            return "cpu"
-        if queued >= MOST and ran < max(MOST, queued / 1.5):
-            return "runnable"
-        return "unknown"
+    if ran + queued >= MOST and not whole:
+        return "cpu" if ran >= queued else "runnable" if queued >= 1.5 * ran else "unknown"
     # Where run delay is not recorded, that no task at all waited for a CPU says as much.
-    idle_of_cpu = (delay if delay is not None else crowding) is not None and (
-        delay <= LITTLE if delay is not None else (crowding or 0.0) <= LITTLE
-    )
-    if cpu is None or cpu > LITTLE or not idle_of_cpu or throttled is None or throttled > LITTLE:
+    waits = delay if delay is not None else crowding
+    if cpu is None or waits is None or throttled is None or cpu + waits + throttled > LITTLE:
         return "unknown"
     if waited is None:
         return "idle"
