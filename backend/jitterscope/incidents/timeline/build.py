@@ -11,6 +11,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from jitterscope.diagnosis.core.area import Area
+from jitterscope.diagnosis.core.gc import EVENTS as GC_EVENTS
 from jitterscope.diagnosis.core.served import METRICS, Figure, matter, metrics
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray
@@ -164,7 +165,7 @@ def _gc(session: Session, tree: SubjectTree, from_us: int, to_us: int) -> tuple[
     names = {row.id: row.name for row in tree.processes}
     if not names:
         return [], 0
-    by_process = series.read_events(session, list(names), from_us, to_us, ["go.gc_cycle"])
+    by_process = series.read_events(session, list(names), from_us, to_us, GC_EVENTS)
     events = [event for found in by_process.values() for event in found]
     keep = pick(np.array([event.duration_us for event in events], np.float64), MAX_SPANS)
     spans = [
