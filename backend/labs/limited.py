@@ -99,6 +99,10 @@ class Stage:
         result = self._drive(shape, window)
         return float(result.counters[-1, 4] - result.counters[0, 4]) / 1e6 / max(1, result.sent_us.size)
 
+    def warm_up(self, shape: Load, seconds: float) -> None:
+        """Send load that nothing is measured of."""
+        self._drive(shape, Window.soon(seconds, 0))
+
     def _drive(self, shape: Load, window: Window) -> LoadResult:
         out, seconds = self.folder / "load.bin", (window.to_us - window.start_us) / 1e6
         return load.run(self.server, shape, seconds, window.start_us, self.cgroup, self.clients, out)
