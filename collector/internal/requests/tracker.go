@@ -20,6 +20,7 @@ const (
 type Tracker struct {
 	mu         priority.Mutex
 	programs   *Programs
+	ended      func() *bpf.RequestsRequest // the next request that ended, nil where there is none
 	clock      bpf.Clock
 	servers    [Places]*Server
 	generation uint32
@@ -34,7 +35,7 @@ type Tracker struct {
 
 // NewTracker makes a Tracker. ordinary keeps threads of the slow path from real-time priority.
 func NewTracker(programs *Programs, ordinary bool) *Tracker {
-	t := &Tracker{programs: programs, history: exchanges.NewHistory(historyCapacity)}
+	t := &Tracker{programs: programs, ended: programs.next, history: exchanges.NewHistory(historyCapacity)}
 	t.mu.Ordinary = ordinary
 	return t
 }
@@ -114,7 +115,7 @@ func (t *Tracker) takeCame(server *Server, first, last uint32) {
 // next returns the next request that ended before a time.
 func (t *Tracker) next(beforeNS int64) *bpf.RequestsRequest {
 	if !t.holds {
-		request := t.programs.next()
+		request := t.ended()
 		if request == nil {
 			return nil
 		}

@@ -65,7 +65,7 @@ func TestSourcesRunInAnOrder(t *testing.T) {
 	}
 	// What a tick of one reads of the same tick of the other, or its start of the other's start.
 	for _, pair := range [][2]string{
-		{"cgroup_cpu", "dns_capture"}, {"cgroup_cpu", "self"}, {"dentry_state", "failed_lookups"}, {"cgroup_memory", "cgroup_reclaim"},
+		{"cgroup_cpu", "dns_capture"}, {"cgroup_cpu", "self"}, {"cgroup_cpu", "tcp_requests"}, {"dentry_state", "failed_lookups"}, {"cgroup_memory", "cgroup_reclaim"},
 		{"dns_capture", "dns_tcp"}, {"dns_capture", "dns_names"}, {"dns_capture", "dns_settings"}, {"dns_capture", "dnsmasq_counters"},
 	} {
 		if before, ok := at[pair[0]]; !ok || before >= at[pair[1]] {

@@ -1,4 +1,6 @@
-package main
+// Package alternating measures what something costs a process: it is switched on and off in turn, in windows of a second or so, so that
+// whatever else the machine does meets both alike.
+package alternating
 
 import (
 	"fmt"
@@ -9,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onLastCPU starts a process on the last CPU and keeps this one (load, observer) to the others: where they meet on a CPU, the
+// OnLastCPU starts a process on the last CPU and keeps this one (load, observer) to the others: where they meet on a CPU, the
 // CPU time per query changes by more than what is measured here. With one CPU nothing is pinned.
-func onLastCPU(start func() error) error {
+func OnLastCPU(start func() error) error {
 	var all unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &all); err != nil {
 		return fmt.Errorf("reading the CPU affinity: %w", err)

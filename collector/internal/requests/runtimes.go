@@ -1,0 +1,33 @@
+package requests
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+)
+
+// RunTimes has the kernel count for a while how long a run of each program takes, and returns nanoseconds by program. While it
+// counts, all programs of the machine are slower.
+func (p *Programs) RunTimes(during time.Duration) (map[string]float64, error) {
+	counting, err := ebpf.EnableStats(unix.BPF_STATS_RUN_TIME)
+	if err != nil {
+		return nil, fmt.Errorf("count run times: %w", err)
+	}
+	defer func() { _ = counting.Close() }()
+	time.Sleep(during)
+	times := make(map[string]float64)
+	for name, program := range map[string]*ebpf.Program{
+		"segment_came": p.objects.SegmentCame, "data_came": p.objects.DataCame, "data_read": p.objects.DataRead, "packet_left": p.objects.PacketLeft, "state_set": p.objects.StateSet,
+	} {
+		stats, err := program.Stats()
+		if err != nil {
+			return nil, err
+		}
+		if stats.RunCount > 0 {
+			times[name] = float64(stats.Runtime.Nanoseconds()) / float64(stats.RunCount)
+		}
+	}
+	return times, nil
+}

@@ -1,0 +1,238 @@
+package requests
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/jitterscope/jitterscope/collector/internal/batch"
+	"github.com/jitterscope/jitterscope/collector/internal/bpf"
+	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+)
+
+// world is a tracker whose programs are played, with one server, and a recorder that keeps everything. Times are in µs after base.
+type world struct {
+	t        *testing.T
+	tracker  *Tracker
+	server   *Server
+	pending  []bpf.RequestsRequest
+	offsetNS int64 // of the wall clock
+	metrics  map[batch.Slot]uint32
+	values   map[string]float64 // by tick and metric
+	triggers []int64
+	sampling int64 // number of the tick that is sampled
+}
+
+const baseTick = int64(18_000_000_000)
+
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, metrics: make(map[batch.Slot]uint32), values: make(map[string]float64)}
+	programs := &Programs{counts: make([]bpf.RequestsCounts, Places), wall: new(uint64)}
+	w.tracker = NewTracker(programs, true)
+	w.tracker.ended = func() *bpf.RequestsRequest {
+		if len(w.pending) == 0 {
+			return nil
+		}
+		next := w.pending[0]
+		w.pending = w.pending[1:]
+		return &next
+	}
+	w.tracker.clock.Set()
+	w.offsetNS = w.tracker.clock.NS(0)
+	w.server = w.add(1)
+	return w
+}
+
+func (w *world) add(resource batch.ResourceID) *Server {
+	server, err := w.tracker.Add()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.tracker.Time(server, resource, func(_ batch.ResourceID, metric uint32) batch.Slot {
+		slot := batch.Slot(len(w.metrics) + 1)
+		w.metrics[slot] = metric
+		return slot
+	})
+	server.counted.fromUS = 0
+	return server
+}
+
+func (w *world) SetAt(back int, slot batch.Slot, value float64) {
+	w.values[fmt.Sprint(w.sampling-int64(back), "/", w.metrics[slot])] = value
+}
+
+func (w *world) Distribution(back int, _ batch.ResourceID, metric uint32, h *batch.Histogram) {
+	w.values[fmt.Sprint(w.sampling-int64(back), "/", metric)] = float64(h.Total())
+}
+
+func (w *world) Trigger(_ batch.ResourceID, reason string, atUS int64) {
+	if reason != "slow_request" {
+		w.t.Errorf("a trigger because of %s", reason)
+	}
+	w.triggers = append(w.triggers, atUS-baseTick*batch.StepUS)
+}
+
+func (w *world) Throttled([]batch.Slot) bool { return false }
+
+// come counts a request, as the programs do, and returns the tick.
+func (w *world) come(atUS int64) uint32 {
+	tick := uint32(baseTick + atUS/batch.StepUS)
+	w.tracker.programs.counts[w.server.number].Came[tick%ticks]++
+	return tick
+}
+
+// finish has a request that came at one time end at another.
+func (w *world) finish(tick uint32, cameUS, readUS, endedUS int64, end uint32) {
+	monotonic := func(us int64) uint64 { return uint64((baseTick*batch.StepUS+us)*1000 - w.offsetNS) }
+	w.pending = append(w.pending, bpf.RequestsRequest{
+		CameNs: monotonic(cameUS), ReadNs: monotonic(readUS), EndedNs: monotonic(endedUS), Tick: tick, End: end,
+		Server: w.server.number, Generation: w.server.generation, Client: [16]byte{10: 0xff, 11: 0xff, 12: 127, 15: 1},
+	})
+}
+
+// exchange is a request and its answer.
+func (w *world) exchange(cameUS, latencyUS int64) {
+	w.finish(w.come(cameUS), cameUS, cameUS+latencyUS/2, cameUS+latencyUS, answered)
+}
+
+// sample samples a tick by its number from 0; the clock stays as it was read first.
+func (w *world) sample(tick int64, missed int) {
+	w.sampling = tick
+	w.tracker.mu.Lock()
+	defer w.tracker.mu.Unlock()
+	for back := min(missed, batch.Lag); back >= 0; back-- {
+		w.tracker.close(back, (baseTick+tick-int64(back)+1)*batch.StepUS, w)
+	}
+}
+
+func (w *world) expect(tick int64, metric uint32, want float64) {
+	w.t.Helper()
+	if got, ok := w.values[fmt.Sprint(tick, "/", metric)]; !ok || got != want {
+		w.t.Errorf("tick %d: metric %d is %v (%v) instead of %v", tick, metric, got, ok, want)
+	}
+}
+
+func TestRequestsBelongToTheirTick(t *testing.T) {
+	w := newWorld(t)
+	w.exchange(10_000, 1_000)
+	w.exchange(90_000, 15_000) // it is answered in the next tick, before this one is sampled
+	w.sample(0, 0)
+	w.sample(1, 0)
+	for tick, want := range [][3]float64{{2, 1, 1}, {0, 1, 0}} {
+		w.expect(int64(tick), catalogue.Requests, want[0])
+		w.expect(int64(tick), catalogue.Responses, want[1])
+		w.expect(int64(tick), catalogue.RequestsInflight, want[2])
+	}
+	w.expect(1, catalogue.RequestLatencyMaxUS, 15_000)
+	w.expect(1, catalogue.RequestWaitUS, 1)
+	if len(w.triggers) != 0 {
+		t.Error("nothing was slow")
+	}
+}
+
+func TestMissedTicksAreFilled(t *testing.T) {
+	w := newWorld(t)
+	w.sample(0, 0)
+	for tick := int64(1); tick <= 4; tick++ {
+		for i := range tick {
+			w.exchange(tick*100_000+i*10_000, 1_000)
+		}
+	}
+	w.sample(4, 3)
+	for tick := int64(1); tick <= 4; tick++ {
+		w.expect(tick, catalogue.Requests, float64(tick))
+		w.expect(tick, catalogue.Responses, float64(tick))
+		w.expect(tick, catalogue.RequestsInflight, 0)
+	}
+	// After a long stall the totals are still right.
+	for tick := int64(5); tick <= 90; tick++ {
+		w.exchange(tick*100_000, 1_000)
+	}
+	w.sample(90, 85)
+	w.expect(90, catalogue.RequestsInflight, 0)
+	sum := 0.0
+	for tick := int64(5); tick <= 90; tick++ {
+		sum += w.values[fmt.Sprint(tick, "/", catalogue.Requests)]
+	}
+	if sum != 86 {
+		t.Errorf("%v requests of 86", sum)
+	}
+}
+
+func TestHowRequestsEnd(t *testing.T) {
+	w := newWorld(t)
+	w.exchange(0, 1_000)
+	w.finish(w.come(1_000), 1_000, 2_000, 40_000, abandoned)
+	w.finish(w.come(2_000), 2_000, 3_000, 4_000, withdrawn)
+	w.come(3_000) // stays open
+	w.sample(0, 0)
+	w.expect(0, catalogue.Requests, 4)
+	w.expect(0, catalogue.Responses, 1)
+	w.expect(0, catalogue.RequestsUnanswered, 1)
+	w.expect(0, catalogue.RequestsInflight, 1)
+	w.expect(0, catalogue.RequestLatencyUS, 1)
+	if !slices.Equal(w.triggers, []int64{1_000}) {
+		t.Errorf("triggers at %v", w.triggers)
+	}
+	// The ring had no room for the last one's answer.
+	w.tracker.programs.counts[w.server.number].Lost++
+	w.sample(1, 0)
+	w.expect(1, catalogue.Responses, 1)
+	w.expect(1, catalogue.RequestsInflight, 0)
+}
+
+func TestAPlaceIsGivenAgain(t *testing.T) {
+	w := newWorld(t)
+	tick := w.come(0)
+	w.sample(0, 0)
+	former := *w.server
+	w.tracker.Remove(w.server)
+	w.server = w.add(2)
+	if w.server.number != former.number || w.server.generation == former.generation {
+		t.Fatalf("%+v after %+v", w.server.place, former.place)
+	}
+	w.finish(tick, 0, 1_000, 110_000, answered)
+	w.pending[0].Generation = former.generation
+	w.exchange(120_000, 1_000)
+	w.sample(1, 0)
+	w.expect(1, catalogue.Requests, 1)
+	w.expect(1, catalogue.Responses, 1)
+	w.expect(1, catalogue.RequestsInflight, 0)
+}
+
+// TestWindowsWaitForWhatIsOpen: a window is complete up to the oldest request without an answer.
+func TestWindowsWaitForWhatIsOpen(t *testing.T) {
+	w := newWorld(t)
+	w.server.counted.kept = newCounted(1, baseTick*batch.StepUS*1000, func(batch.ResourceID, uint32) batch.Slot { return 0 }).kept
+	w.exchange(10_000, 30_000)
+	var open uint32
+	var complete, rows int64
+	flush := func() {
+		for _, block := range w.tracker.Flush() {
+			if block.Queries.Complete {
+				complete = block.Queries.EndUs - baseTick*batch.StepUS
+			}
+			rows += int64(len(block.Queries.OffsetUs))
+		}
+	}
+	for tick := range int64(10) {
+		if tick == 2 {
+			open = w.come(250_000)
+		}
+		w.exchange(tick*100_000+50_000, 1_000)
+		w.sample(tick, 0)
+		flush()
+	}
+	if complete != 200_000 || rows != 3 {
+		t.Errorf("complete up to %d us with %d requests, while one of the third tick is open", complete, rows)
+	}
+	w.finish(open, 250_000, 260_000, 1_050_000, answered)
+	w.sample(10, 0)
+	flush()
+	if complete != 1_100_000 || rows != 12 {
+		t.Errorf("complete up to %d us with %d requests", complete, rows)
+	}
+	if !slices.Equal(w.triggers, []int64{10_000, 250_000}) {
+		t.Errorf("triggers at %v", w.triggers)
+	}
+}
