@@ -38,9 +38,7 @@ class Figures(BaseModel):
     cpu_peak_100ms: float | None = None
 
 
-def measured(
-    load: LoadResult, gc_cycles: list[GcCycle] | None, from_us: int, to_us: int, period_us: int
-) -> Figures:
+def measured(load: LoadResult, gc_cycles: list[GcCycle] | None, from_us: int, to_us: int, period_us: int) -> Figures:
     """What the lab saw in [from_us, to_us), both multiples of 100 ms."""
     ended_us = load.sent_us + load.latency_us
     inside = (ended_us >= from_us) & (ended_us < to_us)
