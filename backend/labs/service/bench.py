@@ -16,7 +16,6 @@ from labs.service.variants import Parameters, Runtime
 
 # A JVM compiles what runs often: so many requests, and it is done with it.
 _WARM_QPS, _WARM_S = 2_000.0, 8.0
-_SHARE = 0.6  # of what the load needs, where the limit is to be too low
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +55,7 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
             say(f"Warming up: {_WARM_QPS:g} requests/s for {_WARM_S:g} s without a limit")
             made.warm_up(replace(_load(p), qps=_WARM_QPS), _WARM_S)
         if p.quota_us is None:
-            cost_s = made.cost_s(_load(p))
-            say(f"A request costs {cost_s * 1e6:.0f} µs of CPU here at {p.qps:g} requests/s")
-            quota_us = max(1_000, round(_SHARE * p.qps * cost_s * p.period_us / 1_000) * 1_000)
-            p = p.model_copy(update={"quota_us": quota_us})
+            p = p.model_copy(update={"quota_us": made.too_low_us(_load(p), p.period_us, say)})
         made.limit(p.limit)
         say(f"{p.limit}; {p.qps:g} requests/s for {p.seconds:g} s")
         yield Bench(made, server, p)
