@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from jitterscope.diagnosis.areas.cpu.area import AREA
-from jitterscope.diagnosis.areas.cpu.fixes import cfs_burst, cpu_limit, gogc_off, gomaxprocs, gomemlimit, scale_out
+from jitterscope.diagnosis.areas.cpu.fixes import (
+    cfs_burst,
+    cpu_limit,
+    gogc_off,
+    gomaxprocs,
+    gomemlimit,
+    jvm_cpus,
+    other_runtimes,
+    scale_out,
+)
 from jitterscope.diagnosis.core.area import Amounts, Measure
 from jitterscope.diagnosis.core.events import runs
 from jitterscope.diagnosis.core.landing import Facts, Seen, Unseen
 from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
 from tests.diagnosis.recorded import load, snapshot
 from tests.diagnosis.scenarios import built
 
 MEASURES = {one.id: one for one in AREA.measures}
 SEEN = {
     kind.id: kind.landing
-    for module in (cfs_burst, cpu_limit, gogc_off, gomaxprocs, gomemlimit)
+    for module in (cfs_burst, cpu_limit, gogc_off, gomaxprocs, gomemlimit, jvm_cpus, other_runtimes)
     for kind in module.FIXES
     if isinstance(kind.landing, Seen)
 }
@@ -76,10 +87,18 @@ def test_what_was_not_measured_has_no_figure() -> None:
     assert [one.read(nothing) for one in AREA.load] == [None] * len(AREA.load)
 
 
-def test_the_load_is_queries_and_else_cpu() -> None:
+def test_the_load_is_what_is_served_and_else_cpu() -> None:
     given = snapshot("fault")
-    queries, cpu = (one.read(given) for one in AREA.load)
+    queries, requests, cpu = (one.read(given) for one in AREA.load)
     assert queries is not None
+    assert requests is not None
+    assert [one.unit for one in AREA.load][:2] == ["queries/s", "requests/s"]
+    assert np.array_equal(queries, requests, equal_nan=True)
+    http = simulate(Workload(serves="http", qps=300, seconds=5)).snapshot
+    queries_of_http, requests_of_http, _ = (one.read(http) for one in AREA.load)
+    assert queries_of_http is None
+    assert requests_of_http is not None
+    assert requests_of_http.mean() == pytest.approx(300)
     assert cpu is not None
     assert queries.mean() == pytest.approx(load("fault").columns["dns_queries"].mean() * 10)
     assert cpu.mean() == pytest.approx(load("fault").columns["cpu_usage_us"].mean() / 1e5)
@@ -99,6 +118,11 @@ def test_settings_read_as_people_write_them() -> None:
 
 
 LIMIT = {"cpu.quota_us": "50000", "cpu.period_us": "100000"}
+GIB = {"memory.limit_bytes": str(1 << 30)}
+
+
+def with_options(*options: str) -> dict[str, str]:
+    return {"runtime.options": json.dumps(options)}
 
 
 @pytest.mark.parametrize(
@@ -123,6 +147,21 @@ LIMIT = {"cpu.quota_us": "50000", "cpu.period_us": "100000"}
         ("unset_gomemlimit", {"go.env.GOMEMLIMIT": "48MiB"}, {}, True),
         ("unset_gomemlimit", {"go.env.GOMEMLIMIT": "48MiB", "go.env.GOGC": "off"}, {"go.env.GOGC": "100"}, True),
         ("unset_gomemlimit", {"go.env.GOMEMLIMIT": "48MiB"}, {"go.env.GOGC": "off"}, False),
+        ("jvm_active_processors", with_options("-XX:ActiveProcessorCount=4"),
+         with_options("-XX:ActiveProcessorCount=4", "-XX:ActiveProcessorCount=1"), True),
+        ("jvm_active_processors", with_options(), with_options("-XX:ActiveProcessorCount=1"), True),
+        ("jvm_active_processors", with_options("-XX:ActiveProcessorCount=1"), with_options(), False),
+        ("jvm_gc_threads", with_options("-XX:ParallelGCThreads=4"), with_options("-XX:ParallelGCThreads=2"), True),
+        ("jvm_gc_threads", with_options("-XX:ParallelGCThreads=2"), with_options("-XX:ParallelGCThreads=4"), False),
+        ("jvm_larger_heap", with_options("-Xmx420m"), with_options("-Xmx1g"), True),
+        ("jvm_larger_heap", with_options("-Xmx1g"), with_options("-Xmx512m"), False),
+        ("jvm_larger_heap", with_options() | GIB, with_options("-XX:MaxRAMPercentage=75") | GIB, True),
+        ("jvm_larger_heap", with_options("-Xmx420m"), with_options("-Xmx420m", "-XX:+UseG1GC"), False),
+        ("jvm_collector", with_options("-XX:+UseParallelGC"), with_options("-XX:+UseG1GC"), True),
+        ("jvm_collector", with_options("-XX:+UseG1GC"), with_options("-XX:+UseSerialGC"), False),
+        ("node_old_space", with_options(), with_options("--max-old-space-size=512"), True),
+        ("node_old_space", with_options("--max-old-space-size=512"), with_options("--max-old-space-size=256"), False),
+        ("node_semi_space", with_options("--max-semi-space-size=16"), with_options("--max-semi-space-size=64"), True),
     ],
 )  # fmt: skip
 def test_a_fix_lands_as_its_settings_change(fix: str, before: Facts, after: Facts, lands: bool) -> None:

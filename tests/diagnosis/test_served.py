@@ -141,7 +141,7 @@ def test_each_server_is_slow_by_its_own_usual_time() -> None:
     assert found.over_us[0] == 20_000
     assert found.over_us[1] == pytest.approx(150_000, rel=0.03)
     assert float(np.nansum(found.ticks)) == 0
-    assert found.words == "over 20 to 147 ms, by server"
+    assert found.words == "over 20 to 148 ms, by server"
     unknown = served.slow(snapshot, served.read_served(snapshot), np.zeros(100, dtype=np.bool_))
     assert unknown.words == "over 20 ms"
     assert float(np.nansum(unknown.ticks)) == 1000
@@ -151,22 +151,25 @@ def test_each_server_is_slow_by_its_own_usual_time() -> None:
     ("change", "why"),
     [
         ("gone", "no server is known here whose answers could be timed"),
-        ("silent", "no requests were seen in this window"),
         ("untimed", "requests were counted, but not how long their answers took"),
     ],
 )
 def test_it_is_said_why_harm_is_not_known(change: str, why: str) -> None:
     snapshot = built("gc_throttling/HTTP")
     (one,) = snapshot.tcp_servers
-    zero = {name: np.zeros(snapshot.ticks) for name in one.series}
     changed = {
         "gone": (),
-        "silent": (replace(one, series=zero, distributions={}, queries=None),),
         "untimed": (replace(one, series={"requests": one.series["requests"]}, distributions={}, queries=None),),
     }[change]
     found = only(replace(snapshot, tcp_servers=changed))
     assert (found.harm, found.severity) == ("not_measured", None)
     assert f"Harm is not measured: {why}." in found.summary
+
+
+def test_a_server_that_was_not_asked_harmed_no_one_that_is_known() -> None:
+    silent = served.read_served(subject(tcp=(server(4, "tcp_server", "/shop:8080", 0, 200),)))
+    assert not silent.timed
+    assert served.not_timed(silent) == "Harm is not measured: no requests were seen in this window."
 
 
 def test_requests_without_an_answer_are_lost_only_where_that_is_unusual() -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from jitterscope.diagnosis.core import wording
 from jitterscope.diagnosis.core.engine import diagnose
-from jitterscope.diagnosis.core.finding import Found
+from jitterscope.diagnosis.core.finding import Found, NotEnoughData
 from jitterscope.diagnosis.core.registry import all_causes
 from jitterscope.diagnosis.core.snapshot import FactValue, Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+from jitterscope.diagnosis.programs import runtimes
+from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, other_runtime, simulate
 from jitterscope.diagnosis.scenarios.cpu.views import without
 from tests.diagnosis.scenarios import SCENARIOS, built
 
@@ -19,6 +21,8 @@ CAUSES = all_causes()
 FAULTS = [name for name, one in SCENARIOS.items() if one.expected]
 # What a server is says that this cannot be, with or without its signals: only dnsmasq serves connections by children.
 BY_SOFTWARE = "dns/dnsmasq_connection_exhaustion"
+# Nor has any other runtime than Go a GOMEMLIMIT.
+BY_RUNTIME = "cpu/memory_limit_gc_spiral"
 GC = "cpu/gc_throttling"
 LEVELS = ("low", "medium", "high")
 
@@ -41,6 +45,7 @@ def wrongly_ruled_out(name: str) -> list[str]:
             if rival.status == "ruled_out"
             and metric in needs[rival.cause]
             and not (rival.cause == BY_SOFTWARE and "No dnsmasq among" in rival.reason)
+            and not (rival.cause == BY_RUNTIME and "No Go program among" in rival.reason)
             # Of what was never throttled no cause of throttling is left.
             and not (rival.cause.startswith("cpu/") and rival.numbers.get("throttled_periods") == 0.0)
             and not (rival.cause.startswith("cpu/") and rival.reason.startswith("There is no CPU limit"))
@@ -128,6 +133,8 @@ def test_harm_agrees_with_severity_and_with_what_was_counted(name: str) -> None:
          {"cpu/gc_throttling", "cpu/memory_limit_gc_spiral"}, "garbage collection"),
         ("periodic_burst/beside a small heap", "periodic_burst/serves nothing",
          {"cpu/gc_throttling", "cpu/memory_limit_gc_spiral", "cpu/request_burst"}, "requests and garbage collection"),
+        ("limit_too_low/JVM", "limit_too_low/JVM, GC not observed", {"cpu/gc_throttling"}, "garbage collection"),
+        ("request_burst/JVM", "request_burst/JVM, GC not observed", {"cpu/gc_throttling"}, "garbage collection"),
         ("request_burst/small heap", "request_burst/no Go", {"cpu/gc_throttling", "cpu/memory_limit_gc_spiral"},
          "garbage collection"),
     ],
@@ -142,6 +149,45 @@ def test_less_watched_is_less_certain(watched: str, unwatched: str, unknown: set
     assert {one.cause for one in less.rivals if one.status == "not_enough_data"} == unknown
     assert f"Not watched here, so not ruled out: {said}." in less.summary
     assert "Not watched" not in full.summary
+
+
+@pytest.mark.parametrize("runtime", ["jvm", "nodejs", "python"])
+def test_bursts_of_a_server_whose_gc_nobody_observed_may_be_its_gc(runtime: str) -> None:
+    """The same stalls with and without what tells of collections: the second are told with no certainty."""
+    seen, unseen = (
+        diagnose(
+            simulate(
+                replace(other_runtime(runtime), seconds=60, live_mb=200, gogc=30, observed=observed, seed=31)
+            ).snapshot
+        )
+        for observed in (True, False)
+    )
+    assert [found.cause for found in seen.findings] == [GC]
+    for found in unseen.findings:
+        assert (found.cause, found.confidence) == ("cpu/periodic_burst", "low")
+        assert "neither" not in found.summary
+        assert f"({runtimes.NAMES[runtime]}) was not observed" in found.summary
+        assert "own_cgroup" not in {fix.id for fix in found.fixes}
+        (rival,) = (one for one in found.rivals if one.cause == GC)
+        assert rival.status == "not_enough_data"
+        assert runtimes.NAMES[runtime] in rival.reason
+    assert next(one for one in unseen.not_enough_data if one.cause == GC).missing == ["gc_active_us"]
+
+
+def test_a_server_whose_gc_nobody_observed_beside_one_whose_gc_was() -> None:
+    """A Go sidecar that is watched says nothing about the JVM that serves."""
+    whole = built("gc_throttling/JVM")
+    (server,) = whole.processes
+    dumb = tuple(fact for fact in server.facts if not fact.name.startswith("runtime."))
+    series = {name: values for name, values in server.series.items() if not name.startswith("gc_")}
+    calm = {"process_cpu_us": np.full(whole.ticks, 500.0), "gc_active_us": np.zeros(whole.ticks)}
+    version = (FactValue("go.version", "1.23.4", whole.start_us),)
+    sidecar = replace(server, id=9, key="99:1", series=calm, facts=version, events=())
+    watched = replace(whole, processes=(replace(server, facts=dumb, series=series, events=()), sidecar))
+    assert finding(whole, GC) is not None
+    verdict = CAUSES[GC].detect(watched)
+    assert isinstance(verdict, NotEnoughData)
+    assert "java (the JVM)" in verdict.reason
 
 
 def test_a_periodic_job_claims_only_what_was_watched() -> None:

@@ -13,6 +13,7 @@ PAGES = (
     "/incidents?state=closed",
     "/risks",
     "/resources",
+    "/services",
     "/causes",
     "/calibration",
     "/collectors?add=true",

@@ -5,12 +5,12 @@ Every function takes a session of `db.organization_session`: rows of other organ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from jitterscope.inventory import collectors, dns_servers, narrow, neighbours, nodes, tree
+from jitterscope.inventory import busiest, collectors, dns_servers, narrow, neighbours, nodes, tree
 from jitterscope.inventory import dns_upstreams as dns_asked
 from jitterscope.inventory import facts as fact_store
 from jitterscope.inventory import servers as serving
@@ -88,6 +88,16 @@ def with_dns_neighbours(session: Session, found: SubjectTree, from_us: int, to_u
     """The tree with clients of its DNS servers, the node's other DNS servers (those it asks or is asked by first) and
     cgroups whose resolv.conf is known; bounded. Unchanged where no DNS server is in the tree."""
     return neighbours.added(session, found, from_us, to_us)
+
+
+def with_busiest_cgroups(session: Session, found: SubjectTree, from_us: int, to_us: int) -> SubjectTree:
+    """The tree of a cgroup with the node's other cgroups that used most CPU in a window; bounded. A node's as it is."""
+    return busiest.added(session, found, from_us, to_us)
+
+
+def busiest_of(subject: str, used_us: Mapping[str, float], window_us: int) -> set[str]:
+    """The same of cgroups by path and the CPU time (µs) that each used in a window."""
+    return busiest.busiest(subject, used_us, window_us)
 
 
 def nodes_seen(session: Session, after_us: int) -> list[int]:

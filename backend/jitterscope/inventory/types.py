@@ -37,7 +37,7 @@ class FactRow:
 @dataclass(frozen=True, slots=True)
 class SubjectTree:
     """A cgroup, or a node, with everything that a diagnosis of it looks at. `ancestors` runs from its parent cgroup
-    upwards. `cgroups` are filled for a node only.
+    upwards. `cgroups` of a cgroup are filled by `service.with_busiest_cgroups` only.
 
     `dns_paths`, `neighbours` and `workloads` are filled by `service.with_dns_neighbours` only.
     """

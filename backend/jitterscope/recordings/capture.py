@@ -55,8 +55,8 @@ def capture(
 def plan(session: Session, resource_ids: Sequence[int], from_us: int, to_us: int) -> Plan:
     """What a recording of the given resources and their neighbours covers.
 
-    A cgroup brings its ancestors, processes, servers and probes; a process or server brings its cgroup; a node
-    brings what a diagnosis of it looks at.
+    A cgroup brings its ancestors, processes, servers and probes, and the cgroups that used most CPU beside it; a
+    process or server brings its cgroup; a node brings what a diagnosis of it looks at.
     A DNS server brings its clients, its neighbours on the path with what they live in, and facts of who asks DNS.
     All must be of one node. The first one's cgroup, or the node, is the subject. Raises Problem.
     """
@@ -148,6 +148,7 @@ def _members(
         subject_id = subject_id or subject.id
         if subject.kind != "node":
             tree = inventory.with_dns_neighbours(session, tree, from_us, to_us)
+            tree = inventory.with_busiest_cgroups(session, tree, from_us, to_us)
         own = (tree.node, *tree.ancestors, tree.subject, *tree.processes, *tree.dns_servers, *tree.probes)
         around = [row for one in (*tree.neighbours, *tree.cgroups) for row in inventory.ancestors(session, one.id)]
         for row in (*own, *tree.tcp_servers, *tree.dns_paths, *tree.neighbours, *tree.cgroups, *around):

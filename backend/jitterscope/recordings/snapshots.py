@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from jitterscope.diagnosis.core.snapshot import Distribution, Event, FactValue, Queries, ResourceView, Snapshot
+from jitterscope.inventory import service as inventory
 from jitterscope.inventory.types import FactRow, ResourceKind, SourceRow
 from jitterscope.recordings.batches import batch_of
 from jitterscope.recordings.file import load
@@ -16,6 +18,7 @@ from jitterscope.recordings.model import RecordedResource, Recording
 from jitterscope.series.types import TICK_US, StoredDistribution, StoredEvent, StoredQueries
 
 _RESOLV_CONF = "dns.resolv_conf"
+_USAGE = "cpu_usage_us"
 
 
 def load_recording(path: Path) -> Snapshot:
@@ -70,7 +73,7 @@ def snapshot_of(recording: Recording, from_us: int | None = None, to_us: int | N
         dns_paths=views(paths),
         neighbours=views(neighbours),
         workloads=tuple(_facts_of(i, resources[i]) for i in workloads),
-        cgroups=views([i for i in below if of_node and resources[i].kind == "cgroup"]),
+        cgroups=views([i for i in below if resources[i].kind == "cgroup"]) if of_node else _beside(part),
         unavailable={
             source.name: f"{source.detail} (needs {source.needs})" if source.needs else source.detail
             for source in part.sources
@@ -107,7 +110,9 @@ def recording_of(snapshot: Snapshot, labels: Mapping[str, str] | None = None) ->
     resources.extend(_recorded(server, "tcp_server", subject) for server in snapshot.tcp_servers)
     # The synthetic ones live in no cgroup that is known.
     resources.extend(_recorded(neighbour, "dns_server", 0) for neighbour in snapshot.neighbours)
-    resources.extend(_recorded(workload, "cgroup", 0) for workload in snapshot.workloads)
+    resources.extend(_recorded(cgroup, "cgroup", 0) for cgroup in snapshot.cgroups)
+    written = {cgroup.key for cgroup in snapshot.cgroups}
+    resources.extend(_recorded(one, "cgroup", 0) for one in snapshot.workloads if one.key not in written)
     return _recording(snapshot, subject, resources, labels)
 
 
@@ -121,6 +126,22 @@ def _recording(
         resources=tuple(resources),
         sources=tuple(SourceRow(name, "unavailable", why, "") for name, why in snapshot.unavailable.items()),
         labels=labels or {},
+    )
+
+
+def _beside(recording: Recording) -> tuple[ResourceView, ...]:
+    """The cgroups that used most CPU beside the subject, as the database would give them: with that alone."""
+    resources = recording.resources
+    usage = {
+        one.key: float(np.nansum(one.series[_USAGE]))
+        for one in resources
+        if one.kind == "cgroup" and _USAGE in one.series
+    }
+    chosen = inventory.busiest_of(resources[recording.subject].key, usage, recording.end_us - recording.start_us)
+    return tuple(
+        replace(_view(i, one), series={_USAGE: one.series[_USAGE]}, events=())
+        for i, one in enumerate(resources)
+        if one.kind == "cgroup" and one.key in chosen
     )
 
 

@@ -21,7 +21,8 @@ _ROWS = (
     "SELECT series_id, start_us, entries, buckets, counts FROM distributions "
     "WHERE series_id = ANY(%b) AND start_us > %b AND start_us < %b AND step_us = %b ORDER BY start_us"
 )
-
+# Of its last columns.
+_TYPES = ("<u2", "<u2", "<u4")
 
 _EXTENT = (
     "SELECT min(start_us), max(start_us) FROM distributions "
@@ -68,10 +69,22 @@ def pieces(session: Session, series: int, from_us: int, to_us: int) -> Iterator[
 
 def whole(session: Session, series: int, from_us: int, to_us: int) -> IntArray:
     """One histogram of all ticks of a window: a count for each bucket."""
-    counts = np.zeros(BUCKETS, np.int64)
-    for _, found in pieces(session, series, from_us, to_us):
-        np.add.at(counts, found.bucket, found.count)
-    return counts
+    window = Window.around(from_us, to_us, TICK_US)
+    counts = np.zeros(BUCKETS)
+    for after_us in range(window.earliest_row_us, window.end_us, _PIECE_US):
+        span = (after_us, min(after_us + _PIECE_US + 1, window.end_us), window.step_us)
+        with borrowed(), driver(session).cursor(binary=True) as cursor:
+            for _, start_us, *columns in cursor.execute(_ROWS, ([series], *span)):
+                hold(3 * sum(map(len, columns)))  # buckets and counts are widened to be added up
+                entries, bucket, count = (np.frombuffer(part, kind) for part, kind in zip(columns, _TYPES, strict=True))
+                # Entries are in the order of ticks: those of the window follow one another.
+                ends = np.concatenate(([0], np.cumsum(entries, dtype=np.int64)))
+                first, last = np.clip(
+                    (np.array([window.start_us, window.end_us]) - start_us) // TICK_US, 0, len(entries)
+                )
+                part = slice(ends[first], ends[last])
+                counts += np.bincount(bucket[part], count[part], BUCKETS)
+    return counts.astype(np.int64)
 
 
 def _joined(parts: Sequence[tuple[int, bytes, bytes, bytes]], ticks: int) -> StoredDistribution:

@@ -118,7 +118,6 @@ _Key = Callable[[Entry], Any]
 def _key(order: Order, quantiles: Mapping[int, Quantiles]) -> _Key:
     keys: dict[Order, _Key] = {
         "name": lambda one: one.row.name.lower(),
-        "node": lambda one: one.row.node_id,
         "rate": lambda one: one.figures.requests_per_s,
         "failed": lambda one: one.figures.failed_ratio,
         "p50": lambda one: quantiles[one.row.id][0],

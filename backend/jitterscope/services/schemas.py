@@ -10,7 +10,7 @@ from jitterscope.incidents.api.schemas import IncidentRef
 from jitterscope.inventory.schemas import ResourceRef
 from jitterscope.kit.schema import Page
 
-Order = Literal["name", "node", "rate", "failed", "p50", "p99", "slow", "worst", "runtime", "stalls"]
+Order = Literal["name", "rate", "failed", "p50", "p99", "slow", "worst", "runtime", "stalls"]
 
 
 class ServiceItem(ResourceRef):

@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 from jitterscope import requested_window as asked
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core.area import WhatIf
-from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.core.whatif import Asked, Figure, Goal, InvalidSettingError, Timeline, Tried
 from jitterscope.errors import Problem, not_found
@@ -58,7 +57,7 @@ def answer(organization_id: int, model_id: str, request: WhatIfRequest) -> dict[
         ).model_dump(),
         "from_us": from_us,
         "to_us": to_us,
-        "slow_threshold_us": SLOW_US,
+        "slow_threshold_us": said.slow_threshold_us,
         "settings": dict(said.settings),
         "figures": [_plain(one) for one in said.figures],
         "timeline": None if said.timeline is None else _timeline(said.timeline, points),

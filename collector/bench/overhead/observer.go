@@ -12,6 +12,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
 	"github.com/jitterscope/jitterscope/collector/internal/gctrace"
 	"github.com/jitterscope/jitterscope/collector/internal/goruntime"
+	"github.com/jitterscope/jitterscope/collector/internal/probes"
 )
 
 // observer is the parts of the collector that touch the observed process, used as its sources use them.
@@ -20,11 +21,11 @@ type observer struct {
 	pid     int
 	port    uint16
 	offsets map[string]uint64
-	probes  *gctrace.Probes
+	probes  *probes.Probes
 	tracker *dnscapture.Tracker
 	cycles  int
 
-	attachment *gctrace.Attachment
+	attachment *probes.Attachment
 	socket     *dnscapture.Socket
 	split      *dnspath.Split
 }
@@ -35,7 +36,7 @@ func newObserver(s *server, parts string) (*observer, error) {
 	if o.offsets, err = goruntime.LocateInProcess("/proc", o.pid, goruntime.Phases); err != nil {
 		return nil, err
 	}
-	if o.probes, err = gctrace.Open(); err != nil {
+	if o.probes, err = probes.Open(); err != nil {
 		return nil, err
 	}
 	slot := batch.Slot(0)
@@ -49,7 +50,7 @@ func newObserver(s *server, parts string) (*observer, error) {
 // switchOn begins to observe.
 func (o *observer) switchOn() (err error) {
 	if strings.Contains(o.parts, "probes") {
-		if o.attachment, err = o.probes.Attach("/proc", o.pid, 1, o.offsets); err != nil {
+		if o.attachment, err = gctrace.Attach(o.probes, "/proc", o.pid, 1, o.offsets); err != nil {
 			return err
 		}
 	}
@@ -94,7 +95,7 @@ func (o *observer) tick(clock *bpf.Clock, gc *gctrace.Tracker) {
 	}
 	o.tracker.Tick(0, now.UnixMicro(), discard{}, notThrottled)
 	for {
-		_, moment, ok := o.probes.Next(clock)
+		_, moment, ok := gctrace.Next(o.probes, clock)
 		if !ok {
 			return
 		}

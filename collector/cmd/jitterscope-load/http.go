@@ -17,7 +17,8 @@ import (
 const maxConnections = 20_000
 
 // httpClient sends HTTP/1.1 requests on a schedule. Each takes an idle connection or opens one more, so none waits behind
-// another. An answer's time is when the kernel received its first byte.
+// another. An answer's time is when the kernel received its first byte. A request that has timed out takes its connection
+// with it.
 type httpClient struct {
 	ledger
 	server      netip.AddrPort
@@ -37,6 +38,7 @@ type connection struct {
 	fd     int
 	index  int32  // in connections
 	owed   int    // the request that waits for an answer; -1: none
+	sentNs int64  // when it was sent
 	unsent []byte // what is written once the connection is there
 	answer answer
 	closed bool
@@ -72,7 +74,7 @@ func (c *connection) close() {
 
 func (h *httpClient) run(p *plan, timeout time.Duration) error {
 	received := make(chan error, 1)
-	go func() { received <- h.receive() }()
+	go func() { received <- h.receive(timeout) }()
 	err := h.pace(p, h.send)
 	if err == nil {
 		h.awaitAnswers(timeout)
@@ -108,7 +110,7 @@ func (h *httpClient) send(i int, planned int64) error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		h.sent(asked, planned)
-		c.owed, c.unsent = i, request
+		c.owed, c.sentNs, c.unsent = i, asked, request
 		if refused != unix.EAGAIN { // its connection is not on its way either
 			h.end(c, refused)
 			return nil
@@ -182,17 +184,22 @@ func (c *connection) write(h *httpClient, i int, planned int64, request []byte) 
 		return err
 	}
 	h.sent(now, planned)
-	c.owed = i
+	c.owed, c.sentNs = i, now
 	return nil
 }
 
 // receive takes what happens on the connections, until the client stops.
-func (h *httpClient) receive() error {
+func (h *httpClient) receive(timeout time.Duration) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	const every = 50 * time.Millisecond
 	events, buffer := make([]unix.EpollEvent, 256), make([]byte, 64<<10)
-	for !h.stop.Load() {
-		n, err := unix.EpollWait(h.epoll, events, 50)
+	for next := time.Now(); !h.stop.Load(); {
+		if now := time.Now(); now.After(next) {
+			h.giveUp(now.Add(-timeout).UnixNano())
+			next = now.Add(every)
+		}
+		n, err := unix.EpollWait(h.epoll, events, int(every/time.Millisecond))
 		if err != nil && err != unix.EINTR {
 			return fmt.Errorf("waiting for answers: %w", err)
 		}
@@ -204,6 +211,21 @@ func (h *httpClient) receive() error {
 		}
 	}
 	return nil
+}
+
+// giveUp closes the connections of requests sent before that time.
+func (h *httpClient) giveUp(beforeNs int64) {
+	h.mu.Lock()
+	all := h.connections
+	h.mu.Unlock()
+	for _, c := range all {
+		c.mu.Lock()
+		if !c.closed && c.owed >= 0 && c.sentNs < beforeNs {
+			c.owed = -1 // it stays without an answer
+			h.end(c, nil)
+		}
+		c.mu.Unlock()
+	}
 }
 
 func (h *httpClient) happened(c *connection, buffer []byte) {

@@ -71,11 +71,14 @@ func TestHTTPLatencyIsToTheFirstByte(t *testing.T) {
 	if h.opened < 2 {
 		t.Errorf("%d connections: requests waited behind another", h.opened)
 	}
-	// Of an answer that never ends the first byte is not the whole.
-	r, _ = send(t, server, []string{"/endless"}, 20, 100*time.Millisecond)
+	// Of an answer that never ends the first byte is not the whole; its connection is given up.
+	r, h = send(t, server, []string{"/endless"}, 20, 100*time.Millisecond)
 	close(rest)
 	if s := r.summary(); s.Sent != 10 || s.Lost != 10 {
 		t.Errorf("got %+v, want 10 lost", s)
+	}
+	if first := h.connections[0]; !first.closed {
+		t.Error("the connection of a lost request is still open")
 	}
 }
 

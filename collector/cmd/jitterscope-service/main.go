@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// object has 128 bytes with what it points to, as a session or a cached row has: the garbage collector follows both.
+// object has 128 bytes with what it points to, as a session or a cached row has: the garbage collector follows all of it.
 type object struct {
-	name string // of 24 bytes
-	body *[64]byte
+	name string
+	tags []*[16]byte
 	seen int
 }
 
@@ -66,7 +66,9 @@ func run(arguments []string) error {
 }
 
 func newObject(number int) *object {
-	return &object{name: fmt.Sprintf("session-%016d", number), body: new([64]byte), seen: number}
+	return &object{
+		name: fmt.Sprintf("session-%08x", number), tags: []*[16]byte{new([16]byte), new([16]byte)}, seen: number,
+	}
 }
 
 func (s *service) ServeHTTP(w http.ResponseWriter, _ *http.Request) {

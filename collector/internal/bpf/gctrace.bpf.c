@@ -1,14 +1,18 @@
 //go:build ignore
 
-/* Entry probes on functions of the Go runtime that mark the phases of a garbage collection. Entry probes only: a return
- * probe replaces the return address, which the Go runtime, walking and moving stacks, does not survive. */
+/* Probes on functions and static probe points of runtimes that mark the phases of a garbage collection. Entries only: a
+ * return probe replaces the return address, which the Go runtime, walking and moving stacks, does not survive. */
 #include "kernel.h"
 #include "lost.h"
 
 struct moment {
-	__u64 time_ns;  /* CLOCK_MONOTONIC */
-	__u64 cookie;   /* given at attachment: which process, which function */
-	__u64 argument; /* first integer argument in Go's register ABI */
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	/* Given at attachment. Bits 0 to 7: which place, 8 to 31: which process, 32 to 47: signed offset, 48 to 55: 1 + number of
+	 * the register in struct pt_regs with the argument, 0 for none, 56: the argument is in memory at register plus offset. */
+	__u64 cookie;
+	__u64 argument;
+	__u32 thread;
+	__u32 unused;
 };
 
 const struct moment *unused_moment __attribute__((unused));
@@ -18,24 +22,26 @@ struct {
 	__uint(max_entries, 65536);
 } moments SEC(".maps");
 
-#if defined(__TARGET_ARCH_x86)
-struct pt_regs {
-	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax;
-};
-#define FIRST_ARGUMENT(ctx) ((ctx)->ax)
-#elif defined(__TARGET_ARCH_arm64)
-struct pt_regs {
-	unsigned long regs[31];
-};
-#define FIRST_ARGUMENT(ctx) ((ctx)->regs[0])
-#endif
-
-static __always_inline int record(struct pt_regs *ctx)
+static __always_inline __u64 argument_at(void *ctx, __u64 cookie)
 {
+	__u64 number = cookie >> 48 & 0xff, value = 0;
+
+	if (!number)
+		return 0;
+	bpf_probe_read_kernel(&value, sizeof(value), ctx + 8 * (number - 1));
+	if (cookie >> 56 & 1)
+		bpf_probe_read_user(&value, sizeof(value), (void *)(value + (__s64)(__s16)(cookie >> 32)));
+	return value;
+}
+
+static __always_inline int record(void *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx);
 	struct moment moment = {
 		.time_ns = bpf_ktime_get_ns(),
-		.cookie = bpf_get_attach_cookie(ctx),
-		.argument = FIRST_ARGUMENT(ctx),
+		.cookie = cookie,
+		.argument = argument_at(ctx, cookie),
+		.thread = bpf_get_current_pid_tgid(),
 	};
 
 	if (bpf_ringbuf_output(&moments, &moment, sizeof(moment), BPF_RB_NO_WAKEUP))
@@ -44,13 +50,13 @@ static __always_inline int record(struct pt_regs *ctx)
 }
 
 SEC("uprobe")
-int single_probe(struct pt_regs *ctx)
+int single_probe(void *ctx)
 {
 	return record(ctx);
 }
 
 SEC("uprobe.multi")
-int multi_probe(struct pt_regs *ctx)
+int multi_probe(void *ctx)
 {
 	return record(ctx);
 }

@@ -18,6 +18,8 @@ type GCTraceMoment struct {
 	TimeNs   uint64
 	Cookie   uint64
 	Argument uint64
+	Thread   uint32
+	Unused   uint32
 }
 
 // Names of all BPF objects in the ELF.

@@ -246,7 +246,8 @@ static __always_inline int is_control(struct sk_buff *skb)
 	__u8 head[FRAME_HEADER], offset;
 	int i;
 
-	if (!reads_packets || end - at > CONTROL_BYTES + 60) /* the longest header of TCP */
+	length = end - at; /* with the header of TCP: 20 to 60 bytes, mostly 32, and then it is an acknowledgment */
+	if (!reads_packets || length < 20 + FRAME_HEADER || length == 32 || length > 60 + CONTROL_BYTES)
 		return 0;
 	if (bpf_dynptr_from_skb((struct __sk_buff *)skb, 0, &packet) || bpf_dynptr_read(&offset, 1, &packet, at + 12, 0))
 		return 0;

@@ -17,20 +17,21 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 	"github.com/jitterscope/jitterscope/collector/internal/goruntime"
+	"github.com/jitterscope/jitterscope/collector/internal/probes"
 	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
-func open(t *testing.T) *Probes {
+func open(t *testing.T) *probes.Probes {
 	t.Helper()
-	probes, err := Open()
+	opened, err := probes.Open()
 	if errors.Is(err, os.ErrPermission) || errors.Is(err, ebpf.ErrNotSupported) {
-		testenv.Skip(t, "needs %s: %v", Needs, err)
+		testenv.Skip(t, "needs %s: %v", probes.Needs, err)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = probes.Close() })
-	return probes
+	t.Cleanup(func() { _ = opened.Close() })
+	return opened
 }
 
 // traced is one line of GODEBUG=gctrace=1: the runtime's own account of a cycle.
@@ -63,24 +64,24 @@ func TestProbesAgreeWithGCTrace(t *testing.T) {
 		"stripped PIE":         {"-buildmode=pie", "-ldflags=-s -w"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			probes := open(t)
+			opened := open(t)
 			binary := filepath.Join(t.TempDir(), "gcload")
 			build := exec.Command("go", append(append([]string{"build", "-o", binary}, flags...), "./testdata/gcload")...)
 			if out, err := build.CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
-			agree(t, probes, func() *exec.Cmd { return exec.Command(binary) }, 2*time.Second)
+			agree(t, opened, func() *exec.Cmd { return exec.Command(binary) }, 2*time.Second)
 		})
 	}
 }
 
 // agree tries three times: a busy machine may preempt either side between a probe and the clock that it stands for, which
 // changes from run to run; a probe in the wrong place is wrong in all of them.
-func agree(t *testing.T, probes *Probes, command func() *exec.Cmd, duration time.Duration) {
+func agree(t *testing.T, opened *probes.Probes, command func() *exec.Cmd, duration time.Duration) {
 	t.Helper()
 	var complaints []string
 	for range 3 {
-		if complaints = observeAndCompare(t, probes, command(), duration); len(complaints) == 0 {
+		if complaints = observeAndCompare(t, opened, command(), duration); len(complaints) == 0 {
 			return
 		}
 		t.Log(complaints)
@@ -88,7 +89,7 @@ func agree(t *testing.T, probes *Probes, command func() *exec.Cmd, duration time
 	t.Error(complaints)
 }
 
-func observeAndCompare(t *testing.T, probes *Probes, command *exec.Cmd, duration time.Duration) []string {
+func observeAndCompare(t *testing.T, opened *probes.Probes, command *exec.Cmd, duration time.Duration) []string {
 	t.Helper()
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
@@ -107,7 +108,7 @@ func observeAndCompare(t *testing.T, probes *Probes, command *exec.Cmd, duration
 	if err != nil {
 		t.Fatal(err)
 	}
-	attachment, err := probes.Attach("/proc", command.Process.Pid, 7, offsets)
+	attachment, err := Attach(opened, "/proc", command.Process.Pid, 7, offsets)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +119,7 @@ func observeAndCompare(t *testing.T, probes *Probes, command *exec.Cmd, duration
 	tracker := Tracker{KnowsReasons: true}
 	var cycles []Cycle
 	for {
-		process, moment, ok := probes.Next(&clock)
+		process, moment, ok := Next(opened, &clock)
 		if !ok {
 			break
 		}

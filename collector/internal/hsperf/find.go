@@ -2,7 +2,6 @@ package hsperf
 
 import (
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -47,9 +46,4 @@ func Open(proc string, pid int) (*os.File, error) {
 		return os.Open(filepath.Join(proc, strconv.Itoa(pid), "map_files", shared.Range))
 	}
 	return file, nil
-}
-
-// Read reads what there is of the file.
-func Read(file *os.File) ([]byte, error) {
-	return io.ReadAll(io.NewSectionReader(file, 0, BytesMost))
 }

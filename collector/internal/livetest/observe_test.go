@@ -241,3 +241,15 @@ func (o *observer) processKey(pid int) (key string) {
 	})
 	return key
 }
+
+// withFact returns the key of a process below a cgroup that has a fact of this name, "" where there is none.
+func (o *observer) withFact(cgroup, name string) (key string) {
+	o.each(func(b *ingestpb.Batch) {
+		for _, fact := range b.Facts {
+			if process := b.Resources[fact.Resource]; fact.Name == name && b.Resources[process.Parent].Key == cgroup {
+				key = process.Key
+			}
+		}
+	})
+	return key
+}

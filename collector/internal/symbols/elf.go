@@ -17,8 +17,8 @@ const (
 
 var errNoSymbols = errors.New("the file has no symbols")
 
-// openELF is elf.NewFile for files of strangers: it reads the names of all sections, however long they claim to be.
-func openELF(source io.ReaderAt) (*elf.File, error) {
+// OpenELF is elf.NewFile for files of strangers: it reads the names of all sections, however long they claim to be.
+func OpenELF(source io.ReaderAt) (*elf.File, error) {
 	const sectionsMost, namesMost = 1024, 1 << 20
 	var header [64]byte
 	if _, err := source.ReadAt(header[:], 0); err != nil {
@@ -70,26 +70,18 @@ func resolveELF(file *elf.File, addresses []uint64, budget *uint64, yield func(S
 }
 
 func streamSymbols(table *elf.Section, wanted *nearest) error {
-	buffer := make([]byte, 2048*symbolBytes)
-	for at := uint64(0); at < table.Size; at += uint64(len(buffer)) {
-		n, err := table.ReadAt(buffer[:min(uint64(len(buffer)), table.Size-at)], int64(at))
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
+	return eachSymbol(table, func(raw []byte) {
+		kind := elf.ST_TYPE(raw[4])
+		if (kind != elf.STT_FUNC && kind != elf.STT_GNU_IFUNC && kind != elf.STT_NOTYPE) ||
+			binary.LittleEndian.Uint16(raw[6:]) == uint16(elf.SHN_UNDEF) {
+			return
 		}
-		for raw := buffer[:n]; len(raw) >= symbolBytes; raw = raw[symbolBytes:] {
-			kind := elf.ST_TYPE(raw[4])
-			if (kind != elf.STT_FUNC && kind != elf.STT_GNU_IFUNC && kind != elf.STT_NOTYPE) ||
-				binary.LittleEndian.Uint16(raw[6:]) == uint16(elf.SHN_UNDEF) {
-				continue
-			}
-			value, size := binary.LittleEndian.Uint64(raw[8:]), binary.LittleEndian.Uint64(raw[16:])
-			if value == 0 || (kind == elf.STT_NOTYPE && size == 0) {
-				continue
-			}
-			wanted.offer(value, size, uint64(binary.LittleEndian.Uint32(raw)), nil)
+		value, size := binary.LittleEndian.Uint64(raw[8:]), binary.LittleEndian.Uint64(raw[16:])
+		if value == 0 || (kind == elf.STT_NOTYPE && size == 0) {
+			return
 		}
-	}
-	return nil
+		wanted.offer(value, size, uint64(binary.LittleEndian.Uint32(raw)), nil)
+	})
 }
 
 // nameAt reads a NUL-terminated name.

@@ -204,7 +204,7 @@ func FuzzELF(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		file, err := openELF(bytes.NewReader(raw))
+		file, err := OpenELF(bytes.NewReader(raw))
 		if err != nil {
 			return
 		}

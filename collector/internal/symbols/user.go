@@ -125,7 +125,7 @@ func (u *User) look(pid int, m mapping, into *module, offsets []uint64) {
 		return
 	}
 	defer func() { _ = opened.Close() }()
-	file, err := openELF(opened)
+	file, err := OpenELF(opened)
 	if err != nil {
 		return
 	}

@@ -4557,8 +4557,8 @@ export interface components {
         };
         /**
          * TimelineQueries
-         * @description One entry a DNS answer; `t_us` is when its query reached the server, so that answers which waited for the same
-         *     moment form a staircase. `queue_wait_us` is -1 where it is not known. `complete` spans hold every query; outside
+         * @description One entry an answer; `t_us` is when its query or request reached the server, so that answers which waited for the
+         *     same moment form a staircase. `queue_wait_us` is -1 where it is not known. `complete` spans hold every one; outside
          *     them only slow ones were kept.
          */
         TimelineQueries: {
@@ -4584,7 +4584,7 @@ export interface components {
         };
         /**
          * TimelineRate
-         * @description Per-tick counts and latency of the DNS server, also where single queries were not kept.
+         * @description Per-tick counts and latency of the servers together, also where single queries or requests were not kept.
          */
         TimelineRate: {
             /** Latency Max Us */
@@ -8425,7 +8425,7 @@ export interface operations {
                 to?: string | null;
                 /** @description Part of the name of the server, its container, process or node */
                 search?: string;
-                order?: "name" | "node" | "rate" | "failed" | "p50" | "p99" | "slow" | "worst" | "runtime" | "stalls";
+                order?: "name" | "rate" | "failed" | "p50" | "p99" | "slow" | "worst" | "runtime" | "stalls";
                 descending?: boolean;
                 cursor?: string | null;
                 limit?: number;

@@ -6,7 +6,7 @@ import { api, unwrap, type Schemas } from "./client";
 
 export type Services = Schemas["Services"];
 export type ServiceItem = Schemas["ServiceItem"];
-export type ServiceOrder = "name" | "node" | "rate" | "failed" | "p50" | "p99" | "slow" | "worst" | "runtime" | "stalls";
+export type ServiceOrder = "name" | "rate" | "failed" | "p50" | "p99" | "slow" | "worst" | "runtime" | "stalls";
 
 export interface ServiceList {
   minutes: number;

@@ -14,7 +14,7 @@ export const VERDICTS: Record<Fix["verdict"], { mark: string; text: string }> = 
 export interface FixScale {
   /** Id of the measure that is predicted. */
   readonly of: string;
-  /** What it counts: "answers over 20 ms". */
+  /** What it counts: "slow answers". */
   readonly phrase: string;
   readonly now: number;
   readonly max: number;

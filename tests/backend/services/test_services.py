@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
+from jitterscope.db import organization_session
 from jitterscope.diagnosis.core.sketch import bucket_of, value_of
+from jitterscope.inventory import service as inventory
 from jitterscope.recordings.model import Recording
 from jitterscope.series import compaction
+from jitterscope.series import service as series
 from tests.backend.conftest import Organization
 from tests.backend.incidents.conftest import Service, gc_fault, service
 from tests.support.batches import DNS_SERVER, PROCESS, BatchBuilder, now_us
@@ -129,7 +132,6 @@ def test_any_column_orders_the_list_and_what_is_unknown_comes_last(api: TestClie
     assert names(api, order="name", descending=False) == [dns, idle, shop, stock]
     assert names(api, order="runtime") == [stock, shop, dns, idle]
     assert names(api, order="stalls")[0] == shop
-    assert len(names(api, order="node")) == 4
 
 
 @pytest.mark.usefixtures("began_us")
@@ -184,3 +186,28 @@ def test_active_incidents_of_the_container_are_named(service: Service, gc_fault:
     assert server["throttled_ms_per_min"] > 0
     service.post(f"/incidents/{incident['id']}/resolve", {})
     assert service.get("/services")["items"][0]["incidents"] == []
+
+
+def test_quantiles_are_those_of_the_window_though_rows_reach_out_of_it(
+    client: TestClient, organization: Organization
+) -> None:
+    start_us = minute_ago(2 * MINUTES_AGO, now_us())
+    builder = BatchBuilder()
+    server = builder.resource(DNS_SERVER, "10.0.0.10:53")
+    builder.distribution(server, "dns_latency_us", start_us, [{100: 3}] * 600 + [{}] * 300 + [{200: 1, 300: 1}] * 900)
+    sent = client.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers)
+    assert sent.status_code == 200, sent.text
+
+    def median_and_last(first: int, last: int) -> tuple[float, ...] | None:
+        with organization_session(organization.id) as session:
+            (found,), _ = inventory.servers(session, "", start_us, now_us(), 10)
+            span = (start_us + first * 60_000_000, start_us + last * 60_000_000)
+            return series.read_quantiles(session, found.resource.id, "dns_latency_us", (0.5, 1.0), *span)
+
+    a, b, c = (float(one) for one in value_of(np.array([100, 200, 300])))
+    assert median_and_last(0, 1) == pytest.approx((a, a))
+    for second_half in ((1, 2), (2, 3)):
+        assert median_and_last(*second_half) == pytest.approx((b, c))
+    for all_of_it in ((0, 3), (-1, 4)):
+        assert median_and_last(*all_of_it) == pytest.approx((a, c))
+    assert median_and_last(-2, 0) is median_and_last(3, 9) is None

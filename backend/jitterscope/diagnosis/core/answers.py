@@ -55,7 +55,7 @@ SLOW_DNS_ANSWERS = measured(impact.SLOW_RATIO, ("dns_slow", "dns_queries"), _slo
 P99 = measured(impact.P99, metrics("latency", "requests"), _p99_ms, decides=False)
 DNS_P99 = measured(impact.P99, ("dns_latency_us",), _p99_ms_of_dns, decides=False)
 REQUESTS = Load(
-    "queries",
+    "requests",
     "requests/s",
     metrics("requests"),
     lambda snapshot: _per_second(read_served(snapshot), snapshot.step_us),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from jitterscope.diagnosis.core.finding import Fix, Found, NotEnoughData, NotFound
+from jitterscope.diagnosis.core.finding import Fix, Found, Result
 from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
@@ -24,7 +24,9 @@ class Cause:
     trouble of what they share, and so one incident. `subjects` are the kinds of subjects that it is about: `detect`
     never sees a snapshot of another kind. `excludes`: rivals that its own figures exclude, so that it is no less
     certain where their detectors lack data. `signs`: without any of them `detect` finds nothing, however much it is
-    given; None: that cannot be told, so that every look reads everything.
+    given; None: that cannot be told, so that every look reads everything. `after_all`: it tells what the others leave.
+    It is asked last, with what every other cause about the subject said, instead of `detect`; all of them are its
+    rivals, and an incident of it becomes that of the cause which explains the same harm (`is_residual`).
     """
 
     id: str
@@ -33,7 +35,7 @@ class Cause:
     mechanism: str
     needs: tuple[str, ...]
     rivals: tuple[str, ...]
-    detect: Callable[[Snapshot], Found | NotFound | NotEnoughData]
+    detect: Callable[[Snapshot], Result]
     propose: Callable[[Snapshot, Found], list[Fix]]
     false_positives: tuple[str, ...]
     references: tuple[str, ...]
@@ -42,3 +44,8 @@ class Cause:
     subjects: tuple[SubjectKind, ...] = ("cgroup",)
     excludes: tuple[str, ...] = ()
     signs: Signs | None = None
+    after_all: Callable[[Snapshot, Sequence[Result]], Result] | None = None
+
+    @property
+    def is_residual(self) -> bool:
+        return self.after_all is not None

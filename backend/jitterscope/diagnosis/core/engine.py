@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from jitterscope.diagnosis.core import missing_data
 from jitterscope.diagnosis.core.cause import Cause
-from jitterscope.diagnosis.core.finding import Found, NotEnoughData, NotFound, Part, Rival
+from jitterscope.diagnosis.core.finding import Found, NotEnoughData, NotFound, Part, Result, Rival
 from jitterscope.diagnosis.core.registry import all_causes
+from jitterscope.diagnosis.core.rivals import of_rest, silent
 from jitterscope.diagnosis.core.severity import lowered
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
@@ -40,7 +41,7 @@ def detect(snapshot: Snapshot, causes: Iterable[Cause] | None = None) -> Diagnos
     if snapshot.ticks < 1:
         nothing = [NotEnoughData(cause=one.id, missing=[], reason="The window is empty.") for one in about]
         return Diagnosis(findings=[], not_found=[], not_enough_data=nothing)
-    results = {cause.id: cause.detect(snapshot) for cause in about}
+    results = {cause.id: cause.detect(snapshot) for cause in about if cause.after_all is None}
     found = sorted((r for r in results.values() if isinstance(r, Found)), key=lambda r: (-r.score, r.cause))
     primary: list[Found] = []
     for result in found:
@@ -52,10 +53,16 @@ def detect(snapshot: Snapshot, causes: Iterable[Cause] | None = None) -> Diagnos
         cause = known[result.cause]
         confidence = lowered(result.confidence, _not_told_apart(cause, results))
         findings.append(result.model_copy(update={"rivals": _judge(cause, known, results), "confidence": confidence}))
+    rest = [cause.after_all(snapshot, list(results.values())) for cause in about if cause.after_all is not None]
+    told = [*results.values(), *rest]
+    findings += [
+        one.model_copy(update={"rivals": of_rest(snapshot, known, results)})
+        for one in rest if isinstance(one, Found)
+    ]  # fmt: skip
     return Diagnosis(
         findings=findings,
-        not_found=[r for r in results.values() if isinstance(r, NotFound)],
-        not_enough_data=[r for r in results.values() if isinstance(r, NotEnoughData)],
+        not_found=[r for r in told if isinstance(r, NotFound)],
+        not_enough_data=[r for r in told if isinstance(r, NotEnoughData)],
     )
 
 
@@ -89,7 +96,7 @@ def _rivals(one: Cause, other: Cause) -> bool:
     return other.id in one.rivals or one.id in other.rivals
 
 
-def _not_told_apart(cause: Cause, results: dict[str, Found | NotFound | NotEnoughData]) -> int:
+def _not_told_apart(cause: Cause, results: Mapping[str, Result]) -> int:
     """Steps by which a cause is less certain: one for each source whose silence leaves a rival unjudged.
 
     A rival about another kind of subject has no result here and counts for nothing.
@@ -100,7 +107,7 @@ def _not_told_apart(cause: Cause, results: dict[str, Found | NotFound | NotEnoug
     return min(len(short), max(1, len(sources)))
 
 
-def _judge(cause: Cause, known: dict[str, Cause], results: dict[str, Found | NotFound | NotEnoughData]) -> list[Rival]:
+def _judge(cause: Cause, known: dict[str, Cause], results: Mapping[str, Result]) -> list[Rival]:
     """Every rival by what its own detector said about the same snapshot."""
     rivals = []
     for rival in (known[name] for name in cause.rivals if name in known):
@@ -109,22 +116,12 @@ def _judge(cause: Cause, known: dict[str, Cause], results: dict[str, Found | Not
             where = " or a ".join(rival.subjects)
             reason = f"It is judged on a {where}, not on this subject."
             rivals.append(Rival(cause=rival.id, title=rival.title, status="not_enough_data", reason=reason))
-        elif isinstance(result, NotFound):
+        elif isinstance(result, Found):
+            reason = f"It explains a smaller part of the same window: {result.title}."
+            numbers = {"score": result.score}
             rivals.append(
-                Rival(
-                    cause=rival.id, title=rival.title, status="ruled_out", reason=result.reason, numbers=result.numbers
-                )
+                Rival(cause=rival.id, title=rival.title, status="not_ruled_out", reason=reason, numbers=numbers)
             )
-        elif isinstance(result, NotEnoughData):
-            rivals.append(Rival(cause=rival.id, title=rival.title, status="not_enough_data", reason=result.reason))
         else:
-            rivals.append(
-                Rival(
-                    cause=rival.id,
-                    title=rival.title,
-                    status="not_ruled_out",
-                    reason=f"It explains a smaller part of the same window: {result.title}.",
-                    numbers={"score": result.score},
-                )
-            )
+            rivals.append(silent(rival, result))
     return rivals

@@ -149,4 +149,5 @@ class NotEnoughData(Part):
     reason: str
 
 
-Finding = Annotated[Found | NotFound | NotEnoughData, Field(discriminator="kind")]
+Result = Found | NotFound | NotEnoughData
+Finding = Annotated[Result, Field(discriminator="kind")]

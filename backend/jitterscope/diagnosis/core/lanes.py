@@ -39,6 +39,13 @@ MARGIN = Lane(
         Line("free above the low watermark", "vm_low_margin_bytes", "line", hot=True, of="node"),
     ),
 )  # fmt: skip
+HEAP = Lane(
+    "heap", "Heap", "bytes",
+    (
+        Line("live after the last GC cycle", "heap_live_bytes", "area", of="processes"),
+        Line("size that starts the next cycle", "heap_goal_bytes", "line", of="processes"),
+    ),
+)  # fmt: skip
 PRESSURE = Lane(
     "pressure", "Memory pressure (PSI): share of the time", "ratio",
     (

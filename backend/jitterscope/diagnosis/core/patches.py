@@ -6,7 +6,7 @@ import math
 import shlex
 
 from jitterscope.diagnosis.core.finding import Patch
-from jitterscope.diagnosis.core.signals import Cpu
+from jitterscope.diagnosis.core.signals import Cpu, number
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
 IN_PLACE = (
@@ -104,6 +104,47 @@ def cpu_burst(snapshot: Snapshot, cpu: Cpu, burst_us: int) -> Patch:
         language="shell",
         text=f"echo {burst_us} > {directory}/{name}",
     )
+
+
+def cpu_weight(snapshot: Snapshot, cpus: float, weight: float) -> tuple[list[Patch], str]:
+    """Patches that give the subject so many CPUs when the node is full, and how to undo them.
+
+    `weight` is that share as cgroup v2 writes weights (100 is the default); Kubernetes makes one of `cpus`.
+    """
+    kind, old = manager(snapshot), number(snapshot.subject.fact("cpu.weight"))
+    namespace, pod, container = _target(snapshot)
+    if kind == "kubernetes":
+        body = f'{{"containers":[{{"name":"{container}","resources":{{"requests":{{"cpu":"{millicpus(cpus)}"}}}}}}]}}'
+        target = f"kubectl -n {namespace} patch"
+        return [
+            Patch(
+                label="Permanently (replaces the pods)",
+                language="shell",
+                text=f"{target} {owner_of(snapshot)} --type strategic -p "
+                f'\'{{"spec":{{"template":{{"spec":{body}}}}}}}\'',
+            ),
+            Patch(
+                label="This pod now, without a restart",
+                language="shell",
+                text=f"{target} pod {pod} --subresource resize --type strategic -p '{{\"spec\":{body}}}'",
+            ),
+        ], "Set resources.requests.cpu back to what it was."
+    if kind == "docker":
+        text = "docker update --cpu-shares {:.0f} " + shlex.quote(container)
+    elif kind == "systemd":
+        text = "systemctl set-property " + shlex.quote(container) + " CPUWeight={:.0f}"
+    elif snapshot.node.fact("node.cgroup_version") == "2":
+        text = "echo {:.0f} > " + f"{cgroup_directory(snapshot, snapshot.subject)}/cpu.weight"
+    else:
+        text = "echo {:.0f} > " + f"{cgroup_directory(snapshot, snapshot.subject)}/cpu.shares"
+    # Docker and cgroup v1 count in shares: 1024 are a weight of 100.
+    shares = "shares" in text
+
+    def written(value: float) -> str:
+        return text.format(max(2.0, value * 10.24) if shares else max(1.0, value))
+
+    undo = written(old) if old is not None else "Set the weight back to what it was."
+    return [Patch(label="Now, without a restart", language="shell", text=written(weight))], undo
 
 
 def environment(snapshot: Snapshot, values: dict[str, str | None]) -> tuple[list[Patch], str]:

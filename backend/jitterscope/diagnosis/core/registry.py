@@ -79,6 +79,12 @@ def quantities_of(cause_id: str) -> tuple[Quantity, ...]:
     return tuple(quantities(all_areas().values()).values()) if area is None else area.impact
 
 
+def is_residual(cause_id: str) -> bool:
+    """Whether a cause tells what the others leave; False where this version has none of that id."""
+    cause = all_causes().get(cause_id)
+    return cause is not None and cause.is_residual
+
+
 def area_of(cause_id: str) -> Area:
     """The area of a cause. KeyError where there is none."""
     return all_areas()[cause_id.partition("/")[0]]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Literal
 
 import numpy as np
@@ -118,15 +119,26 @@ def metrics(*figures: Figure) -> tuple[str, ...]:
 
 @reading
 def read_served(snapshot: Snapshot) -> Served:
-    """DNS servers first, then TCP servers. Left out are DNS over TCP, which counts as DNS, and what a cgroup is hardly
-    asked for: a metrics page or a health check beside its service."""
-    dns_ports = {_port(server) for server in snapshot.dns_servers}
-    others = [server for server in snapshot.tcp_servers if _port(server) not in dns_ports]
-    counts = [_count(snapshot, server) for server in others]
-    of_dns = sum(_count(snapshot, server) for server in snapshot.dns_servers)
-    least = 0.0 if snapshot.subject.kind == "node" else _LEAST_SHARE * (of_dns + sum(counts))
-    tcp = [server for server, count in zip(others, counts, strict=True) if count >= least]
-    return _added(snapshot, (*snapshot.dns_servers, *tcp))
+    """DNS servers first, then those TCP servers that `matter`."""
+    dns, tcp = (
+        [(server.key, _count(snapshot, server)) for server in servers]
+        for servers in (snapshot.dns_servers, snapshot.tcp_servers)
+    )
+    kept = matter(dns, tcp, of_node=snapshot.subject.kind == "node")
+    return _added(snapshot, (*snapshot.dns_servers, *compress(snapshot.tcp_servers, kept)))
+
+
+def matter(dns: Sequence[tuple[str, float]], tcp: Sequence[tuple[str, float]], *, of_node: bool) -> list[bool]:
+    """Which of the TCP servers (key, requests) beside these DNS servers belong to what a subject serves.
+
+    Left out are DNS over TCP, which counts as DNS, and what a cgroup is hardly asked for: a metrics page or a health
+    check beside its service.
+    """
+    dns_ports = {_port(key) for key, _ in dns}
+    own = [_port(key) not in dns_ports for key, _ in tcp]
+    all_requests = sum(count for _, count in dns) + sum(count for _, count in compress(tcp, own))
+    least = 0.0 if of_node else _LEAST_SHARE * all_requests
+    return [kept and count >= least for kept, (_, count) in zip(own, tcp, strict=True)]
 
 
 @reading
@@ -241,9 +253,9 @@ def by_chance(requests: FloatArray, near: BoolArray, slow_outside: float) -> flo
     return 0.0 if outside < 5 * ENOUGH else slow_outside / outside * float(known[near].sum())
 
 
-def _port(server: ResourceView) -> str:
+def _port(key: str) -> str:
     """Of "10.0.0.10:53", "127.0.0.1:53@net:4026531840" or "/shop/cart:8080"."""
-    return server.key.partition("@net:")[0].rpartition(":")[2]
+    return key.partition("@net:")[0].rpartition(":")[2]
 
 
 def _count(snapshot: Snapshot, server: ResourceView) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from jitterscope.diagnosis.core.finding import Interval
+from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.snapshot import FloatArray
 
 # By the control's id; None: off, or as it was where the control has no "off".
@@ -81,6 +82,7 @@ class Tried:
     outcome: str | None = None
     good: bool | None = None
     cannot_tell: str | None = None
+    slow_threshold_us: int = SLOW_US
     notes: tuple[str, ...] = ()
     timeline: Timeline | None = None
 
@@ -115,7 +117,8 @@ class Range:
 class Answer:
     """`settings` and `figures` are what was recorded; `tried` is parallel to what was asked.
 
-    `choices` are the values of controls that take names, `cannot_tell` says why there is nothing at all.
+    `choices` are the values of controls that take names, `cannot_tell` says why there is nothing at all. An answer that
+    took over `slow_threshold_us` counts as slow.
     """
 
     settings: Settings = field(default_factory=dict)
@@ -128,3 +131,4 @@ class Answer:
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     cannot_tell: str | None = None
+    slow_threshold_us: int = SLOW_US

@@ -176,8 +176,8 @@ class TimelineSpan(Schema):
 
 
 class TimelineQueries(Schema):
-    """One entry a DNS answer; `t_us` is when its query reached the server, so that answers which waited for the same
-    moment form a staircase. `queue_wait_us` is -1 where it is not known. `complete` spans hold every query; outside
+    """One entry an answer; `t_us` is when its query or request reached the server, so that answers which waited for the
+    same moment form a staircase. `queue_wait_us` is -1 where it is not known. `complete` spans hold every one; outside
     them only slow ones were kept."""
 
     t_us: list[int]
@@ -191,7 +191,7 @@ class TimelineQueries(Schema):
 
 
 class TimelineRate(Schema):
-    """Per-tick counts and latency of the DNS server, also where single queries were not kept."""
+    """Per-tick counts and latency of the servers together, also where single queries or requests were not kept."""
 
     t_us: list[int]
     step_us: int

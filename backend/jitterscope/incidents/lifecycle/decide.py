@@ -11,10 +11,12 @@ from dataclasses import dataclass
 
 from jitterscope.diagnosis.core.finding import Found, NotFound, Severity
 from jitterscope.diagnosis.core.quantity import Quantity
-from jitterscope.diagnosis.core.registry import quantities_of
+from jitterscope.diagnosis.core.registry import is_residual, quantities_of
 from jitterscope.incidents.api.schemas import IncidentState
 
 DAY_US = 24 * 3600 * 1_000_000
+# What comes no later than this after the newest symptom of an incident is told by it.
+AFTERMATH_US = 1_000_000
 _SEVERITY_RANK: dict[Severity, int] = {"info": 0, "warning": 1, "critical": 2}
 
 
@@ -164,6 +166,8 @@ def decide(
         if active is not None:
             changes.extend(_update(active, found))
             continue
+        if is_residual(found.cause) and any(_tells(item, found) for item in known):
+            continue
         candidates = (item for item in known if item.id not in taken)
         mistaken = next((item for item in candidates if _reexplained(item, found, refuted, window_start_us)), None)
         if mistaken is not None:
@@ -220,6 +224,15 @@ def _refuted(findings: Sequence[Found], not_found: Sequence[NotFound]) -> dict[s
         for cause, reason in (outdone | {item.cause: item.reason for item in not_found}).items()
         if cause not in spoken
     }
+
+
+def _tells(item: Known, found: Found) -> bool:
+    """Whether an incident of another cause, that goes on or is over, is about the time of what is left of a window."""
+    return (
+        not is_residual(item.cause)
+        and item.onset_us - AFTERMATH_US <= found.onset_us
+        and found.last_us <= item.last_us + AFTERMATH_US
+    )
 
 
 def _still_explains(item: Known, found: Found) -> bool:

@@ -1,8 +1,9 @@
 """One incident for trouble that several subjects have at one time: replicas with one limit, servers along one path.
 
-Joined are findings of one cause that spreads (`Cause.spreads`), and what a server's trouble looks like to those who ask
-it (`Found.upstream`). The incident stays with the subject that showed it first, or that is asked; the others are listed
-in `also_affected` and keep it open as long as any of them is in trouble.
+Joined are findings of one cause that spreads (`Cause.spreads`), what a server's trouble looks like to those who ask
+it (`Found.upstream`), and late answers without a cause of their own at a time when the node's trouble made answers of
+its servers late (`Cause.is_residual`). The incident stays with the subject that showed it first, or that is asked, or
+with the node; the others are listed in `also_affected` and keep it open as long as any of them is in trouble.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, or_, select, text
+from sqlalchemy import ColumnElement, Float, Select, and_, cast, or_, select, text
 from sqlalchemy.orm import Session
 
 from jitterscope.diagnosis.core.finding import Found
-from jitterscope.diagnosis.core.registry import all_causes
+from jitterscope.diagnosis.core.impact import SLOW_QUERIES
+from jitterscope.diagnosis.core.registry import all_causes, is_residual
 from jitterscope.incidents.api.schemas import SubjectRef
 from jitterscope.incidents.api.views import subject_of, time_of
 from jitterscope.incidents.lifecycle.decide import severity_rank
@@ -41,8 +43,10 @@ def lock(session: Session, subject_id: int, findings: Iterable[Found]) -> bool:
         return False
     if not any(_may_join(one) for one in hurting):
         subject = inventory.resource(session, subject_id)
-        tree = None if subject is None or subject.kind == "node" else inventory.subject_tree(session, subject_id)
-        if tree is None or not tree.dns_servers:
+        if subject is None:
+            return False
+        tree = None if subject.kind == "node" else inventory.subject_tree(session, subject_id)
+        if tree is not None and not tree.dns_servers:
             return False
     session.execute(
         text("SELECT pg_advisory_xact_lock(hashtextextended(:name, :class))"),
@@ -58,6 +62,9 @@ def host_of(session: Session, subject_id: int, found: Found) -> IncidentRow | No
         ways.append(IncidentRow.cause == found.cause)
     if found.upstream is not None:
         ways += [or_(lives_on == one, _lists(one)) for one in sorted(_asked(session, subject_id, found))]
+    if is_residual(found.cause) and (subject := inventory.resource(session, subject_id)) is not None:
+        slow = cast(IncidentRow.finding["impact"][SLOW_QUERIES.id].astext, Float)
+        ways.append(and_(lives_on == subject.node_id, slow > 0))
     if not ways:
         return None
     statement = _simultaneous(subject_id, found).where(or_(*ways)).limit(1)
@@ -65,10 +72,20 @@ def host_of(session: Session, subject_id: int, found: Found) -> IncidentRow | No
 
 
 def followers(session: Session, subject_id: int, found: Found) -> list[IncidentRow]:
-    """Active incidents of those who ask the subject's servers that tell of the same trouble."""
+    """Active incidents of others that tell of the same trouble: of those who ask the subject's servers, and, where the
+    subject is a node whose trouble made answers late, of its servers whose late answers have no cause of their own."""
     blaming = IncidentRow.finding["upstream"].astext.is_not(None)
-    rows = session.scalars(_simultaneous(subject_id, found).where(blaming)).all()
-    return [row for row in rows if subject_id in _asked(session, row.lives_on, Found.model_validate(row.finding))]
+    rest = IncidentRow.cause.in_([one.id for one in all_causes().values() if one.is_residual])
+    rows = session.scalars(_simultaneous(subject_id, found).where(or_(blaming, rest))).all()
+    is_slow = (found.impact.get(SLOW_QUERIES.id) or 0) > 0
+    return [row for row in rows if _follows(session, row, subject_id, is_slow)]
+
+
+def _follows(session: Session, row: IncidentRow, subject_id: int, is_slow: bool) -> bool:
+    if is_residual(row.cause):
+        subject = inventory.resource(session, row.lives_on)
+        return is_slow and subject is not None and subject.node_id == subject_id
+    return subject_id in _asked(session, row.lives_on, Found.model_validate(row.finding))
 
 
 def _asked(session: Session, subject_id: int, found: Found) -> set[int]:
@@ -101,7 +118,7 @@ def _spreads(cause_id: str) -> bool:
 
 
 def _may_join(found: Found) -> bool:
-    return found.upstream is not None or _spreads(found.cause)
+    return found.upstream is not None or _spreads(found.cause) or is_residual(found.cause)
 
 
 def is_told(session: Session, subject_id: int, found: Found) -> bool:

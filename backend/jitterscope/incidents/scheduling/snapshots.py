@@ -33,6 +33,7 @@ _REGIME_FACTS = frozenset({"cpu.quota_us", "cpu.period_us", "cpu.burst_us"})
 _MAX_PROCESSES, _MAX_SERVERS, _MAX_PROBES, _MAX_ANCESTORS = 32, 8, 8, 8
 # Single queries of neighbours are compared hop by hop where something happens, which is at the window's end.
 _NEIGHBOUR_QUERIES_US = 60_000_000
+_OF_NEIGHBOURS = ("cpu_usage_us",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ def load(session: Session, subject_id: int, window_us: int) -> Loaded | None:
         facts = inventory.facts(session, [subject_id], start_us, end_us)
         start_us = _regime_start(facts.get(subject_id, ()), start_us)
         tree = inventory.with_dns_neighbours(session, tree, start_us, end_us)
+        tree = inventory.with_busiest_cgroups(session, tree, start_us, end_us)
     ref = SubjectRef(resource_id=subject.id, kind=subject.kind, key=subject.key, name=subject.name, node=tree.node.name)
     return Loaded(read(session, tree, start_us, end_us), ref, clock_us)
 
@@ -123,11 +125,15 @@ def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Sna
         *tree.dns_servers, *tree.tcp_servers, *tree.neighbours, *tree.dns_paths, *tree.probes,
     )  # fmt: skip
     wanted = {row.id: _metrics_of(row.kind) for row in rows}
+    if not of_node:
+        # Of those beside the subject only how much CPU they took.
+        wanted |= {row.id: _OF_NEIGHBOURS for row in tree.cgroups}
     values, stored = series.read_all(session, wanted, sorted({row.node_id for row in rows}), start_us, end_us)
     histograms = {
         resource_id: {name: _distribution(one) for name, one in found.items()} for resource_id, found in stored.items()
     }
     measured = list(wanted)
+    telling = measured if of_node else [row.id for row in rows if row not in tree.cgroups]
     # A node's servers are looked at like neighbours: for who was hurt.
     own, others = ([], [*own, *others]) if of_node else (own, others)
     queries = series.read_query_times(session, own, start_us, end_us) if own else {}
@@ -137,7 +143,7 @@ def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Sna
         values,
         histograms,
         inventory.facts(session, [*measured, *(row.id for row in tree.workloads)], start_us, end_us),
-        series.read_events(session, measured, start_us, end_us),
+        series.read_events(session, telling, start_us, end_us),
         queries,
     )
     node = reader.view(tree.node)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
 from sqlalchemy.orm import Session
 
 from jitterscope.diagnosis.core.area import Area
+from jitterscope.diagnosis.core.gc import EVENTS as GC_EVENTS
+from jitterscope.diagnosis.core.served import METRICS, Figure, matter, metrics
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray
 from jitterscope.incidents.api.schemas import SubjectRef
@@ -19,7 +22,7 @@ from jitterscope.incidents.timeline import lanes as timeline_lanes
 from jitterscope.incidents.timeline import marks as timeline_marks
 from jitterscope.incidents.timeline.downsample import fold_max, fold_sum, median_per_tick, pick, runs
 from jitterscope.inventory import service as inventory
-from jitterscope.inventory.types import FactRow, SubjectTree
+from jitterscope.inventory.types import FactRow, ResourceRow, SubjectTree
 from jitterscope.series import service as series
 from jitterscope.series.types import TICK_US, ZOOM_STEP_US, StoredQueries
 
@@ -29,7 +32,8 @@ ZOOM_WINDOW_US = 30_000_000
 LANES_WINDOW_US = 6 * 3600 * 1_000_000
 MAX_SPANS = 2_000
 _CPU = ("cpu_usage_us", "cpu_throttled_us", "cpu_throttled_periods")
-_RATE = ("dns_queries", "dns_slow", "dns_latency_max_us")
+_RATE: tuple[Figure, ...] = ("requests", "slow", "latency_max")
+_NOUNS = {"dns_server": "queries", "tcp_server": "requests"}
 _LIMIT_FACTS = ("cpu.quota_us", "cpu.period_us")
 
 Columns = dict[str, Any]
@@ -48,7 +52,8 @@ def build(
 ) -> Columns:
     """The content of schemas.Timeline; arrays are numpy, NaN stands for a missing tick. `area`: which lanes besides."""
     of_node = tree.subject.id == tree.node.id
-    server_ids = [row.id for row in tree.dns_servers]
+    servers = _servers(session, tree, from_us, to_us)
+    server_ids = [row.id for row in servers]
     if to_us - from_us > LANES_WINDOW_US:
         area = None
     cpu, throttled = _cpu(session, tree.subject.id, from_us, to_us, budget.points, of_node)
@@ -59,7 +64,8 @@ def build(
     subject = tree.subject
     notes = [f"{name}: {why}" for name, why in unavailable_sources(session, tree.node.id).items()]
     if server_ids and not stored_any:
-        notes.append("No single queries in this window: only slow ones and those around triggers are kept.")
+        what = " or ".join(_NOUNS[kind] for kind in _NOUNS if any(row.kind == kind for row in servers))
+        notes.append(f"No single {what} in this window: only slow ones and those around triggers are kept.")
     if gc_dropped:
         notes.append(f"{gc_dropped} of the shortest GC cycles are not shown. Zoom in to see them.")
     if errors_dropped:
@@ -72,13 +78,13 @@ def build(
         "subject": SubjectRef(
             resource_id=subject.id, kind=subject.kind, key=subject.key, name=subject.name, node=tree.node.name
         ).model_dump(),
-        "served": ["queries"] if tree.dns_servers else [],
+        "served": [noun for kind, noun in _NOUNS.items() if any(row.kind == kind for row in servers)],
         "cpu": cpu,
         "limits": _limits(inventory.facts(session, [subject.id], from_us, to_us)[subject.id], from_us),
         "throttled": throttled,
         "gc": gc,
         "queries": queries,
-        "rate": _rate(session, server_ids, from_us, to_us, budget.points),
+        "rate": _rate(session, servers, from_us, to_us, budget.points),
         "connections": timeline_dns.connections(session, tree, from_us, to_us, budget.points),
         "child_limits": timeline_dns.child_limits(session, tree, from_us, to_us),
         "errors": errors,
@@ -159,7 +165,7 @@ def _gc(session: Session, tree: SubjectTree, from_us: int, to_us: int) -> tuple[
     names = {row.id: row.name for row in tree.processes}
     if not names:
         return [], 0
-    by_process = series.read_events(session, list(names), from_us, to_us, ["go.gc_cycle"])
+    by_process = series.read_events(session, list(names), from_us, to_us, GC_EVENTS)
     events = [event for found in by_process.values() for event in found]
     keep = pick(np.array([event.duration_us for event in events], np.float64), MAX_SPANS)
     spans = [
@@ -220,19 +226,36 @@ def _most_telling(latency_us: IntArray, budget: int) -> IntArray:
     return np.concatenate([slow, rest[np.linspace(0, len(rest) - 1, budget - len(slow)).astype(np.int64)]])
 
 
-def _rate(session: Session, server_ids: Sequence[int], from_us: int, to_us: int, points: int) -> Columns:
+def _servers(session: Session, tree: SubjectTree, from_us: int, to_us: int) -> list[ResourceRow]:
+    """Those that a diagnosis would look at."""
+    if not tree.tcp_servers:
+        return list(tree.dns_servers)
+    rows = (*tree.dns_servers, *tree.tcp_servers)
+    found = series.read_series(session, [row.id for row in rows], metrics("requests"), from_us, to_us)
+
+    def counted(of: Sequence[ResourceRow]) -> list[tuple[str, float]]:
+        values = (found.get((row.id, METRICS["requests"][row.kind])) for row in of)
+        return [(row.key, 0.0 if one is None else float(np.nansum(one))) for row, one in zip(of, values, strict=True)]
+
+    kept = matter(counted(tree.dns_servers), counted(tree.tcp_servers), of_node=tree.subject.id == tree.node.id)
+    return [*tree.dns_servers, *compress(tree.tcp_servers, kept)]
+
+
+def _rate(session: Session, servers: Sequence[ResourceRow], from_us: int, to_us: int, points: int) -> Columns:
     start_us = from_us - from_us % TICK_US
     ticks = -(-(to_us - start_us) // TICK_US)
     fold = max(1, -(-ticks // points))
     size = -(-ticks // fold)
-    found = series.read_series(session, server_ids, _RATE, from_us, to_us) if server_ids else {}
+    ids = [row.id for row in servers]
+    found = series.read_series(session, ids, metrics(*_RATE), from_us, to_us) if ids else {}
 
-    def of(name: str) -> list[FloatArray]:
-        return [found[server_id, name] for server_id in server_ids if (server_id, name) in found]
+    def of(figure: Figure) -> list[FloatArray]:
+        keys = ((row.id, METRICS[figure][row.kind]) for row in servers)
+        return [found[key] for key in keys if key in found]
 
     p50 = np.full(size, np.nan)
-    if server_ids:
-        stored = series.read_distributions(session, server_ids, ["dns_latency_us"], from_us, to_us)
+    if ids:
+        stored = series.read_distributions(session, ids, metrics("latency"), from_us, to_us)
         p50 = median_per_tick(
             _join([one.tick for one in stored.values()]) // fold,
             _join([one.bucket for one in stored.values()]),
@@ -242,10 +265,10 @@ def _rate(session: Session, server_ids: Sequence[int], from_us: int, to_us: int,
     return {
         "t_us": start_us + np.arange(size, dtype=np.int64) * (TICK_US * fold),
         "step_us": TICK_US * fold,
-        "queries": fold_sum(_total(of("dns_queries"), ticks), fold),
-        "slow": fold_sum(_total(of("dns_slow"), ticks), fold),
+        "queries": fold_sum(_total(of("requests"), ticks), fold),
+        "slow": fold_sum(_total(of("slow"), ticks), fold),
         "latency_p50_us": p50,
-        "latency_max_us": fold_max(_largest(of("dns_latency_max_us"), ticks), fold),
+        "latency_max_us": fold_max(_largest(of("latency_max"), ticks), fold),
     }
 
 

@@ -13,6 +13,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/gometrics"
 	"github.com/jitterscope/jitterscope/collector/internal/goruntime"
 	"github.com/jitterscope/jitterscope/collector/internal/handover"
+	"github.com/jitterscope/jitterscope/collector/internal/probes"
 	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 	"github.com/jitterscope/jitterscope/collector/internal/source"
@@ -25,8 +26,8 @@ type goRuntime struct {
 	registry *sampler.Registry
 	watcher  *procwatch.Watcher
 	pages    *gometrics.Pages
-	probes   *gctrace.Probes // nil where the kernel or a privilege is missing
-	missing  error           // why
+	probes   *probes.Probes // nil where the kernel or a privilege is missing
+	missing  error          // why
 	clock    bpf.Clock
 
 	// Read by Sample, changed in Registry.Between alone. The index is the process's number in probe cookies.
@@ -59,7 +60,7 @@ const maxPending = 4096 // a busy program stops the world some hundred times a s
 type goProcess struct {
 	watched    *procwatch.Process
 	number     uint32
-	attachment *gctrace.Attachment
+	attachment *probes.Attachment
 	tracker    gctrace.Tracker
 	fromUS     int64 // nothing is known of earlier ticks
 	counted    bool  // since the first tick
@@ -82,7 +83,7 @@ func (g *goRuntime) Start(ctx context.Context, registry *sampler.Registry) error
 		return err
 	}
 	if g.missing = errTurnedOff; options.Probes {
-		g.probes, g.missing = gctrace.Open()
+		g.probes, g.missing = probes.Open()
 	}
 	g.watcher.Subscribe(g.change)
 	go sampler.Every(ctx, 200*time.Millisecond, g.Finish)
@@ -180,12 +181,12 @@ func (g *goRuntime) freeNumber() uint32 {
 	}
 }
 
-func (g *goRuntime) attach(p *goProcess) (*gctrace.Attachment, error) {
+func (g *goRuntime) attach(p *goProcess) (*probes.Attachment, error) {
 	offsets, err := goruntime.LocateInProcess(g.registry.Roots.Proc, p.watched.PID, goruntime.Phases)
 	if err != nil {
 		return nil, err
 	}
-	return g.probes.Attach(g.registry.Roots.Proc, p.watched.PID, p.number, offsets)
+	return gctrace.Attach(g.probes, g.registry.Roots.Proc, p.watched.PID, p.number, offsets)
 }
 
 func (p *goProcess) close(registry *sampler.Registry) {
@@ -248,7 +249,7 @@ func (g *goRuntime) drain() {
 		return
 	}
 	for len(g.pending) < maxPending {
-		process, moment, ok := g.probes.Next(&g.clock)
+		process, moment, ok := gctrace.Next(g.probes, &g.clock)
 		if !ok {
 			return
 		}

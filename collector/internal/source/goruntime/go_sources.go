@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
-	"github.com/jitterscope/jitterscope/collector/internal/gctrace"
+	"github.com/jitterscope/jitterscope/collector/internal/probes"
 )
 
 // readGOMAXPROCS records the value in effect; a program may change it, and since Go 1.25 the runtime does.
@@ -51,7 +51,7 @@ func (g *goRuntime) stateOfSource() {
 	}
 	switch {
 	case g.missing != nil:
-		g.registry.Degraded("no probes: "+bpf.Explain(g.missing)+"; see fact go.gc_source", gctrace.Needs)
+		g.registry.Degraded("no probes: "+bpf.Explain(g.missing)+"; see fact go.gc_source", probes.Needs)
 	case without > 0:
 		g.registry.Degraded(fmt.Sprintf("%d of %d Go processes cannot be probed; see fact go.gc_source", without, len(g.live)), "")
 	default:

@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
@@ -33,15 +32,6 @@ type jvmCollector struct {
 	*hsperf.Collector
 	step     hsperf.Step
 	timeline gcspans.Timeline
-}
-
-// finishedCollection is on its way from the sampling thread to the one that makes events.
-type finishedCollection struct {
-	resource       batch.ResourceID
-	startUS, endUS int64
-	collector      string
-	cause          [48]byte
-	causeLength    int
 }
 
 // newJVM returns nil and the names of the collectors where none of them counts its pauses.
@@ -97,7 +87,7 @@ func (j *jvm) read(data []byte, wall *bpf.Clock, finished *handover.Ring[finishe
 			if span.End == 0 {
 				continue
 			}
-			f := finishedCollection{resource: j.watched.Resource, startUS: us(span.Begin), endUS: us(span.End), collector: c.Name}
+			f := finishedCollection{source: "hsperfdata", resource: j.watched.Resource, startUS: us(span.Begin), endUS: us(span.End), collector: c.Name}
 			if ended == 1 && (span == &c.step.Whole || c.step.Whole.End == 0) { // the last of all
 				f.causeLength = copy(f.cause[:], j.cause.In(data))
 			}
@@ -147,14 +137,4 @@ func (j *jvm) record(data []byte, tick sampler.Tick, recorder *sampler.Recorder)
 		recorder.Set(j.live, float64(live))
 		recorder.Set(j.goal, float64(goal))
 	}
-}
-
-func (f *finishedCollection) event(registry *sampler.Registry) {
-	attributes := map[string]string{
-		"source": "hsperfdata", "collector": f.collector, "pause_us": strconv.FormatInt(f.endUS-f.startUS, 10),
-	}
-	if f.causeLength > 0 {
-		attributes["cause"] = string(f.cause[:f.causeLength])
-	}
-	registry.Event(f.resource, "gc.cycle", f.startUS, f.endUS-f.startUS, attributes)
 }

@@ -140,16 +140,8 @@ func (g *jvmGC) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	}
 }
 
-// Finish turns the collections that ended since the last call into events, off the sampling thread.
-func (g *jvmGC) Finish() {
-	for {
-		f, ok := g.finished.Take()
-		if !ok {
-			return
-		}
-		f.event(g.registry)
-	}
-}
+// Finish implements sampler.Finisher.
+func (g *jvmGC) Finish() { finish(&g.finished, g.registry) }
 
 // EachCounter implements sampler.Counters.
 func (g *jvmGC) EachCounter(yield func(name string, value float64)) {

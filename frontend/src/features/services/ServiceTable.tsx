@@ -22,13 +22,12 @@ export interface ServiceTableProps {
 
 const COLUMNS: readonly { order: ServiceOrder; title: string; isFigure: boolean }[] = [
   { order: "name", title: "Service", isFigure: false },
-  { order: "node", title: "Node", isFigure: false },
+  { order: "slow", title: "Over 20 ms", isFigure: true },
+  { order: "p99", title: "p99", isFigure: true },
+  { order: "p50", title: "p50", isFigure: true },
+  { order: "worst", title: "Slowest by minute", isFigure: false },
   { order: "rate", title: "Rate", isFigure: true },
   { order: "failed", title: "Failed", isFigure: true },
-  { order: "p50", title: "p50", isFigure: true },
-  { order: "p99", title: "p99", isFigure: true },
-  { order: "slow", title: "Over 20 ms", isFigure: true },
-  { order: "worst", title: "Slowest by minute", isFigure: false },
   { order: "runtime", title: "Runtime", isFigure: false },
   { order: "stalls", title: "Stalls", isFigure: false },
 ];
@@ -48,7 +47,7 @@ export function ServiceTable({ items, fromUs, search, onSearch }: ServiceTablePr
               className={column.isFigure ? tableStyles["number"] : undefined}
               aria-sort={column.order === order ? (isDescending(search) ? "descending" : "ascending") : undefined}
             >
-              <button type="button" className={styles["sort"]} onClick={() => onSearch(sortedBy(search, column.order))}>
+              <button type="button" className={styles["sort"]} data-figure={column.isFigure || undefined} onClick={() => onSearch(sortedBy(search, column.order))}>
                 {column.title}
                 <span aria-hidden="true">{column.order === order ? (isDescending(search) ? "▼" : "▲") : ""}</span>
               </button>
@@ -70,23 +69,24 @@ function Row({ item, fromUs, scale }: { item: ServiceItem; fromUs: number; scale
     <tr className={styles["row"]}>
       <th scope="row" className={styles["name"]}>
         <ResourceLink id={item.id}>{item.name}</ResourceLink> <Chip tone="dim">{item.kind === "dns_server" ? "DNS" : "TCP"}</Chip>
-        {item.container !== null && item.container.name !== item.name && (
-          <p>
-            <ResourceLink id={item.container.id}>{item.container.name}</ResourceLink>
-          </p>
-        )}
+        <p>
+          {item.container !== null && (
+            <>
+              <ResourceLink id={item.container.id}>{item.container.name}</ResourceLink> on{" "}
+            </>
+          )}
+          <ResourceLink id={item.node.id}>{item.node.name}</ResourceLink>
+        </p>
       </th>
-      <td>
-        <ResourceLink id={item.node.id}>{item.node.name}</ResourceLink>
-      </td>
-      <td className={tableStyles["number"]}>{rateText(item)}</td>
-      <Figure text={percent(item.failed_ratio)} isHot={(item.failed_ratio ?? 0) > 0} />
-      <Figure text={microseconds(item.p50_us)} isHot={(item.p50_us ?? 0) > SLOW_US} />
-      <Figure text={microseconds(item.p99_us)} isHot={(item.p99_us ?? 0) > SLOW_US} />
       <Figure text={percent(item.slow_ratio)} isHot={(item.slow_ratio ?? 0) > 0} />
+      <Figure text={microseconds(item.p99_us)} isHot={(item.p99_us ?? 0) > SLOW_US} />
+      <Figure text={microseconds(item.p50_us)} isHot={(item.p50_us ?? 0) > SLOW_US} />
       <td>
         <Spark label={worstText(item.worst_us, fromUs)} values={item.worst_us} scale={scale} threshold={SLOW_US} />
       </td>
+      <td className={tableStyles["number"]}>{rateText(item)}</td>
+      {/* A client that ends its connection is no failure of a server: only DNS tells them apart. */}
+      <Figure text={percent(item.failed_ratio)} isHot={item.kind === "dns_server" && (item.failed_ratio ?? 0) > 0} />
       <td className={tableStyles["nowrap"]}>{item.runtime ?? MISSING}</td>
       <td>
         <Stalls item={item} />

@@ -17,7 +17,7 @@ import styles from "./Services.module.css";
 import { ServiceTable } from "./ServiceTable";
 
 const route = getRouteApi("/signed-in/services");
-const LEAD = "Every server the collectors see, whatever its protocol: how fast it answers, and what holds its container up.";
+const LEAD = "Every server the collectors see, whatever its protocol: rate, latency, failures, and the stalls of its container.";
 
 export function ServicesPage(): ReactElement {
   const search = route.useSearch();
@@ -55,8 +55,8 @@ export function ServicesPage(): ReactElement {
             </Button>
           )}
           <p className={styles["notes"]}>
-            Slowest by minute: one bar per minute with the slowest answer of its 100 ms ticks, on one log scale for all rows; the dashed line is at 20 ms. Failed: requests without an answer, and of DNS also SERVFAIL and
-            REFUSED. Errors that other protocols report in their answers are not read.
+            Slowest by minute: one bar per minute with its slowest answer, on one log scale for all rows; the dashed line is at 20 ms. Failed: of DNS SERVFAIL, REFUSED, and timeouts; of other protocols requests whose connection ended
+            without an answer, which can be the client&apos;s doing. Errors inside their answers are not read.
           </p>
         </>
       )}

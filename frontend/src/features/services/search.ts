@@ -3,7 +3,7 @@ import { oneOf, optionalNumber, optionalString } from "@/lib/search";
 
 export const MINUTES = [15, 60, 360, 1440] as const;
 export const DEFAULT_MINUTES = 60;
-const ORDERS = ["name", "node", "rate", "failed", "p50", "p99", "slow", "worst", "runtime", "stalls"] as const satisfies readonly ServiceOrder[];
+const ORDERS = ["name", "rate", "failed", "p50", "p99", "slow", "worst", "runtime", "stalls"] as const satisfies readonly ServiceOrder[];
 export const DEFAULT_ORDER: ServiceOrder = "slow";
 
 /** The list in the URL. */
@@ -29,7 +29,7 @@ export function servicesSearch(search: Record<string, unknown>): ServicesSearch 
 }
 
 /** Words start with A, figures with the most. */
-const STARTS_UP: readonly ServiceOrder[] = ["name", "node", "runtime"];
+const STARTS_UP: readonly ServiceOrder[] = ["name", "runtime"];
 
 export function isDescending({ order = DEFAULT_ORDER, direction }: ServicesSearch): boolean {
   return direction === undefined ? !STARTS_UP.includes(order) : direction === "down";

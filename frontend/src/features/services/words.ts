@@ -8,7 +8,7 @@ import { clock } from "@/lib/time";
 export const SLOW_US = 20_000;
 
 /** DNS is asked with queries, anything else with requests. */
-export const nounOf = (kind: ServiceItem["kind"]): string => (kind === "dns_server" ? "queries" : "requests");
+const nounOf = (kind: ServiceItem["kind"]): string => (kind === "dns_server" ? "queries" : "requests");
 
 export const rateText = ({ kind, requests_per_s: rate }: ServiceItem): string => (rate === null ? MISSING : `${significant(rate)} ${nounOf(kind)}/s`);
 

@@ -9,18 +9,22 @@ import numpy as np
 from jitterscope.diagnosis.areas.cpu.quantities import (
     GC_CYCLES_PER_MIN,
     IMPACT,
+    RUN_DELAY_MS_PER_MIN,
     THROTTLED_MS_PER_MIN,
     THROTTLED_RATIO,
 )
-from jitterscope.diagnosis.areas.cpu.readings.gc_signals import read_go
+from jitterscope.diagnosis.areas.cpu.readings.run_waits import read_waits
 from jitterscope.diagnosis.areas.cpu.whatif.answer import answer
 from jitterscope.diagnosis.areas.cpu.whatif.change import predict_change
-from jitterscope.diagnosis.core import answers
+from jitterscope.diagnosis.core import answers, lanes
 from jitterscope.diagnosis.core.area import Amounts, Area, Control, Lane, Line, Load, WatchedFact, WhatIf, measured
 from jitterscope.diagnosis.core.events import runs
+from jitterscope.diagnosis.core.gc import EVENTS, gc_source, read_gc
 from jitterscope.diagnosis.core.landing import Facts
 from jitterscope.diagnosis.core.signals import number, read_cpu
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
+from jitterscope.diagnosis.core.stats import dilate
+from jitterscope.diagnosis.programs.gc_facts import RUNTIME
 
 _MINUTE_US = 60e6
 
@@ -38,7 +42,10 @@ def _stalls(snapshot: Snapshot) -> FloatArray | None:
 
 
 def _slow_answers(snapshot: Snapshot) -> Amounts | None:
-    found, stalls = answers.slow_answers(snapshot), _stalls(snapshot)
+    cpu, stalls = read_cpu(snapshot), _stalls(snapshot)
+    # A counter of throttling moves when a period ends, and the answers that waited leave just after.
+    throttled = (np.nan_to_num(cpu.throttled) > 0) | (np.nan_to_num(cpu.throttled_us) > 0)
+    found = answers.slow_answers(snapshot, ~dilate(throttled, cpu.lag, 1))
     return found if found is None or stalls is None else replace(found, events=stalls)
 
 
@@ -56,6 +63,14 @@ def _throttled_periods(snapshot: Snapshot) -> Amounts | None:
     return Amounts(cpu.throttled, cpu.periods, _stalls(snapshot))
 
 
+def _run_delay(snapshot: Snapshot) -> Amounts | None:
+    waits = read_waits(snapshot)
+    if waits is None or waits.source != "run_delay":
+        return None
+    hot = np.where(np.isfinite(waits.waited_us), np.where(waits.hot, waits.waited_us, 0.0), np.nan)
+    return Amounts(waits.waited_us / 1000, _minutes(snapshot, waits.waited_us), runs(hot, snapshot.step_us))
+
+
 def _gc_cycles(snapshot: Snapshot) -> Amounts | None:
     """From a counter where a process has one, else from the events of cycles."""
     counters = [one.series["gc_cycles"] for one in snapshot.processes if "gc_cycles" in one.series]
@@ -63,8 +78,8 @@ def _gc_cycles(snapshot: Snapshot) -> Amounts | None:
         stack = np.stack(counters)
         cycles = np.where(np.isfinite(stack).any(axis=0), np.nansum(stack, axis=0), np.nan)
         return Amounts(cycles, _minutes(snapshot, read_cpu(snapshot).usage_us), cycles)
-    watched = [process for process in read_go(snapshot) if process.source != "unknown"]
-    if not watched and not any(one.fact("go.gc_source") for one in snapshot.processes):
+    watched = [process for process in read_gc(snapshot) if process.source != "unknown"]
+    if not watched and not any(map(gc_source, snapshot.processes)):
         return None
     begun = [(process.cycles.start_us - snapshot.start_us) // snapshot.step_us for process in watched]
     ticks = np.concatenate(begun) if begun else np.zeros(0, dtype=np.int64)
@@ -96,38 +111,42 @@ _GO = ("GOMAXPROCS", "GOGC", "GOMEMLIMIT", "GODEBUG")
 AREA = Area(
     id="cpu",
     title="CPU",
-    # CPU use against the limit, throttling, GC and queries are the timeline's own picture, drawn for every area.
+    # CPU use against the limit, throttling, GC and requests are the timeline's own picture, drawn for every area.
     lanes=(
         Lane(
-            "heap",
-            "Heap of the Go programs",
-            "bytes",
-            (
-                Line("live after the last GC cycle", "heap_live_bytes", "area", of="processes"),
-                Line("size that starts the next cycle", "heap_goal_bytes", "line", of="processes"),
-            ),
+            "run_delay", "Threads waiting for a CPU, their time added up", "us",
+            (Line("runnable, not running", "process_run_delay_us", "bars", hot=True, of="processes"),),
         ),
+        lanes.NODE_CPU,
+        lanes.HEAP,
     ),
     impact=IMPACT,
     measures=(
-        replace(answers.SLOW_ANSWERS, needs=(*answers.SLOW_ANSWERS.needs, *_CPU), read=_slow_answers),
+        replace(answers.SLOW_ANSWERS, needs=(*answers.SLOW_ANSWERS.needs, "dns_latency_us", *_CPU), read=_slow_answers),
         measured(THROTTLED_MS_PER_MIN, ("cpu_usage_us", *_CPU), _throttled_time),
         measured(THROTTLED_RATIO, ("cpu_periods", *_CPU), _throttled_periods, decides=False),
+        measured(
+            RUN_DELAY_MS_PER_MIN,
+            ("process_run_delay_us", "process_threads", *_CPU), _run_delay, least=1_000.0,
+        ),
         answers.P99,
         measured(
             GC_CYCLES_PER_MIN,
-            ("cpu_usage_us", "gc_cycles", "gc_active_us", "go.gc_cycle"), _gc_cycles, decides=False,
+            ("cpu_usage_us", "gc_cycles", "gc_active_us", *EVENTS), _gc_cycles, decides=False,
         ),
     ),
-    load=(answers.QUERIES, Load("cpu", "CPUs in use", ("cpu_usage_us",), _cpus, factor=2.0)),
+    load=(answers.QUERIES, answers.REQUESTS, Load("cpu", "CPUs in use", ("cpu_usage_us",), _cpus, factor=2.0)),
     facts=(
         WatchedFact("cpu.quota_us", "CPU limit", "subject", show_of=_limit),
         WatchedFact("cpu.period_us", "CFS period", "subject", _ms),
         WatchedFact("cpu.burst_us", "CFS burst", "subject", _ms),
+        WatchedFact("cpu.weight", "CPU weight", "subject"),
+        WatchedFact("process.affinity_cpus", "CPUs a process may run on", "processes"),
         answers.MEMORY_LIMIT,
         *(WatchedFact(f"go.env.{name}", name, "processes", known_by="go.version") for name in _GO),
         WatchedFact("go.version", "Go version", "processes"),
         WatchedFact("go.main_module", "Program", "processes"),
+        *RUNTIME,
         answers.DNS_VERSION,
         answers.UDP_SOCKETS,
         answers.IMAGE,

@@ -19,7 +19,9 @@ THROTTLED_RATIO = Quantity(
     "throttled_ratio", "Throttled periods", "ratio",
     threshold=0.0, phrase="throttled periods", short="throttled", detail=_in_all,
 )  # fmt: skip
+RUN_DELAY_MS = Quantity("run_delay_ms", "Time waiting for a CPU", "ms")
+RUN_DELAY_MS_PER_MIN = Quantity("run_delay_ms_per_min", "Time waiting for a CPU", "ms/min")
 GC_CYCLES = Quantity("gc_cycles", "GC cycles", "1", better="none")
 GC_CYCLES_PER_MIN = Quantity("gc_cycles_per_min", "GC cycles", "1/min")
 
-IMPACT = (*impact.ANSWERS, THROTTLED_RATIO, THROTTLED_MS, *impact.CPU_USE, GC_CYCLES)
+IMPACT = (*impact.ANSWERS, THROTTLED_RATIO, THROTTLED_MS, RUN_DELAY_MS, *impact.CPU_USE, GC_CYCLES)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, other_runtime, simulate
 from jitterscope.diagnosis.scenarios.scenario import Scenario
 
 ID = "cpu/gc_throttling"
@@ -35,6 +36,13 @@ SCENARIOS = (
     _fault("HTTP", Workload(serves="http", qps=300, seed=16)),
     _fault("HTTP, answers that usually take 30 ms", Workload(serves="http", qps=300, own_us=30_000, seed=17),
            note="all are over 20 ms: slow are those over 90 ms"),
+    _fault("JVM", replace(other_runtime("jvm"), seed=16)),
+    _fault("JVM, little room in the heap", replace(other_runtime("jvm"), gogc=15, seed=17)),
+    _fault("JVM, throttled without rest", replace(other_runtime("jvm"), gogc=2, seconds=30, seed=18),
+           note="the work of a query cannot be measured outside the stalls"),
+    _fault("JVM above 1 CPU", replace(other_runtime("jvm"), quota_us=120_000, live_mb=290, seed=19)),
+    _fault("Node.js", replace(other_runtime("nodejs"), live_mb=200, gogc=50, seed=20)),
+    _fault("Python", replace(other_runtime("python"), quota_us=40_000, live_mb=200, gogc=50, seed=21)),
     Scenario(
         "gc_throttling/near miss: bursts on a small heap",
         "cpu/request_burst",
@@ -46,6 +54,17 @@ SCENARIOS = (
         "cpu/limit_too_low",
         partial(_run, Workload(qps=3500, seconds=20, seed=12)),
         note="GC runs, but the queries alone need more than the limit",
+    ),
+    Scenario(
+        "gc_throttling/near miss: overload of a JVM",
+        "cpu/limit_too_low",
+        partial(_run, replace(other_runtime("jvm"), qps=4000, live_mb=20, seconds=20, seed=22)),
+        note="it collects ten times a second, for 20 ms of CPU time each",
+    ),
+    Scenario(
+        "gc_throttling/near miss: a job beside a JVM",
+        "cpu/periodic_burst",
+        partial(_run, replace(other_runtime("jvm"), live_mb=20, job=(5.0, 0.4), seed=23)),
     ),
     Scenario(
         "gc_throttling/near miss: a job beside a large heap",

@@ -1,4 +1,4 @@
-"""Baselines in which nothing may open: no limit, enough limit, GC switched off, single noisy ticks, a start-up."""
+"""Baselines in which nothing may open: no limit, enough limit, GC switched off, a start-up."""
 
 from __future__ import annotations
 
@@ -44,13 +44,6 @@ SCENARIOS = (
     Scenario("healthy/no limit", None, partial(_run, Workload(quota_us=None))),
     Scenario("healthy/limit above GOMAXPROCS", None, partial(_run, Workload(quota_us=200_000, seed=2))),
     Scenario("healthy/GOGC off", None, partial(_run, Workload(gogc=None, gomemlimit_mb=3000, seed=3))),
-    Scenario(
-        "healthy/the node takes CPU away",
-        None,
-        partial(
-            _run, Workload(live_mb=3, hiccups=((10.0, 0.15), (31.0, 0.3), (47.0, 0.08)), stray_slow_ratio=0.003, seed=4)
-        ),
-    ),
     Scenario("healthy/start-up", None, _start_up),
     Scenario("healthy/HTTP, small heap", None, partial(_run, Workload(serves="http", qps=500, live_mb=3, seed=6))),
 )

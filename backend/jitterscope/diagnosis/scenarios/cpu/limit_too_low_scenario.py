@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, other_runtime, simulate
 from jitterscope.diagnosis.scenarios.scenario import Scenario
 
 ID = "cpu/limit_too_low"
@@ -24,6 +25,11 @@ SCENARIOS = (
     _fault("large heap", Workload(qps=3500, seconds=20, seed=2)),
     _fault("without GC", Workload(qps=4000, gogc=None, gomemlimit_mb=4000, seconds=20, seed=3)),
     _fault("no Go", Workload(qps=4000, is_go=False, seconds=20, seed=4)),
+    _fault("JVM", replace(other_runtime("jvm"), qps=4000, live_mb=5, gogc=1000, seconds=20, seed=13)),
+    _fault(
+        "JVM, GC not observed",
+        replace(other_runtime("jvm"), qps=4000, live_mb=5, gogc=1000, seconds=20, observed=False, seed=13),
+    ),
     _fault("after a quiet minute", Workload(qps=200, bursts=((20.0, 40.0, 4000.0),), live_mb=3, seed=5)),
     _fault("period 50 ms", Workload(quota_us=20_000, period_us=50_000, qps=3000, live_mb=3, seconds=20, seed=6)),
     _fault("period 250 ms", Workload(quota_us=60_000, period_us=250_000, qps=2000, live_mb=3, seconds=20, seed=7)),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, other_runtime, simulate
 from jitterscope.diagnosis.scenarios.scenario import Scenario
 
 ID = "cpu/periodic_burst"
@@ -25,6 +26,7 @@ SCENARIOS = (
     _fault("every 2 s", Workload(qps=500, live_mb=3, job=(2.0, 0.25), seconds=30, seed=3)),
     _fault("short-lived processes", Workload(qps=500, live_mb=3, job=(5.0, 0.4), job_seen=False, seed=12)),
     _fault("GC seen through /metrics", Workload(qps=500, live_mb=3, job=(5.0, 0.4), gc_source="metrics", seed=13)),
+    _fault("beside a JVM", replace(other_runtime("jvm"), live_mb=3, job=(5.0, 0.4), seed=14)),
     _fault("no Go", Workload(qps=500, is_go=False, job=(5.0, 0.4), seed=4)),
     _fault("period 250 ms", Workload(quota_us=125_000, period_us=250_000, qps=500, live_mb=3, job=(6.0, 0.6), seed=5)),
     _fault("noise", Workload(qps=500, live_mb=3, job=(5.0, 0.4), missing_ratio=0.01, stray_slow_ratio=0.002, seed=6)),

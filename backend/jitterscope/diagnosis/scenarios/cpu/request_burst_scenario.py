@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, other_runtime, simulate
 from jitterscope.diagnosis.scenarios.scenario import Scenario
 
 ID = "cpu/request_burst"
@@ -29,6 +30,9 @@ SCENARIOS = (
     _fault("one burst", Workload(qps=300, live_mb=3, bursts=((12.0, 0.8, 4500.0),), seconds=20, seed=3)),
     _fault("GC seen through /metrics", Workload(qps=200, live_mb=3, gc_source="metrics", bursts=_every(7, 0.5, 5000),
                                                 seed=12)),
+    _fault("JVM", replace(other_runtime("jvm"), qps=200, live_mb=3, bursts=_every(7, 0.5, 5000), seed=13)),
+    _fault("JVM, GC not observed", replace(other_runtime("jvm"), qps=200, live_mb=3, bursts=_every(7, 0.5, 5000),
+                                                 observed=False, seed=13)),
     _fault("no Go", Workload(qps=200, is_go=False, bursts=_every(9, 0.7, 4500), seed=4)),
     _fault("period 50 ms", Workload(quota_us=25_000, period_us=50_000, qps=300, live_mb=3,
                                     bursts=_every(8, 0.6, 4500), seed=5)),

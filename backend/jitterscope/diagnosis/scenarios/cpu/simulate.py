@@ -7,6 +7,7 @@ Costs are those measured on the recordings of case 1: 0.2 ms of CPU and 26 KB a 
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Literal
@@ -28,6 +29,12 @@ from jitterscope.diagnosis.core.snapshot import (
 STEP_US = 5_000
 TICK_US = 100_000
 MB = 1_000_000
+# Who tells of a collection, and what it is called there.
+COLLECTORS = {
+    "jvm": ("hsperfdata", "PSParallelCompact"),
+    "nodejs": ("uprobe", "mark-compact"),
+    "python": ("usdt", "generation 2"),
+}
 # 2026-01-01T00:00:00Z, aligned to ticks.
 EPOCH_US = 1_767_225_600_000_000
 
@@ -64,9 +71,27 @@ class Workload:
     # what each answer takes besides: another server that is asked for it
     own_us: float = 0.0
     is_go: bool = True
+    # instead of Go: jvm, nodejs or python, whose collections stop the program; and whether anybody sees them
+    runtime: str = ""
+    observed: bool = True
+    # CPUs that such a collection uses at once
+    gc_threads: int = 2
     gc_source: str = "uprobe"
     seed: int = 1
     facts: dict[str, str] = field(default_factory=dict)
+
+
+_OPTIONS = {"jvm": ["-Xmx420m", "-XX:+UseParallelGC", "-XX:ActiveProcessorCount=4"], "nodejs": [], "python": []}
+_CPUS = {"jvm": 4, "nodejs": 2, "python": 1}
+
+
+def other_runtime(runtime: str) -> Workload:
+    """An HTTP service of a JVM, Node.js or Python in a container "cart": a collection stops it."""
+    facts = {"workload.container": "cart", "runtime.options": json.dumps(_OPTIONS[runtime])}
+    cpus = _CPUS[runtime]
+    return Workload(
+        is_go=False, runtime=runtime, gomaxprocs=cpus, gc_threads=cpus, node_cpus=4, serves="http", qps=300, facts=facts
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +204,7 @@ class _Machine:
             self.job_left_us += self.load.job[1] * 1e6
             self.job_starts.append(Event("process.start", EPOCH_US + now))
             self.next_job_us += self.load.job[0] * 1e6 * (0.97 + 0.06 * self.random.random())
-        if not self.load.is_go or self.gc_left_us > 0:
+        if not (self.load.is_go or self.load.runtime) or self.gc_left_us > 0:
             return
         live, goal = self.load.live_mb, float("inf")
         if self.load.gogc is not None:
@@ -199,6 +224,9 @@ class _Machine:
         columns["job_us"][tick] += job
         # GC takes a quarter, idle CPUs and what allocating queries owe it: about half while queries wait.
         gc = min(self.gc_left_us, room if work <= 0 else max(0.5 * room, room - work))
+        if load.runtime:
+            # It stops the program: queries wait for the end of it, whatever CPU is free.
+            gc = min(self.gc_left_us, room, float(load.gc_threads * STEP_US))
         if self.gc_left_us > 0:
             self.gc_left_us -= gc
             room -= gc
@@ -206,7 +234,9 @@ class _Machine:
                 self.heap_mb = load.live_mb
                 begin = EPOCH_US + int(self.gc_began_us)
                 length = now + STEP_US - int(self.gc_began_us)
-                self.cycles.append(Event("go.gc_cycle", begin, length, {"source": load.gc_source}))
+                self.cycles.append(_cycle(load, begin, length))
+            elif load.runtime:
+                room, start = 0.0, start - room
         queries = 0.0
         while self.waiting and room > 0:
             item = self.waiting[0]
@@ -244,6 +274,14 @@ class _Machine:
             len(self.cycles),
             int(self.columns["slow"].sum()),
         )
+
+
+def _cycle(load: Workload, begin_us: int, length_us: int) -> Event:
+    if not load.runtime:
+        return Event("go.gc_cycle", begin_us, length_us, {"source": load.gc_source})
+    source, collector = COLLECTORS[load.runtime]
+    told = {"source": source, "collector": collector, "cause": "Allocation Failure", "pause_us": str(length_us)}
+    return Event("gc.cycle", begin_us, length_us, told)
 
 
 def queries_of(answered: list[tuple[int, int]], start_us: int, end_us: int) -> Queries:

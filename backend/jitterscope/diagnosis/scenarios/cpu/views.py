@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from jitterscope.diagnosis.core.served import METRICS
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.snapshot import Event, FloatArray, Queries, ResourceView, Snapshot
 from jitterscope.diagnosis.scenarios.cpu.simulate import (
+    COLLECTORS,
     EPOCH_US,
     MB,
     TICK_US,
@@ -59,6 +61,8 @@ def snapshot_of(
 
 
 def _server(load: Workload, columns: dict[str, FloatArray], cycles: list[Event]) -> ResourceView:
+    if load.runtime:
+        return _of_runtime(load, columns, cycles)
     name = "coredns" if load.serves == "dns" else "worker"
     if not load.is_go:
         return view(2, "process", "4711:1", {"process_cpu_us": columns["server_us"]}, {"process.executable": name})
@@ -75,6 +79,24 @@ def _server(load: Workload, columns: dict[str, FloatArray], cycles: list[Event])
     if load.gc_source == "metrics":
         return view(2, "process", "4711:1", series | _page(load, columns, cycles), facts, _ends(cycles))
     series["gc_active_us"] = columns["gc_active"]
+    return view(2, "process", "4711:1", series, facts, tuple(cycles))
+
+
+_PROGRAMS = {"jvm": ("java", "17.0.9+9"), "nodejs": ("node", "20.11.0"), "python": ("python3.12", "3.12.1")}
+
+
+def _of_runtime(load: Workload, columns: dict[str, FloatArray], cycles: list[Event]) -> ResourceView:
+    program, version = _PROGRAMS[load.runtime]
+    facts = {"process.executable": program} | {k: v for k, v in load.facts.items() if k.startswith("process.")}
+    series = {"process_cpu_us": columns["server_us"]}
+    if not load.observed:
+        return view(2, "process", "4711:1", series, facts)
+    source, _ = COLLECTORS[load.runtime]
+    told = {"name": load.runtime, "version": version, "gc_source": source}
+    facts |= {f"runtime.{name}": value for name, value in told.items()}
+    facts |= {"runtime.gc_kind": "PSScavenge, PSParallelCompact"} if load.runtime == "jvm" else {}
+    facts |= {k: v for k, v in load.facts.items() if k.startswith("runtime.")}
+    series |= {"gc_active_us": columns["gc_active"], "gc_pause_us": columns["gc_active"]}
     return view(2, "process", "4711:1", series, facts, tuple(cycles))
 
 
@@ -125,9 +147,11 @@ def _http(columns: dict[str, FloatArray], answered: list[tuple[int, int]], ticks
 
 
 def without(snapshot: Snapshot, metric: str) -> Snapshot:
-    """The snapshot as if nothing had ever delivered a metric (and the events that it stands for)."""
+    """The snapshot as if nothing had ever delivered a metric, the events that it stands for, and its like at TCP
+    servers."""
 
-    gone = {metric, "gc_cycles"} if metric == "gc_active_us" else {metric}
+    gone = {metric, "gc_cycles", "gc_pause_us"} if metric == "gc_active_us" else {metric}
+    gone |= {names["tcp_server"] for names in METRICS.values() if names["dns_server"] == metric}
 
     def strip(part: ResourceView) -> ResourceView:
         events = part.events if metric != "gc_active_us" else ()

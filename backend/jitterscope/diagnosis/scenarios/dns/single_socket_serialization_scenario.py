@@ -9,6 +9,7 @@ import numpy as np
 
 from jitterscope.diagnosis.core.query_results import TIMEOUT
 from jitterscope.diagnosis.core.snapshot import Queries, Snapshot
+from jitterscope.diagnosis.scenarios.cpu.contention import contended, delays, hiccup_ticks
 from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US, TICK_US, Workload, facts_of, latency_of, simulate
 from jitterscope.diagnosis.scenarios.dns.corefiles import corefile_facts
 from jitterscope.diagnosis.scenarios.dns.model import DnsLoad, Forward, Hop
@@ -83,6 +84,13 @@ def _on_a_full_node(load: DnsLoad, cpu_us: float, waited_us: float) -> Snapshot:
 
 def _stalled(load: Workload) -> Snapshot:
     return split(simulate(load).snapshot, wait_all=True)
+
+
+def _starved(load: Workload) -> Snapshot:
+    """Six busy loops have the CPUs for moments."""
+    spans = tuple((1.5 + 1.3 * i, 0.15 + 0.1 * (i % 3)) for i in range(44))
+    made = split(simulate(replace(load, hiccups=spans)).snapshot, wait_all=True)
+    return contended(made, delays(spans, made.ticks), 0.1 + 0.9 * hiccup_ticks(spans, made.ticks))
 
 
 SERVER = Hop(
@@ -161,6 +169,11 @@ SCENARIOS = (
         "single_socket_serialization/near miss: the queue fills while GC has used up the CPU limit",
         "cpu/gc_throttling",
         partial(_stalled, Workload(qps=900, seed=21)),
+    ),
+    Scenario(
+        "single_socket_serialization/near miss: the queue fills while others have the node's CPUs",
+        "cpu/neighbours",
+        partial(_starved, replace(Workload(qps=300, live_mb=3, quota_us=None, gomaxprocs=1), seed=23)),
     ),
     Scenario(
         "single_socket_serialization/near miss: bursts use up the CPU limit",

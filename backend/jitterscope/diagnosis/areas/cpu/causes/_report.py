@@ -12,6 +12,7 @@ from jitterscope.diagnosis.areas.cpu.readings.throttling import Judged, Throttli
 from jitterscope.diagnosis.core import missing_data
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Found, NotEnoughData, NotFound, SeriesRef
+from jitterscope.diagnosis.core.gc import is_go
 from jitterscope.diagnosis.core.impact import P50, P99, QUERIES, SLOW_RATIO
 from jitterscope.diagnosis.core.served import TIMES_USUAL, Figure, not_timed
 from jitterscope.diagnosis.core.served import metric as metric_of
@@ -19,9 +20,9 @@ from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.signals import has
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.core.stats import burst_ratio, coincidence
+from jitterscope.diagnosis.programs import runtimes
 
 _GC = "gc_active_us"
-_NO_GO = "no process here is known to be a Go program, and no source watches the garbage collection of other runtimes."
 _NOT_WATCHED = {"dns_queries": "queries", "requests": "requests", _GC: "garbage collection"}
 
 
@@ -38,8 +39,8 @@ def prepare(cause: str, needs: tuple[str, ...], snapshot: Snapshot) -> Context |
     """The analysed snapshot, or why this cause cannot be judged or cannot be here."""
     throttling = analyse(snapshot)
     missing = _missing(needs, throttling)
-    # That no process is known to be Go says nothing about the GC of another runtime; without throttling it needs not.
-    other_runtime = missing == [_GC] and bool(snapshot.processes) and not throttling.go_unobserved(snapshot)
+    # Without throttling it does not matter which runtimes there are; Go's GC is always looked for.
+    other_runtime = missing == [_GC] and bool(snapshot.processes) and not any(map(is_go, snapshot.processes))
     if missing and not other_runtime:
         return missing_data.not_enough(cause, missing, snapshot)
     cpu = throttling.cpu
@@ -53,7 +54,7 @@ def prepare(cause: str, needs: tuple[str, ...], snapshot: Snapshot) -> Context |
             numbers={"periods": periods, "throttled_periods": 0.0},
         )
     if other_runtime:
-        return NotEnoughData(cause=cause, missing=missing, reason=f"Needs {_GC}: {_NO_GO}")
+        return runtimes.gc_not_observed(cause, snapshot)
     return Context(cause, snapshot, throttling)
 
 
@@ -61,15 +62,16 @@ def _missing(needs: tuple[str, ...], throttling: Throttling) -> list[str]:
     missing = [name for name in needs if name.startswith("cpu_") and not has(throttling.cpu.owner, name)]
     # Where the requests are no queries, a cause that needs these looks at requests.
     alike = {"requests": "dns_queries"}
-    missing += [name for name in unwatched(throttling) if name in needs or alike.get(name) in needs]
-    return missing
+    # That another process collects unseen says nothing against the GC that was seen.
+    gone = [name for name in unwatched(throttling) if name != _GC or throttling.gc is None]
+    return missing + [name for name in gone if name in needs or alike.get(name) in needs]
 
 
 def unwatched(throttling: Throttling) -> list[str]:
     """Of the signals that tell the CPU causes apart, those that nobody recorded: what they would show is unknown."""
     gone = [] if throttling.served.known else ["dns_queries" if throttling.served.noun == "queries" else "requests"]
-    # Only the GC of Go programs is watched: what another runtime collects is not known.
-    return gone if throttling.go is not None else [*gone, _GC]
+    seen = throttling.gc is not None and not throttling.unobserved
+    return gone if seen else [*gone, _GC]
 
 
 def refs(context: Context, judged: list[Judged], *metrics: tuple[int, str]) -> list[SeriesRef]:
@@ -165,7 +167,12 @@ def slow_evidence(context: Context, judged: list[Judged], hurt: Harm) -> list[Ev
             statement=f"Answers {hurt.answers.words} that waited in one of these stalls",
             value=f"{hurt.slow_inside:,} of {hurt.slow:,}",
             comparison=f"by chance: {say.percent(hurt.chance_ratio)}",
-            numbers={"hits": hurt.slow_inside, "of": hurt.slow, "chance_ratio": hurt.chance_ratio},
+            numbers={
+                "hits": hurt.slow_inside,
+                "of": hurt.slow,
+                "chance_ratio": hurt.chance_ratio,
+                "by_stalls": hurt.by_stalls,
+            },
             series=refs(context, judged, *servers),
         )
     ]
@@ -214,7 +221,7 @@ def queue_evidence(context: Context, judged: list[Judged]) -> list[Evidence]:
 def gc_evidence(context: Context, judged: list[Judged]) -> Evidence | None:
     """Coincidence of all throttled ticks with GC cycles, one period of lag allowed."""
     throttling = context.throttling
-    if throttling.go is None:
+    if throttling.gc is None:
         return None
     ticks = hot_mask(throttling)
     # The counter moves when a period ends: a cycle of one period ago still counts.
@@ -239,7 +246,7 @@ def gc_evidence(context: Context, judged: list[Judged]) -> Evidence | None:
             context,
             judged,
             (throttling.cpu.owner.id, "cpu_throttled_periods"),
-            (throttling.go.view.id, "gc_active_us"),
+            (throttling.gc.view.id, "gc_active_us"),
         ),
     )
 
@@ -259,6 +266,8 @@ def build(
     gone = unwatched(context.throttling)
     if gone:
         summary += f" Not watched here, so not ruled out: {' and '.join(_NOT_WATCHED[name] for name in gone)}."
+    if unobserved := context.throttling.unobserved:
+        summary += f" The GC of {' and '.join(sorted(map(runtimes.described, unobserved)))} was not observed."
     share = periods_of(judged) / max(1, context.throttling.throttled_periods)
     score = 0.6 * share + 0.3 * min(1.0, periods_of(judged) / 10) + (0.1 if hurt.severity else 0.0)
     low, high = extent(context.snapshot, judged)

@@ -1,20 +1,30 @@
-"""A Go program's garbage collector uses up the CPU quota (case 1)."""
+"""A program's garbage collector uses up the CPU quota (case 1)."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from jitterscope.diagnosis.areas.cpu.causes import _report as report
-from jitterscope.diagnosis.areas.cpu.fixes import cfs_burst, cpu_limit, gogc_off, gomaxprocs, gomemlimit, udp_sockets
+from jitterscope.diagnosis.areas.cpu.fixes import (
+    cfs_burst,
+    cpu_limit,
+    gogc_off,
+    gomaxprocs,
+    gomemlimit,
+    other_runtimes,
+    udp_sockets,
+)
 from jitterscope.diagnosis.areas.cpu.readings.throttling import SIGNS, Judged, analyse
 from jitterscope.diagnosis.core import patches
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
+from jitterscope.diagnosis.core.gc import GcProcess
 from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.core.stats import dose_response
-from jitterscope.diagnosis.programs.golang import at_memory_limit, maxprocs
+from jitterscope.diagnosis.programs import runtimes
+from jitterscope.diagnosis.programs.golang import at_memory_limit
 
 ID = "cpu/gc_throttling"
 NEEDS = ("cpu_usage_us", "cpu_throttled_periods", "gc_active_us")
@@ -25,29 +35,30 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     if not isinstance(context, report.Context):
         return context
     throttling = context.throttling
-    assert throttling.go is not None, "needed"
+    assert throttling.gc is not None, "needed"
     judged = throttling.of("gc")
     periods, of = report.periods_of(judged), throttling.throttled_periods
     hurt = report.harm_of(context, judged)
     together = report.gc_evidence(context, judged) if judged else None
     if not judged or together is None or periods < 0.2 * of or not _enough(context, judged, hurt.slow_inside):
+        # That the GC which was observed is not it says nothing about one that was not.
+        if throttling.unobserved:
+            return runtimes.gc_not_observed(ID, snapshot)
         return _not_found(context, periods, of)
     cost = sum(item.gc_us for item in judged) / len(judged)
     share = sum(item.gc_us for item in judged) / max(1.0, sum(item.gc_us + item.other_us for item in judged))
-    name, program = say.who(snapshot), say.program(throttling.go.view) or "the Go program"
-    owner = f"{name}'s garbage collector" if name == program else f"The garbage collector of {program} in {name}"
     wait = report.consequence(context, judged, hurt)
     weak = {
         "metrics": "GC times come from /metrics, not from the runtime itself",
         "threads": "GC times are guessed from thread CPU",
     }
-    doubt = weak.get(throttling.go.source)
+    doubt = weak.get(throttling.gc.source)
     return report.build(
         context,
         judged,
         hurt,
         confidence=_confidence(context, judged, share, together.numbers["p_value"]),
-        title=f"{owner} uses up the CPU limit, {wait}",
+        title=f"{_owner(snapshot, throttling.gc)} uses up the CPU limit, {wait}",
         summary=" ".join(
             part
             for part in (
@@ -65,6 +76,15 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         + [report.usage_evidence(context, judged)]
         + report.queue_evidence(context, judged),
     )
+
+
+def _owner(snapshot: Snapshot, gc: GcProcess) -> str:
+    """ "CoreDNS's garbage collector", "The garbage collector of the JVM in cart"."""
+    name, program = say.who(snapshot), say.program(gc.view) or "the program"
+    what = program if gc.runtime in ("go", "") else runtimes.name_of(gc.view) or program
+    if name != program:
+        return f"The garbage collector of {what} in {name}"
+    return f"{what[:1].upper()}{what[1:]}'s garbage collector" if what != program else f"{name}'s garbage collector"
 
 
 def _enough(context: report.Context, judged: list[Judged], slow: int) -> bool:
@@ -98,20 +118,20 @@ def _not_found(context: report.Context, periods: int, of: int) -> NotFound:
 
 
 def _confidence(context: report.Context, judged: list[Judged], share: float, p: float) -> Confidence:
-    source = context.throttling.go.source if context.throttling.go else "unknown"
-    if source in ("threads", "unknown"):
+    gc = context.throttling.gc
+    if gc is None or gc.source in ("threads", "unknown"):
         return "low"
     periods = report.periods_of(judged)
     dominant = periods >= 0.6 * context.throttling.throttled_periods and share >= 0.6
-    if source == "uprobe" and dominant and p <= 0.1 and (len(judged) >= 2 or periods >= 4):
+    if gc.sure and dominant and p <= 0.1 and (len(judged) >= 2 or periods >= 4):
         return "high"
     return "medium" if dominant else "low"
 
 
 def _evidence(context: report.Context, judged: list[Judged], together: Evidence, share: float) -> list[Evidence]:
     snapshot, throttling = context.snapshot, context.throttling
-    cpu, go = throttling.cpu, throttling.go
-    assert go is not None
+    cpu, gc = throttling.cpu, throttling.gc
+    assert gc is not None
     costs = np.array([item.gc_us for item in judged])
     mean = float(costs.mean())
     replayed = sum(item.by_queries * item.episode.throttled_periods for item in judged)
@@ -130,7 +150,7 @@ def _evidence(context: report.Context, judged: list[Judged], together: Evidence,
                 "cycles_stalled": float(len(judged)),
                 "explained_ratio": share,
             },
-            series=report.refs(context, judged, (cpu.owner.id, "cpu_usage_us"), (go.view.id, "gc_active_us")),
+            series=report.refs(context, judged, (cpu.owner.id, "cpu_usage_us"), (gc.view.id, "gc_active_us")),
         ),
         Evidence(
             id="without_gc",
@@ -154,7 +174,7 @@ def _evidence(context: report.Context, judged: list[Judged], together: Evidence,
                     "of": float(len(leads)),
                     "median_lead_us": float(np.median(leads)),
                 },
-                series=report.refs(context, judged, (go.view.id, "gc_active_us")),
+                series=report.refs(context, judged, (gc.view.id, "gc_active_us")),
             )
         )
     dose = dose_response(costs, np.array([float(item.episode.throttled_periods) for item in judged]))
@@ -169,15 +189,15 @@ def _evidence(context: report.Context, judged: list[Judged], together: Evidence,
                 series=report.refs(context, judged, (cpu.owner.id, "cpu_throttled_periods")),
             )
         )
-    procs = maxprocs(go.view, cpu.limit, number(snapshot.node.fact("node.cpus")))
+    procs = runtimes.parallelism(gc.view, cpu.limit, number(snapshot.node.fact("node.cpus")))
     if procs.value is not None:
         found.append(
             Evidence(
                 id="parallelism",
-                statement="Concurrent CPUs allowed for GC (GOMAXPROCS) / limit",
+                statement=f"Concurrent CPUs allowed for GC ({procs.what}) / limit",
                 value=f"{procs.value} / {cpu.limit:g}",
                 comparison=procs.why,
-                numbers={"gomaxprocs": float(procs.value), "cpu_limit": cpu.limit},
+                numbers={"gc_cpus": float(procs.value), "cpu_limit": cpu.limit},
                 series=report.refs(context, judged, (cpu.owner.id, "cpu_usage_us")),
             )
         )
@@ -186,13 +206,13 @@ def _evidence(context: report.Context, judged: list[Judged], together: Evidence,
 
 def _leads_us(context: report.Context, judged: list[Judged]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """For each stall, how long before the end of its first throttled tick the cycle in it began."""
-    snapshot, go = context.snapshot, context.throttling.go
+    snapshot, gc = context.snapshot, context.throttling.gc
     leads = []
     for item in judged:
         low = snapshot.start_us + item.episode.start * snapshot.step_us
         first_end = snapshot.start_us + (item.episode.first + 1) * snapshot.step_us
         high = snapshot.start_us + item.episode.end * snapshot.step_us
-        cycles = go.cycles.overlapping(low, high) if go else None
+        cycles = gc.cycles.overlapping(low, high) if gc else None
         if cycles:
             leads.append(float(first_end - int(cycles.start_us.min())))
     return np.array(leads)
@@ -200,16 +220,17 @@ def _leads_us(context: report.Context, judged: list[Judged]) -> np.ndarray[tuple
 
 def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
     throttling = analyse(snapshot)
-    if throttling.go is None:
+    if throttling.gc is None:
         return []
     judged = throttling.of("gc")
-    at_limit = at_memory_limit(snapshot.subject, throttling.go.view)
+    at_limit = throttling.gc.runtime == "go" and at_memory_limit(snapshot.subject, throttling.gc.view)
     proposals = [
         # Where GOMEMLIMIT starts the cycles, a higher one makes them rarer.
         *(gomemlimit.propose(snapshot, throttling, found, patches.VERIFY)[:1] if at_limit else []),
         cpu_limit.for_gc(snapshot, throttling, judged, found),
         gogc_off.fewer_cycles(snapshot, throttling, found),
         gomaxprocs.propose(snapshot, throttling, found),
+        *other_runtimes.propose(snapshot, throttling),
         cfs_burst.for_gc(snapshot, throttling, judged, found),
         udp_sockets.propose(snapshot, throttling, found),
     ]
@@ -219,14 +240,17 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 CAUSE = Cause(
     id=ID,
     title="GC cycles use up the CPU limit",
-    summary="A Go program's GC cycle needs more CPU time than its limit allows in a period, so the kernel stops the "
+    summary="A program's GC cycle needs more CPU time than its limit allows in a period, so the kernel stops the "
     "whole program, requests included, until the next period, several times in a row.",
-    mechanism="While a cycle marks the heap, the runtime runs on up to GOMAXPROCS CPUs at once. A cycle over a large "
-    "heap needs a few hundred ms of CPU time. The kernel gives the cgroup `quota` of CPU time per `period` (100 ms): "
-    "the cycle takes all of it in the first part of a period and everything in the cgroup stands still for the rest. "
-    "This repeats until the cycle is done. Average CPU stays far below the limit and GC pauses stay below 1 ms, so "
-    "neither a dashboard of averages nor go_gc_duration_seconds shows it. Found when the CPU that the requests do not "
-    "explain falls into GC cycles and the requests alone, replayed through the limit, would not have been throttled.",
+    mechanism="While a cycle marks the heap, the runtime runs on several CPUs at once: Go on up to GOMAXPROCS, a JVM "
+    "on its GC threads (as many as the CPUs that it sees, up to 8), Node.js on its main thread and V8's workers. A "
+    "cycle over a large heap needs a few hundred ms of CPU time. The kernel gives the cgroup `quota` of CPU time per "
+    "`period` (100 ms): the cycle takes all of it in the first part of a period and everything in the cgroup stands "
+    "still for the rest. This repeats until the cycle is done. Average CPU stays far below the limit. Go's pauses "
+    "stay below 1 ms, so go_gc_duration_seconds does not show it. A JVM's GC log shows long pauses with little CPU "
+    "time in them, and not what made them long. Found when the CPU that the requests do not explain falls into GC "
+    "cycles and the requests alone, replayed through the limit, would not have been throttled, or when collections "
+    "that stop the program used most of the CPU of the stalls.",
     needs=NEEDS,
     rivals=("cpu/limit_too_low", "cpu/memory_limit_gc_spiral", "cpu/periodic_burst", "cpu/request_burst"),
     detect=detect,

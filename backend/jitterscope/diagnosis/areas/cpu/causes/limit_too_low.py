@@ -129,14 +129,14 @@ def _evidence(context: report.Context, judged: list[Judged], need: float, rate: 
                 series=report.refs(context, judged, *report.of_servers(context, "requests")),
             )
         )  # fmt: skip
-    if context.throttling.go is not None:
+    if context.throttling.gc is not None:
         found.append(
             Evidence(
                 id="gc_share",
                 statement="Upper bound of GC's share of CPU time",
                 value=say.percent(gc),
                 numbers={"gc_cpu_ratio": gc},
-                series=report.refs(context, judged, (context.throttling.go.view.id, "gc_active_us")),
+                series=report.refs(context, judged, (context.throttling.gc.view.id, "gc_active_us")),
             )
         )
     return found

@@ -12,23 +12,26 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.programs import golang
+from jitterscope.diagnosis.programs import golang, runtimes
 
 ID = "cpu/memory_limit_gc_spiral"
 NEEDS = ("cpu_usage_us", "cpu_throttled_periods", "gc_active_us")
 
 
 def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
+    known = [runtimes.of(process) for process in snapshot.processes]
+    if known and not {None, "go"}.intersection(known):
+        return NotFound(cause=ID, reason=f"No Go program among {say.count(len(known), 'process', 'processes')} here.")
     context = report.prepare(ID, NEEDS, snapshot)
     if not isinstance(context, report.Context):
         return context
     throttling = context.throttling
-    assert throttling.go is not None, "needed"
+    assert throttling.gc is not None, "needed"
     share = gc_time_ratio(context)
-    limit = golang.memory_limit_bytes(throttling.go.view)
+    limit = golang.memory_limit_bytes(throttling.gc.view)
     if limit is None:
         return NotFound(cause=ID, reason="GOMEMLIMIT is not set.", numbers={"gc_time_ratio": share})
-    used = golang.counted_memory_bytes(snapshot.subject, throttling.go.view)
+    used = golang.counted_memory_bytes(snapshot.subject, throttling.gc.view)
     numbers = {"gc_time_ratio": share, "gomemlimit_bytes": float(limit)}
     if used is not None:
         numbers["memory_bytes"] = used
@@ -74,17 +77,17 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
 
 def gc_time_ratio(context: report.Context) -> float:
     """Share of the observed time in which a cycle was running."""
-    go = context.throttling.go
+    go = context.throttling.gc
     assert go is not None
     known = np.isfinite(go.active_us) & ~context.throttling.starting
     return float(go.active_us[known].mean()) / context.snapshot.step_us if known.any() else 0.0
 
 
 def _confidence(context: report.Context, judged: list[Judged], used: float | None, limit: int) -> Confidence:
-    go = context.throttling.go
+    go = context.throttling.gc
     if go is None or go.source in ("threads", "unknown"):
         return "low"
-    if used is None or used < 0.95 * limit or go.source != "uprobe":
+    if used is None or used < 0.95 * limit or not go.sure:
         return "medium"
     return "high"
 
@@ -92,7 +95,7 @@ def _confidence(context: report.Context, judged: list[Judged], used: float | Non
 def _evidence(
     context: report.Context, judged: list[Judged], inside: float, used: float | None, limit: int
 ) -> list[Evidence]:
-    cpu, go = context.throttling.cpu, context.throttling.go
+    cpu, go = context.throttling.cpu, context.throttling.gc
     assert go is not None
     of = sum(item.episode.periods for item in judged)
     low, high = report.extent(context.snapshot, judged)
@@ -133,7 +136,7 @@ def _evidence(
 
 def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
     throttling = analyse(snapshot)
-    if throttling.go is None:
+    if throttling.gc is None:
         return []
     return gomemlimit.propose(snapshot, throttling, found, patches.VERIFY)
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from jitterscope.diagnosis.areas.cpu.causes import _report as report
 from jitterscope.diagnosis.areas.cpu.fixes import cfs_burst, cpu_limit, own_cgroup
-from jitterscope.diagnosis.areas.cpu.readings.gc_signals import is_go
 from jitterscope.diagnosis.areas.cpu.readings.throttling import SIGNS, Judged, Throttling, analyse
 from jitterscope.diagnosis.core import missing_data
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound, SeriesRef
+from jitterscope.diagnosis.core.gc import is_go
 from jitterscope.diagnosis.core.severity import lowered
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
@@ -50,27 +50,29 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         return _not_found(context, judged)
     guilty = culprit(throttling, snapshot, judged)
     every, spread = _interval_s(context, judged)
-    itself = guilty.process is not None and (is_go(guilty.process) or len(snapshot.processes) == 1)
+    unobserved = _unobserved(throttling, guilty)
+    itself = guilty.process is not None and (unobserved or is_go(guilty.process) or len(snapshot.processes) == 1)
     if not snapshot.processes:
-        # Nobody looked at what runs here: it may be a Go program and its GC.
+        # Nobody looked at what runs here: it may be a program and its GC.
         return missing_data.not_enough(ID, ["process_cpu_us"], snapshot)
     # That it was another process than the server is the strongest sign; without it only the rhythm speaks.
     vague = itself or not guilty.share >= 0.6
-    if throttling.go_unobserved(snapshot) and vague:
+    # Of a process that is alone here the burst may be its own GC, where nobody watches that.
+    own_gc = unobserved or throttling.gc is None
+    if throttling.gc is None and vague and any(map(is_go, snapshot.processes)):
         return missing_data.not_enough(ID, ["gc_active_us"], snapshot)
     if vague and (len(judged) < 3 or spread > 0.4):
         return _not_found(context, judged)
     hurt = report.harm_of(context, judged)
     name = say.who(snapshot)
-    beside = f" beside {name}" if guilty.name != name and throttling.served.servers else ""
+    beside = f" beside {name}" if guilty.name != name and throttling.served.servers and not itself else ""
     extra = float(np.median([item.other_us for item in judged]))
     rhythm = f"every {every:.1f} s" if spread <= 0.25 else f"about every {every:.0f} s"
     return report.build(
         context,
         judged,
         hurt,
-        # Of a process that is alone here the burst may be its own GC, where nobody watches that.
-        confidence=lowered(_confidence(context, judged, guilty, spread), int(vague and throttling.go is None)),
+        confidence=lowered(_confidence(context, judged, guilty, spread), int(vague and own_gc)),
         title=f"{_capital(guilty.name)}{beside} uses {say.seconds(extra)} of CPU time {rhythm} and uses up the CPU "
         "limit, "
         f"{report.consequence(context, judged, hurt)}",
@@ -82,6 +84,11 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
             report.usage_evidence(context, judged),
         ],
     )
+
+
+def _unobserved(throttling: Throttling, guilty: Culprit) -> bool:
+    """Whether the bursts may be GC of the process that makes them, and that process the server."""
+    return guilty.process is not None and guilty.process in throttling.unobserved
 
 
 def _explained(throttling: Throttling, bursts: str) -> str:
@@ -220,7 +227,9 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
         return []
     guilty = culprit(throttling, snapshot, judged)
     proposals = [
-        own_cgroup.propose(snapshot, throttling, found, guilty.name, guilty.process),
+        None
+        if _unobserved(throttling, guilty)
+        else own_cgroup.propose(snapshot, throttling, found, guilty.name, guilty.process),
         cpu_limit.for_bursts(snapshot, throttling, judged, found),
         cfs_burst.for_bursts(snapshot, throttling, judged, found),
     ]

@@ -41,7 +41,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         summary=f"{report.harm_sentence(context, hurt)} {report.cpu_sentence(context)} In "
         f"{say.count(len(judged), 'burst')} of about {burst:.1f} s the {noun} alone need more than "
         f"{cpu.limit:g} CPU."
-        + (" GC runs along with them but did not use what was lacking." if throttling.go is not None else ""),
+        + (" GC runs along with them but did not use what was lacking." if throttling.gc is not None else ""),
         evidence=[
             *_evidence(context, judged, usual, peak),
             *report.slow_evidence(context, judged, hurt),
@@ -119,7 +119,7 @@ def _evidence(context: report.Context, judged: list[Judged], usual: float, peak:
             series=report.refs(context, judged, (cpu.owner.id, "cpu_usage_us"), *servers),
         ),
     ]
-    if throttling.go is not None:
+    if throttling.gc is not None:
         used = sum(item.used_us for item in judged)
         gc = sum(item.gc_us for item in judged)
         found.append(
@@ -130,7 +130,7 @@ def _evidence(context: report.Context, judged: list[Judged], usual: float, peak:
                 comparison=f"although {sum(i.gc_ticks for i in judged)} of {sum(i.hot_ticks for i in judged)} "
                 "throttled ticks coincide with a cycle",
                 numbers={"gc_cpu_ratio": gc / used if used else 0.0},
-                series=report.refs(context, judged, (throttling.go.view.id, "gc_active_us")),
+                series=report.refs(context, judged, (throttling.gc.view.id, "gc_active_us")),
             )
         )
     return found

@@ -14,7 +14,7 @@ from jitterscope.diagnosis.core.finding import Fix, FixSetting, Found, predictio
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen
 from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.programs.golang import maxprocs
+from jitterscope.diagnosis.programs import runtimes
 
 MARGIN = 1.2
 REFERENCES = [
@@ -25,11 +25,11 @@ REFERENCES = [
 
 def for_gc(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], found: Found) -> Fix | None:
     """A limit under which one whole cycle fits beside the requests: what the cycle can use at once is enough."""
-    cpu, go = throttling.cpu, throttling.go
-    if go is None or not judged:
+    cpu, gc = throttling.cpu, throttling.gc
+    if gc is None or not judged:
         return None
     node = number(snapshot.node.fact("node.cpus"))
-    procs = maxprocs(go.view, cpu.limit, node).value
+    procs = runtimes.parallelism(gc.view, cpu.limit, node).value
     ceiling = float(min(value for value in (procs, node, math.inf) if value is not None))
     load = np.nan_to_num(throttling.demand.load_us)
     base_us = float(load.max()) if len(load) else 0.0
@@ -131,7 +131,7 @@ def _fix(
             patches.IN_PLACE,
             "If the pod has a limit of its own, or a LimitRange or quota caps it, raise that too.",
         ]
-        if throttling.go is not None and throttling.go.view.fact("go.automaxprocs"):
+        if throttling.gc is not None and throttling.gc.view.fact("go.automaxprocs"):
             caveats.append(
                 "automaxprocs reads the limit once at the start: after a change in place GOMAXPROCS stays as it was."
             )
@@ -170,7 +170,8 @@ FIXES = (
         precondition="A CPU limit that is lower than what the demand needs.",
         landing=Seen(
             "The CPU quota per period of the container rises, or the limit goes.",
-            ("cpu.quota_us", "memory.limit_bytes"),
+            # A JVM that starts anew under another limit sees other CPUs, and may choose another collector.
+            ("cpu.quota_us", "memory.limit_bytes", "runtime.cpus", "runtime.gc_kind"),
             _raised,
         ),
         lab="coredns-gc --apply raise_cpu_limit",

@@ -31,13 +31,13 @@ SPIRAL = (
 
 def live_heap_bytes(snapshot: Snapshot, throttling: Throttling) -> tuple[float | None, str]:
     """Live heap of the Go process and where the figure is from; at GOGC=100 the heap peaks at twice that."""
-    if throttling.go is None:
+    if throttling.gc is None:
         return None, ""
-    measured = golang.heap_live_bytes(throttling.go.view)
+    measured = golang.heap_live_bytes(throttling.gc.view)
     if measured is not None:
         return measured, "measured"
     values = snapshot.subject.series.get("memory_anon_bytes")
-    percent = golang.gogc(throttling.go.view)
+    percent = golang.gogc(throttling.gc.view)
     if values is None or not np.isfinite(values).any() or percent is None:
         return None, ""
     return float(np.nanmax(values)) / (1.1 * (1 + percent / 100)), "estimated from the container's memory"
@@ -45,9 +45,9 @@ def live_heap_bytes(snapshot: Snapshot, throttling: Throttling) -> tuple[float |
 
 def fewer_cycles(snapshot: Snapshot, throttling: Throttling, found: Found) -> Fix | None:
     """GOGC=off with GOMEMLIMIT. Not proposed where heap growth already starts no cycle."""
-    if throttling.go is None or golang.gogc(throttling.go.view) is None:
+    if throttling.gc is None or throttling.gc.runtime != "go" or golang.gogc(throttling.gc.view) is None:
         return None
-    process = throttling.go.view
+    process = throttling.gc.view
     live, how = live_heap_bytes(snapshot, throttling)
     container = number(snapshot.subject.fact("memory.limit_bytes"))
     container = container if container is not None and container > 0 else None

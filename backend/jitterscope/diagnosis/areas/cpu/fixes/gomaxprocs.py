@@ -23,8 +23,8 @@ REFERENCES = [
 
 def propose(snapshot: Snapshot, throttling: Throttling, found: Found) -> Fix | None:
     """None where GOMAXPROCS is already no higher than the limit rounded down (or 1)."""
-    cpu, go = throttling.cpu, throttling.go
-    if go is None:
+    cpu, go = throttling.cpu, throttling.gc
+    if go is None or go.runtime != "go":
         return None
     node = number(snapshot.node.fact("node.cpus"))
     now = golang.maxprocs(go.view, cpu.limit, node)

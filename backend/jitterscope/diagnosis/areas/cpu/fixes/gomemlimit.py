@@ -17,8 +17,8 @@ from jitterscope.diagnosis.programs import golang
 
 def propose(snapshot: Snapshot, throttling: Throttling, found: Found, verify: str) -> list[Fix]:
     """A higher GOMEMLIMIT, and GOMEMLIMIT unset with GOGC back on."""
-    go = throttling.go
-    if go is None:
+    go = throttling.gc
+    if go is None or go.runtime != "go":
         return []
     now = golang.memory_limit_bytes(go.view)
     used = golang.counted_memory_bytes(snapshot.subject, go.view)

@@ -51,7 +51,7 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found, name: str,
             )
         ]
     alone = throttling.process_cpu_us and (process is None or process.id not in serving(snapshot))
-    inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "slow_in_stalls"), 0)
+    inside = next((int(item.numbers["by_stalls"]) for item in found.evidence if item.id == "slow_in_stalls"), 0)
     return Fix(
         id="own_cgroup",
         title=f"Give {name} a CPU limit of its own",

@@ -8,7 +8,7 @@ import numpy as np
 
 from jitterscope.diagnosis.areas.cpu.readings.demand import Demand
 from jitterscope.diagnosis.areas.cpu.readings.episodes import Episode
-from jitterscope.diagnosis.areas.cpu.readings.gc_signals import ASSUMED_CYCLE_US, Cycles, GoProcess
+from jitterscope.diagnosis.core.gc import ASSUMED_CYCLE_US, Cycles, GcProcess
 from jitterscope.diagnosis.core.signals import Cpu
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
@@ -18,13 +18,18 @@ from jitterscope.diagnosis.programs.golang import heap_live_bytes
 STRETCH = 3.0
 # Marking took 1.1 ms of CPU per live MB in the recordings of case 1; small objects and cold caches cost more.
 MOST_US_PER_BYTE = 0.003
+# A tick in which a collection stops the program for this share of it is the collector's.
+STOPPED = 0.9
 # A collector that runs for more than this share of the time does not rest.
 CONTINUOUS = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class GcCost:
-    """`near`: ticks within one CFS period of a cycle; `known`: ticks in which somebody watched."""
+    """`near`: ticks within one CFS period of a cycle; `known`: ticks in which somebody watched.
+
+    `stopped`: ticks that the process stood still for, a collection through.
+    """
 
     cycles: Cycles
     bound_us: FloatArray
@@ -38,6 +43,13 @@ class GcCost:
     cpus: float
     counted: FloatArray | None
     cycle_us: float
+    stopped: BoolArray
+
+    def least_us(self, episode: Episode) -> float:
+        """CPU time (µs) that GC used for certain: while it stops the program, all CPU of the process is its own."""
+        if self.own_cpu_us is None:
+            return 0.0
+        return float(np.nansum(self.own_cpu_us[episode.ticks][self.stopped[episode.ticks]]))
 
     def most_us(self, episode: Episode) -> float:
         """The most CPU time (µs) that GC can have used in the episode."""
@@ -82,38 +94,42 @@ class GcCost:
 
 def gc_cost(
     snapshot: Snapshot,
-    go: GoProcess,
+    gc: GcProcess,
     cpu: Cpu,
     procs: int | None,
     own_cpu_us: FloatArray | None,
     demand: Demand,
     starting: BoolArray,
 ) -> GcCost:
-    """Bounds from spans: a cycle cannot use more than GOMAXPROCS CPUs, nor much more than its cheap siblings."""
+    """Bounds from spans: a cycle cannot use more than `procs` CPUs, nor much more than its cheap siblings."""
     # Cycles of the start-up, on a heap that is still growing, say nothing about later ones.
-    at = (go.cycles.start_us - snapshot.start_us) // snapshot.step_us
+    at = (gc.cycles.start_us - snapshot.start_us) // snapshot.step_us
     inside = (at >= 0) & (at < snapshot.ticks)
-    kept = (go.cycles.end_us > snapshot.start_us) & ~(inside & starting[np.clip(at, 0, snapshot.ticks - 1)])
-    usable = Cycles(go.cycles.start_us[kept], go.cycles.end_us[kept])
+    kept = (gc.cycles.end_us > snapshot.start_us) & ~(inside & starting[np.clip(at, 0, snapshot.ticks - 1)])
+    usable = gc.cycles.where(kept)
     lengths = (usable.end_us - usable.start_us).astype(np.float64)
-    live = heap_live_bytes(go.view)
+    live = heap_live_bytes(gc.view)
     cpus = float(procs) if procs else 2.0 * max(1.0, cpu.limit)
-    if len(lengths) >= 5:
-        # Throttled cycles last long by standing still; their cheap siblings show what the work takes.
-        lengths = np.minimum(lengths, STRETCH * float(np.percentile(lengths, 20)))
+    for collector in np.unique(usable.collector):
+        # Throttled cycles last long by standing still; their cheap siblings show what the work takes. A young
+        # collection is no sibling of a full one.
+        alike = usable.collector == collector
+        if alike.sum() >= 5:
+            lengths[alike] = np.minimum(lengths[alike], STRETCH * float(np.percentile(lengths[alike], 20)))
     return GcCost(
         cycles=usable,
         bound_us=lengths * cpus,
-        active_us=go.active_us,
-        near=dilate(np.nan_to_num(go.active_us) > 0, 0, cpu.lag),
-        known=np.isfinite(go.active_us),
+        active_us=gc.active_us,
+        near=dilate(np.nan_to_num(gc.active_us) > 0, 0, cpu.lag),
+        known=np.isfinite(gc.active_us),
         own_cpu_us=own_cpu_us,
         own_base_us=_base(own_cpu_us, demand.quiet),
         start_us=snapshot.start_us,
         step_us=snapshot.step_us,
         cpus=cpus,
-        counted=None if go.exact else go.ended,
+        counted=None if gc.exact else gc.ended,
         cycle_us=ASSUMED_CYCLE_US * cpus if live is None else max(5_000.0, MOST_US_PER_BYTE * live),
+        stopped=np.nan_to_num(gc.stopped_us) >= STOPPED * snapshot.step_us,
     )
 
 

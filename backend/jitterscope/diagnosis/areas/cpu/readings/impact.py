@@ -99,8 +99,8 @@ def impact(snapshot: Snapshot, throttling: Throttling, found: Harm) -> Impact:
     cpu = throttling.cpu
     periods, throttled = float(np.nansum(cpu.periods)), float(np.nansum(cpu.throttled))
     cycles = None
-    if throttling.go is not None:
-        cycles = throttling.go.cycles.ended(snapshot.start_us, snapshot.end_us)
+    if throttling.gc is not None:
+        cycles = throttling.gc.cycles.ended(snapshot.start_us, snapshot.end_us)
     answers = of_answers(snapshot, throttling.served, found.slow, found.max_ms, found.answers.most_us)
     return (
         answers

@@ -17,16 +17,17 @@ from jitterscope.diagnosis.areas.cpu.readings import episodes as episode_finder
 from jitterscope.diagnosis.areas.cpu.readings.demand import Demand
 from jitterscope.diagnosis.areas.cpu.readings.episodes import Episode
 from jitterscope.diagnosis.areas.cpu.readings.gc_cost import GcCost, gc_cost
-from jitterscope.diagnosis.areas.cpu.readings.gc_signals import GoProcess, is_go, read_go
 from jitterscope.diagnosis.areas.cpu.readings.warm_up import starting
 from jitterscope.diagnosis.areas.cpu.whatif import cfs
+from jitterscope.diagnosis.core.gc import GcProcess, read_gc
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.served import Served, read_served
 from jitterscope.diagnosis.core.signals import Cpu, has, number, read_cpu, series
 from jitterscope.diagnosis.core.signs import Signs, shows
-from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
+from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
-from jitterscope.diagnosis.programs.golang import at_memory_limit, maxprocs
+from jitterscope.diagnosis.programs import runtimes
+from jitterscope.diagnosis.programs.golang import at_memory_limit
 
 Mechanism = Literal["gc", "spiral", "requests", "load", "other", "unclear"]
 
@@ -65,13 +66,15 @@ class Throttling:
 
     cpu: Cpu
     served: Served
-    go: GoProcess | None
+    gc: GcProcess | None
     gc_known: BoolArray
     gc_active: BoolArray
     demand: Demand
     judged: tuple[Judged, ...]
     starting: BoolArray
     process_cpu_us: dict[int, FloatArray]
+    # Processes that serve, or may, whose runtime collects garbage when nobody sees it.
+    unobserved: tuple[ResourceView, ...]
 
     def of(self, *mechanisms: Mechanism) -> list[Judged]:
         return [judged for judged in self.judged if judged.mechanism in mechanisms]
@@ -88,10 +91,6 @@ class Throttling:
             return float("nan")
         return float(self.demand.load_us[known].mean() / self.cpu.quota_us[known].mean())
 
-    def go_unobserved(self, snapshot: Snapshot) -> bool:
-        """A Go process runs here whose GC nobody observed."""
-        return self.go is None and any(is_go(process) for process in snapshot.processes)
-
 
 def _throttled(snapshot: Snapshot) -> bool:
     return shows((snapshot.subject, *snapshot.ancestors), "cpu_throttled_periods")
@@ -104,9 +103,9 @@ SIGNS = Signs(("cpu_throttled_periods",), _throttled)
 def analyse(snapshot: Snapshot) -> Throttling:
     """Every stretch of throttling of the snapshot, judged."""
     cpu, served = read_cpu(snapshot), read_served(snapshot)
-    processes = read_go(snapshot)
-    go = processes[0] if processes else None
-    active_us = go.active_us if go else np.full(snapshot.ticks, np.nan)
+    processes = read_gc(snapshot)
+    gc = processes[0] if processes else None
+    active_us = gc.active_us if gc else np.full(snapshot.ticks, np.nan)
     loading = starting(snapshot)
     found = episode_finder.find(cpu, loading) if np.isfinite(cpu.limit) else []
     demand = demands.measure(cpu, served.requests, served.answers, active_us, found, loading)
@@ -116,14 +115,15 @@ def analyse(snapshot: Snapshot) -> Throttling:
         if has(view, "process_cpu_us")
     }
     cost = None
-    if go is not None:
-        procs = maxprocs(go.view, cpu.limit, number(snapshot.node.fact("node.cpus"))).value
-        cost = gc_cost(snapshot, go, cpu, procs, process_cpu.get(go.view.id), demand, loading)
-    limited = go is not None and at_memory_limit(snapshot.subject, go.view)
-    others = [used for view_id, used in process_cpu.items() if go is not None and view_id != go.view.id]
+    if gc is not None:
+        procs = runtimes.parallelism(gc.view, cpu.limit, number(snapshot.node.fact("node.cpus"))).value
+        cost = gc_cost(snapshot, gc, cpu, procs, process_cpu.get(gc.view.id), demand, loading)
+    limited = gc is not None and gc.runtime == "go" and at_memory_limit(snapshot.subject, gc.view)
+    others = [used for view_id, used in process_cpu.items() if gc is not None and view_id != gc.view.id]
     judged = tuple(_judge(episode, cpu, served, demand, cost, limited, others) for episode in found)
     active = np.nan_to_num(active_us) > 0
-    return Throttling(cpu, served, go, np.isfinite(active_us), active, demand, judged, loading, process_cpu)
+    unobserved = runtimes.unobserved(snapshot)
+    return Throttling(cpu, served, gc, np.isfinite(active_us), active, demand, judged, loading, process_cpu, unobserved)
 
 
 def _judge(
@@ -145,13 +145,16 @@ def _judge(
     queries_us = min(used, float(load.sum()))
     beyond = max(0.0, used - queries_us)
     gc_limit = cost.most_us(episode) if cost else 0.0
+    certain = min(used, cost.least_us(episode)) if cost else 0.0
     if demand.measured == "stall":
-        # The cost of a query was measured inside the stall: take out what GC can have had of it, at most half.
-        gc_us = min(gc_limit, 0.5 * used)
+        # The cost of a query was measured inside the stall: take out what GC can have had of it, at most half unless
+        # it had more for certain.
+        gc_us = max(min(gc_limit, 0.5 * used), certain)
         queries_us, beyond = used - gc_us, gc_us
+        load *= 1 - certain / max(1.0, used)
     # What other processes used more of than usual was not the collector, however long its cycle took meanwhile.
     by_others = sum(_rise_us(used_us, episode, demand) for used_us in others)
-    gc_us = min(beyond, gc_limit, max(0.0, beyond - by_others))
+    gc_us = min(beyond, max(gc_limit, certain), max(0.0, beyond - by_others))
     other_us = beyond - gc_us
     replayed = cfs.replay(load, cpu.step_us, cpu.period_quota_us, cpu.period_us, cpu.burst_us or 0.0)
     by_queries = min(1.0, replayed.throttled_periods / max(1, episode.throttled_periods))
@@ -177,6 +180,7 @@ def _judge(
         gc_time=gc_time,
         spiral=memory_limited and cost is not None and not cost.rests(episode),
         gc_known=cost is None or bool(cost.known[episode.ticks].mean() > 0.8),
+        mostly_gc=certain >= EXPLAINS * used > 0,
         busy_load=float(np.nanmean(load)) >= 0.85 * float(quota.mean()),
     )
     return Judged(
@@ -204,12 +208,13 @@ def _mechanism(
     gc_time: float,
     spiral: bool,
     gc_known: bool,
+    mostly_gc: bool,
     busy_load: bool,
 ) -> Mechanism:
     long = seconds >= LONG_S
     if spiral:
         return "spiral"
-    if by_queries >= EXPLAINS or (long and busy_load) or (measured == "stall" and long):
+    if by_queries >= EXPLAINS or (long and busy_load) or (measured == "stall" and long and not mostly_gc):
         # The queries alone need more than the quota: for a while, or as a level?
         if raised and raised_s <= BURST_S:
             return "requests" if closed and not still_raised else "unclear"
@@ -220,7 +225,7 @@ def _mechanism(
         # Nobody counts the work; but what uses its whole limit for so long is no burst.
         return "load"
     if measured in ("none", "stall"):
-        return "unclear"
+        return "gc" if mostly_gc else "unclear"
     lacked = max(gc_us, other_us)
     if lacked < 0.25 * period_quota_us:
         return "load" if busy_load else "unclear"

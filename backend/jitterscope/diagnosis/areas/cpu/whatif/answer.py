@@ -72,6 +72,7 @@ def answer(snapshot: Snapshot, asked: Asked) -> Answer:
         timeline=_recorded_timeline(trace) if asked.timeline else None,
         tried=tuple(_tried(predict(prepared, one, timeline=asked.timeline)) for one in settings),
         searched=None if asked.goal is None else _searched(prepared, asked.goal),
+        slow_threshold_us=trace.slow_threshold_us,
         ranges={"cpu_limit": Range(0.05, trace.node_cpus)} if math.isfinite(trace.node_cpus) else {},
     )
 

@@ -259,7 +259,7 @@ def _grain_ms(setting: Setting, seconds: float, periods: float) -> float:
 
 
 def _cycles_per_min(trace: Trace, pacing: Pacing, level: float) -> Interval | None:
-    if not trace.is_go or pacing.ratio is None or (not trace.gc and not trace.gc_exact):
+    if pacing.ratio is None or (not trace.gc and not trace.gc_exact):
         return None
     count = sum(one.end_us <= trace.start_us + trace.seconds * 1e6 for one in trace.gc)
     rate = count * 60 / trace.seconds * pacing.ratio

@@ -61,7 +61,7 @@ def replay(trace: Trace, demand: Demand, setting: Setting, ratio: float, spread:
         spreads = np.array([_spread(one, trace, setting) for one in bursts])
         _spread_out(work, at, np.broadcast_to(spreads, at.shape), costs, step)
         # Another program's burst shares CPUs with the queries; marking goes first with what is due.
-        rates = np.where(is_gc, gc.goes_first_cpus(cpus), _FAIR)
+        rates = np.where(is_gc, cpus if trace.gc_stops else gc.goes_first_cpus(cpus), _FAIR)
         _spread_out(due, at, costs / rates, costs, step)
     quota = setting.quota_us
     ran = cfs.simulate(

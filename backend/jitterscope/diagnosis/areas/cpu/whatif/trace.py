@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from jitterscope.diagnosis.areas.cpu.readings.gc_signals import GoProcess, is_go, read_go
 from jitterscope.diagnosis.areas.cpu.readings.impact import slow_answers
 from jitterscope.diagnosis.areas.cpu.readings.throttling import analyse
 from jitterscope.diagnosis.areas.cpu.readings.warm_up import starting
 from jitterscope.diagnosis.areas.cpu.whatif.types import GcCycle, Setting, Trace
+from jitterscope.diagnosis.core.gc import GcProcess, is_go, read_gc
 from jitterscope.diagnosis.core.query_results import TIMEOUT
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.served import histogram
@@ -34,9 +34,12 @@ def from_snapshot(snapshot: Snapshot) -> Trace | str:
     known_s = float(np.isfinite(cpu.usage_us).sum()) * snapshot.step_us / 1e6
     if known_s < ENOUGH_S:
         return f"CPU use of this cgroup was recorded for {known_s:.1f} s of the window; it takes {ENOUGH_S:g} s."
-    processes = read_go(snapshot)
-    go = processes[0] if processes else None
-    view = go.view if go else next((one for one in snapshot.processes if is_go(one)), None)
+    processes = read_gc(snapshot)
+    gc = processes[0] if processes else None
+    # Where the collector that runs most is not Go's, its settings are not those of what a replay changes.
+    view = next((one for one in snapshot.processes if is_go(one)), None) if gc is None else None
+    if gc is not None and gc.runtime == "go":
+        view = gc.view
     node_cpus = number(snapshot.node.fact("node.cpus"))
     live, measured = _live_heap(snapshot, view)
     # What a start costs comes once: those ticks count as missing.
@@ -53,7 +56,7 @@ def from_snapshot(snapshot: Snapshot) -> Trace | str:
         throttled_periods=np.where(once, np.nan, cpu.throttled),
         arrivals=served.requests,
         node_cpus=node_cpus if node_cpus is not None and node_cpus > 0 else math.inf,
-        gc=_cycles(snapshot, go, once),
+        gc=_cycles(snapshot, gc, once),
         sent_us=sent,
         latency_us=latency,
         complete=complete,
@@ -62,7 +65,8 @@ def from_snapshot(snapshot: Snapshot) -> Trace | str:
         latency_histogram=histogram(served.servers),
         noun=served.noun,
         is_go=view is not None,
-        gc_exact=go is not None and go.exact,
+        gc_stops=gc is not None and gc.stops_the_program,
+        gc_exact=gc is not None and gc.exact,
         heap_live_bytes=live,
         heap_measured=measured,
     )
@@ -84,12 +88,12 @@ def _setting(cpu: Cpu, view: ResourceView | None, node_cpus: float | None) -> Se
     )
 
 
-def _cycles(snapshot: Snapshot, go: GoProcess | None, once: BoolArray) -> tuple[GcCycle, ...]:
-    if go is None:
+def _cycles(snapshot: Snapshot, gc: GcProcess | None, once: BoolArray) -> tuple[GcCycle, ...]:
+    if gc is None:
         return ()
-    inside = go.cycles.overlapping(snapshot.start_us, snapshot.end_us)
-    goals = series(go.view, "heap_goal_bytes", snapshot.ticks)
-    lives = series(go.view, "heap_live_bytes", snapshot.ticks)
+    inside = gc.cycles.overlapping(snapshot.start_us, snapshot.end_us)
+    goals = series(gc.view, "heap_goal_bytes", snapshot.ticks)
+    lives = series(gc.view, "heap_live_bytes", snapshot.ticks)
     found = []
     for start_us, end_us in zip(inside.start_us.tolist(), inside.end_us.tolist(), strict=True):
         if once[min(max(0, (end_us - snapshot.start_us) // snapshot.step_us), snapshot.ticks - 1)]:

@@ -73,6 +73,8 @@ class Trace:
     # Latencies of all answers by the tick in which they left.
     latency_histogram: Distribution | None = None
     is_go: bool = False
+    # Does a cycle stop the program, so that queries wait until its work is done?
+    gc_stops: bool = False
     # Do the spans of `gc` start and end where the cycles did, or are they the longest possible ones?
     gc_exact: bool = True
     # Live heap after a cycle; `heap_measured`: by the runtime, not estimated from the container's memory.

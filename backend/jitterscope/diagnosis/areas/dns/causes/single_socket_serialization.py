@@ -204,7 +204,9 @@ CAUSE = Cause(
     "queue drops. More CPU does not help. Found where the time from the packet's arrival to its reading exceeds the "
     "time of the work, the CPU was neither throttled nor used up, and there is one socket, whose reader was busy.",
     needs=NEEDS,
-    rivals=("cpu/gc_throttling", "cpu/request_burst"),
+    rivals=("cpu/gc_throttling", "cpu/neighbours", "cpu/request_burst"),
+    # Waits of a server that hardly ran, or on a node without idle CPU, are not counted as waits for the reader.
+    excludes=("cpu/neighbours",),
     detect=detect,
     propose=propose,
     false_positives=(

@@ -1,0 +1,175 @@
+"""What the causes share whose server waits for a CPU: who was late because of it, evidence, and how it reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from jitterscope.diagnosis.areas.cpu.quantities import RUN_DELAY_MS
+from jitterscope.diagnosis.areas.cpu.readings import run_waits
+from jitterscope.diagnosis.areas.cpu.readings.run_waits import HeldUp, RunWaits
+from jitterscope.diagnosis.core import harm
+from jitterscope.diagnosis.core import impact as of
+from jitterscope.diagnosis.core import wording as say
+from jitterscope.diagnosis.core.finding import Evidence, Impact, SeriesRef
+from jitterscope.diagnosis.core.harm import AnswersHarm
+from jitterscope.diagnosis.core.quantity import impact_of
+from jitterscope.diagnosis.core.served import late_after, metric, not_timed, read_served
+from jitterscope.diagnosis.core.signals import has, number, series
+from jitterscope.diagnosis.core.signs import shows
+from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
+from jitterscope.diagnosis.core.stats import dilate
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Who was hurt while threads waited; `share` of the time that they wanted a CPU for (0..1)."""
+
+    hurt: AnswersHarm
+    held: HeldUp
+    share: float
+    noun: str
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        return {"share": self.share, "late": float(self.hurt.late), "held_up": float(self.held.hits)}
+
+
+def judge(snapshot: Snapshot, waits: RunWaits) -> Waiting:
+    """Late answers are counted in the ticks in which threads waited and just after: a late one leaves when they run."""
+    spans, served = run_waits.apart(snapshot, waits.spans | waits.free), read_served(snapshot)
+    late_us = late_after(run_waits.usual(snapshot, spans))
+    return Waiting(
+        harm.harm(snapshot, spans, late_us, served=served),
+        run_waits.held_up(snapshot, waits, late_us),
+        run_waits.starvation(snapshot, waits),
+        served.noun,
+    )
+
+
+def consequence(snapshot: Snapshot, found: Waiting) -> str:
+    """The verb of a title: what it does to those who ask."""
+    if found.hurt.lost and found.hurt.max_ms:
+        return f"answers after up to {found.hurt.max_ms:,.0f} ms or not at all"
+    if found.hurt.max_ms:
+        return f"answers after up to {found.hurt.max_ms:,.0f} ms"
+    return "answers late" if found.hurt.suffered else "waits for a CPU"
+
+
+def harm_sentence(found: Waiting) -> str:
+    if not found.hurt.timed:
+        return not_timed(found.hurt.served)
+    lost = f", {found.hurt.lost:,} got no answer" if found.hurt.lost else ""
+    return (
+        f"{found.hurt.inside:,} of {found.hurt.queries:,.0f} {found.noun} took over {say.ms(found.hurt.late_us)} "
+        "while it "
+        f"waited for a CPU{lost}."
+    )
+
+
+def extent(snapshot: Snapshot, waits: RunWaits) -> tuple[int, int]:
+    """Begin and end (µs) of the time in which threads waited."""
+    ticks = np.flatnonzero(waits.spans | waits.free)
+    return (
+        snapshot.start_us + int(ticks[0]) * snapshot.step_us,
+        snapshot.start_us + (int(ticks[-1]) + 1) * snapshot.step_us,
+    )
+
+
+def onset(snapshot: Snapshot, waits: RunWaits, found: Waiting) -> int:
+    low, high = extent(snapshot, waits)
+    first = found.hurt.first_late_us
+    return low if first is None or not low <= first < high else first
+
+
+def refs(snapshot: Snapshot, waits: RunWaits, views: Iterable[ResourceView], *metrics: str) -> list[SeriesRef]:
+    """Those of the metrics that the views recorded, over the time in which threads waited."""
+    low, high = extent(snapshot, waits)
+    return [
+        SeriesRef(resource_id=view.id, metric=name, from_us=low, to_us=high)
+        for view in views
+        for name in metrics
+        if has(view, name) or name in view.distributions
+    ]
+
+
+def impact(snapshot: Snapshot, waits: RunWaits, found: Waiting) -> Impact:
+    waited = waits.total_us(np.isfinite(waits.waited_us)) / 1000
+    known = impact_of({RUN_DELAY_MS: waited}) if waits.source == "run_delay" else {}
+    return of.of_harm(snapshot, found.hurt) | of.of_cpu(snapshot) | known
+
+
+def evidence(snapshot: Snapshot, waits: RunWaits, found: Waiting) -> list[Evidence]:
+    """The waits themselves, and whether the late answers are those that waited."""
+    told = "of its threads" if waits.source == "run_delay" else "of some thread (pressure)"
+    free, hot = waits.total_us(waits.free), waits.total_us(waits.hot)
+    found_evidence = [
+        Evidence(
+            id="waiting_share",
+            statement=f"Time {told} runnable and waiting for a CPU, of the time a CPU was wanted",
+            value=say.percent(found.share),
+            comparison=f"{say.seconds(waits.total_us(waits.spans))} waited",
+            numbers={"waited_us": waits.total_us(waits.spans), "share": found.share},
+            series=refs(snapshot, waits, waits.views, waits.metric),
+        ),
+        Evidence(
+            id="not_throttled",
+            statement="Waiting outside throttled periods of it and its ancestors",
+            value=f"{say.seconds(free)} of {say.seconds(hot)}",
+            numbers={"free_us": free, "of_us": hot},
+            series=refs(snapshot, waits, (snapshot.subject,), "cpu_throttled_periods"),
+        ),
+    ]
+    held = found.held
+    if held.of:
+        servers = found.hurt.served.servers
+        dose = held.dose
+        by_dose = f"more waiting, more slow answers: rank correlation {dose.rho:.2f}, p = {say.probability(dose.p)}"
+        found_evidence.append(
+            Evidence(
+                id="held_up",
+                statement="Late answers during which its threads waited for at least "
+                f"{say.percent(run_waits.HELD_UP)} of the time",
+                value=f"{held.hits:,} of {held.of:,}",
+                comparison=by_dose if dose.p < 0.05 else f"median of them {say.ms(held.typical_us)}",
+                numbers={"hits": held.hits, "of": held.of, "rho": dose.rho, "p_value": dose.p},
+                series=[one for server in servers for one in refs(snapshot, waits, (server,), metric(server, "slow"))],
+            )
+        )
+    return found_evidence
+
+
+def name_of(view: ResourceView) -> str:
+    """What people call a cgroup: its container, with its pod where that is known, else its path."""
+    container, pod = view.fact("workload.container"), view.fact("workload.pod")
+    if container and pod:
+        return f"{pod}/{container}"
+    return container or view.name or view.key
+
+
+def limit_of(view: ResourceView) -> float | None:
+    """CPUs; None: no limit, or not known."""
+    quota, period = number(view.fact("cpu.quota_us")), number(view.fact("cpu.period_us"))
+    return quota / period if quota and quota > 0 and period else None
+
+
+def needed_cpus(snapshot: Snapshot, waits: RunWaits) -> float:
+    """CPUs that the subject uses where it does not wait (its 95th percentile), in tenths, rounded up.
+
+    Where it always waits: the most that it got in any tick, which is less than it needs.
+    """
+    usage = series(snapshot.subject, "cpu_usage_us", snapshot.ticks)
+    calm = usage[~dilate(waits.hot | waits.spans, 1, 2) & np.isfinite(usage)]
+    most = float(np.quantile(calm, 0.95)) if len(calm) >= 20 else float(np.nanmax(usage))
+    return max(0.1, math.ceil(round(12 * most / snapshot.step_us, 6)) / 10)
+
+
+def slow_or_untimed(snapshot: Snapshot) -> bool:
+    """A sign: answers of the subject's servers were late or lost, or were not timed."""
+    served = [one for one in read_served(snapshot).servers if has(one, metric(one, "requests"))]
+    if not served or not all(has(one, metric(one, "slow")) for one in served):
+        return True
+    return any(shows([one], metric(one, "slow"), metric(one, "lost"), "dns_servfail") for one in served)

@@ -1,0 +1,55 @@
+"""Fix: the server and what takes its CPU on different nodes."""
+
+from __future__ import annotations
+
+import shlex
+
+from jitterscope.diagnosis.areas.cpu.fixes.cpu_weight import MEASURES, VERIFY
+from jitterscope.diagnosis.areas.cpu.readings.run_waits import Neighbour
+from jitterscope.diagnosis.core import patches
+from jitterscope.diagnosis.core.finding import Fix, Found, Patch
+from jitterscope.diagnosis.core.landing import FixKind, Unseen
+from jitterscope.diagnosis.core.snapshot import Snapshot
+
+REFERENCES = ["https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/"]
+
+
+def propose(snapshot: Snapshot, found: Found, named: list[Neighbour]) -> Fix:
+    texts = []
+    neighbour = named[0].view.fact("workload.container") or named[0].view.name if named else ""
+    if patches.manager(snapshot) == "kubernetes":
+        namespace = named[0].view.fact("workload.namespace") if named else None
+        texts = [
+            Patch(
+                label="In the server's pod template",
+                language="yaml",
+                text="affinity:\n  podAntiAffinity:\n    requiredDuringSchedulingIgnoredDuringExecution:\n"
+                "    - topologyKey: kubernetes.io/hostname\n"
+                f"      namespaces: [{shlex.quote(namespace or 'NAMESPACE')}]\n"
+                "      labelSelector:\n        matchLabels: {LABEL: VALUE}  # a label of the neighbor's pods",
+            )
+        ]
+    return Fix(
+        id="move_apart",
+        title=f"Move {neighbour or 'the neighbor'} to another node",
+        summary="Weights and limits only share out a node that has too little CPU for all; on two nodes both "
+        "have enough.",
+        verdict="removes",
+        precondition="There is a node with free CPU, and one of the two can run there.",
+        patches=texts,
+        caveats=["The neighbor's next node needs free CPU, or the next server there waits instead."],
+        verify=VERIFY,
+        undo="Remove the rule again.",
+        references=REFERENCES,
+    )
+
+
+FIXES = (
+    FixKind(
+        id="move_apart",
+        title="Run server and neighbor on different nodes",
+        precondition="Another node with free CPU.",
+        landing=Unseen("Where another workload runs is no setting of this one."),
+        measures=MEASURES,
+    ),
+)

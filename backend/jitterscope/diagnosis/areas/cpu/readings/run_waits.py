@@ -1,0 +1,240 @@
+"""Time that threads of the subject were runnable and did not run, and who had the node's CPUs meanwhile."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from jitterscope.diagnosis.core.query_results import TIMEOUT
+from jitterscope.diagnosis.core.reading import reading
+from jitterscope.diagnosis.core.served import metric, read_served, usual_us
+from jitterscope.diagnosis.core.signals import has, number, read_cpu, series
+from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray, ResourceView, Snapshot
+from jitterscope.diagnosis.core.stats import BoolArray, DoseResponse, dilate, dose_response
+
+RUN_DELAY, PRESSURE = "process_run_delay_us", "psi_cpu_some_us"
+# Threads of a healthy server wait for microseconds; this much in a tick can hold an answer up.
+WAIT_US = 10_000
+# A request was held up where threads waited for at least this share of its time.
+HELD_UP = 0.3
+# Longer answers span whole ticks, so that waiting and answering can be laid over each other.
+RESOLVED_US = 150_000
+
+
+@dataclass(frozen=True, slots=True)
+class RunWaits:
+    """Per tick. `waited_us` is counted when a thread runs at last, or (pressure) while it waits; NaN: not recorded.
+
+    `hot`: ticks with over 10 ms of it; `throttled`: ticks around a throttled period of the subject or an ancestor, in
+    which a thread that waits for quota counts as runnable; `spans`: the time of the hot ticks that are not throttled,
+    back to where their waits began at the latest.
+    """
+
+    source: Literal["run_delay", "pressure"]
+    views: tuple[ResourceView, ...]
+    waited_us: FloatArray
+    hot: BoolArray
+    throttled: BoolArray
+    spans: BoolArray
+
+    @property
+    def metric(self) -> str:
+        return RUN_DELAY if self.source == "run_delay" else PRESSURE
+
+    @property
+    def free(self) -> BoolArray:
+        return np.asarray(self.hot & ~self.throttled)
+
+    def total_us(self, ticks: BoolArray) -> float:
+        return float(np.nansum(self.waited_us[ticks]))
+
+
+@dataclass(frozen=True, slots=True)
+class CpuUse:
+    """Shares (0..1) of the time of the node's `cpus` in the ticks of waits; they add up to 1.
+
+    A wait may be shorter than its ticks, and the CPUs free in the rest of them. `idle_waiting` is the idle share of the
+    waiting itself at least, `others_waiting` the share that others had of it at most.
+    """
+
+    cpus: float
+    idle_waiting: float
+    others_waiting: float
+    own: float
+    others: float
+    idle: float
+    stolen: float
+    interrupts: float
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """Another cgroup of the node: `used` is its share of the node's CPU time, `cpus` that in CPUs."""
+
+    view: ResourceView
+    used: float
+    cpus: float
+
+
+@dataclass(frozen=True, slots=True)
+class HeldUp:
+    """Late answers (`of`) and those during which threads waited for at least 0.3 of the time; `typical_us`: the median
+    answer of them; `dose`: do ticks with more waiting have more slow answers?"""
+
+    hits: int
+    of: int
+    typical_us: float
+    dose: DoseResponse
+
+    @property
+    def told(self) -> bool:
+        """Whether waiting is what they have in common, and not only what goes on all the time."""
+        by_dose = self.dose.rho >= 0.2 and self.dose.p < 0.01
+        return self.hits >= 0.5 * self.of and (self.typical_us >= RESOLVED_US or by_dose)
+
+
+@reading
+def read_waits(snapshot: Snapshot) -> RunWaits | None:
+    """From the run delay of the subject's processes, else from its CPU pressure; None where neither was recorded."""
+    n = snapshot.ticks
+    processes = tuple(view for view in snapshot.processes if has(view, RUN_DELAY))
+    if processes:
+        stack = np.stack([series(view, RUN_DELAY, n) for view in processes])
+        waited = np.where(np.isfinite(stack).any(axis=0), np.nansum(stack, axis=0), np.nan)
+        threads = sum(_threads(view) for view in processes)
+        return _waits(snapshot, "run_delay", processes, waited, max(1.0, threads))
+    if has(snapshot.subject, PRESSURE):
+        return _waits(snapshot, "pressure", (snapshot.subject,), series(snapshot.subject, PRESSURE, n), 1.0)
+    return None
+
+
+def _threads(view: ResourceView) -> float:
+    known = view.series.get("process_threads")
+    return float(np.nanmax(known)) if known is not None and np.isfinite(known).any() else 1.0
+
+
+def _waits(
+    snapshot: Snapshot,
+    source: Literal["run_delay", "pressure"],
+    views: tuple[ResourceView, ...],
+    waited: FloatArray,
+    at_once: float,
+) -> RunWaits:
+    hot = np.nan_to_num(waited) >= WAIT_US
+    throttled = np.zeros(snapshot.ticks, dtype=np.bool_)
+    for view in (snapshot.subject, *snapshot.ancestors):
+        for name in ("cpu_throttled_periods", "cpu_throttled_local_us"):
+            throttled |= np.nan_to_num(series(view, name, snapshot.ticks)) > 0
+    throttled = dilate(throttled, read_cpu(snapshot).lag, 1)
+    spans = np.zeros(snapshot.ticks, dtype=np.bool_)
+    for tick in np.flatnonzero(hot & ~throttled):
+        # However many threads shared the waiting, it began this long ago at least.
+        spans[max(0, int(tick - waited[tick] / at_once // snapshot.step_us)) : tick + 1] = True
+    return RunWaits(source, views, waited, hot, throttled, spans & ~throttled)
+
+
+def starvation(snapshot: Snapshot, waits: RunWaits) -> float:
+    """Share of the time that threads wanted a CPU for and waited (0..1), in the spans; NaN without their CPU use."""
+    used = float(np.nansum(series(snapshot.subject, "cpu_usage_us", snapshot.ticks)[waits.spans]))
+    waited = waits.total_us(waits.spans)
+    return waited / (waited + used) if waited + used > 0 else float("nan")
+
+
+def cpu_use(snapshot: Snapshot, waits: RunWaits) -> CpuUse | None:
+    """Who had the node's CPUs in the spans; None where the number of CPUs, their idle time or the use is unknown."""
+    cpus = number(snapshot.node.fact("node.cpus"))
+    own, idle = series(snapshot.subject, "cpu_usage_us", snapshot.ticks), _of_node(snapshot, "host_idle_us")
+    known = waits.spans & np.isfinite(own) & np.isfinite(idle)
+    if not cpus or not known.any():
+        return None
+    ticks_us = snapshot.step_us * float(known.sum())
+
+    def share(values: FloatArray) -> float:
+        return min(1.0, float(np.nansum(values[known])) / (cpus * ticks_us))
+
+    unused = share(idle + np.nan_to_num(_of_node(snapshot, "host_iowait_us")))
+    stolen, interrupts = (share(_of_node(snapshot, name)) for name in ("host_steal_us", "host_irq_us"))
+    used = share(own)
+    others = max(0.0, 1.0 - unused - stolen - interrupts - used)
+    # Waits of several threads at once are counted one after the other: that makes the waiting longer, not shorter.
+    waiting = min(1.0, waits.total_us(waits.free) / ticks_us)
+    return CpuUse(
+        cpus, max(0.0, unused - (1 - waiting)) / waiting, min(1.0, others / waiting),
+        used, others, unused, stolen, interrupts,
+    )  # fmt: skip
+
+
+def _of_node(snapshot: Snapshot, name: str) -> FloatArray:
+    return series(snapshot.node, name, snapshot.ticks)
+
+
+def neighbours(snapshot: Snapshot, ticks: BoolArray) -> list[Neighbour]:
+    """The node's other cgroups that were read, by the CPU that they used in these ticks; those that used any."""
+    cpus = number(snapshot.node.fact("node.cpus")) or math.nan
+    seconds = float(ticks.sum()) * snapshot.step_us
+    found = []
+    for view in snapshot.cgroups:
+        used = float(np.nansum(series(view, "cpu_usage_us", snapshot.ticks)[ticks])) / max(1.0, seconds)
+        if used >= 0.01:
+            found.append(Neighbour(view, used / cpus, used))
+    return sorted(found, key=lambda one: (-one.used, one.view.id))
+
+
+def held_up(snapshot: Snapshot, waits: RunWaits, late_us: float) -> HeldUp:
+    """Of the answers later than `late_us`: single ones where they were kept, else the slowest of each tick."""
+    waited = np.where(waits.throttled, 0.0, np.nan_to_num(waits.waited_us))
+    begun, took = late_answers(snapshot, late_us)
+    count = np.concatenate([[0.0], np.cumsum(waited)])
+    first = np.clip((begun - snapshot.start_us) // snapshot.step_us, 0, snapshot.ticks - 1)
+    last = np.clip((begun + took - snapshot.start_us) // snapshot.step_us, 0, snapshot.ticks - 1)
+    hits = int(((count[last + 1] - count[first]) >= HELD_UP * took).sum())
+    known = np.isfinite(waits.waited_us)
+    dose = dose_response(waited[known], read_served(snapshot).slow[known])
+    return HeldUp(hits, len(took), float(np.median(took)) if len(took) else 0.0, dose)
+
+
+def late_answers(snapshot: Snapshot, late_us: float) -> tuple[IntArray, IntArray]:
+    """(begin, duration) in µs of late answers; what was lost began 5 s before it was given up."""
+    begun, took = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for server in read_served(snapshot).servers:
+        if server.queries is not None and len(server.queries.sent_us):
+            late = (server.queries.latency_us > late_us) | (server.queries.result == TIMEOUT)
+            begun.append(server.queries.sent_us[late])
+            took.append(server.queries.latency_us[late])
+            continue
+        peak = series(server, metric(server, "latency_max"), snapshot.ticks)
+        late_ticks = np.flatnonzero(np.nan_to_num(peak) > late_us)
+        length = peak[late_ticks].astype(np.int64)
+        begun.append(snapshot.start_us + (late_ticks + 1) * snapshot.step_us - length)
+        took.append(length)
+    first, length = np.concatenate(begun), np.concatenate(took)
+    # A recording knows how those ended that the window's end cut off; the waits of these have not been counted yet.
+    ended = first + length <= snapshot.end_us
+    return first[ended], length[ended]
+
+
+def apart(snapshot: Snapshot, spans: BoolArray) -> BoolArray:
+    """The spans; all ticks where less than a tenth of them is calm: then nothing tells what is usual."""
+    return spans if calm(snapshot, spans).mean() >= 0.1 else np.ones_like(spans)
+
+
+def calm(snapshot: Snapshot, spans: BoolArray) -> BoolArray:
+    """What piled up in a span is worked off after it: that second is not usual."""
+    return ~dilate(spans, 1, 1_000_000 // snapshot.step_us)
+
+
+def usual(snapshot: Snapshot, spans: BoolArray) -> float | None:
+    """Median time to the answer (µs) well away from the spans, of the slowest server; None where too few came there."""
+    away = calm(snapshot, spans)
+    found = [usual_us(server, away) for server in read_served(snapshot).servers]
+    return max((one for one in found if one is not None), default=None)
+
+
+def pinned(snapshot: Snapshot) -> float | None:
+    """CPUs that the subject's processes may run on, where that is fewer than the node has."""
+    cpus = number(snapshot.node.fact("node.cpus"))
+    allowed = [value for view in snapshot.processes if (value := number(view.fact("process.affinity_cpus")))]
+    return max(allowed) if allowed and cpus and max(allowed) < cpus else None

@@ -1,0 +1,1 @@
+"""Trouble that lies in the runtime of a program: its garbage collector stops it."""

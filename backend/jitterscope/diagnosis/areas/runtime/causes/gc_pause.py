@@ -1,0 +1,169 @@
+"""Collections stop the program for longer than an answer may take, with all the CPU that they ask for."""
+
+from __future__ import annotations
+
+from jitterscope.diagnosis.areas.runtime.causes import _report as report
+from jitterscope.diagnosis.areas.runtime.fixes import collector
+from jitterscope.diagnosis.areas.runtime.quantities import LONGEST_PAUSE
+from jitterscope.diagnosis.areas.runtime.readings.pauses import LONG_US, Held, Pauses, read, ticks_of
+from jitterscope.diagnosis.core import harm as answers_harm
+from jitterscope.diagnosis.core import impact, missing_data
+from jitterscope.diagnosis.core import wording as say
+from jitterscope.diagnosis.core.cause import Cause
+from jitterscope.diagnosis.core.finding import Confidence, Fix, Found, NotEnoughData, NotFound
+from jitterscope.diagnosis.core.gc import read_gc
+from jitterscope.diagnosis.core.harm import AnswersHarm
+from jitterscope.diagnosis.core.quantity import impact_of
+from jitterscope.diagnosis.core.served import late_after, metrics, read_served, usual_us
+from jitterscope.diagnosis.core.signals import has, read_cpu
+from jitterscope.diagnosis.core.signs import Signs, shows
+from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.programs import runtimes
+
+ID = "runtime/gc_pause"
+NEEDS = ("cpu_throttled_periods", "gc_active_us")
+# Of the slow answers at least so many waited in the pauses, and of the time of a slow answer so much passed there.
+LEAST_SHARE, LEAST_TIME = 0.3, 0.3
+# Of the long pauses, those that the collector itself made long.
+MOSTLY_OWN = 0.6
+_OTHERS: tuple[tuple[Held, str], ...] = (
+    ("throttled", "ran into the CPU limit, which made them long"),
+    ("memory", "passed while tasks waited for memory"),
+    ("no_cpu", "passed while the collector hardly got CPU"),
+)
+
+
+def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
+    if (lacking := _lacking(snapshot)) is not None:
+        return lacking
+    found = read(snapshot)
+    assert found is not None, "_lacking says so otherwise"
+    if (reason := _not(found)) is not None:
+        return reason
+    spans = ticks_of(snapshot, found.own)
+    served = read_served(snapshot)
+    usual = [usual_us(server, ~spans) for server in served.servers]
+    late_us = late_after(max((one for one in usual if one is not None), default=None))
+    hurt = answers_harm.harm(snapshot, spans, late_us, served=served)
+    if not hurt.timed:
+        return NotEnoughData(
+            cause=ID,
+            missing=["responses_slow"],
+            reason=f"{say.count(len(found.own), 'pause')} over {say.ms(LONG_US)}, but how long answers took was not "
+            "recorded: whether a client waited is not known.",
+        )
+    share = report.time_in_pauses(snapshot, found.own, late_us)
+    if hurt.severity is None or hurt.inside < LEAST_SHARE * hurt.late or (share is not None and share < LEAST_TIME):
+        return _elsewhere(found, hurt, share)
+    return _found(snapshot, found, hurt, share)
+
+
+def _lacking(snapshot: Snapshot) -> NotEnoughData | None:
+    if not has(read_cpu(snapshot).owner, NEEDS[0]):
+        return missing_data.not_enough(ID, [NEEDS[0]], snapshot)
+    if not read_gc(snapshot):
+        return runtimes.gc_not_observed(ID, snapshot)
+    if read(snapshot) is None:
+        return missing_data.not_enough(ID, ["gc_pause_us"], snapshot)
+    return None
+
+
+def _not(found: Pauses) -> NotFound | None:
+    """Why no pause is long, or what made long ones so."""
+    numbers = {"pauses": float(found.count), "longest_us": found.longest_us, "long": float(len(found.long))}
+    if not len(found.long):
+        return NotFound(
+            cause=ID,
+            reason=f"The longest of {say.count(found.count, 'GC pause')} took {say.ms(found.longest_us)}: too short to "
+            "make an answer slow.",
+            numbers=numbers,
+        )
+    if len(found.own) >= MOSTLY_OWN * len(found.long):
+        return None
+    parts = [f"{found.held_by(what)} {text}" for what, text in _OTHERS if found.held_by(what)]
+    return NotFound(
+        cause=ID,
+        reason=f"Of {say.count(len(found.long), 'pause')} over {say.ms(LONG_US)} {', '.join(parts)}.",
+        numbers=numbers | {"own": float(len(found.own))},
+    )
+
+
+def _elsewhere(found: Pauses, hurt: AnswersHarm, share: float | None) -> NotFound:
+    numbers = {"pauses": float(len(found.own)), "slow_inside": float(hurt.inside), "slow": float(hurt.late)}
+    reason = f"{hurt.inside:,} of {hurt.late:,} slow answers fell into GC pauses over {say.ms(LONG_US)}."
+    if share is not None and hurt.inside:
+        numbers["time_ratio"] = share
+        reason += f" {say.percent(share)} of the time of slow answers passed in them."
+    return NotFound(cause=ID, reason=reason, numbers=numbers)
+
+
+def _found(snapshot: Snapshot, found: Pauses, hurt: AnswersHarm, share: float | None) -> Found:
+    own = found.own
+    length = own.end_us - own.start_us
+    name, runtime = say.who(snapshot), runtimes.name_of(found.process.view) or "its runtime"
+    longest = float(length.max())
+    late = f"answers take up to {hurt.max_ms:,.0f} ms" if hurt.max_ms else "answers are late"
+    slow_share = hurt.inside / max(1, hurt.late)
+    seconds = snapshot.ticks * snapshot.step_us / 1e6
+    worked = f", and the process used {say.seconds(found.own_cpu_us)} of CPU time in them" if found.cpu_known else ""
+    return Found(
+        cause=ID,
+        score=round(min(0.9, 0.4 + 0.4 * slow_share + 0.01 * min(10, len(own))), 4),
+        confidence=_confidence(found, slow_share, share),
+        severity=hurt.severity,
+        harm=hurt.harm,
+        title=f"{name} stalls up to {longest / 1000:,.0f} ms while {runtime} collects garbage, so {late}",
+        summary=f"{hurt.inside:,} of {hurt.late:,} slow answers waited in {say.count(len(own), 'GC pause')} of "
+        f"{say.ms(float(length.min()))} to {say.ms(longest)}, in {seconds:,.0f} s. No CPU limit made these pauses long"
+        f"{worked}: they are the time that the collector's work takes.",
+        onset_us=max(snapshot.start_us, int(own.start_us.min())),
+        last_us=min(snapshot.end_us, max(int(own.end_us.max()), snapshot.start_us + snapshot.step_us)),
+        impact=impact.of_harm(snapshot, hurt) | impact.of_cpu(snapshot) | impact_of({LONGEST_PAUSE: longest / 1000}),
+        evidence=report.evidence(snapshot, found, hurt, share),
+    )
+
+
+def _confidence(found: Pauses, slow_share: float, share: float | None) -> Confidence:
+    sure = found.process.sure and found.cpu_known and len(found.own) >= 2
+    if sure and slow_share >= 0.6 and (share is None or share >= 0.5):
+        return "high"
+    return "medium" if found.process.sure and slow_share >= 0.5 else "low"
+
+
+def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
+    pauses = read(snapshot)
+    return [] if pauses is None else collector.propose(snapshot, pauses)
+
+
+def _answers_are_slow(snapshot: Snapshot) -> bool:
+    return shows(read_served(snapshot).servers, *metrics("slow"))
+
+
+CAUSE = Cause(
+    id=ID,
+    title="GC pauses delay answers",
+    summary="The garbage collector stops the program for longer than an answer may take; requests wait in the socket "
+    "meanwhile.",
+    mechanism="A collection that stops the world runs no thread of the program until it is done. How long that takes "
+    "goes with the live heap and the survivors, with the collector and with its threads: a full collection of a few "
+    "hundred MiB takes hundreds of ms. Requests that arrive meanwhile wait in the receive queue and are all late by "
+    "the rest of the pause. CPU limits and neighbours lengthen pauses as well, so those in which the collector was "
+    "throttled, waited for memory or hardly got CPU do not count. Found when slow answers fall into the pauses that "
+    "are left. Go's pauses stay below 1 ms.",
+    needs=NEEDS,
+    rivals=("cpu/gc_throttling", "memory/reclaim_stall"),
+    # Certain is only what used CPU all along, and who waits for memory uses none.
+    excludes=("memory/reclaim_stall",),
+    detect=detect,
+    propose=propose,
+    false_positives=(
+        "Pauses of a batch job harm no request: without slow answers nothing is found.",
+        "Node.js marks in small steps between requests; only what its main thread cannot interrupt is a pause.",
+    ),
+    references=(
+        "https://docs.oracle.com/en/java/javase/21/gctuning/garbage-first-g1-garbage-collector1.html",
+        "https://nodejs.org/en/learn/diagnostics/memory/using-gc-traces",
+        "https://docs.python.org/3/library/gc.html",
+    ),
+    signs=Signs(metrics("slow"), _answers_are_slow),
+)

@@ -1,0 +1,174 @@
+"""How a finding of slow answers without a known cause reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from jitterscope.diagnosis.areas.unexplained.causes._case import Case
+from jitterscope.diagnosis.areas.unexplained.readings.processes import serving
+from jitterscope.diagnosis.areas.unexplained.readings.stalls import stalls
+from jitterscope.diagnosis.areas.unexplained.readings.whereabouts import MOST, Account, Where
+from jitterscope.diagnosis.core import wording as say
+from jitterscope.diagnosis.core.finding import Evidence, SeriesRef
+from jitterscope.diagnosis.core.served import metric, read_served
+from jitterscope.diagnosis.core.signals import read_cpu
+from jitterscope.diagnosis.core.snapshot import ResourceView
+
+_MECHANISM: dict[Where, str] = {
+    "throttled": "its CPU limit held it back",
+    "cpu": "it spent the time on the CPU",
+    "runnable": "it was ready to run and waited for a CPU",
+    "socket": "{noun} lay unread while it neither ran nor waited for a CPU",
+    "blocked": "it had read the {noun}, then neither ran nor waited for a CPU",
+    "idle": "it neither ran nor waited for a CPU",
+    "outside": "the time passed outside the program",
+    "unknown": "where the time went is not known",
+}
+_MEANING: dict[Where, str] = {
+    "throttled": "The limit held it back, and no cause of throttling explains why it needed more.",
+    "cpu": "The program itself ran: on a large request, on work of its own, or in a loop.",
+    "runnable": "Its threads were ready and other work had the CPUs.",
+    "socket": "A program that does not even read is stopped (SIGSTOP, the freezer, a debugger), or the thread that "
+    "reads waits: for a disk, for a lock, for another server.",
+    "blocked": "It read and then waited: for a lock, for a disk, for another server.",
+    "idle": "It was stopped or waited for a lock, a disk or another server. Whether it had read the {noun} was not "
+    "recorded.",
+    "outside": "Neither unread in the socket nor being worked on: the time passed in the network stack of the node.",
+    "unknown": "What is recorded of its threads does not decide it.",
+}
+
+
+def who(case: Case) -> str:
+    """ "CoreDNS", "redis-server :6379"."""
+    server = case.server
+    if server.kind == "dns_server":
+        return say.who(case.snapshot)
+    name = server.fact("tcp.program") or say.who(case.snapshot)
+    return f"{name} :{server.key.rpartition(':')[2]}"
+
+
+def title(case: Case) -> str:
+    how = _MECHANISM[case.where].format(noun=read_served(case.snapshot).noun)
+    return f"{who(case)} stalls up to {say.ms(case.max_us)}: {how}"
+
+
+def summary(case: Case) -> str:
+    noun = read_served(case.snapshot).noun
+    count = say.count(len(case.all), "stall")
+    parts = [
+        f"{case.late:,} of {case.of:,.0f} {noun} that came during {count} were answered after up to "
+        f"{say.ms(case.max_us)}, and no other cause explains it.",
+        _MEANING[case.where].format(noun=noun),
+    ]
+    if case.share < 1:
+        parts.append(f"So it was for {say.percent(case.share)} of the late answers; the others differ.")
+    parts += [
+        f"Meanwhile tasks {whose} waited for {what} for {say.percent(min(1.0, value))} of the time."
+        for whose, what, value in _pressure(case)
+        if value >= MOST
+    ]
+    return " ".join(parts)
+
+
+def _pressure(case: Case) -> list[tuple[str, str, float]]:
+    """(whose, for what, share) of waits that were recorded, of the container before the node."""
+    found = []
+    for what, own, node in (
+        ("I/O", case.mean(lambda one: one.own_io), case.mean(lambda one: one.node_io)),
+        ("memory", case.mean(lambda one: one.own_memory), case.mean(lambda one: one.node_memory)),
+    ):
+        if own is not None:
+            found.append(("of the container", what, own))
+        elif node is not None:
+            found.append(("of the node", what, node))
+    return found
+
+
+def evidence(case: Case) -> list[Evidence]:
+    snapshot, noun = case.snapshot, read_served(case.snapshot).noun
+    whole = stalls(snapshot)
+    outside, rest = whole.late - sum(one.late for one in whole.clear), whole.answers - sum(o.of for o in whole.clear)
+    servers = tuple({one.stall.server.id: one.stall.server for one in case.all}.values())
+    found = [
+        Evidence(
+            id="late_in_stalls",
+            statement=f"Of the {noun} that came in {say.count(len(case.all), 'stall')}, answered after over "
+            f"{say.ms(whole.late_us)}",
+            value=f"{case.late:,} of {case.of:,.0f}",
+            comparison=f"outside stalls: {outside:,} of {max(rest, 0):,.0f}",
+            numbers={
+                "hits": float(case.late), "of": case.of, "outside": float(outside), "outside_of": max(rest, 0.0),
+                "stalls": float(len(case.all)),
+            },
+            series=[ref for one in servers for ref in _refs(case, [one], metric(one, "slow"), metric(one, "requests"))],
+        ),
+        Evidence(
+            id="length",
+            statement="Longest stall",
+            value=say.ms(max(one.stall.length_us for one in case.all)),
+            comparison=f"together {say.ms(sum(one.stall.length_us for one in case.all))}",
+            numbers={
+                "longest_us": float(max(one.stall.length_us for one in case.all)),
+                "sum_us": float(sum(one.stall.length_us for one in case.all)),
+                "max_us": case.max_us,
+            },
+            series=[ref for one in servers for ref in _refs(case, [one], metric(one, "latency"))],
+        ),
+    ]  # fmt: skip
+    return [*found, *(one for one in _shares(case) if one is not None)]
+
+
+def _shares(case: Case) -> list[Evidence | None]:
+    """Where the time of the stalls went, by each signal that was recorded."""
+    snapshot, server = case.snapshot, case.server
+    processes = serving(snapshot, server)
+    first = case.main[0]
+    cpu_of = ((snapshot.subject,), "cpu_usage_us") if first.whole else (processes, "process_cpu_us")
+    ran = "of the container" if first.whole else "of the program"
+    late = "of the late answers' time"
+    rows: list[tuple[str, str, str, Callable[[Account], float | None], Sequence[ResourceView], str]] = [
+        ("unread", "Unread in the socket", late, lambda one: one.waited, (server,), metric(server, "wait")),
+        ("worked", "Between reading and answer", late, lambda one: one.worked, (server,), "dns_work_us"),
+        ("on_cpu", f"CPU time {ran} above its usual", "", lambda one: one.cpu, *cpu_of),
+        ("run_delay", "Its threads ready to run and waiting for a CPU", "", lambda one: one.delay, processes,
+         "process_run_delay_us"),
+        ("throttled", "Held back by the CPU limit", "", lambda one: one.throttled, (read_cpu(snapshot).owner,),
+         "cpu_throttled_us"),
+        ("gc", "A garbage collection at work", "", lambda one: one.gc, processes, "gc_active_us"),
+        ("own_io", "Tasks of the container waiting for I/O", "", lambda one: one.own_io, (snapshot.subject,),
+         "psi_io_some_us"),
+        ("node_io", "Tasks of the node waiting for I/O, above the usual", "", lambda one: one.node_io, (snapshot.node,),
+         "psi_io_some_us"),
+        ("node_memory", "Tasks of the node waiting for memory, above the usual", "", lambda one: one.node_memory,
+         (snapshot.node,), "psi_memory_some_us"),
+    ]  # fmt: skip
+    return [_share(case, *row) for row in rows]
+
+
+def _share(
+    case: Case, name: str, statement: str, of: str, read: Callable[[Account], float | None],
+    views: Sequence[ResourceView], metric_name: str,
+) -> Evidence | None:  # fmt: skip
+    share = case.mean(read)
+    if share is None:
+        return None
+    whole = of or f"of {say.ms(case.length_us)}"
+    value = f"{say.percent(share)} {whole}" if of else f"{say.ms(share * case.length_us)} {whole}"
+    return Evidence(
+        id=name,
+        statement=statement,
+        value=value,
+        numbers={"share": share, "length_us": float(case.length_us)},
+        series=_refs(case, views, metric_name),
+    )
+
+
+def _refs(case: Case, views: Sequence[ResourceView], *names: str) -> list[SeriesRef]:
+    """Where these metrics of the resources can be looked up, as far as they were recorded."""
+    at = case.snapshot
+    return [
+        SeriesRef(resource_id=view.id, metric=name, from_us=at.start_us, to_us=at.end_us)
+        for view in views
+        for name in names
+        if name in view.series or name in view.distributions
+    ]

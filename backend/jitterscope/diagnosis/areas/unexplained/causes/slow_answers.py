@@ -1,0 +1,151 @@
+"""Late answers that no other cause explains: where their time went, and what was ruled out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from jitterscope.diagnosis.areas.unexplained.causes import _report as report
+from jitterscope.diagnosis.areas.unexplained.causes._case import Case
+from jitterscope.diagnosis.areas.unexplained.fixes import look, sources
+from jitterscope.diagnosis.areas.unexplained.readings.stalls import Stall, stalls, timed
+from jitterscope.diagnosis.areas.unexplained.readings.whereabouts import Account, accounts
+from jitterscope.diagnosis.core import impact
+from jitterscope.diagnosis.core import wording as say
+from jitterscope.diagnosis.core.cause import Cause
+from jitterscope.diagnosis.core.finding import Fix, Found, NotFound, Result, Severity
+from jitterscope.diagnosis.core.missing_data import not_enough
+from jitterscope.diagnosis.core.served import METRICS, metric, metrics, read_served
+from jitterscope.diagnosis.core.severity import severity
+from jitterscope.diagnosis.core.signs import Signs, total
+from jitterscope.diagnosis.core.snapshot import Snapshot
+
+ID = "unexplained/slow_answers"
+# A finding covers late answers from so long before its first symptom until so long after its last one.
+MARGIN_US = 1_000_000
+
+
+def detect(snapshot: Snapshot) -> Result:
+    return after_all(snapshot, ())
+
+
+def after_all(snapshot: Snapshot, others: Sequence[Result]) -> Result:
+    """What harm the findings of other causes leave."""
+    if not timed(snapshot):
+        return not_enough(ID, _gone(snapshot), snapshot)
+    found = stalls(snapshot)
+    numbers = {"late": float(found.late), "answers": found.answers, "stalls": float(len(found.clear))}
+    if not found.clear:
+        why = "the newest stall is left to other causes yet" if found.young else "none in a stall that stands out"
+        took = f"{found.late:,} of {found.answers:,.0f} answers took over {say.ms(found.late_us)}"
+        return NotFound(cause=ID, reason=f"{took}: {why}.", numbers=numbers)
+    harmful = [one for one in others if isinstance(one, Found) and one.severity is not None]
+    left = [one for one in accounts(snapshot) if not any(_covers(finding, one.stall) for finding in harmful)]
+    late, explained = sum(one.late for one in found.clear), sum(one.late for one in found.clear)
+    explained -= sum(one.stall.late for one in left)
+    numbers |= {"late_in_stalls": float(late), "explained": float(explained)}
+    level, since = _severity(snapshot, left)
+    if level is None:
+        if explained:
+            reason = f"{explained:,} of {late:,} late answers have a cause: {harmful[0].title}."
+        else:
+            reason = f"{late:,} of {since:,.0f} {read_served(snapshot).noun} were late in stalls: too few."
+        return NotFound(cause=ID, reason=reason, numbers=numbers)
+    if level != "critical" and all(one.may_be_crowded for one in left):
+        reason = (
+            f"{late - explained:,} answers were late in stalls that waiting for a CPU may have made: the node had none "
+            "to spare, or that is not recorded."
+        )
+        return NotFound(cause=ID, reason=reason, numbers=numbers)
+    return _found(snapshot, left, level, since)
+
+
+def _gone(snapshot: Snapshot) -> list[str]:
+    """What would time answers, of the kinds of servers that there are."""
+    kinds = {server.kind for server in read_served(snapshot).servers} or {"dns_server", "tcp_server"}
+    return [METRICS[figure][kind] for kind in sorted(kinds) for figure in ("answers", "latency")]
+
+
+def _covers(found: Found, stall: Stall) -> bool:
+    return found.onset_us - MARGIN_US <= stall.end_us and stall.start_us <= found.last_us + MARGIN_US
+
+
+def _severity(snapshot: Snapshot, left: Sequence[Account]) -> tuple[Severity | None, float]:
+    """How bad the stalls are, "warning" at least, and the requests since the first of them, over 10 s at least."""
+    first = min((one.stall.start_us for one in left), default=snapshot.end_us)
+    since = min((first - snapshot.start_us) // snapshot.step_us, max(0, snapshot.ticks - 100))
+    requests = float(np.nansum(read_served(snapshot).requests[since:]))
+    late = sum(one.stall.late for one in left)
+    level = severity(min(late, requests), requests, max((one.stall.max_us / 1000 for one in left), default=None))
+    return (None if level == "info" else level), requests
+
+
+def _found(snapshot: Snapshot, left: Sequence[Account], level: Severity, since: float) -> Found:
+    weights: Counter[str] = Counter()
+    for one in left:
+        weights[one.where] += one.stall.late
+    where, most = weights.most_common(1)[0]
+    case = Case(snapshot, tuple(left), tuple(one for one in left if one.where == where), most / weights.total(), since)
+    return Found(
+        cause=ID,
+        # What is explained comes first.
+        score=0.2,
+        confidence=case.confidence,
+        severity=level,
+        harm="measured",
+        title=report.title(case),
+        summary=report.summary(case),
+        onset_us=case.start_us,
+        last_us=min(case.end_us, snapshot.end_us),
+        impact=impact.of_answers(
+            snapshot, read_served(snapshot), case.late, case.max_us / 1000, stalls(snapshot).late_us
+        )
+        | impact.of_cpu(snapshot),
+        evidence=report.evidence(case),
+    )
+
+
+def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
+    own = [one for one in accounts(snapshot) if found.onset_us <= one.stall.start_us < found.last_us]
+    if not own:
+        return []
+    places = Counter({one.where: 0 for one in own})
+    for one in own:
+        places[one.where] += one.stall.late
+    ((where, _),) = places.most_common(1)
+    server = next(one.stall.server for one in own if one.where == where)
+    return [*look.propose(snapshot, server, where), *sources.propose(snapshot, server)]
+
+
+def _late_at_all(snapshot: Snapshot) -> bool:
+    return any(total([server], metric(server, "slow")) > 0 for server in (*snapshot.dns_servers, *snapshot.tcp_servers))
+
+
+CAUSE = Cause(
+    id=ID,
+    title="Slow answers without a known cause",
+    summary="Answers came late, all at once, and nothing that is known to stall a server explains it.",
+    mechanism="Requests that wait at the same time, at least a fifth of those that came and more than chance puts "
+    "together, are a stall of the server: it was stopped, waited for a lock, a disk or another server, or ran "
+    "something else. Where the time went is told by what is recorded meanwhile: how long requests lay unread in the "
+    "socket, the CPU time of the program, how long its threads were ready to run, and whether its limit held it back. "
+    "Late is over 20 ms and over three times the server's median. A stall is judged 5 s after its end, or once it "
+    "lasts 10 s: until then other causes have their say, and what one of them explains is an incident of that cause.",
+    needs=(),
+    rivals=(),
+    detect=detect,
+    after_all=after_all,
+    propose=propose,
+    false_positives=(
+        "Many requests that are slow by their own nature and come together, such as a report every minute, look like a "
+        "stall: the program works on them, or waits for what they ask of another server.",
+        "A stall while an incident of another cause goes on is counted as that cause's.",
+    ),
+    references=(
+        "https://docs.kernel.org/scheduler/sched-stats.html",
+        "https://docs.kernel.org/accounting/psi.html",
+    ),
+    signs=Signs(metrics("slow"), _late_at_all),
+)

@@ -1,0 +1,221 @@
+"""When what the subject serves came late, all of it at once: spans in which most requests wait, unlike the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+# Not scipy.stats: importing it takes a second and 50 MB in every process.
+from scipy.special import bdtrc
+
+from jitterscope.diagnosis.areas.unexplained.readings.processes import serving
+from jitterscope.diagnosis.core.query_results import TIMEOUT
+from jitterscope.diagnosis.core.reading import reading
+from jitterscope.diagnosis.core.served import ENOUGH, late_after, metric, read_served, usual_us
+from jitterscope.diagnosis.core.signals import has, series
+from jitterscope.diagnosis.core.sketch import value_of
+from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray, ResourceView, Snapshot
+from jitterscope.diagnosis.core.stats import BoolArray
+
+# Causes need the seconds around a stall: what is younger is left to them, unless it goes on for `LONG_US`.
+SETTLE_US = 5_000_000
+LONG_US = 10_000_000
+# What led to a stall at the very begin of the window is not in it.
+LEAD_US = 5_000_000
+# Late answers no further apart than this are of one stall.
+GAP_US = 100_000
+# A stall is late answers that lie closer together than chance puts them, and a good part of all that came then.
+FEWEST, SHARE, BY_CHANCE = 3, 0.2, 0.01
+# A program that has just started is slow for reasons of its own: cold caches, code that is not compiled yet.
+WARM_UP_US = 30_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """`late` of `of` requests that came in [start_us, end_us) were answered late, the slowest after `max_us`.
+
+    `latency_us` is the time of the late ones added up; `waited_us` the part that they lay in the socket unread (None:
+    not recorded). `end_us` is when the last of them was answered.
+    """
+
+    server: ResourceView
+    start_us: int
+    end_us: int
+    late: int
+    of: float
+    max_us: float
+    latency_us: float
+    waited_us: float | None
+
+    @property
+    def length_us(self) -> int:
+        return self.end_us - self.start_us
+
+
+@dataclass(frozen=True, slots=True)
+class Stalls:
+    """`clear` ones stand out and can be judged; `young` ones are left to other causes yet.
+
+    `late` of `answers` are all of the window, by each server's own measure of late: `late_us` is the least of them.
+    """
+
+    clear: tuple[Stall, ...]
+    young: int
+    late: int
+    answers: float
+    late_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Late:
+    """Late answers of one server, by when they were sent; `many[i]` of them alike. `waits` -1: not recorded."""
+
+    sent: IntArray
+    took: FloatArray
+    many: IntArray
+    waits: FloatArray | None
+
+
+@reading
+def timed(snapshot: Snapshot) -> tuple[ResourceView, ...]:
+    """The servers whose answers are counted and timed."""
+    return tuple(
+        server
+        for server in read_served(snapshot).servers
+        if has(server, metric(server, "answers")) and metric(server, "latency") in server.distributions
+    )
+
+
+@reading
+def stalls(snapshot: Snapshot) -> Stalls:
+    """Of all servers of the subject, oldest first."""
+    clear: list[Stall] = []
+    young = late = 0
+    answers, least = 0.0, float("inf")
+    for server in timed(snapshot):
+        # Stalls are a small part of the window: all of it tells what is usual.
+        usual = usual_us(server, np.ones(snapshot.ticks, np.bool_))
+        answered = series(server, metric(server, "answers"), snapshot.ticks)
+        answers += float(np.nansum(answered))
+        limit = late_after(usual)
+        found = _late(snapshot, server, limit)
+        least = min(least, limit)
+        late += int(found.many.sum())
+        if usual is None or not len(found.sent):
+            continue
+        for stall in _outstanding(snapshot, server, _spans(snapshot, server, found), answered):
+            if _is_early(snapshot, stall, answered):
+                continue
+            if stall.end_us > snapshot.end_us - SETTLE_US and stall.length_us < LONG_US:
+                young += 1
+            else:
+                clear.append(stall)
+    ordered = tuple(sorted(clear, key=lambda one: (one.start_us, one.server.id)))
+    return Stalls(ordered, young, late, answers, least if answers else late_after(None))
+
+
+def _late(snapshot: Snapshot, server: ResourceView, limit_us: float) -> _Late:
+    """From single requests where they are recorded: slow ones always are then. Else from histograms."""
+    single = server.queries
+    if single is not None and len(single.sent_us):
+        chosen = (single.latency_us > limit_us) & (single.result != TIMEOUT)
+        waits = None if single.queue_wait_us is None else single.queue_wait_us[chosen].astype(np.float64)
+        took = single.latency_us[chosen].astype(np.float64)
+        return _Late(single.sent_us[chosen], took, np.ones(int(chosen.sum()), np.int64), waits)
+    part = server.distributions[metric(server, "latency")]
+    took = value_of(part.bucket)
+    chosen = took > limit_us
+    sent = snapshot.start_us + (part.tick[chosen] + 1) * snapshot.step_us - took[chosen].astype(np.int64)
+    order = np.argsort(sent, kind="stable")
+    return _Late(sent[order], took[chosen][order], part.count[chosen][order], None)
+
+
+def _spans(snapshot: Snapshot, server: ResourceView, late: _Late) -> list[Stall]:
+    """Late answers put together where they overlap."""
+    ends = late.sent + late.took.astype(np.int64)
+    furthest = np.maximum.accumulate(ends)
+    cuts = np.flatnonzero(late.sent[1:] > furthest[:-1] + GAP_US) + 1
+    found = []
+    for part in np.split(np.arange(len(late.sent)), cuts):
+        many, took = late.many[part], late.took[part]
+        start, end = int(late.sent[part[0]]), int(furthest[part[-1]])
+        latency = float((many * took).sum())
+        came = _arrived(snapshot, server, start, end)
+        waited = _waited(snapshot, server, late, part, (start, end))
+        found.append(
+            Stall(
+                server, start, end, int(many.sum()), max(float(many.sum()), came), float(took.max()), latency,
+                None if waited is None else min(waited, latency),
+            )
+        )  # fmt: skip
+    return found
+
+
+def _waited(
+    snapshot: Snapshot, server: ResourceView, late: _Late, part: IntArray, span: tuple[int, int]
+) -> float | None:
+    """Time unread in the socket: of the late ones themselves, else of all that were read while it lasted."""
+    if late.waits is not None and (known := late.waits[part] >= 0).any():
+        chosen = part[known]
+        return float(late.waits[chosen].sum() / late.took[chosen].sum() * (late.many[part] * late.took[part]).sum())
+    waits = server.distributions.get(metric(server, "wait"))
+    if waits is None:
+        return None
+    first, last = ((at - snapshot.start_us) // snapshot.step_us for at in span)
+    inside = (waits.tick >= first) & (waits.tick <= last)
+    return float((waits.count[inside] * value_of(waits.bucket[inside])).sum())
+
+
+def _arrived(snapshot: Snapshot, server: ResourceView, start_us: int, end_us: int) -> float:
+    """Requests that came in a span; ticks at its ends count by their part of it."""
+    came = np.nan_to_num(series(server, metric(server, "requests"), snapshot.ticks))
+    return float((came * overlaps(snapshot, start_us, end_us)).sum())
+
+
+def overlaps(snapshot: Snapshot, start_us: int, end_us: int) -> FloatArray:
+    """The share of each tick that lies in [start_us, end_us), 0..1."""
+    begins = snapshot.start_us + np.arange(snapshot.ticks) * snapshot.step_us
+    inside = np.minimum(end_us, begins + snapshot.step_us) - np.maximum(start_us, begins)
+    return np.asarray(np.clip(inside / snapshot.step_us, 0.0, 1.0))
+
+
+def _outstanding(snapshot: Snapshot, server: ResourceView, spans: list[Stall], answered: FloatArray) -> list[Stall]:
+    """Those that chance does not make of late answers as frequent as they are in the rest of the window."""
+    dense = [one for one in spans if one.late >= FEWEST and one.late >= SHARE * one.of]
+    rest = max(0.0, float(np.nansum(answered)) - sum(one.of for one in dense))
+    scattered = sum(one.late for one in spans) - sum(one.late for one in dense)
+    ratio = min(1.0, (scattered + 1.0) / (rest + 1.0))
+    found = []
+    for one in dense:
+        tries = max(1.0, snapshot.ticks * snapshot.step_us / max(one.length_us, 1))
+        if float(bdtrc(one.late - 1, max(one.late, round(one.of)), ratio)) * tries < BY_CHANCE:
+            found.append(one)
+    return found
+
+
+def _is_early(snapshot: Snapshot, stall: Stall, answered: FloatArray) -> bool:
+    """Whether too little of what was before it is in the window, or the server has just started."""
+    before = (stall.start_us - snapshot.start_us) // snapshot.step_us
+    if stall.start_us < snapshot.start_us + LEAD_US or float(np.nansum(answered[: max(0, before)])) < ENOUGH:
+        return True
+    begins = [
+        event.start_us for view in serving(snapshot, stall.server) for event in view.events
+        if event.kind == "process.start"
+    ]  # fmt: skip
+    return any(0 <= stall.start_us - at <= WARM_UP_US for at in begins)
+
+
+def ticks_of(snapshot: Snapshot, stall: Stall) -> slice:
+    """The ticks that a stall touches."""
+    first = (stall.start_us - snapshot.start_us) // snapshot.step_us
+    return slice(max(0, first), min(snapshot.ticks, (stall.end_us - 1 - snapshot.start_us) // snapshot.step_us + 1))
+
+
+def calm(snapshot: Snapshot, found: tuple[Stall, ...]) -> BoolArray:
+    """Ticks that lie in no stall nor right beside one."""
+    mask = np.ones(snapshot.ticks, np.bool_)
+    for one in found:
+        part = ticks_of(snapshot, one)
+        mask[max(0, part.start - 1) : part.stop + 1] = False
+    return mask

@@ -1,0 +1,188 @@
+"""Where the time of a stall went: unread in the socket, on a CPU, waiting for one, throttled, or none of these.
+
+Shares are of the stall's own length, above what the same ticks usually have: a tick of 100 ms is also what was before
+and after, and what had to wait is worked off behind it. A share of at least `MOST` decides; up to `LITTLE` excludes.
+What lies between, or varies by more than `NOISE` from tick to tick anyway, decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from jitterscope.diagnosis.areas.unexplained.readings.processes import serving
+from jitterscope.diagnosis.areas.unexplained.readings.stalls import Stall, calm, stalls, ticks_of
+from jitterscope.diagnosis.core.reading import reading
+from jitterscope.diagnosis.core.signals import has, number, read_cpu, series
+from jitterscope.diagnosis.core.sketch import value_of
+from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
+from jitterscope.diagnosis.core.stats import BoolArray, robust_baseline
+
+# throttled: the CPU limit; cpu: the program ran; runnable: it waited for a CPU; socket: it did none of that, and
+# requests lay unread; blocked: none of that, after they were read; idle: none of that, and whether they were read is
+# not known; outside: neither unread nor being worked on; unknown.
+Where = Literal["throttled", "cpu", "runnable", "socket", "blocked", "idle", "outside", "unknown"]
+MOST, LITTLE, NOISE = 0.5, 0.3, 0.5
+# Of the time of late answers in the socket: most of it, or hardly any.
+UNREAD, READ = 0.6, 0.4
+# A node whose CPUs are idle for less than this part of the time has none to spare.
+FULL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """One stall. Shares of its length, None where not recorded or too noisy to tell.
+
+    `cpu` of the processes that serve (`whole`: of the whole container, which is at least as much), `delay` of their
+    threads' wait for a CPU, `throttled` by the limit, `waited` of the late answers' time unread in the socket, `worked`
+    between reading and answer; `node_cpu`, `node_io`, `node_memory` of the node's pressure (PSI, some), `own_io` and
+    `own_memory` of the container's, `gc` of a garbage collector at work. `full`: the node had no CPU to spare.
+    """
+
+    stall: Stall
+    where: Where
+    cpu: float | None
+    whole: bool
+    delay: float | None
+    throttled: float | None
+    waited: float | None
+    worked: float | None
+    node_cpu: float | None
+    node_io: float | None
+    node_memory: float | None
+    own_io: float | None
+    own_memory: float | None
+    gc: float | None
+    full: bool
+
+    @property
+    def may_be_crowded(self) -> bool:
+        """Whether it waited for a CPU that the node did not have, or may have: nothing says that it did not."""
+        return (self.where == "runnable" and self.full) or (self.where == "unknown" and self.delay is None)
+
+
+@reading
+def accounts(snapshot: Snapshot) -> tuple[Account, ...]:
+    """Of every clear stall."""
+    found = stalls(snapshot).clear
+    quiet = calm(snapshot, found)
+    return tuple(_account(snapshot, one, quiet) for one in found)
+
+
+def _account(snapshot: Snapshot, stall: Stall, quiet: BoolArray) -> Account:
+    processes = serving(snapshot, stall.server)
+    part, length = ticks_of(snapshot, stall), stall.length_us
+
+    def share(views: Sequence[ResourceView], metric: str, lag: int = 0) -> float | None:
+        known = [series(view, metric, snapshot.ticks) for view in views if has(view, metric)]
+        return _share(np.sum(known, axis=0), slice(part.start, part.stop + lag), length, quiet) if known else None
+
+    cpu, whole = share(processes, "process_cpu_us"), False
+    if cpu is None:
+        cpu, whole = share((snapshot.subject,), "cpu_usage_us"), True
+    delay = share(processes, "process_run_delay_us")
+    throttled = _throttled(snapshot, part, length)
+    waited = None if stall.waited_us is None or not stall.latency_us else stall.waited_us / stall.latency_us
+    worked = _worked(snapshot, stall, part)
+    node_cpu = share((snapshot.node,), "psi_cpu_some_us")
+    return Account(
+        stall=stall,
+        where=_where(cpu, whole, delay, throttled, waited, worked, _crowding(snapshot, part)),
+        cpu=cpu,
+        whole=whole,
+        delay=delay,
+        throttled=throttled,
+        waited=waited,
+        worked=worked,
+        node_cpu=node_cpu,
+        node_io=share((snapshot.node,), "psi_io_some_us"),
+        node_memory=share((snapshot.node,), "psi_memory_some_us"),
+        own_io=share((snapshot.subject,), "psi_io_some_us"),
+        own_memory=share((snapshot.subject,), "psi_memory_some_us"),
+        gc=share(processes, "gc_active_us"),
+        full=_is_full(snapshot, part),
+    )
+
+
+def _share(values: FloatArray, part: slice, length_us: int, quiet: BoolArray) -> float | None:
+    """What the ticks have above the usual, of the stall's length; None where one is missing or all of it is noise."""
+    inside = values[part]
+    usual = robust_baseline(values[quiet])
+    if not len(inside) or not np.isfinite(inside).all() or not usual.n:
+        return None
+    above = float(inside.sum()) - usual.median * len(inside)
+    if 2 * usual.spread * np.sqrt(len(inside)) > NOISE * length_us and above < 2 * length_us:
+        return None
+    return max(0.0, above / length_us)
+
+
+def _throttled(snapshot: Snapshot, part: slice, length_us: int) -> float | None:
+    """By the limit that applies; 0 without one. Throttled time is credited when it is over, summed over run queues."""
+    cpu = read_cpu(snapshot)
+    behind = slice(part.start, part.stop + cpu.lag)
+    periods, held = cpu.throttled[behind], cpu.throttled_us[behind]
+    if np.nansum(periods) > 0:
+        return min(1.0, float(np.nansum(held)) / length_us) if np.isfinite(held).any() else None
+    is_unlimited = (number(snapshot.subject.fact("cpu.quota_us")) or 0) < 0
+    return 0.0 if is_unlimited or np.isfinite(periods).any() else None
+
+
+def _worked(snapshot: Snapshot, stall: Stall, part: slice) -> float | None:
+    """Time between reading and answer of all that were answered, of the late ones' time. DNS only."""
+    work = stall.server.distributions.get("dns_work_us")
+    if work is None or not stall.latency_us:
+        return None
+    inside = (work.tick >= part.start) & (work.tick < part.stop)
+    return min(1.0, float((work.count[inside] * value_of(work.bucket[inside])).sum()) / stall.latency_us)
+
+
+def _crowding(snapshot: Snapshot, part: slice) -> float | None:
+    """The share of the stall's ticks in which some task waited for a CPU, of the container or else of the node."""
+    for view in (snapshot.subject, snapshot.node):
+        waits = series(view, "psi_cpu_some_us", snapshot.ticks)[part]
+        if len(waits) and np.isfinite(waits).all():
+            return float(waits.mean()) / snapshot.step_us
+    return None
+
+
+def _is_full(snapshot: Snapshot, part: slice) -> bool:
+    cpus = number(snapshot.node.fact("node.cpus"))
+    idle = series(snapshot.node, "host_idle_us", snapshot.ticks)[part]
+    if cpus is None or not len(idle) or not np.isfinite(idle).any():
+        return False
+    # /proc/stat counts in 10 ms, and not all of it at once: look at a little more than the stall.
+    wide = series(snapshot.node, "host_idle_us", snapshot.ticks)[max(0, part.start - 3) : part.stop + 3]
+    return float(np.nanmean(wide)) < FULL * cpus * snapshot.step_us
+
+
+def _where(
+    cpu: float | None, whole: bool, delay: float | None, throttled: float | None, waited: float | None,
+    worked: float | None, crowding: float | None,
+) -> Where:  # fmt: skip
+    """The class of a stall by its shares."""
+    if throttled is not None and throttled >= MOST:
+        return "throttled"
+    ran, queued = cpu or 0.0, delay or 0.0
+    if max(ran, queued) >= MOST and not whole:
+        # Threads can run and wait at once: of two large shares the larger one is named only where it is much larger.
+        if ran >= MOST and queued < max(MOST, ran / 1.5):
+            return "cpu"
+        if queued >= MOST and ran < max(MOST, queued / 1.5):
+            return "runnable"
+        return "unknown"
+    # Where run delay is not recorded, that no task at all waited for a CPU says as much.
+    idle_of_cpu = (delay if delay is not None else crowding) is not None and (
+        delay <= LITTLE if delay is not None else (crowding or 0.0) <= LITTLE
+    )
+    if cpu is None or cpu > LITTLE or not idle_of_cpu or throttled is None or throttled > LITTLE:
+        return "unknown"
+    if waited is None:
+        return "idle"
+    if waited >= UNREAD:
+        return "socket"
+    if waited > READ:
+        return "unknown"
+    return "outside" if worked is not None and worked <= 1 - UNREAD else "blocked"

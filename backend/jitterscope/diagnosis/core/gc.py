@@ -1,0 +1,184 @@
+"""Garbage collection of the processes in a snapshot, whatever the runtime and whoever observed it.
+
+Probes, USDT and hsperfdata tell spans exactly, a metrics page only ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jitterscope.diagnosis.core.reading import reading
+from jitterscope.diagnosis.core.signals import has, number, series
+from jitterscope.diagnosis.core.snapshot import Event, FloatArray, IntArray, ResourceView, Snapshot
+from jitterscope.diagnosis.core.stats import BoolArray
+
+# Go has an event of its own, all other runtimes share one.
+EVENTS = ("go.gc_cycle", "gc.cycle")
+# A metrics page tells when a cycle ended. It may have begun so long before: throttled ones last about 0.5 s.
+ASSUMED_CYCLE_US = 1_000_000
+Source = Literal["uprobe", "usdt", "hsperfdata", "metrics", "threads", "unknown"]
+# Those that see each cycle begin and end, in the runtime itself.
+SURE: tuple[Source, ...] = ("uprobe", "usdt", "hsperfdata")
+# A cycle that stands still for this share of its time stops the program from its beginning to its end.
+_WHOLE = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Cycles:
+    """GC cycles in time order: parallel arrays of length n, times in µs since the epoch.
+
+    `pause_us`: the part in which the program stood still, NaN where unknown. `collector`: the runtime's name of what
+    collected, "" where it has but one.
+    """
+
+    start_us: IntArray
+    end_us: IntArray
+    pause_us: FloatArray
+    collector: NDArray[np.str_]
+
+    def where(self, chosen: BoolArray) -> Cycles:
+        return Cycles(self.start_us[chosen], self.end_us[chosen], self.pause_us[chosen], self.collector[chosen])
+
+    def overlapping(self, low_us: int, high_us: int) -> Cycles:
+        """Those that ran at some time in [low_us, high_us)."""
+        return self.where((self.end_us > low_us) & (self.start_us < high_us))
+
+    def ended(self, low_us: int, high_us: int) -> int:
+        """How many ended in (low_us, high_us]."""
+        return int(((self.end_us > low_us) & (self.end_us <= high_us)).sum())
+
+    @property
+    def stop(self) -> BoolArray:
+        """Cycles during which the program stood still from beginning to end."""
+        length = np.maximum(1, self.end_us - self.start_us)
+        return np.asarray(np.nan_to_num(self.pause_us) >= _WHOLE * length, dtype=np.bool_)
+
+    def __len__(self) -> int:
+        return len(self.start_us)
+
+
+@dataclass(frozen=True, slots=True)
+class GcProcess:
+    """GC of one process. `active_us`: wall time of each tick inside a cycle, NaN where nobody looked.
+
+    `runtime`: "go", "jvm", "nodejs" or "python"; "" where it is not known. `exact`: spans are measured. Otherwise they
+    are the longest possible, and `ended` counts the cycles of a tick. `stopped_us`: wall time of each tick in which a
+    collection stopped the program, NaN where that is unknown.
+    """
+
+    view: ResourceView
+    runtime: str
+    source: Source
+    active_us: FloatArray
+    cycles: Cycles
+    ended: FloatArray
+    exact: bool
+    stopped_us: FloatArray
+
+    @property
+    def sure(self) -> bool:
+        """Whether the runtime itself told of its cycles."""
+        return self.source in SURE
+
+    @property
+    def stops_the_program(self) -> bool:
+        """Whether most of the time in cycles the program stands still: all CPU of it is then the collector's."""
+        whole = float((self.cycles.end_us - self.cycles.start_us).sum())
+        known = self.cycles.where(self.cycles.stop)
+        return whole > 0 and float((known.end_us - known.start_us).sum()) >= 0.5 * whole
+
+
+def is_go(view: ResourceView) -> bool:
+    return any(fact.name.startswith("go.") for fact in view.facts) or any(
+        event.kind == EVENTS[0] for event in view.events
+    )
+
+
+def runtime_of(view: ResourceView) -> str:
+    """The runtime of a process as its collector source tells it; "" where none does."""
+    return "go" if is_go(view) else view.fact("runtime.name") or ""
+
+
+def gc_source(view: ResourceView) -> str | None:
+    """Where GC data of this process come from, where any do."""
+    return view.fact("go.gc_source") or view.fact("runtime.gc_source")
+
+
+@reading
+def read_gc(snapshot: Snapshot) -> tuple[GcProcess, ...]:
+    """Processes of the subject whose GC somebody observed, busiest collector first."""
+    found = []
+    for view in snapshot.processes:
+        events = [event for event in view.events if event.kind in EVENTS]
+        if not has(view, "gc_active_us") and not has(view, "gc_cycles") and not events:
+            continue
+        exact = has(view, "gc_active_us") or any(event.duration_us > 0 for event in events)
+        cycles = _cycles(events, 0 if exact else ASSUMED_CYCLE_US)
+        ended = series(view, "gc_cycles", snapshot.ticks)
+        active = _exact(snapshot, view, cycles) if exact else _assumed(snapshot, cycles, ended)
+        stopped = _stopped(snapshot, view, cycles)
+        found.append(GcProcess(view, runtime_of(view), _source(view, events), active, cycles, ended, exact, stopped))
+    return tuple(sorted(found, key=lambda process: (-float(np.nansum(process.active_us)), process.view.id)))
+
+
+def _exact(snapshot: Snapshot, view: ResourceView, cycles: Cycles) -> FloatArray:
+    """A cycle's event comes when it has ended; the series may already show the ticks it ran in, or not yet."""
+    recorded, spans = series(view, "gc_active_us", snapshot.ticks), _inside(snapshot, cycles)
+    return np.fmax(recorded, np.where((spans > 0) | ~np.isfinite(recorded).any(), spans, np.nan))
+
+
+def _assumed(snapshot: Snapshot, cycles: Cycles, ended: FloatArray) -> FloatArray:
+    """What the ends allow; unknown after the last look at the page."""
+    active = _inside(snapshot, cycles)
+    looked = np.flatnonzero(np.isfinite(ended))
+    if len(looked):
+        active[looked[-1] + 1 :] = np.nan
+    return active
+
+
+def _stopped(snapshot: Snapshot, view: ResourceView, cycles: Cycles) -> FloatArray:
+    """As recorded, or by the cycles that are one pause, whatever is more."""
+    recorded, spans = series(view, "gc_pause_us", snapshot.ticks), _inside(snapshot, cycles.where(cycles.stop))
+    told = bool(np.isfinite(cycles.pause_us).any())
+    return np.fmax(recorded, np.where((spans > 0) | (told and not np.isfinite(recorded).any()), spans, np.nan))
+
+
+def _source(view: ResourceView, events: list[Event]) -> Source:
+    named = gc_source(view) or next((event.attributes.get("source", "") for event in events), "")
+    for known in get_args(Source):
+        if named == known:
+            return known  # type: ignore[no-any-return]
+    return "unknown"
+
+
+def _cycles(events: list[Event], at_least_us: int) -> Cycles:
+    rows = sorted(
+        (event.end_us - max(event.duration_us, at_least_us), event.end_us, index) for index, event in enumerate(events)
+    )
+    spans = np.array([row[:2] for row in rows] or np.zeros((0, 2)), dtype=np.int64)
+    told = [events[row[2]].attributes for row in rows]
+    pauses = [number(one.get("pause_us")) for one in told]
+    return Cycles(
+        spans[:, 0],
+        spans[:, 1],
+        np.array([np.nan if one is None else one for one in pauses], dtype=np.float64),
+        np.array([one.get("collector", "") for one in told], dtype=np.str_),
+    )
+
+
+def _inside(snapshot: Snapshot, cycles: Cycles) -> FloatArray:
+    """Wall time of each tick inside a cycle, µs."""
+    if not len(cycles):
+        return np.zeros(snapshot.ticks)
+    # A process runs one cycle at a time; estimated spans may overlap a little, and count once.
+    ends = np.maximum.accumulate(cycles.end_us)
+    starts = np.maximum(cycles.start_us, np.concatenate([cycles.start_us[:1], ends[:-1]]))
+    ends = np.maximum(ends, starts)
+    edges = snapshot.start_us + np.arange(snapshot.ticks + 1) * snapshot.step_us
+    times = np.stack([starts, ends], axis=1).ravel() - snapshot.start_us
+    passed = np.cumsum(np.stack([np.zeros(len(starts)), ends - starts], axis=1).ravel())
+    return np.diff(np.interp(edges - snapshot.start_us, times, passed))

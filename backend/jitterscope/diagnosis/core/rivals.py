@@ -1,0 +1,45 @@
+"""What other causes said about a window, as the rivals of a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from jitterscope.diagnosis.core.cause import Cause
+from jitterscope.diagnosis.core.finding import Found, NotEnoughData, NotFound, Result, Rival
+from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.series.catalogue import METRICS
+
+
+def silent(rival: Cause, result: NotFound | NotEnoughData) -> Rival:
+    """One that was not found: ruled out by its numbers, or not judged."""
+    if isinstance(result, NotFound):
+        return Rival(
+            cause=rival.id, title=rival.title, status="ruled_out", reason=result.reason, numbers=result.numbers
+        )
+    return Rival(cause=rival.id, title=rival.title, status="not_enough_data", reason=result.reason)
+
+
+def of_rest(snapshot: Snapshot, known: Mapping[str, Cause], results: Mapping[str, Result]) -> list[Rival]:
+    """All that judged the subject, as rivals of a cause that tells what they leave; those about nothing of it aside."""
+    return [
+        _elsewhere(known[name], result) if isinstance(result, Found) else silent(known[name], result)
+        for name, result in results.items()
+        if not (isinstance(result, NotEnoughData) and _is_foreign(snapshot, known[name]))
+    ]
+
+
+def _elsewhere(rival: Cause, found: Found) -> Rival:
+    """One that was found, in other stalls or without any harm."""
+    if found.severity is not None or found.harm == "none":
+        reason = f"It is there, and not when these answers were late: {found.title}."
+        return Rival(cause=rival.id, title=rival.title, status="ruled_out", reason=reason)
+    reason = f"It is there, and whom it harms was not measured: {found.title}."
+    return Rival(cause=rival.id, title=rival.title, status="not_ruled_out", reason=reason)
+
+
+def _is_foreign(snapshot: Snapshot, cause: Cause) -> bool:
+    """Whether something that it needs is recorded of kinds of resources of which the subject has none."""
+    kinds = {"node", "process", snapshot.subject.kind}
+    views = (*snapshot.dns_servers, *snapshot.tcp_servers, *snapshot.probes, *snapshot.dns_paths)
+    kinds |= {view.kind for view in views}
+    return not all(kinds.intersection(METRICS[name].resources) for name in cause.needs)

@@ -1,0 +1,105 @@
+"""Which runtime a process is, whatever it tells, and how many CPUs its garbage collector can use at once.
+
+A process is known by what a collector source says of it, else by the name of its executable: the second says that it
+collects garbage, and nothing about when.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from jitterscope.diagnosis.core import wording as say
+from jitterscope.diagnosis.core.finding import NotEnoughData
+from jitterscope.diagnosis.core.gc import read_gc, runtime_of
+from jitterscope.diagnosis.core.reading import reading
+from jitterscope.diagnosis.core.signals import number, program, serving
+from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
+from jitterscope.diagnosis.programs import golang, jvm, nodejs
+
+_BY_NAME = (
+    ("jvm", r"java|jsvc"),
+    ("nodejs", r"node|nodejs"),
+    ("python", r"(python|pypy)[\d.]*"),
+    ("ruby", r"ruby[\d.]*"),
+    ("dotnet", r"dotnet"),
+)
+# As the subject of a sentence and as what has a collector: "the JVM".
+NAMES = {"go": "Go", "jvm": "the JVM", "nodejs": "Node.js", "python": "Python", "ruby": "Ruby", "dotnet": ".NET"}
+# The collector source that watches the GC of a runtime; of the others there is none.
+SOURCES = {"go": "go_runtime", "jvm": "jvm_gc", "nodejs": "nodejs_gc", "python": "python_gc"}
+
+
+@dataclass(frozen=True, slots=True)
+class Parallelism:
+    """CPUs that a collector can use at once; None where it cannot be told. `what` is counted, `why` says by what."""
+
+    value: int | None
+    what: str
+    why: str
+
+
+def of(view: ResourceView) -> str | None:
+    """ "go", "jvm", "nodejs", "python", "ruby" or "dotnet"; None for a program of which that is not known."""
+    if told := runtime_of(view):
+        return told
+    name = program(view) or ""
+    return next((runtime for runtime, pattern in _BY_NAME if re.fullmatch(pattern, name)), None)
+
+
+def name_of(view: ResourceView) -> str | None:
+    """What people call the runtime of a process."""
+    return NAMES.get(of(view) or "")
+
+
+def described(view: ResourceView) -> str:
+    """Whose GC is not seen: "java (the JVM)", "java (concurrent work of G1)"."""
+    kind = jvm.concurrent(view)
+    what = f"concurrent work of {jvm.NAMES[kind]}" if kind is not None else name_of(view)
+    return f"{say.program(view) or 'a process'} ({what})"
+
+
+@reading
+def unobserved(snapshot: Snapshot) -> tuple[ResourceView, ...]:
+    """Servers of the subject that collect garbage when nobody sees it.
+
+    Of a process beside the server no more than its CPU matters; where it is not known who serves, each may. What a JVM
+    collects beside the program is seen by none: hsperfdata counts pauses.
+    """
+    servers = serving(snapshot)
+    observed = {one.view.id for one in read_gc(snapshot) if jvm.concurrent(one.view) is None}
+    return tuple(
+        view
+        for view in snapshot.processes
+        if view.id not in observed and (not servers or view.id in servers) and of(view) is not None
+    )
+
+
+def gc_not_observed(cause: str, snapshot: Snapshot) -> NotEnoughData:
+    """Whose GC is not known, and why not."""
+    unseen = unobserved(snapshot)
+    reason = "no GC cycle of a process here was observed, and which runtimes they are is not known."
+    if unseen:
+        named = " and ".join(sorted(map(described, unseen)))
+        sources = {SOURCES.get(of(view) or "") for view in unseen}
+        gone = [f" {one} is not available: {why}." for one, why in snapshot.unavailable.items() if one in sources]
+        reason = f"no collector source reports the GC cycles of {named}." + "".join(sorted(gone))
+    return NotEnoughData(cause=cause, missing=["gc_active_us"], reason=f"Needs gc_active_us: {reason}")
+
+
+def parallelism(view: ResourceView, limit: float, node_cpus: float | None) -> Parallelism:
+    """Under a CPU limit in CPUs (inf: none)."""
+    runtime = of(view)
+    if runtime == "jvm":
+        threads = jvm.gc_threads(view, limit, node_cpus)
+        return Parallelism(threads.value, "GC threads", threads.why)
+    if runtime == "nodejs":
+        threads = nodejs.gc_threads(view, node_cpus)
+        return Parallelism(threads.value, "GC threads", threads.why)
+    if runtime in ("python", "ruby"):
+        return Parallelism(1, "GC threads", "it collects on the thread that allocates")
+    if runtime == "go":
+        procs = golang.maxprocs(view, limit, node_cpus)
+        return Parallelism(procs.value, "GOMAXPROCS", procs.why)
+    cpus = number(view.fact("process.affinity_cpus")) or node_cpus
+    return Parallelism(None if cpus is None else int(cpus), "threads", "one per CPU of the node at most")

@@ -1,0 +1,147 @@
+"""A server whose threads are runnable while others have the node's CPUs; and servers that wait for something else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.scenarios.cpu.contention import (
+    LITTLE,
+    Taker,
+    contended,
+    delays,
+    hiccup_ticks,
+    throttled_delays,
+)
+from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, facts_of, simulate
+from jitterscope.diagnosis.scenarios.dns import single_socket_serialization_scenario as one_socket
+from jitterscope.diagnosis.scenarios.dns import slow_upstream_scenario as upstream
+from jitterscope.diagnosis.scenarios.dns import udp_loss_scenario as udp_loss
+from jitterscope.diagnosis.scenarios.scenario import Scenario
+
+ID = "cpu/neighbours"
+# The server runs 40 ms of each second or so: what a weight of 2 shares beside six loops comes to.
+STARVED = tuple((0.3 + 0.9 * n, 0.86) for n in range(64))
+MOMENTS = tuple((2.0 + 1.7 * n, 0.12 + 0.05 * (n % 4)) for n in range(33))
+BASE = Workload(qps=300, live_mb=3, quota_us=None, gomaxprocs=1)
+
+
+def _starved(load: Workload, spans: Sequence[tuple[float, float]], **more: object) -> Snapshot:
+    """Others have all CPUs in the spans, and are nearly idle otherwise."""
+    made = simulate(replace(load, hiccups=tuple(spans))).snapshot
+    taken = 0.1 + 0.9 * hiccup_ticks(spans, made.ticks)
+    split = one_socket.split(made, wait_all=True) if load.serves == "dns" else made
+    return contended(split, delays(spans, made.ticks), taken, **more)  # type: ignore[arg-type]
+
+
+def _fault(
+    name: str, load: Workload, spans: Sequence[tuple[float, float]], hurts: bool = True, **more: object
+) -> Scenario:
+    return Scenario(f"neighbours/{name}", ID, partial(_starved, load, spans, **more), hurts)
+
+
+def _throttled(load: Workload, taken: float = 0.3) -> Snapshot:
+    made = one_socket.split(simulate(load).snapshot, wait_all=True)
+    return contended(made, throttled_delays(made), taken, takers=LITTLE)
+
+
+def _own_demand() -> Snapshot:
+    """Its own threads take both CPUs and wait for each other."""
+    made = simulate(Workload(qps=9_000, live_mb=3, quota_us=None, is_go=False, seconds=20, seed=41)).snapshot
+    return contended(one_socket.split(made, wait_all=True), np.full(made.ticks, 150_000.0), 0.6, takers=LITTLE)
+
+
+def _pinned() -> Snapshot:
+    made = _starved(replace(BASE, seed=42), MOMENTS)
+    idle = replace(made.node, series={**made.node.series, "host_idle_us": np.full(made.ticks, 100_000.0)})
+    process = made.processes[0]
+    process = replace(process, facts=(*process.facts, *facts_of({"process.affinity_cpus": "1"})))
+    return replace(made, node=idle, processes=(process,))
+
+
+def _fair() -> Snapshot:
+    """A full node that is shared fairly: threads wait a few ms again and again, and nobody is late."""
+    made = one_socket.split(simulate(replace(BASE, seed=43)).snapshot)
+    return contended(made, np.full(made.ticks, 25_000.0), 1.0, weight="100")
+
+
+def _stolen() -> Snapshot:
+    """The hypervisor takes the CPUs: threads of the guest wait, and no cgroup of it uses them."""
+    spans = MOMENTS
+    made = simulate(replace(BASE, hiccups=spans, seed=44)).snapshot
+    gone = 0.95 * hiccup_ticks(spans, made.ticks)
+    split = one_socket.split(made, wait_all=True)
+    return contended(split, delays(spans, made.ticks), 0.03, takers=LITTLE, stolen=gone)
+
+
+def _busy_upstream() -> Snapshot:
+    """Late answers of a slow upstream on a node that is full all the time and shared fairly."""
+    made = next(one for one in upstream.SCENARIOS if one.expected == "dns/slow_upstream").build()
+    return contended(made, np.full(made.ticks, 20_000.0), 1.0, weight="100")
+
+
+def _lost() -> Snapshot:
+    made = udp_loss.SCENARIOS[0].build()
+    return contended(made, np.full(made.ticks, 600.0), 0.3, takers=LITTLE)
+
+
+def _one_socket() -> Snapshot:
+    made = one_socket.SCENARIOS[0].build()
+    return contended(made, np.full(made.ticks, 600.0), 0.2, takers=LITTLE)
+
+
+KUBERNETES = {
+    "workload.manager": "kubernetes", "workload.namespace": "kube-system", "workload.pod": "coredns-7d-abc",
+    "workload.container": "coredns", "workload.owner": "ReplicaSet/coredns-7d",
+}  # fmt: skip
+BATCH = Taker("/kubepods/besteffort/batch", 0.97, (
+    ("cpu.weight", "100"), ("cpu.quota_us", "-1"), ("workload.manager", "kubernetes"), ("workload.namespace", "jobs"),
+    ("workload.pod", "report-1"), ("workload.container", "report"),
+))  # fmt: skip
+SCENARIOS = (
+    _fault("six loops and a weight of 2 shares", BASE, STARVED),
+    _fault("moments", replace(BASE, seed=2), MOMENTS),
+    _fault(
+        "one batch job in Kubernetes", replace(BASE, seed=3, facts=KUBERNETES), MOMENTS, takers=(BATCH,), weight="39"
+    ),
+    _fault("with a limit that does not bite", replace(BASE, quota_us=100_000, seed=4), MOMENTS),
+    _fault("no Go", replace(BASE, is_go=False, seed=5), STARVED),
+    _fault("nobody is named", replace(BASE, seed=6), MOMENTS, takers=()),
+    _fault("HTTP", replace(BASE, serves="http", is_go=False, seed=9), STARVED),
+    _fault("HTTP, moments", replace(BASE, serves="http", is_go=False, seed=10), MOMENTS),
+    _fault("serves nothing", replace(BASE, serves=None, is_go=False, seed=7), STARVED, hurts=False),
+    Scenario(
+        "neighbours_by_pressure/no run delay",
+        ID,
+        partial(_starved, replace(BASE, seed=8), MOMENTS, pressure=True),
+    ),
+    Scenario("neighbours/look-alike: its own threads take all CPUs", None, _own_demand),
+    Scenario("neighbours/look-alike: pinned to one of the CPUs", None, _pinned),
+    Scenario("neighbours/look-alike: a full node that is shared fairly", None, _fair),
+    Scenario("neighbours/near miss: GC uses up the limit", "cpu/gc_throttling", partial(_throttled, Workload(seed=31))),
+    Scenario(
+        "neighbours/near miss: GC uses up the limit on a full node",
+        "cpu/gc_throttling",
+        partial(_throttled, Workload(seed=32), 1.0),
+        note="waits are in throttled periods",
+    ),
+    Scenario(
+        "neighbours/near miss: overload",
+        "cpu/limit_too_low",
+        partial(_throttled, Workload(qps=4000, live_mb=3, seconds=20, seed=33)),
+    ),
+    Scenario(
+        "neighbours/near miss: bursts",
+        "cpu/request_burst",
+        partial(_throttled, Workload(
+            qps=200, live_mb=3, bursts=tuple((5.0 + 7 * i, 0.5, 5000.0) for i in range(7)), seed=34)),
+    ),
+    Scenario("neighbours/near miss: the hypervisor takes the CPUs", "cpu/steal", _stolen),
+    Scenario("neighbours/near miss: one reader is too slow", "dns/single_socket_serialization", _one_socket),
+    Scenario("neighbours/near miss: datagrams are lost on the way", "dns/udp_loss", _lost),
+    Scenario("neighbours/near miss: a slow upstream on a full node", "dns/slow_upstream", _busy_upstream),
+)  # fmt: skip

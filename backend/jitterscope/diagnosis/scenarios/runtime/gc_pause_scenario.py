@@ -1,0 +1,84 @@
+"""Collections of a JVM, Node.js and Python that stop a service without any throttling; and pauses that others make."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from jitterscope.diagnosis.core.snapshot import Event, FactValue, Snapshot
+from jitterscope.diagnosis.scenarios.cpu.simulate import TICK_US, Workload, other_runtime, simulate
+from jitterscope.diagnosis.scenarios.memory.reclaim_stall_scenario import AT_LIMIT
+from jitterscope.diagnosis.scenarios.memory.runs import run
+from jitterscope.diagnosis.scenarios.scenario import Scenario
+
+ID = "runtime/gc_pause"
+JVM = replace(other_runtime("jvm"), quota_us=None, live_mb=600.0, gogc=15)
+
+
+def _run(load: Workload) -> Snapshot:
+    """Of a container that never waits for memory."""
+    made = simulate(load).snapshot
+    columns = dict(made.subject.series)
+    columns |= {"psi_memory_some_us": np.zeros(made.ticks), "memory_usage_bytes": columns["memory_anon_bytes"]}
+    return replace(made, subject=replace(made.subject, series=columns))
+
+
+def _fault(name: str, load: Workload, note: str = "") -> Scenario:
+    return Scenario(f"gc_pause/{name}", ID, partial(_run, load), note=note)
+
+
+def _fine(name: str, load: Workload, note: str = "") -> Scenario:
+    return Scenario(f"gc_pause/healthy: {name}", None, partial(_run, load), note=note)
+
+
+def _reclaims(seed: int) -> Snapshot:
+    """A JVM that waits for page cache to be dropped, in its collections too: each takes four ticks."""
+    made = run(replace(AT_LIMIT, go=False, software="java", seed=seed))
+    (process,) = made.processes
+    ticks = np.arange(170, 290, 8)
+    pauses = tuple(
+        Event("gc.cycle", made.start_us + int(tick) * TICK_US, 4 * TICK_US,
+              {"source": "hsperfdata", "collector": "PSScavenge", "pause_us": str(4 * TICK_US)})
+        for tick in ticks
+    )  # fmt: skip
+    stopped, slow = np.zeros(made.ticks), np.zeros(made.ticks)
+    for tick in ticks:
+        stopped[tick : tick + 4] = TICK_US
+        slow[tick : tick + 5] = 2.0
+    facts = {"runtime.name": "jvm", "runtime.version": "17.0.9", "runtime.gc_source": "hsperfdata"}
+    told = tuple(FactValue(name, value, made.start_us) for name, value in facts.items())
+    series = {name: values for name, values in process.series.items() if not name.startswith(("go", "gc_", "heap_"))}
+    series |= {"gc_active_us": stopped, "gc_pause_us": stopped, "process_cpu_us": np.full(made.ticks, 20_000.0)}
+    jvm = replace(process, series=series, events=pauses, facts=(*process.facts, *told))
+    cpu = {"cpu_throttled_periods": np.zeros(made.ticks)}
+    subject = replace(made.subject, series=dict(made.subject.series) | cpu)
+    servers = tuple(replace(one, series=dict(one.series) | {"dns_slow": slow}) for one in made.dns_servers)
+    return replace(made, subject=subject, processes=(jvm,), dns_servers=servers)
+
+
+SCENARIOS = (
+    _fault("JVM", JVM),
+    _fault("JVM below its limit", replace(JVM, quota_us=400_000, seed=2)),
+    _fault("JVM, one GC thread", replace(JVM, live_mb=150, gogc=30, gc_threads=1, seed=3)),
+    _fault("JVM with G1", replace(JVM, seed=4, facts={
+        "workload.container": "cart", "runtime.options": '["-Xmx800m", "-XX:+UseG1GC"]',
+        "runtime.gc_kind": "G1 young collection pauses"})),
+    _fault("Node.js", replace(other_runtime("nodejs"), quota_us=None, live_mb=250, gogc=25, seed=5)),
+    _fault("Python", replace(other_runtime("python"), quota_us=None, live_mb=150, gogc=30, seed=6)),
+    _fault("noise", replace(JVM, missing_ratio=0.02, stray_slow_ratio=0.0005, seed=7)),
+    _fine("short pauses", replace(JVM, live_mb=20, seed=20)),
+    _fine("long pauses while no query comes", replace(JVM, qps=0.2, seed=21)),
+    _fine("GC of Go", Workload(quota_us=None, seed=22), note="cycles of 70 ms beside the program"),
+    Scenario(
+        "gc_pause/near miss: the CPU limit makes them long",
+        "cpu/gc_throttling",
+        partial(_run, replace(other_runtime("jvm"), gogc=15, seed=30)),
+    ),
+    Scenario(
+        "gc_pause/near miss: memory is reclaimed meanwhile",
+        "memory/reclaim_stall",
+        partial(_reclaims, 31),
+    ),
+)  # fmt: skip

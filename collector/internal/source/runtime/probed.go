@@ -1,0 +1,221 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/bpf"
+	"github.com/jitterscope/jitterscope/collector/internal/handover"
+	"github.com/jitterscope/jitterscope/collector/internal/probes"
+	"github.com/jitterscope/jitterscope/collector/internal/procfs"
+	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
+	"github.com/jitterscope/jitterscope/collector/internal/sampler"
+)
+
+// probed is a source that follows the collections of a runtime by probes where they begin and end. The kernel programs are loaded
+// when the first process with that runtime is found.
+type probed struct {
+	runtime runtimeKind
+
+	registry  *sampler.Registry
+	watcher   *procwatch.Watcher
+	probes    *probes.Probes // nil until it is needed; changed in Registry.Between alone
+	missing   error          // why it cannot be had
+	processes seeker[probedProcess]
+	clock     bpf.Clock
+	finished  handover.Ring[finishedCollection]
+	numbers   uint32
+	lost      uint64
+	without   map[*procwatch.Process]string // processes of the runtime that cannot be probed, and why; guarded by processes.mu
+}
+
+// runtimeKind is what one runtime has of its own.
+type runtimeKind struct {
+	source   string // of the metric catalogue
+	name     string // fact runtime.name
+	gcSource string // fact runtime.gc_source
+	// find tells where to probe a process. It returns errOther for one without the runtime.
+	find func(proc string, watched *procwatch.Process) (program, error)
+	// collector names what began; false: not a collection.
+	collector func(argument uint64) (string, bool)
+	namesEnd  bool // the argument of an end is what began
+}
+
+// program is what is known of a process with the runtime, as far as it is known also beside an error.
+type program struct {
+	file    string // that it executes, as the collector opens it
+	places  []probes.Place
+	ends    []bool // by place: a collection ends there
+	version string
+	options []string
+}
+
+var (
+	errOther     = errors.New("another program")
+	errNotProbed = errors.New("the program has no places to probe")
+	errTurnedOff = errors.New("turned off by probes = false")
+)
+
+// probedOptions are the tables [sources.nodejs_gc] and [sources.python_gc].
+type probedOptions struct {
+	Probes bool `toml:"probes"` // false: never put probes into processes
+}
+
+func (g *probed) Name() string { return g.runtime.source }
+
+func (g *probed) Start(ctx context.Context, registry *sampler.Registry) error {
+	g.registry, g.watcher = registry, procwatch.Shared(registry)
+	options := probedOptions{Probes: true}
+	if err := registry.Options(&options); err != nil {
+		return err
+	}
+	if !options.Probes {
+		g.missing = errTurnedOff
+	}
+	g.without = make(map[*procwatch.Process]string)
+	g.processes.registry, g.processes.look, g.processes.shut = registry, g.look, g.shut
+	g.watcher.Subscribe(g.processes.change)
+	g.watcher.Subscribe(func(_, removed []*procwatch.Process) {
+		g.processes.mu.Lock()
+		defer g.processes.mu.Unlock()
+		for _, process := range removed {
+			delete(g.without, process)
+		}
+	})
+	go sampler.Every(ctx, 200*time.Millisecond, g.Finish)
+	return nil
+}
+
+func (g *probed) Discover(ctx context.Context) {
+	g.watcher.Refresh(ctx)
+	g.processes.discover()
+	g.forgetAfterLoss()
+	g.processes.mu.Lock()
+	defer g.processes.mu.Unlock()
+	switch {
+	case g.missing != nil && len(g.without) > 0:
+		g.registry.Degraded("no probes: "+bpf.Explain(g.missing), probes.Needs)
+	case len(g.without) > 0:
+		for _, why := range g.without {
+			g.registry.Degraded(fmt.Sprintf("collections of %d processes are not known: %s", len(g.without), why), "")
+		}
+	default:
+		g.registry.Degraded("", "")
+	}
+}
+
+// look finds out whether a process has the runtime, and puts probes into it. Called with processes.mu held.
+func (g *probed) look(watched *procwatch.Process) (*probedProcess, bool) {
+	delete(g.without, watched)
+	found, err := g.runtime.find(g.registry.Roots.Proc, watched)
+	if errors.Is(err, errOther) || errors.Is(err, fs.ErrNotExist) {
+		return nil, false
+	}
+	describe(g.registry, watched, g.runtime.name, found.version, found.options)
+	if err == nil {
+		err = g.open()
+	}
+	if err != nil {
+		g.without[watched] = err.Error()
+		return nil, g.missing != nil
+	}
+	g.numbers = (g.numbers + 1) & 0xffffff
+	attachment, err := g.probes.Attach(found.file, watched.PID, g.numbers, found.places)
+	if err != nil {
+		g.registry.Log.Info("process cannot be probed", "pid", watched.PID, "command", watched.Command, "error", err)
+		g.without[watched] = err.Error()
+		return nil, true
+	}
+	g.registry.Fact(watched.Resource, "runtime.gc_source", g.runtime.gcSource)
+	return newProbedProcess(g.registry, watched, g.numbers, attachment, found.ends), true
+}
+
+func (g *probed) open() error {
+	if g.probes != nil || g.missing != nil {
+		return g.missing
+	}
+	opened, err := probes.Open()
+	if g.missing = err; err == nil {
+		g.registry.Between(func() { g.probes = opened })
+	}
+	return err
+}
+
+func (g *probed) shut(p *probedProcess) {
+	if err := p.attachment.Close(); err != nil {
+		g.registry.Log.Warn("removing probes failed", "pid", p.watched.PID, "error", err)
+	}
+}
+
+// forgetAfterLoss lets go of collections that seem to run where moments were lost: their end may have been among them.
+func (g *probed) forgetAfterLoss() {
+	if g.probes == nil {
+		return
+	}
+	lost := g.probes.Lost()
+	if lost == g.lost {
+		return
+	}
+	g.lost = lost
+	g.registry.Between(func() {
+		for _, p := range g.processes.found {
+			p.forget()
+		}
+	})
+}
+
+func (g *probed) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
+	if g.probes == nil {
+		return
+	}
+	g.clock.Set()
+	for {
+		number, moment, ok := g.probes.Next(&g.clock)
+		if !ok {
+			break
+		}
+		at := slices.IndexFunc(g.processes.found, func(p *probedProcess) bool { return p.number == number })
+		if at >= 0 {
+			g.processes.found[at].take(moment, &g.runtime, &g.finished)
+		}
+	}
+	for _, p := range g.processes.found {
+		p.record(tick, recorder)
+	}
+}
+
+// Finish implements sampler.Finisher.
+func (g *probed) Finish() { finish(&g.finished, g.registry) }
+
+// EachCounter implements sampler.Counters.
+func (g *probed) EachCounter(yield func(name string, value float64)) {
+	if g.probes != nil {
+		yield("lost_moments_total", float64(g.probes.Lost()))
+	}
+	yield("lost_cycles_total", float64(g.finished.Lost()))
+}
+
+func (g *probed) Close() error {
+	g.processes.close()
+	if g.probes == nil {
+		return nil
+	}
+	return g.probes.Close()
+}
+
+// mapped returns the path of a library that a process has mapped, by the beginning of its name; "" where it has none.
+func mapped(proc string, pid int, prefix string) (path string, err error) {
+	err = procfs.EachMapping(proc, pid, func(m procfs.Mapping) bool {
+		if strings.HasPrefix(filepath.Base(m.Path), prefix) {
+			path = m.Path
+		}
+		return path == ""
+	})
+	return path, err
+}

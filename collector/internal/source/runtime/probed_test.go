@@ -1,0 +1,113 @@
+package runtime
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/jitterscope/jitterscope/collector/internal/batch"
+	"github.com/jitterscope/jitterscope/collector/internal/handover"
+	"github.com/jitterscope/jitterscope/collector/internal/probes"
+	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
+	"github.com/jitterscope/jitterscope/collector/internal/sampler"
+	"github.com/jitterscope/jitterscope/collector/internal/source/sourcetest"
+)
+
+const begins, over = 0, 1 // places
+
+func moment(us int64, place uint8, thread uint32, argument uint64) probes.Moment {
+	return probes.Moment{TimeUS: us, Place: place, Thread: thread, Argument: argument}
+}
+
+// collected gives moments to a process, and returns the collections, and what is on the grid of two ticks of 100 µs from 1000 on.
+func collected(kind runtimeKind, moments ...probes.Moment) (all []finishedCollection, cycles [2]int, active [2]int64) {
+	p := &probedProcess{watched: &procwatch.Process{Resource: batch.ResourceID(7)}, ends: []bool{false, true}}
+	var ring handover.Ring[finishedCollection]
+	for _, m := range moments {
+		p.take(m, &kind, &ring)
+	}
+	for f, ok := ring.Take(); ok; f, ok = ring.Take() {
+		all = append(all, f)
+	}
+	for i := range cycles {
+		cycles[i], active[i] = p.timeline.Tick(1100+100*int64(i), 100)
+	}
+	return all, cycles, active
+}
+
+func TestCollectionsOfV8(t *testing.T) {
+	all, cycles, active := collected(nodeJS,
+		moment(1010, over, 1, 1),                             // of one that had begun before
+		moment(1020, begins, 1, 1), moment(1030, over, 1, 1), // a scavenge
+		moment(1040, begins, 1, 8), moment(1045, over, 1, 8), // incremental marking begins: no collection
+		moment(1090, begins, 1, 4), moment(1095, begins, 1, 16), // callbacks within
+		moment(1100, over, 1, 16), moment(1150, over, 1, 4),
+	)
+	if len(all) != 2 || all[0].collector != "scavenge" || all[0].startUS != 1020 || all[0].endUS != 1030 ||
+		all[1].collector != "mark-sweep-compact" || all[1].startUS != 1090 || all[1].endUS != 1150 || all[1].source != "uprobe" {
+		t.Errorf("%+v", all)
+	}
+	if cycles != [2]int{1, 1} || active != [2]int64{20, 50} {
+		t.Errorf("%v cycles, active %v", cycles, active)
+	}
+}
+
+func TestCollectionsOfWorkersOverlap(t *testing.T) {
+	all, cycles, active := collected(nodeJS,
+		moment(1010, begins, 1, 4), moment(1020, begins, 2, 1), moment(1030, over, 2, 1), moment(1060, over, 1, 4),
+	)
+	if len(all) != 2 || cycles != [2]int{2, 0} || active != [2]int64{50, 0} {
+		t.Errorf("%+v, %v cycles, active %v", all, cycles, active)
+	}
+}
+
+func TestCollectionWhoseEndWasLost(t *testing.T) {
+	all, cycles, _ := collected(cPython, moment(1010, begins, 1, 0), moment(1050, begins, 1, 2), moment(1060, over, 1, 999))
+	if len(all) != 1 || all[0].startUS != 1050 || all[0].collector != "generation 2" || cycles[0] != 1 {
+		t.Errorf("%+v, %v cycles", all, cycles)
+	}
+}
+
+func TestTakingDoesNotAllocate(t *testing.T) {
+	p := &probedProcess{watched: &procwatch.Process{}, ends: []bool{false, true}}
+	var ring handover.Ring[finishedCollection]
+	if allocations := testing.AllocsPerRun(100, func() {
+		p.take(moment(10, begins, 1, 4), &nodeJS, &ring)
+		p.take(moment(20, over, 1, 4), &nodeJS, &ring)
+		p.timeline.Tick(100, 100)
+	}); allocations != 0 {
+		t.Errorf("%v allocations", allocations)
+	}
+}
+
+func TestOtherProgramsAreLeftAlone(t *testing.T) {
+	proc := t.TempDir()
+	pid, _ := sourcetest.AddProcess(t, proc, "unbound", "/")
+	sourcetest.Write(t, proc, fmt.Sprintf("%d/maps", pid), "7f0000000000-7f0000001000 r-xp 00000000 fe:00 7 /usr/lib/libc.so.6\n")
+	for _, kind := range []runtimeKind{nodeJS, cPython} {
+		r := sourcetest.Start(t, sourcetest.Setup{Proc: proc, Sources: []sampler.Source{&probed{runtime: kind}}})
+		r.Ticks(2)
+		if got := r.Fact(sourcetest.ProcessKey(), "runtime.name"); got != "" {
+			t.Errorf("%s: it is a %q", kind.source, got)
+		}
+		if status := r.Status(kind.source); status != "ACTIVE" {
+			t.Errorf("%s: %s", kind.source, status)
+		}
+	}
+}
+
+func TestNodeOptions(t *testing.T) {
+	directory := sourcetest.Tree(t, map[string]string{
+		"environ": "SECRET=--max-heap-size=1\x00NODE_OPTIONS=--max_semi_space_size=64 --require=/app/x.js\x00UV_THREADPOOL_SIZE=8\x00",
+		"cmdline": "node\x00--max-old-space-size=300\x00--inspect=9229\x00server.js\x00--max-old-space-size=1\x00",
+	})
+	want := []string{"--max-semi-space-size=64", "UV_THREADPOOL_SIZE=8", "--max-old-space-size=300"}
+	got := nodeOptions(directory)
+	if len(got) != len(want) {
+		t.Fatalf("%q", got)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

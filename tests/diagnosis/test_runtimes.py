@@ -1,0 +1,116 @@
+"""What is known of runtimes: CPUs, GC threads, collectors and heaps as they choose them, and what a process is."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from jitterscope.diagnosis.core.snapshot import FactValue, ResourceView
+from jitterscope.diagnosis.programs import jvm, nodejs, options, runtimes
+
+MIB = 1 << 20
+
+
+def process(*set_: str, **facts: str) -> ResourceView:
+    named = {name.replace("__", "."): value for name, value in facts.items()}
+    told = named | ({"runtime.options": json.dumps(set_)} if set_ else {})
+    return ResourceView(1, "process", "7:1", "", facts=tuple(FactValue(name, value, 0) for name, value in told.items()))
+
+
+def java(*set_: str, version: str = "17.0.9+9") -> ResourceView:
+    return process(*set_, runtime__name="jvm", runtime__version=version)
+
+
+@pytest.mark.parametrize(
+    ("facts", "runtime"),
+    [
+        ({"process__executable": "java"}, "jvm"),
+        ({"process__executable": "node", "process__command": "MainThread"}, "nodejs"),
+        ({"process__executable": "python3.12"}, "python"),
+        ({"process__command": "ruby3.1"}, "ruby"),
+        ({"process__executable": "dotnet"}, "dotnet"),
+        ({"process__executable": "nginx"}, None),
+        ({"process__executable": "nodexporter"}, None),
+        ({"process__executable": "javaless"}, None),
+        ({"process__executable": "java", "go__version": "1.23"}, "go"),
+        ({"process__executable": "launcher", "runtime__name": "jvm"}, "jvm"),
+        ({}, None),
+    ],
+)
+def test_a_process_is_of_a_runtime(facts: dict[str, str], runtime: str | None) -> None:
+    assert runtimes.of(process(**facts)) == runtime
+
+
+@pytest.mark.parametrize(
+    ("set_", "limit", "node", "cpus", "threads"),
+    [
+        ((), 0.5, 8, 1, 1),  # serial: below 2 CPUs
+        (("-XX:+UseParallelGC",), 0.5, 8, 1, 1),
+        (("-XX:+UseParallelGC",), 2.5, 8, 3, 3),
+        (("-XX:+UseParallelGC",), 6, 4, 4, 4),
+        (("-XX:+UseParallelGC",), math.inf, 72, 72, 48),
+        (("-XX:+UseParallelGC", "-XX:ActiveProcessorCount=4"), 0.5, 8, 4, 4),
+        (("-XX:+UseParallelGC", "-XX:ActiveProcessorCount=4", "-XX:ActiveProcessorCount=2"), 0.5, 8, 2, 2),
+        (("-XX:+UseG1GC", "-XX:ParallelGCThreads=3"), 2, 8, 2, 3),
+        (("-XX:+UseG1GC", "-XX:-UseContainerSupport"), 0.5, 8, 8, 8),
+        (("-XX:+UseSerialGC", "-XX:ActiveProcessorCount=4"), 4, 8, 4, 1),
+    ],
+)
+def test_a_jvm_sizes_itself(set_: tuple[str, ...], limit: float, node: float, cpus: int, threads: int) -> None:
+    assert jvm.cpus(java(*set_), limit, node).value == cpus
+    assert jvm.gc_threads(java(*set_), limit, node).value == threads
+
+
+@pytest.mark.parametrize(
+    ("view", "limit", "memory_mib", "collector"),
+    [
+        (java(version="17.0.9"), 1, 4096, "serial"),
+        (java(version="17.0.9"), 2, 1024, "serial"),
+        (java(version="17.0.9"), 2, 2048, "g1"),
+        (java(version="27"), 1, 512, "g1"),
+        (java(version="1.8.0_392"), 4, 4096, "parallel"),
+        (java("-XX:+UseZGC", version="21.0.1"), 1, 512, "zgc"),
+        (process(runtime__gc_kind="G1 young collection pauses, G1 full collection pauses"), 1, 512, "g1"),
+        (process(runtime__gc_kind="PSScavenge, PSParallelCompact"), 1, 512, "parallel"),
+        (process(runtime__gc_kind="Copy, MSC"), 4, 4096, "serial"),
+        (process(runtime__gc_kind="ZGC minor collection pauses"), 1, 512, "zgc"),
+        (process(runtime__name="jvm"), 4, 4096, None),
+    ],
+)
+def test_the_collector_of_a_jvm(view: ResourceView, limit: float, memory_mib: float, collector: str | None) -> None:
+    assert jvm.collector(view, limit, 8, memory_mib * MIB) == collector
+
+
+def test_the_heap_of_a_jvm() -> None:
+    assert jvm.heap_limit_bytes(java("-Xmx420m"), 1 << 30) == 420 * MIB
+    assert jvm.heap_limit_bytes(java("-Xmx420m", "-XX:MaxHeapSize=1g"), None) == 1 << 30
+    assert jvm.heap_limit_bytes(java(), 1 << 30) == 256 * MIB
+    assert jvm.heap_limit_bytes(java("-XX:MaxRAMPercentage=75.0"), 1 << 30) == 768 * MIB
+    assert jvm.heap_limit_bytes(java(), None) is None
+
+
+def test_the_gc_threads_of_node() -> None:
+    assert nodejs.gc_threads(process(), 16).value == 5
+    assert nodejs.gc_threads(process(), 2).value == 2
+    assert nodejs.gc_threads(process("--v8-pool-size=0"), 16).value == 1
+    assert nodejs.gc_threads(process("--single-threaded-gc"), 16).value == 1
+    assert nodejs.old_space_bytes(("--max-old-space-size=512",)) == 512 * MIB
+    assert nodejs.old_space_bytes(("--max_old_space_size=256",)) == 256 * MIB
+
+
+def test_options_that_cannot_be_read_are_none() -> None:
+    for text in (None, "", "{}", "not json", "[1, 2]"):
+        assert options.parse(text) == ()
+    assert options.show('["-Xmx1g"]') == "-Xmx1g"
+    assert options.show("[]") is None
+    assert [options.size(text) for text in ("1g", "420M", "1024", "x", None)] == [1 << 30, 420 * MIB, 1024, None, None]
+
+
+def test_how_many_cpus_a_collector_uses() -> None:
+    go = process(go__version="1.23", go__env__GOMAXPROCS="3")
+    assert runtimes.parallelism(go, 0.5, 8) == runtimes.Parallelism(3, "GOMAXPROCS", "set in the environment")
+    assert runtimes.parallelism(process(runtime__name="python"), 4, 8).value == 1
+    assert runtimes.parallelism(java("-XX:+UseParallelGC"), 4, 8).value == 4
+    assert runtimes.parallelism(process(), 4, None).value is None

@@ -1,0 +1,177 @@
+"""Slow answers without a known cause: what is a stall, where its time went, and who has to speak first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from jitterscope.diagnosis.areas.unexplained.readings.stalls import SETTLE_US, stalls
+from jitterscope.diagnosis.areas.unexplained.readings.whereabouts import accounts
+from jitterscope.diagnosis.core.engine import detect
+from jitterscope.diagnosis.core.finding import Confidence, Found, NotEnoughData, NotFound
+from jitterscope.diagnosis.core.registry import all_causes
+from jitterscope.diagnosis.core.rivals import of_rest
+from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.scenarios.cpu.simulate import EPOCH_US
+from jitterscope.diagnosis.scenarios.cpu.views import without
+from jitterscope.diagnosis.scenarios.unexplained.simulate import Hold, Kind, Service, simulate
+from jitterscope.recordings import file
+from jitterscope.recordings.snapshots import snapshot_of
+
+ID = "unexplained/slow_answers"
+CAUSE = all_causes()[ID]
+RECORDINGS = sorted((Path(__file__).parents[1] / "fixtures" / "recordings").glob("*.jitterscope"))
+S = 1_000_000
+LEVELS: tuple[Confidence, ...] = ("low", "medium", "high")
+
+
+def held(kind: Kind, length_s: float = 0.3, **load: object) -> Snapshot:
+    return simulate(replace(Service(holds=(Hold(20.03, length_s, kind),), seconds=40.0), **load))  # type: ignore[arg-type]
+
+
+def told(snapshot: Snapshot) -> Found:
+    (found,) = detect(snapshot).findings
+    assert found.cause == ID
+    return found
+
+
+def other(onset_s: float, last_s: float, *, hurts: bool = True) -> Found:
+    return Found(
+        cause="cpu/gc_throttling", score=0.9, confidence="high", severity="warning" if hurts else None,
+        harm="measured" if hurts else "not_measured", title="GC cycles use up the limit", summary="s",
+        onset_us=EPOCH_US + int(onset_s * S), last_us=EPOCH_US + int(last_s * S), impact={}, evidence=[],
+    )  # fmt: skip
+
+
+def judged(snapshot: Snapshot, *others: Found | NotFound | NotEnoughData) -> Found | NotFound | NotEnoughData:
+    assert CAUSE.after_all is not None
+    return CAUSE.after_all(snapshot, others)
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "dns"])
+@pytest.mark.parametrize("seconds", [0.06, 0.12, 0.3, 0.5])
+@pytest.mark.parametrize(
+    ("kind", "where"),
+    [
+        ("stopped", "socket"), ("disk", "socket"), ("loop", "cpu"), ("crowded", "runnable"), ("lock", "blocked"),
+        ("peer", "blocked"),
+    ],
+)  # fmt: skip
+def test_where_the_time_went(kind: Kind, where: str, seconds: float, protocol: str) -> None:
+    snapshot = held(kind, seconds, protocol=protocol, rate=300.0)
+    (account,) = accounts(snapshot)
+    assert account.where == where
+    assert account.stall.length_us == pytest.approx(seconds * S, rel=0.15, abs=0.03 * S)
+    assert account.stall.late > 0.8 * (seconds - 0.02) * 300
+
+
+@pytest.mark.parametrize("rate", [100.0, 900.0, 1800.0])
+def test_a_busy_server_that_is_stopped_works_off_what_waited(rate: float) -> None:
+    """0.04 to 0.72 CPU: the CPU time of the work that waited is no sign that it ran during the stall."""
+    (account,) = accounts(held("stopped", 0.25, rate=rate))
+    assert account.where == "socket"
+
+
+def test_a_signal_that_is_missing_makes_it_less_certain() -> None:
+    snapshot = held("stopped")
+    levels = [told(snapshot).confidence]
+    for metric in ("request_wait_us", "process_run_delay_us", "psi_cpu_some_us", "process_cpu_us", "cpu_usage_us"):
+        snapshot = without(snapshot, metric)
+        if metric == "request_wait_us":
+            (server,) = snapshot.tcp_servers
+            assert server.queries is not None
+            blind = replace(server, queries=replace(server.queries, queue_wait_us=None))
+            snapshot = replace(snapshot, tcp_servers=(blind,))
+        if isinstance(result := judged(snapshot), Found):
+            levels.append(result.confidence)
+    ranks = [LEVELS.index(level) for level in levels]
+    assert levels[0] == "high"
+    assert ranks[-1] == 0
+    assert all(after <= before for before, after in pairwise(ranks))
+
+
+def test_what_would_make_it_visible_is_proposed_with_what_it_needs() -> None:
+    snapshot = replace(
+        without(held("stopped"), "process_run_delay_us"),
+        unavailable={"run_delay": "no /proc/PID/schedstat (needs CONFIG_SCHED_INFO)"},
+    )
+    found = told(snapshot)
+    fixes = {fix.id: fix for fix in CAUSE.propose(snapshot, found)}
+    assert "run_delay" in fixes["record_where_time_goes"].title
+    assert "CONFIG_SCHED_INFO" in (fixes["record_where_time_goes"].precondition or "")
+    assert "record_where_time_goes" not in {fix.id for fix in CAUSE.propose(held("stopped"), told(held("stopped")))}
+
+
+def test_the_program_to_look_at_is_named() -> None:
+    snapshot = held("stopped")
+    (fix,) = CAUSE.propose(snapshot, told(snapshot))
+    assert "/proc/4711/task" in fix.patches[0].text
+
+
+@pytest.mark.parametrize(("onset_s", "last_s"), [(20.0, 20.4), (10.0, 30.0), (20.9, 22.0), (17.0, 19.5)])
+def test_what_a_harmful_finding_covers_is_explained(onset_s: float, last_s: float) -> None:
+    result = judged(held("stopped"), other(onset_s, last_s))
+    assert isinstance(result, NotFound)
+    assert "GC cycles use up the limit" in result.reason
+    assert result.numbers["explained"] == result.numbers["late_in_stalls"] > 50
+
+
+@pytest.mark.parametrize("finding", [other(10.0, 15.0), other(25.0, 30.0), other(10.0, 30.0, hurts=False)])
+def test_what_nothing_harmful_covers_is_not(finding: Found) -> None:
+    assert isinstance(judged(held("stopped"), finding), Found)
+
+
+def test_of_two_stalls_only_the_one_without_a_cause_is_told() -> None:
+    snapshot = simulate(Service(holds=(Hold(20.03, 0.3, "stopped"), Hold(30.03, 0.3, "stopped"))))
+    result = judged(snapshot, other(19.0, 22.0))
+    assert isinstance(result, Found)
+    assert result.onset_us > EPOCH_US + 29 * S
+    assert len(stalls(snapshot).clear) == 2
+
+
+def test_a_young_stall_is_left_to_other_causes() -> None:
+    """It is judged once `SETTLE_US` of newer data is there, wherever the window ends."""
+    seen = []
+    for tenths in range(204, 300, 4):
+        result = judged(held("stopped", seconds=tenths / 10))
+        seen.append(isinstance(result, Found))
+        if seen[-1]:
+            assert tenths * 100_000 >= 20_330_000 + SETTLE_US
+    assert not seen[0]
+    assert seen[-1]
+    assert seen == sorted(seen)
+
+
+def test_a_cause_about_no_server_of_the_subject_is_no_rival() -> None:
+    """A Redis is not asked whether its Corefile is right; a rival whose source is missing stays on the list."""
+    found = told(held("stopped"))
+    unjudged = [rival.cause for rival in found.rivals if rival.status == "not_enough_data"]
+    assert not [cause for cause in unjudged if cause.startswith("dns/")]
+    assert [rival for rival in found.rivals if rival.status == "ruled_out"]
+    assert [one.cause for one in told(held("stopped", protocol="dns")).rivals if one.cause.startswith("dns/")]
+
+
+def test_how_other_findings_read_as_rivals() -> None:
+    causes = all_causes()
+    results = {
+        "a": other(1.0, 2.0), "b": other(1.0, 2.0, hurts=False), "c": NotFound(cause="c", reason="3 of 4"),
+        "d": NotEnoughData(cause="d", missing=["cpu_throttled_periods"], reason="Needs it."),
+    }  # fmt: skip
+    known = dict.fromkeys(results, causes["cpu/gc_throttling"])
+    listed = [rival.status for rival in of_rest(held("stopped"), known, results)]
+    assert listed == ["ruled_out", "not_ruled_out", "ruled_out", "not_enough_data"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+def test_no_window_of_a_recording_has_anything_unexplained(path: Path) -> None:
+    """Faults have their cause, however the window cuts them, and look-alikes no stall that stands out."""
+    recording = file.load(path)
+    for end_us in range(recording.start_us + 8 * S, recording.end_us + 1, 2 * S):
+        for length_us in (12 * S, 20 * S, recording.end_us - recording.start_us):
+            start_us = max(recording.start_us, end_us - length_us)
+            findings = detect(snapshot_of(recording, start_us, end_us)).findings
+            assert ID not in [found.cause for found in findings]
