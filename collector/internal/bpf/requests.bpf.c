@@ -45,6 +45,14 @@ struct {
 	__type(value, struct server);
 } ports SEC(".maps");
 
+/* The ports of `ports`, whatever their namespace, a bit each: most sockets are told from servers by it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, __u64);
+} served SEC(".maps");
+
 struct address {
 	__u64 port;
 	__u8 local[16]; /* IPv4 mapped into IPv6 */
@@ -149,10 +157,15 @@ static __always_inline void copy_address(__u8 *to, struct sock *sk, int local)
 
 static __always_inline struct server *server_of(struct sock *sk)
 {
-	__u64 port = (__u64)BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum) << 16 | sk->__sk_common.skc_num;
-	struct server *server = bpf_map_lookup_elem(&ports, &port), *exact;
+	__u32 number = sk->__sk_common.skc_num, word = number >> 6;
+	__u64 *bits = bpf_map_lookup_elem(&served, &word), port;
+	struct server *server, *exact;
 	struct address address = {};
 
+	if (!bits || !(*bits >> (number & 63) & 1))
+		return 0;
+	port = (__u64)sk->__sk_common.skc_net.net->ns.inum << 16 | number;
+	server = bpf_map_lookup_elem(&ports, &port);
 	if (!server || !server->by_address)
 		return server;
 	address.port = port;
