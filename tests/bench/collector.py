@@ -36,7 +36,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=30, help="how long to measure each number of cgroups")
     parser.add_argument("--groups", default="100,500", help="numbers of cgroups, comma-separated")
     parser.add_argument("--qps", type=float, default=5000, help="queries per second of part 2")
-    parser.add_argument("--part", choices=["cgroups", "overhead", "recorder", "lookups", "requests"], help="only this part")
+    parts = ["cgroups", "overhead", "recorder", "lookups", "requests"]
+    parser.add_argument("--part", choices=parts, help="only this part")
     arguments = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("bench-collector makes cgroups and loads probes: run it as root")
