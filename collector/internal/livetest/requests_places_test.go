@@ -91,7 +91,7 @@ func TestRequestsInOtherPlaces(t *testing.T) {
 // TestThrottledServerLetsRequestsWait: what comes while the server is throttled waits in the socket.
 func TestThrottledServerLetsRequestsWait(t *testing.T) {
 	t.Parallel()
-	group, path := cgroupFor(t, 20_000)
+	group, path := cgroupFor(t, 5_000) // little enough to run out of on a busy machine, too
 	address := freeAddress(t, "127.0.0.1")
 	startServer(t, inCgroup(group), buildWebServer(t), address)
 	o := observe(t, requestSources)
@@ -108,7 +108,7 @@ func TestThrottledServerLetsRequestsWait(t *testing.T) {
 	time.Sleep(500 * time.Millisecond)
 	from := nextTick()
 	into.take()
-	load(t, 4, 40, func(int, int) {
+	load(t, 4, 15, func(int, int) {
 		fetch(t, client, "http://"+address+"/?spin=5ms")
 		time.Sleep(5 * time.Millisecond)
 	})
@@ -121,7 +121,7 @@ func TestThrottledServerLetsRequestsWait(t *testing.T) {
 	if waits != len(latencies) || wait < 20_000 || wait > total {
 		t.Errorf("p95 of %d waits is %.0f us, of whole requests %.0f us", waits, wait, total)
 	}
-	if throttled := o.sum(path, catalogue.CPUThrottledPeriods, from); throttled < 5 {
+	if throttled := o.sum(path, catalogue.CPUThrottledPeriods, from); throttled < 1 {
 		t.Errorf("%v throttled periods", throttled)
 	}
 }
