@@ -38,7 +38,7 @@ class Figures(BaseModel):
     cpu_peak_100ms: float | None = None
 
 
-def measured(load: LoadResult, gc_cycles: list[GcCycle], from_us: int, to_us: int, period_us: int) -> Figures:
+def measured(load: LoadResult, gc_cycles: list[GcCycle] | None, from_us: int, to_us: int, period_us: int) -> Figures:
     """What the lab saw in [from_us, to_us), both multiples of 100 ms."""
     ended_us = load.sent_us + load.latency_us
     inside = (ended_us >= from_us) & (ended_us < to_us)
@@ -56,7 +56,7 @@ def measured(load: LoadResult, gc_cycles: list[GcCycle], from_us: int, to_us: in
         slow_share=float(((latency > SLOW_US) | lost).sum()) / sent if sent else None,
         throttled_ratio=float(np.diff(n_throttled)[0] / max(np.diff(n_periods)[0], 1)),
         throttled_ms=float(np.diff(credited)[0]) / 1e3,
-        gc_cycles=sum(from_us <= cycle.end_us < to_us for cycle in gc_cycles),
+        gc_cycles=None if gc_cycles is None else sum(from_us <= one.end_us < to_us for one in gc_cycles),
         cpu_mean=float(used_us) / (to_us - from_us),
         cpu_peak_100ms=_peak(load.counters, np.arange(from_us, to_us + 1, TICK_US), period_us),
     )

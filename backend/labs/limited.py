@@ -24,6 +24,7 @@ from labs.servers import Server
 SETTLE_S = 2.0  # of load before the measured window, so that nothing in it is a first time
 _LEAD_S = 1.5  # for the driver to start
 _COST_S = 3.0  # of load without a limit tell what a request costs
+_SHARE = 0.6  # of what a load needs: a limit that is too low
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,16 @@ class Stage:
         window = Window.soon(_COST_S, 0)
         result = self._drive(shape, window)
         return float(result.counters[-1, 4] - result.counters[0, 4]) / 1e6 / max(1, result.sent_us.size)
+
+    def too_low_us(self, shape: Load, period_us: int, say: Say) -> int:
+        """A quota of six tenths of what the load needs, measured without a limit."""
+        cost_s = self.cost_s(shape)
+        say(f"A request costs {cost_s * 1e6:.0f} µs of CPU here at {shape.qps:g}/s")
+        return max(1_000, round(_SHARE * shape.qps * cost_s * period_us / 1_000) * 1_000)
+
+    def warm_up(self, shape: Load, seconds: float) -> None:
+        """Send load that nothing is measured of."""
+        self._drive(shape, Window.soon(seconds, 0))
 
     def _drive(self, shape: Load, window: Window) -> LoadResult:
         out, seconds = self.folder / "load.bin", (window.to_us - window.start_us) / 1e6

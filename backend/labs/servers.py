@@ -88,9 +88,9 @@ class Server:
         return answers(self.address, self.port, probe)
 
     @property
-    def gc_cycles(self) -> list[GcCycle]:
-        """Every cycle that it has told of so far, oldest first."""
-        return []
+    def gc_cycles(self) -> list[GcCycle] | None:
+        """Every cycle that it has told of so far, oldest first; None: it tells of none."""
+        return None
 
     def said(self) -> str:
         """The last lines it printed."""

@@ -28,6 +28,7 @@ VARIANTS = {
     "coredns-oom": {"fault", "max-concurrent", "more-memory", "leak", "reclaim", "healthy"},
     "bpf-startup": {"fault", "pruned", "slow-image", "slow-start"},
     "negative-dentries": {"nss", "storm", "drop", "unmount", "files"},
+    "service-gc": {"go"},
 }  # fmt: skip
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
+from jitterscope.diagnosis.areas.cpu.whatif.predict import predict, prepare
+from jitterscope.diagnosis.areas.cpu.whatif.trace import from_snapshot
 from jitterscope.diagnosis.core.snapshot import FactValue, ResourceView
 from jitterscope.diagnosis.programs import jvm, nodejs, options, runtimes
+from tests.diagnosis.scenarios import built
 
 MIB = 1 << 20
 
@@ -114,3 +118,19 @@ def test_how_many_cpus_a_collector_uses() -> None:
     assert runtimes.parallelism(process(runtime__name="python"), 4, 8).value == 1
     assert runtimes.parallelism(java("-XX:+UseParallelGC"), 4, 8).value == 4
     assert runtimes.parallelism(process(), 4, None).value is None
+
+
+def test_a_what_if_replays_the_limit_of_a_jvm_and_knows_no_setting_of_go() -> None:
+    trace = from_snapshot(built("gc_throttling/JVM"))
+    assert not isinstance(trace, str)
+    assert (trace.is_go, trace.gc_stops, trace.setting.gomaxprocs) == (False, True, None)
+    prepared, now = prepare(trace), trace.setting
+    recorded, larger = (predict(prepared, one) for one in (now, replace(now, cpu_limit=4.0)))
+    assert recorded.throttled_ratio is not None
+    assert larger.throttled_ratio is not None
+    assert larger.throttled_ratio.expected < 0.2 * recorded.throttled_ratio.expected
+    assert recorded.gc_cycles_per_min is not None
+    for other in (replace(now, gogc=200.0), replace(now, gomemlimit_bytes=1 << 30), replace(now, gomaxprocs=1)):
+        said = predict(prepared, other)
+        assert said.throttled_ratio is None
+        assert "No Go program was seen here" in (said.cannot_tell or "")

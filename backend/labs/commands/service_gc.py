@@ -29,7 +29,9 @@ def command(
     objects: Annotated[
         int | None, typer.Option(help="Live objects of about 128 bytes [800000; jvm 900000; node 500000]")
     ] = None,
-    replaced: Annotated[int | None, typer.Option(help="Objects that each request replaces [0; node 200]")] = None,
+    replaced: Annotated[
+        int | None, typer.Option(help="Objects that each request replaces [0; jvm 400; node 200]")
+    ] = None,
     answer_bytes: Annotated[int | None, typer.Option(help="Size of an answer [30000]")] = None,
     hashed_kib: Annotated[int | None, typer.Option(help="KiB that each request hashes [0; go 300]")] = None,
     slow_every: Annotated[

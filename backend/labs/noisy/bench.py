@@ -23,7 +23,6 @@ from labs.service.variants import Parameters as ServiceParameters
 _ZONE = "lab.test"
 _NAMES = tuple(f"{name}.{_ZONE}" for name in ("api", "pay", "mail", "cdn"))
 _PERIOD_US = 100_000  # of the server's own limit
-_SHARE = 0.6  # of what the load needs, where that limit is to be too low
 _CLIENT_SHARES = 100 * 1024  # clients are other machines: nothing here delays them
 _LOOP = "import sys, time; time.sleep(max(0, float(sys.argv[1]) - time.time()))\nwhile True: pass"
 
@@ -78,8 +77,7 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
         stack.callback(unlimit, own)
         made = Stage(server, own, clients, folder)
         if p.quota_us is None:
-            need_us = p.qps * made.cost_s(load) * _PERIOD_US
-            p = p.model_copy(update={"quota_us": max(1_000, round(_SHARE * need_us / 1_000) * 1_000)})
+            p = p.model_copy(update={"quota_us": made.too_low_us(load, _PERIOD_US, say)})
         limit = Limit(-1 if p.quota_us is None else p.quota_us, _PERIOD_US, 0)
         made.limit(limit)
         batch.limit_cpu(p.neighbour_quota_us, p.neighbour_period_us, 0)

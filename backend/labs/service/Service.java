@@ -1,6 +1,8 @@
 import com.sun.net.httpserver.HttpServer;
 import java.net.InetSocketAddress;
 import java.security.MessageDigest;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.Executors;
@@ -8,7 +10,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /** The HTTP service of the labs on a JVM; its options are those of collector/cmd/jitterscope-service. */
 public final class Service {
-    private static final int OBJECT_BYTES = 128 - 16; // the header of an array takes the rest
     private static final int THREADS = 64;
 
     public static void main(String[] arguments) throws Exception {
@@ -21,17 +22,18 @@ public final class Service {
         int replaced = number(given, "--replaced"), hashedKib = number(given, "--hashed-kib");
         int slowEvery = number(given, "--slow-every"), slowMs = number(given, "--slow-ms");
         int answerBytes = number(given, "--answer-bytes");
-        byte[][] table = new byte[number(given, "--objects")][];
+        Object[] table = new Object[number(given, "--objects")];
         for (int i = 0; i < table.length; i++) {
-            table[i] = new byte[OBJECT_BYTES];
+            table[i] = object(i);
         }
+        Collections.shuffle(Arrays.asList(table)); // what lives long lies scattered in memory
         AtomicInteger served = new AtomicInteger();
         HttpServer server = HttpServer.create(new InetSocketAddress(listen[0], Integer.parseInt(listen[1])), 4096);
         server.setExecutor(Executors.newFixedThreadPool(THREADS));
         server.createContext("/", exchange -> {
             int number = served.incrementAndGet();
             for (int i = 0; i < replaced; i++) {
-                table[(int) (((long) number * replaced + i) % table.length)] = new byte[OBJECT_BYTES];
+                table[(int) (((long) number * replaced + i) % table.length)] = object(number);
             }
             hash(hashedKib);
             if (slowEvery > 0 && number % slowEvery == 0) {
@@ -43,6 +45,11 @@ public final class Service {
             exchange.close();
         });
         server.start();
+    }
+
+    /** About 128 bytes with what it points to, as a session or a cached row has. */
+    private static Object object(int number) {
+        return new Object[] {"session-" + (10_000_000 + number), new byte[32]};
     }
 
     private static int number(Map<String, String> given, String name) {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from labs.cgroups import Hierarchies, LabRun, remove_stale
@@ -12,9 +12,10 @@ from labs.console import Say
 from labs.limited import Measured, Stage, Window, unlimit
 from labs.load import Load
 from labs.service.servers import PATH, HttpService, service
-from labs.service.variants import Parameters
+from labs.service.variants import Parameters, Runtime
 
-_SHARE = 0.6  # of what the load needs, where the limit is to be too low
+# A JVM compiles what runs often: so many requests, and it is done with it.
+_WARM_QPS, _WARM_S = 2_000.0, 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +51,11 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
         stack.callback(server.stop)
         stack.callback(unlimit, cgroup)
         server.start(PATH)
+        if p.runtime is Runtime.JVM and p.settle_s:
+            say(f"Warming up: {_WARM_QPS:g} requests/s for {_WARM_S:g} s without a limit")
+            made.warm_up(replace(_load(p), qps=_WARM_QPS), _WARM_S)
         if p.quota_us is None:
-            cost_s = made.cost_s(_load(p))
-            say(f"A request costs {cost_s * 1e6:.0f} µs of CPU here at {p.qps:g} requests/s")
-            quota_us = max(1_000, round(_SHARE * p.qps * cost_s * p.period_us / 1_000) * 1_000)
-            p = p.model_copy(update={"quota_us": quota_us})
+            p = p.model_copy(update={"quota_us": made.too_low_us(_load(p), p.period_us, say)})
         made.limit(p.limit)
         say(f"{p.limit}; {p.qps:g} requests/s for {p.seconds:g} s")
         yield Bench(made, server, p)

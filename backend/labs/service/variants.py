@@ -73,7 +73,7 @@ _GO = {"hashed_kib": 300}  # 0.3 ms of CPU for each request
 # A heap of next to nothing, so that no collection takes long.
 _SMALL = {"objects": 1_000}
 # Objects that live for a while fill the old generation, as a cache with turnover does.
-_JVM = {"runtime": Runtime.JVM, "objects": 900_000, "qps": 200.0}
+_JVM = {"runtime": Runtime.JVM, "objects": 900_000, "replaced": 400, "qps": 200.0}
 _VARIANTS: dict[Variant, tuple[str, dict[str, Any]]] = {
     Variant.GO: ("cpu/gc_throttling", _GO),
     Variant.JVM_PARALLEL: ("cpu/gc_throttling", _JVM),
@@ -82,7 +82,7 @@ _VARIANTS: dict[Variant, tuple[str, dict[str, Any]]] = {
     # The Go fault under a limit that the peaks of its GC stay below, and without one.
     Variant.HEALTHY: ("none", {**_GO, "quota_us": 400_000}),
     Variant.NO_LIMIT: ("none", {**_GO, "quota_us": -1}),
-    Variant.GC_PAUSE: ("runtime/gc_pause", {**_JVM, "quota_us": -1, "replaced": 400}),
+    Variant.GC_PAUSE: ("runtime/gc_pause", {**_JVM, "quota_us": -1}),
     Variant.OVERLOAD: ("cpu/limit_too_low", {**_SMALL, "quota_us": None, "hashed_kib": 1_000}),
     Variant.OWN_CODE: ("unexplained/slow_answers", {**_SMALL, "slow_every": 50, "slow_ms": 60}),
     Variant.START_UP: ("unexplained/slow_answers", {**_JVM, **_SMALL, "settle_s": 0.0}),

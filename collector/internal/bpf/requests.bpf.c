@@ -10,6 +10,7 @@
  * A request is data that came while the server owed no answer. Its time starts at the first byte that the server had not read
  * before the last read ahead of its answer: where the server keeps up that is the last data of the request, and where it
  * stood still it is what came first meanwhile. */
+#include "control.h"
 #include "kernel.h"
 #include "lost.h"
 
@@ -44,6 +45,14 @@ struct {
 	__type(key, __u64);
 	__type(value, struct server);
 } ports SEC(".maps");
+
+/* The ports of `ports`, whatever their namespace, a bit each: most sockets are told from servers by it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, __u64);
+} served SEC(".maps");
 
 struct address {
 	__u64 port;
@@ -149,10 +158,15 @@ static __always_inline void copy_address(__u8 *to, struct sock *sk, int local)
 
 static __always_inline struct server *server_of(struct sock *sk)
 {
-	__u64 port = (__u64)BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum) << 16 | sk->__sk_common.skc_num;
-	struct server *server = bpf_map_lookup_elem(&ports, &port), *exact;
+	__u32 number = sk->__sk_common.skc_num, word = number >> 6;
+	__u64 *bits = bpf_map_lookup_elem(&served, &word), port;
+	struct server *server, *exact;
 	struct address address = {};
 
+	if (!bits || !(*bits >> (number & 63) & 1))
+		return 0;
+	port = (__u64)sk->__sk_common.skc_net.net->ns.inum << 16 | number;
+	server = bpf_map_lookup_elem(&ports, &port);
 	if (!server || !server->by_address)
 		return server;
 	address.port = port;
@@ -213,61 +227,6 @@ static __always_inline void end_request(struct connection *c, __u32 end, __u64 n
 	r->tick = c->tick;
 	r->end = end;
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
-}
-
-/* Of HTTP/2, frames of these types are neither requests nor answers (RFC 9113): RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE. */
-#define CONTROL_FRAMES (1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 8)
-#define FRAME_HEADER 9
-#define FRAMES 3
-#define CONTROL_BYTES 80
-#define TLS_DATA 23
-#define TLS_HEADER 5
-#define TLS_EXTRA 17 /* content type and tag of TLS 1.3 (RFC 8446, 5.2) */
-
-struct __sk_buff {
-	__u32 len;
-};
-
-struct bpf_dynptr {
-	__u64 opaque[2];
-} __attribute__((aligned(8)));
-
-/* Whether the kernel lets these programs read packets, set before loading: Linux 6.12. */
-const volatile __u32 reads_packets = 1;
-
-extern int bpf_dynptr_from_skb(struct __sk_buff *skb, __u64 flags, struct bpf_dynptr *ptr__uninit) __ksym __weak;
-
-/* Tells whether a segment holds nothing but control frames of HTTP/2. In TLS their size has to do: WINDOW_UPDATE and RST_STREAM
- * have 13 bytes, PING 17, the acknowledgment of SETTINGS 9; the alert that says farewell has 2. */
-static __always_inline int is_control(struct sk_buff *skb)
-{
-	unsigned int at = skb->transport_header - (skb->data - skb->head), end = skb->len, length;
-	struct bpf_dynptr packet;
-	__u8 head[FRAME_HEADER], offset;
-	int i;
-
-	if (!reads_packets || end - at > CONTROL_BYTES + 60) /* the longest header of TCP */
-		return 0;
-	if (bpf_dynptr_from_skb((struct __sk_buff *)skb, 0, &packet) || bpf_dynptr_read(&offset, 1, &packet, at + 12, 0))
-		return 0;
-	at += (offset >> 4) * 4;
-	if (at >= end || end - at > CONTROL_BYTES)
-		return 0;
-	for (i = 0; i < FRAMES; i++) {
-		if (bpf_dynptr_read(head, sizeof(head), &packet, at, 0))
-			return 0;
-		length = (unsigned int)head[3] << 8 | head[4];
-		if (i == 0 && head[0] == TLS_DATA && head[1] == 3 && at + TLS_HEADER + length == end) {
-			length -= TLS_EXTRA;
-			return length == 2 || length == 9 || length == 13 || length == 17 || length == 26 || length == 30;
-		}
-		if (head[0] || head[1] || head[3] > 8 || !(CONTROL_FRAMES >> head[3] & 1))
-			return 0;
-		at += FRAME_HEADER + head[2];
-		if (at >= end)
-			return at == end;
-	}
-	return 0;
 }
 
 SEC("tp_btf/tcp_probe")

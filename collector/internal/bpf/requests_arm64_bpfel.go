@@ -73,6 +73,7 @@ const (
 	RequestsMapLost          = "lost"
 	RequestsMapPorts         = "ports"
 	RequestsMapRequests      = "requests"
+	RequestsMapServed        = "served"
 	RequestsMapWall          = "wall"
 	RequestsProgDataCame     = "data_came"
 	RequestsProgDataRead     = "data_read"
@@ -143,6 +144,7 @@ type RequestsMapSpecs struct {
 	Lost        *ebpf.MapSpec `ebpf:"lost"`
 	Ports       *ebpf.MapSpec `ebpf:"ports"`
 	Requests    *ebpf.MapSpec `ebpf:"requests"`
+	Served      *ebpf.MapSpec `ebpf:"served"`
 	Wall        *ebpf.MapSpec `ebpf:"wall"`
 }
 
@@ -181,6 +183,7 @@ type RequestsMaps struct {
 	Lost        *ebpf.Map `ebpf:"lost"`
 	Ports       *ebpf.Map `ebpf:"ports"`
 	Requests    *ebpf.Map `ebpf:"requests"`
+	Served      *ebpf.Map `ebpf:"served"`
 	Wall        *ebpf.Map `ebpf:"wall"`
 }
 
@@ -192,6 +195,7 @@ func (m *RequestsMaps) Close() error {
 		m.Lost,
 		m.Ports,
 		m.Requests,
+		m.Served,
 		m.Wall,
 	)
 }

@@ -29,8 +29,8 @@ const (
 	youngFor     = 10 * time.Second
 	recheckEvery = 30 * time.Second
 	ownersEvery  = 5 * time.Second // whether owners are alive, and in the same cgroup
-	// Reading the descriptors of all processes takes as long as there are descriptors: at most a fiftieth of the time goes into it.
-	restFactor = 50
+	// Reading the descriptors of all processes takes as long as there are descriptors: at most a hundredth of the time goes into it.
+	restFactor = 100
 	// What no process holds (a socket of the kernel, or of a process that may not be looked at) is looked for again after this.
 	unownedFor = 10 * time.Second
 )

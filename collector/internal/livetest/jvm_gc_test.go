@@ -213,7 +213,7 @@ func TestJVMThatSharesNothing(t *testing.T) {
 		t.Errorf("collections are taken from %q", source)
 	}
 	for _, status := range o.agent.Engine.Status() {
-		if status.Name == "jvm_gc" && !strings.Contains(status.Detail, "1 JVMs share no performance data") {
+		if status.Name == "jvm_gc" && !strings.Contains(status.Detail, "so that their collections are not known: 1") {
 			t.Errorf("status %v", status)
 		}
 	}

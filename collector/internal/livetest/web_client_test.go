@@ -145,6 +145,9 @@ func webClient(protocol string, into *measured) *http.Client {
 	switch protocol {
 	case "h2c":
 		transport.Protocols.SetUnencryptedHTTP2(true)
+	case "h2":
+		transport.Protocols.SetHTTP2(true)
+		transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true}
 	case "close":
 		transport.DisableKeepAlives = true
 		transport.Protocols.SetHTTP1(true)
@@ -158,7 +161,12 @@ func webClient(protocol string, into *measured) *http.Client {
 // fetch asks once and reads the answer.
 func fetch(t testing.TB, client *http.Client, url string) {
 	t.Helper()
-	answer, err := client.Get(url)
+	readAnswer(t, func() (*http.Response, error) { return client.Get(url) })
+}
+
+func readAnswer(t testing.TB, ask func() (*http.Response, error)) {
+	t.Helper()
+	answer, err := ask()
 	if err != nil {
 		t.Fatal(err)
 	}

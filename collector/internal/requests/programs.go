@@ -44,6 +44,7 @@ type Programs struct {
 	wall    *uint64
 
 	ports     map[uint64]bpf.RequestsServer
+	served    map[uint32]uint64 // a bit for each port
 	addresses map[bpf.RequestsAddress]bpf.RequestsServer
 }
 
@@ -135,24 +136,33 @@ func (p *Programs) setEndpoints(endpoints map[Endpoint]place) error {
 			addresses[address] = bpf.RequestsServer{Number: at.number, Generation: at.generation}
 		}
 	}
+	served := make(map[uint32]uint64)
+	for endpoint := range endpoints {
+		served[uint32(endpoint.Port)>>6] |= 1 << (endpoint.Port & 63)
+	}
+	for word := range p.served {
+		served[word] |= 0 // also where no port is left: nothing is deleted from an array
+	}
 	err := replace(p.objects.Addresses, p.addresses, addresses) // first, as ports refer to them
 	p.addresses = addresses
 	err = errors.Join(err, replace(p.objects.Ports, p.ports, ports))
 	p.ports = ports
+	err = errors.Join(err, replace(p.objects.Served, p.served, served))
+	p.served = served
 	return err
 }
 
 // replace makes a map of the kernel hold what is wanted instead of what was.
-func replace[K comparable](m *ebpf.Map, was, wanted map[K]bpf.RequestsServer) error {
+func replace[K, V comparable](m *ebpf.Map, was, wanted map[K]V) error {
 	var errs []error
 	for key := range was {
 		if _, ok := wanted[key]; !ok {
 			errs = append(errs, m.Delete(&key))
 		}
 	}
-	for key, server := range wanted {
-		if was[key] != server {
-			errs = append(errs, m.Put(&key, &server))
+	for key, value := range wanted {
+		if old, ok := was[key]; !ok || old != value {
+			errs = append(errs, m.Put(&key, &value))
 		}
 	}
 	return errors.Join(errs...)

@@ -12,8 +12,8 @@ import numpy as np
 
 from jitterscope.diagnosis.core.finding import Harm, Severity
 from jitterscope.diagnosis.core.query_results import SERVFAIL, TIMEOUT
-from jitterscope.diagnosis.core.served import Served, by_chance, late_after, lost, metric, read_dns, usual_us
-from jitterscope.diagnosis.core.severity import harm_of, severity
+from jitterscope.diagnosis.core.served import Served, beyond_chance, late_after, lost, metric, read_dns, usual_us
+from jitterscope.diagnosis.core.severity import SLOW_US, harm_of, severity
 from jitterscope.diagnosis.core.signals import series
 from jitterscope.diagnosis.core.sketch import value_of
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
@@ -28,6 +28,7 @@ class AnswersHarm:
 
     `waiting` queries had nobody to work on them at the same time, some of them for `waited_us`. `queries`: those since
     the first span, over 10 s at least; `timed`: how long their answers took was recorded. `served`: of which servers.
+    Answers of its TCP servers are late after `over_us` at most.
     """
 
     served: Served
@@ -45,6 +46,7 @@ class AnswersHarm:
     severity: Severity | None
     failed_late: int = 0
     timed: bool = False
+    over_us: float = SLOW_US
 
     @property
     def harm(self) -> Harm:
@@ -77,30 +79,33 @@ def harm(
     since = min(int(hit[0]) if len(hit) else 0, max(0, snapshot.ticks - 100))
     queries = float(np.nansum(served.requests[since:]))
     late = inside = gone = failed = 0
-    anyway = 0.0
+    suffered, over_us = 0.0, float(SLOW_US)
     max_ms: float | None = None
     first: int | None = None
     for server in served.servers:
         over = late_us if server.kind == "dns_server" else late_after(usual_us(server, ~spans))
         counted = _single(snapshot, server, spans, over) or _counted(snapshot, server, spans, over)
         late, inside, gone, failed = (a + b for a, b in zip((late, inside, gone, failed), counted[:4], strict=True))
-        if server.kind != "dns_server":
+        if server.kind == "dns_server":
+            suffered += counted[1]
+        else:
             requests = series(server, metric(server, "requests"), snapshot.ticks)
-            anyway += by_chance(requests, dilate(spans, 0, 1), counted[0] - counted[1])
+            over_us = max(over_us, over)
+            suffered += beyond_chance(requests, dilate(spans, 0, 1), counted[1], counted[0] - counted[1])
         if counted[4] is not None:
             max_ms = max(max_ms or 0.0, counted[4] / 1000)
         if counted[5] is not None:
             first = counted[5] if first is None else min(first, counted[5])
     worst = max(max_ms or 0.0, waited_us / 1000 if waiting or turned_away else 0.0)
     if queries > 0:
-        hurt = min(max(0.0, inside - anyway) + waiting + turned_away, queries + turned_away)
+        hurt = min(suffered + waiting + turned_away, queries + turned_away)
         level = severity(hurt, queries + turned_away, worst or None, gone + failed)
     else:
         # No packets are captured here: connections that wait are seen all the same.
         level = "warning" if waiting >= 5 else None
     return AnswersHarm(
         served, late_us, late, inside, gone, failed, waiting, turned_away, waited_us, queries, max_ms, first, level,
-        min(gone, _failed_late(snapshot, spans)), queries > 0 and served.timed,
+        min(gone, _failed_late(snapshot, spans)), queries > 0 and served.timed, over_us,
     )  # fmt: skip
 
 

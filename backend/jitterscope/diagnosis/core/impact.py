@@ -82,7 +82,8 @@ def of_answers(
 
 def of_harm(snapshot: Snapshot, found: AnswersHarm) -> Impact:
     """Answers of the servers that the harm is about; slow are the late, lost and waiting ones."""
-    return of_answers(snapshot, found.served, found.late + found.lost + found.waiting, found.max_ms)
+    slow = found.late + found.lost + found.waiting
+    return of_answers(snapshot, found.served, slow, found.max_ms, found.over_us)
 
 
 def of_servers(snapshot: Snapshot) -> Impact:

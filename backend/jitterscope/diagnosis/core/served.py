@@ -37,6 +37,8 @@ METRICS: dict[Figure, dict[str, str]] = {
 }
 TIMES_USUAL = 3.0
 ENOUGH = 20
+# Standard deviations of a count that chance hardly exceeds.
+_CHANCE = 3.0
 _COUNTED: tuple[Figure, ...] = ("requests", "answers", "slow")
 # Of all requests of a cgroup.
 _LEAST_SHARE = 0.01
@@ -246,11 +248,15 @@ def lost(snapshot: Snapshot, server: ResourceView, spans: BoolArray) -> int:
     return max(0, int(values[spans].sum() - usual))
 
 
-def by_chance(requests: FloatArray, near: BoolArray, slow_outside: float) -> float:
-    """Answers of the ticks `near` that would have been slow anyway: as many as at other times, per request."""
+def beyond_chance(requests: FloatArray, near: BoolArray, inside: float, outside: float) -> float:
+    """Of `inside` slow answers in the ticks `near` those beyond what is slow anyway: per request as many as the
+    `outside` ones. 0 where chance alone gives as many."""
     known = np.nan_to_num(requests)
-    outside = float(known[~near].sum())
-    return 0.0 if outside < 5 * ENOUGH else slow_outside / outside * float(known[near].sum())
+    others = float(known[~near].sum())
+    if others < 5 * ENOUGH:
+        return inside
+    anyway = outside / others * float(known[near].sum())
+    return inside - anyway if inside > anyway + _CHANCE * np.sqrt(anyway) else 0.0
 
 
 def _port(key: str) -> str:

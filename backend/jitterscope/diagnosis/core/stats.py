@@ -35,6 +35,11 @@ class Coincidence:
     p_independent: float
     p_shift: float
 
+    @property
+    def beyond_chance(self) -> bool:
+        """Twice as often counts as well: what comes at even intervals matches itself when it is shifted by one."""
+        return self.p_shift < 0.05 or self.lift >= 2.0
+
 
 def coincidence(ticks: BoolArray, spans: BoolArray) -> Coincidence:
     """Coincidence of `ticks` with `spans` (equal length n ≥ 1). With nothing to compare, both p are 1."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from jitterscope.diagnosis.core import signals
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
@@ -17,16 +19,24 @@ _SPELLING = {
 
 
 def who(snapshot: Snapshot) -> str:
-    """What people call the subject: its DNS software, else its container, else its program, else its cgroup."""
+    """What people call the subject: its DNS software, else its container, else its program, else its cgroup. Of several
+    programs the one that is asked most."""
     for server in snapshot.dns_servers:
         if name := server.fact("dns.software"):
             return _SPELLING.get(name, name)
     if name := snapshot.subject.fact("workload.container"):
         return name
+    listening = [(_requests(server), name) for server in snapshot.tcp_servers if (name := server.fact("tcp.program"))]
+    if listening:
+        return max(listening)[1]
     for process in snapshot.processes:
         if name := program(process):
             return name
     return snapshot.subject.name or snapshot.subject.key
+
+
+def _requests(server: ResourceView) -> float:
+    return float(np.nansum(server.series.get("requests", 0.0)))
 
 
 def program(process: ResourceView) -> str | None:

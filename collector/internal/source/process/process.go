@@ -54,14 +54,10 @@ func (p *process) Discover(ctx context.Context) {
 	}
 }
 
-// cpuClock is the clock id of a whole process's CPU time in nanoseconds, MAKE_PROCESS_CPUCLOCK(pid, CPUCLOCK_SCHED) of
-// the kernel's posix-timers.h. It is one system call without parsing, and finer than the 10 ms of /proc/PID/stat.
-func cpuClock(pid int) int32 { return int32(^pid)<<3 | 2 }
-
 func (p *process) open(watched *procwatch.Process) *sampledProcess {
 	p.describe(watched)
 	return &sampledProcess{
-		clock:   cpuClock(watched.PID),
+		clock:   procfs.CPUClock(watched.PID),
 		stat:    procfs.HoldIfExists(filepath.Join(p.registry.Roots.Proc, strconv.Itoa(watched.PID), "stat")),
 		cpu:     p.registry.Series(watched.Resource, catalogue.ProcessCPUUS),
 		threads: p.registry.Series(watched.Resource, catalogue.ProcessThreads),

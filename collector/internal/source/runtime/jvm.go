@@ -17,6 +17,7 @@ import (
 // jvm is one JVM. Its collectors stop the program for as long as they work, as far as they are seen.
 type jvm struct {
 	watched    *procwatch.Process
+	alive      int32 // its CPU clock
 	file       procfs.Held
 	used       int
 	clock      hsperf.Clock
@@ -44,7 +45,7 @@ func newJVM(registry *sampler.Registry, watched *procwatch.Process, o *opening) 
 	}
 	series := func(metric uint32) batch.Slot { return registry.Series(watched.Resource, metric) }
 	j := &jvm{
-		watched: watched, file: o.file, used: o.layout.Used(), clock: o.clock, heap: o.layout.Heap(o.data), cause: o.layout.String("sun.gc.lastCause"),
+		watched: watched, alive: procfs.CPUClock(watched.PID), file: o.file, used: o.layout.Used(), clock: o.clock, heap: o.layout.Heap(o.data), cause: o.layout.String("sun.gc.lastCause"),
 		cycles: series(catalogue.GCCycles), active: series(catalogue.GCActiveUS), pause: series(catalogue.GCPauseUS),
 		live: batch.NoSlot, goal: batch.NoSlot,
 	}

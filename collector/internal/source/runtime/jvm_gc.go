@@ -10,6 +10,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 	"github.com/jitterscope/jitterscope/collector/internal/handover"
 	"github.com/jitterscope/jitterscope/collector/internal/hsperf"
+	"github.com/jitterscope/jitterscope/collector/internal/procfs"
 	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 	"github.com/jitterscope/jitterscope/collector/internal/source"
@@ -72,13 +73,13 @@ func (g *jvmGC) Discover(ctx context.Context) {
 	defer g.jvms.mu.Unlock()
 	switch {
 	case len(g.refused) > 0:
-		g.registry.Degraded(fmt.Sprintf("%d JVMs cannot be looked into", len(g.refused)), jvmNeeds)
+		g.registry.Degraded(fmt.Sprintf("JVMs that cannot be looked into: %d", len(g.refused)), jvmNeeds)
 	case len(g.notShared) > 0:
-		g.registry.Degraded(fmt.Sprintf("%d JVMs share no performance data (-XX:-UsePerfData or -XX:+PerfDisableSharedMem): "+
-			"their collections are not known", len(g.notShared)), "")
+		g.registry.Degraded(fmt.Sprintf("JVMs that share no performance data (-XX:-UsePerfData or -XX:+PerfDisableSharedMem), "+
+			"so that their collections are not known: %d", len(g.notShared)), "")
 	case len(g.notKnown) > 0:
 		for _, collector := range g.notKnown {
-			g.registry.Degraded(fmt.Sprintf("%d JVMs have a collector that does not count its pauses (%s)", len(g.notKnown), collector), "")
+			g.registry.Degraded(fmt.Sprintf("JVMs with a collector that does not count its pauses (%s): %d", collector, len(g.notKnown)), "")
 		}
 	default:
 		g.registry.Degraded("", "")
@@ -132,7 +133,9 @@ func (g *jvmGC) watch(watched *procwatch.Process, o *opening) (*jvm, bool) {
 func (g *jvmGC) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	g.clock.Set()
 	for _, j := range g.jvms.found {
-		// Where the JVM has ended the file says what it said last.
+		if !procfs.Runs(j.alive) {
+			continue // the file says what it said last: perhaps that a collection runs
+		}
 		if data, ok := j.file.Read(g.buffer[:j.used]); ok && len(data) == j.used {
 			j.read(data, &g.clock, &g.finished)
 			j.record(data, tick, recorder)

@@ -103,7 +103,7 @@ func (g *probed) Discover(ctx context.Context) {
 		g.registry.Degraded("no probes: "+bpf.Explain(g.missing), probes.Needs)
 	case len(g.without) > 0:
 		for _, why := range g.without {
-			g.registry.Degraded(fmt.Sprintf("collections of %d processes are not known: %s", len(g.without), why), "")
+			g.registry.Degraded(fmt.Sprintf("processes whose collections are not known: %d (%s)", len(g.without), why), "")
 		}
 	default:
 		g.registry.Degraded("", "")

@@ -8,6 +8,9 @@ from functools import partial
 import numpy as np
 
 from jitterscope.diagnosis.core.snapshot import Event, FactValue, Snapshot
+from jitterscope.diagnosis.scenarios.cpu import event_loop_blocked_scenario as event_loop
+from jitterscope.diagnosis.scenarios.cpu.contention import LITTLE, contended, delays, hiccup_ticks
+from jitterscope.diagnosis.scenarios.cpu.neighbours_scenario import STARVED
 from jitterscope.diagnosis.scenarios.cpu.simulate import TICK_US, Workload, other_runtime, simulate
 from jitterscope.diagnosis.scenarios.memory.reclaim_stall_scenario import AT_LIMIT
 from jitterscope.diagnosis.scenarios.memory.runs import run
@@ -18,11 +21,35 @@ JVM = replace(other_runtime("jvm"), quota_us=None, live_mb=600.0, gogc=15)
 
 
 def _run(load: Workload) -> Snapshot:
-    """Of a container that never waits for memory."""
+    """Of a container that waits neither for memory nor for a CPU."""
     made = simulate(load).snapshot
+    return contended(_roomy(made), np.full(made.ticks, 400.0), 0.1, takers=LITTLE)
+
+
+def _roomy(made: Snapshot) -> Snapshot:
     columns = dict(made.subject.series)
     columns |= {"psi_memory_some_us": np.zeros(made.ticks), "memory_usage_bytes": columns["memory_anon_bytes"]}
     return replace(made, subject=replace(made.subject, series=columns))
+
+
+def _starved(load: Workload) -> Snapshot:
+    """Collections of 5 ms of work that others keep from the CPUs for most of a second."""
+    made = simulate(replace(load, hiccups=STARVED)).snapshot
+    taken = 0.1 + 0.9 * hiccup_ticks(STARVED, made.ticks)
+    return contended(_roomy(made), delays(STARVED, made.ticks), taken)
+
+
+def _computes() -> Snapshot:
+    """A Node.js that is busy with long functions, and collects for 8 ms now and then."""
+    made = event_loop.SCENARIOS[0].build()
+    process = made.processes[0]
+    ticks = np.arange(12, made.ticks, 30)
+    stopped = np.zeros(made.ticks)
+    stopped[ticks] = 8_000.0
+    told = {"source": "uprobe", "collector": "scavenge", "pause_us": "8000"}
+    events = tuple(Event("gc.cycle", made.start_us + int(tick) * TICK_US + 10_000, 8_000, told) for tick in ticks)
+    series = {**process.series, "gc_active_us": stopped, "gc_pause_us": stopped}
+    return replace(made, processes=(replace(process, series=series, events=events),))
 
 
 def _fault(name: str, load: Workload, note: str = "") -> Scenario:
@@ -76,6 +103,12 @@ SCENARIOS = (
         "cpu/gc_throttling",
         partial(_run, replace(other_runtime("jvm"), gogc=15, seed=30)),
     ),
+    Scenario(
+        "gc_pause/near miss: others have the CPUs that it needs",
+        "cpu/neighbours",
+        partial(_starved, replace(JVM, live_mb=20.0, gogc=30, seed=32)),
+    ),
+    Scenario("gc_pause/near miss: its own code takes as long", "cpu/event_loop_blocked", _computes),
     Scenario(
         "gc_pause/near miss: memory is reclaimed meanwhile",
         "memory/reclaim_stall",

@@ -25,6 +25,7 @@ func main() {
 	flag.Parse()
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
 	server := &http.Server{Handler: http.HandlerFunc(answer), Protocols: protocols}
 	listener, err := net.Listen("tcp", flag.Arg(0))
@@ -36,7 +37,7 @@ func main() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		listener = tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{certificate}})
+		listener = tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"h2", "http/1.1"}})
 	}
 	go func() { log.Fatal(server.Serve(listener)) }()
 	fmt.Println("ready")

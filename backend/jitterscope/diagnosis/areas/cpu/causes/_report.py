@@ -123,9 +123,10 @@ def consequence(context: Context, judged: list[Judged], hurt: Harm) -> str:
         return f"so answers are delayed up to {hurt.max_ms:,.0f} ms"
     if hurt.by_stalls >= 1:
         return "so answers are late"
-    if context.throttling.served.known:
-        return f"stalling it for up to {say.seconds(longest_us(context, judged))} at a time; no answer was late so far"
-    return f"stalling it for up to {say.seconds(longest_us(context, judged))} at a time"
+    stalling = f"stalling it for up to {say.seconds(longest_us(context, judged))} at a time"
+    if hurt.slow_inside:
+        return f"{stalling}; answers were as late as at other times"
+    return f"{stalling}; no answer was late so far" if context.throttling.served.timed else stalling
 
 
 def harm_sentence(context: Context, hurt: Harm) -> str:

@@ -84,7 +84,7 @@ def _nobody_waits(snapshot: Snapshot, loop: Loop, hurt: AnswersHarm, found: Bloc
             "late answers: "
             "the others waited for something else."
         )
-    if not loop.saturated and found.together.p_shift >= 0.05:
+    if not loop.saturated and not found.together.beyond_chance:
         return (
             f"{busy}; {found.together.hits} of {found.together.of} ticks with slow answers are among them, by chance "
             f"{say.percent(found.together.chance_ratio)}."

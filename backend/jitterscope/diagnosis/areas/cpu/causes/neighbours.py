@@ -25,6 +25,8 @@ UNTIMED_US, UNTIMED_SHARE = 1_000_000, 0.5
 OTHERS, IDLE = 0.5, 0.2
 # A neighbor with this share of the node's CPUs is named in the title.
 NOTABLE = 0.05
+# Those named had all that others had where they had this share of it: not every process is in a cgroup that is read.
+ALL_OF_THEM = 0.8
 
 
 def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
@@ -102,7 +104,7 @@ def _harmless(waits: RunWaits, found: Waiting) -> str | None:
 
 def _found(snapshot: Snapshot, waits: RunWaits, use: CpuUse, found: Waiting) -> Found:
     named = run_waits.neighbours(snapshot, waits.spans)
-    name, (who, have) = say.who(snapshot), _who(named)
+    name, (who, have) = say.who(snapshot), _who(named, use)
     late = waiting.consequence(snapshot, found)
     known = sum(one.used for one in named)
     return Found(
@@ -135,13 +137,16 @@ def _confidence(waits: RunWaits, found: Waiting, known: float, use: CpuUse) -> C
     return "high" if found.share >= 0.3 and use.idle_waiting < 0.1 else "medium"
 
 
-def _who(named: list[Neighbour]) -> tuple[str, str]:
-    """Those that had a notable part of the CPU, and the verb that fits: a path is told by its end."""
-    notable = [one for one in named if one.used >= NOTABLE] or named[:1]
+def _who(named: list[Neighbour], use: CpuUse) -> tuple[str, str]:
+    """Those that had the CPUs, as far as they are known by name, and the verb that fits."""
+    notable = [one for one in named if one.used >= NOTABLE]
     if not notable:
         return "other cgroups", "have"
-    first = waiting.name_of(notable[0].view).rstrip("/").removeprefix("/")
-    first = first if notable[0].view.fact("workload.container") else first.rpartition("/")[2]
+    # A path is told by its end.
+    full = waiting.name_of(notable[0].view)
+    first = full if notable[0].view.fact("workload.container") else full.rstrip("/").rpartition("/")[2]
+    if sum(one.used for one in notable) < ALL_OF_THEM * use.others:
+        return f"others, {first} among them,", "have"
     return (first, "has") if len(notable) == 1 else (f"{first} and {say.count(len(notable) - 1, 'other')}", "have")
 
 

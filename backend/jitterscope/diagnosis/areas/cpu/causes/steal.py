@@ -62,7 +62,7 @@ def _not(hurt: AnswersHarm, together: Coincidence, mean: float, total: float) ->
     if hurt.severity is None:
         return f"{stolen}; {hurt.suffered:,} answers were late meanwhile."
     always = together.chance_ratio >= ALWAYS
-    if together.hits < 0.5 * together.of or (mean < MUCH if always else together.p_shift >= 0.05):
+    if together.hits < 0.5 * together.of or (mean < MUCH if always else not together.beyond_chance):
         return (
             f"{stolen}; {together.hits} of {together.of} ticks with slow answers fall into it, by chance "
             f"{say.percent(together.chance_ratio)}."
@@ -84,7 +84,7 @@ def _found(snapshot: Snapshot, hot: BoolArray, share: FloatArray, hurt: AnswersH
     return Found(
         cause=ID,
         score=round(0.5 + 0.3 * min(1.0, 2 * mean) + 0.2 * (hurt.severity is not None), 4),
-        confidence="high" if hurt.timed and together.p_shift < 0.05 and mean >= MUCH else "medium",
+        confidence="high" if hurt.timed and together.beyond_chance and mean >= MUCH else "medium",
         severity=hurt.severity,
         harm=hurt.harm,
         title=f"{name} {late}: the hypervisor takes {say.percent(mean)} of the node's CPU time",

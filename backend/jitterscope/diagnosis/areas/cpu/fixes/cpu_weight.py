@@ -95,5 +95,6 @@ FIXES = (
         precondition="Neighbors that compete with the server for CPU, and a weight that is smaller than its need.",
         landing=Seen("The CPU weight of the container rises.", ("cpu.weight",), _raised),
         measures=MEASURES,
+        lab="noisy-neighbour --apply raise_cpu_weight",
     ),
 )

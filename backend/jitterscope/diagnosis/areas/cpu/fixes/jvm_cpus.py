@@ -52,7 +52,7 @@ def _fewer_cpus(
         id="jvm_active_processors",
         title=f"Let the JVM see {wanted} CPU ({CPUS}={wanted})" if wanted == 1
         else f"Let the JVM see {wanted} CPUs ({CPUS}={wanted})",
-        summary=f"{reason}The JVM believes in {now.value} CPUs ({now.why}) and the limit is {throttling.cpu.limit:g}: "
+        summary=f"{reason}The JVM sees {now.value} CPUs ({now.why}) and the limit is {throttling.cpu.limit:g}: "
         "it sizes GC threads and pools for CPUs that it may not use.",
         verdict=verdict,
         precondition=replaces(gc.view, CPUS),
@@ -104,7 +104,7 @@ FIXES = (
     FixKind(
         id="jvm_active_processors",
         title="Let the JVM see no more CPUs than its limit",
-        precondition="A JVM that believes in more CPUs than its limit gives.",
+        precondition="A JVM that sees more CPUs than its limit gives.",
         landing=Seen(
             "ActiveProcessorCount of the JVM is set, or falls.",
             (options.FACT, "runtime.cpus", "runtime.gc_kind", "memory.limit_bytes"),

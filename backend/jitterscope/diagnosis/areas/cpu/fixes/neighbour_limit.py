@@ -74,5 +74,6 @@ FIXES = (
             "The limit is a setting of another cgroup: a comparison reads the facts of the workload itself."
         ),
         measures=MEASURES,
+        lab="noisy-neighbour --apply limit_neighbour",
     ),
 )

@@ -13,7 +13,7 @@ from jitterscope.diagnosis.core.finding import Impact, Severity
 from jitterscope.diagnosis.core.impact import of_answers, of_cpu
 from jitterscope.diagnosis.core.quantity import impact_of
 from jitterscope.diagnosis.core.query_results import TIMEOUT
-from jitterscope.diagnosis.core.served import Slow, by_chance, lost, slowest_us
+from jitterscope.diagnosis.core.served import Slow, beyond_chance, lost, slowest_us
 from jitterscope.diagnosis.core.served import slow as slow_of
 from jitterscope.diagnosis.core.severity import harm_of, severity
 from jitterscope.diagnosis.core.snapshot import Snapshot
@@ -56,7 +56,7 @@ def harm(snapshot: Snapshot, throttling: Throttling, spans: BoolArray) -> Harm:
     found, near = slow_answers(snapshot, throttling), dilate(spans, 0, 1)
     slow_tick = np.nan_to_num(found.ticks)
     slow, inside = int(slow_tick.sum()), int(slow_tick[near].sum())
-    by_stalls = max(0.0, inside - by_chance(served.requests, near, slow - inside))
+    by_stalls = beyond_chance(served.requests, near, inside, slow - inside)
     peak = slowest_us(snapshot, served)[spans]
     max_ms = float(np.nanmax(peak)) / 1000 if np.isfinite(peak).any() else None
     first_slow: int | None = None

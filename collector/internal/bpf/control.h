@@ -1,0 +1,65 @@
+//go:build ignore
+
+/* Tells what only keeps an HTTP/2 connection going from requests and answers. */
+#ifndef JITTERSCOPE_CONTROL_H
+#define JITTERSCOPE_CONTROL_H
+
+#include "kernel.h"
+
+/* Of HTTP/2, frames of these types are neither requests nor answers (RFC 9113): RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE. */
+#define CONTROL_FRAMES (1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 8)
+#define FRAME_HEADER 9
+#define FRAMES 3
+#define CONTROL_BYTES 80
+#define TLS_DATA 23
+#define TLS_HEADER 5
+#define TLS_EXTRA 17 /* content type and tag of TLS 1.3 (RFC 8446, 5.2) */
+
+struct __sk_buff {
+	__u32 len;
+};
+
+struct bpf_dynptr {
+	__u64 opaque[2];
+} __attribute__((aligned(8)));
+
+/* Whether the kernel lets these programs read packets, set before loading: Linux 6.12. */
+const volatile __u32 reads_packets = 1;
+
+extern int bpf_dynptr_from_skb(struct __sk_buff *skb, __u64 flags, struct bpf_dynptr *ptr__uninit) __ksym __weak;
+
+/* Tells whether a segment holds nothing but control frames of HTTP/2. In TLS their size has to do: WINDOW_UPDATE and RST_STREAM
+ * have 13 bytes, PING 17, the acknowledgment of SETTINGS 9; the alert that says farewell has 2. */
+static __always_inline int is_control(struct sk_buff *skb)
+{
+	unsigned int at = skb->transport_header - (skb->data - skb->head), end = skb->len, length;
+	struct bpf_dynptr packet;
+	__u8 head[FRAME_HEADER], offset;
+	int i;
+
+	length = end - at; /* with the header of TCP: 20 to 60 bytes, mostly 32, and then it is an acknowledgment */
+	if (!reads_packets || length < 20 + FRAME_HEADER || length == 32 || length > 60 + CONTROL_BYTES)
+		return 0;
+	if (bpf_dynptr_from_skb((struct __sk_buff *)skb, 0, &packet) || bpf_dynptr_read(&offset, 1, &packet, at + 12, 0))
+		return 0;
+	at += (offset >> 4) * 4;
+	if (at >= end || end - at > CONTROL_BYTES)
+		return 0;
+	for (i = 0; i < FRAMES; i++) {
+		if (bpf_dynptr_read(head, sizeof(head), &packet, at, 0))
+			return 0;
+		length = (unsigned int)head[3] << 8 | head[4];
+		if (i == 0 && head[0] == TLS_DATA && head[1] == 3 && at + TLS_HEADER + length == end) {
+			length -= TLS_EXTRA;
+			return length == 2 || length == 9 || length == 13 || length == 17 || length == 26 || length == 30;
+		}
+		if (head[0] || head[1] || head[3] > 8 || !(CONTROL_FRAMES >> head[3] & 1))
+			return 0;
+		at += FRAME_HEADER + head[2];
+		if (at >= end)
+			return at == end;
+	}
+	return 0;
+}
+
+#endif
