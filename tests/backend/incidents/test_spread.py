@@ -91,7 +91,7 @@ def test_the_second_server_joins_the_first_ones_incident(trio: Servers) -> None:
     ]  # fmt: skip
     for one in incident["also_affected"]:
         assert [(figure["id"], figure["title"]) for figure in one["figures"]] == [
-            ("slow_queries", "Slow queries"), ("max_ms", "Slowest answer"),
+            ("slow_queries", "Number of slow answers"), ("max_ms", "Slowest answer"),
         ]  # fmt: skip
     # It is as bad as the worst of them, and was last seen where it was last seen.
     assert incident["severity"] == "critical"

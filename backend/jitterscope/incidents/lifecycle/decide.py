@@ -15,9 +15,10 @@ from jitterscope.diagnosis.core.registry import is_residual, quantities_of
 from jitterscope.incidents.api.schemas import IncidentState
 
 DAY_US = 24 * 3600 * 1_000_000
-# What comes no later than this after the newest symptom of an incident is told by it.
+# What comes no later than this after the newest symptom of an incident is told by it; of one that goes on, somewhat more:
+# a cause does not show in each window.
 AFTERMATH_US = 1_000_000
-GOES_ON_US = 60_000_000
+GOES_ON_US = 10_000_000
 _SEVERITY_RANK: dict[Severity, int] = {"info": 0, "warning": 1, "critical": 2}
 
 
@@ -228,11 +229,7 @@ def _refuted(findings: Sequence[Found], not_found: Sequence[NotFound]) -> dict[s
 
 
 def _tells(item: Known, found: Found) -> bool:
-    """Whether an incident of another cause, that goes on or is over, is about the time of what is left of a window.
-
-    While it goes on, what is left just before its first symptom or after its last one is its own, too: a cause does not
-    show in each window.
-    """
+    """Whether an incident of another cause, that goes on or is over, is about the time of what is left of a window."""
     around_us = GOES_ON_US if item.active else AFTERMATH_US
     return (
         not is_residual(item.cause)

@@ -27,6 +27,8 @@ ID = "cpu/neighbours"
 # The server runs 40 ms of each second or so: what a weight of 2 shares beside six loops comes to.
 STARVED = tuple((0.3 + 0.9 * n, 0.86) for n in range(64))
 MOMENTS = tuple((2.0 + 1.7 * n, 0.12 + 0.05 * (n % 4)) for n in range(33))
+# With cpu.idle.
+POLITE = tuple(replace(one, facts={**one.facts, "cpu.weight": "idle"}) for one in LOOPS)
 BASE = Workload(qps=300, live_mb=3, quota_us=None, gomaxprocs=1)
 
 
@@ -120,6 +122,11 @@ SCENARIOS = (
         partial(_starved, replace(BASE, seed=8), MOMENTS, pressure=True),
     ),
     Scenario("neighbours/look-alike: its own threads take all CPUs", None, _own_demand),
+    Scenario(
+        "neighbours/look-alike: those that have the CPU give way",
+        "unexplained/slow_answers",
+        partial(_starved, replace(BASE, seed=44), MOMENTS, takers=POLITE),
+    ),
     Scenario("neighbours/look-alike: pinned to one of the CPUs", "unexplained/slow_answers", _pinned),
     Scenario("neighbours/look-alike: a full node that is shared fairly", None, _fair),
     Scenario("neighbours/near miss: GC uses up the limit", "cpu/gc_throttling", partial(_throttled, Workload(seed=31))),

@@ -155,7 +155,10 @@ def cpu_use(snapshot: Snapshot, waits: RunWaits) -> CpuUse | None:
     def share(values: FloatArray) -> float:
         return min(1.0, float(np.nansum(values[known])) / (cpus * ticks_us))
 
-    unused = share(idle + np.nan_to_num(_of_node(snapshot, "host_iowait_us")))
+    # Whoever has SCHED_IDLE's weight runs on what nobody else wants.
+    polite = (series(view, "cpu_usage_us", snapshot.ticks) for view in snapshot.cgroups if _gives_way(view))
+    giving_way = sum(map(np.nan_to_num, polite), start=np.zeros(snapshot.ticks))
+    unused = share(idle + np.nan_to_num(_of_node(snapshot, "host_iowait_us")) + giving_way)
     stolen, interrupts = (share(_of_node(snapshot, name)) for name in ("host_steal_us", "host_irq_us"))
     used = share(own)
     others = max(0.0, 1.0 - unused - stolen - interrupts - used)
@@ -171,12 +174,17 @@ def _of_node(snapshot: Snapshot, name: str) -> FloatArray:
     return series(snapshot.node, name, snapshot.ticks)
 
 
+def _gives_way(view: ResourceView) -> bool:
+    """A cgroup with `cpu.idle` takes no CPU time from anybody who wants it."""
+    return view.fact("cpu.weight") == "idle"
+
+
 def neighbours(snapshot: Snapshot, ticks: BoolArray) -> list[Neighbour]:
     """The node's other cgroups that were read, by the CPU that they used in these ticks; those that used any."""
     cpus = number(snapshot.node.fact("node.cpus")) or math.nan
     seconds = float(ticks.sum()) * snapshot.step_us
     found = []
-    for view in snapshot.cgroups:
+    for view in (one for one in snapshot.cgroups if not _gives_way(one)):
         used = float(np.nansum(series(view, "cpu_usage_us", snapshot.ticks)[ticks])) / max(1.0, seconds)
         if used >= 0.01:
             found.append(Neighbour(view, used / cpus, used))

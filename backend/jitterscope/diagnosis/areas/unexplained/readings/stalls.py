@@ -27,6 +27,8 @@ LEAD_US = 5_000_000
 GAP_US = 100_000
 # A stall is late answers that lie closer together than chance puts them, and a good part of all that came then.
 FEWEST, SHARE, BY_CHANCE = 3, 0.2, 0.01
+# Shorter ones are told by a cause or by nobody: any machine makes some.
+LEAST_US = 40_000
 # A program that has just started is slow for reasons of its own: cold caches, code that is not compiled yet.
 WARM_UP_US = 30_000_000
 
@@ -109,7 +111,7 @@ def stalls(snapshot: Snapshot) -> Stalls:
                 continue
             if stall.end_us > snapshot.end_us - SETTLE_US and stall.length_us < LONG_US:
                 young += 1
-            else:
+            elif stall.max_us >= LEAST_US:
                 clear.append(stall)
     ordered = tuple(sorted(clear, key=lambda one: (one.start_us, one.server.id)))
     return Stalls(ordered, young, late, answers, least if answers else late_after(None))
