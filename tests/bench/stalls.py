@@ -25,6 +25,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -245,7 +246,7 @@ def main() -> None:
         say("Load runs")
         time.sleep(SETTLED_S)
         since_us = now_us()
-        ids = {name: product.wait_for(name, lambda key=key: product.cgroup_id(key), 30) for name, key in keys.items()}
+        ids = {name: product.wait_for(name, partial(product.cgroup_id, key), 30) for name, key in keys.items()}
         stalls: list[Made] = []
         for number in range(chosen.count):
             kind, wanted_s = draw.choice(kinds), draw.uniform(0.05, 0.5)

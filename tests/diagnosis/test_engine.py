@@ -74,7 +74,8 @@ def test_an_empty_snapshot_lacks_everything_and_breaks_nothing() -> None:
 
 def test_what_is_missing_is_named_with_what_it_needs() -> None:
     snapshot = replace(EMPTY, unavailable={"cgroup_cpu": "no cgroup file system (needs a mount of /sys/fs/cgroup)"})
-    assert "needs a mount" in diagnose(snapshot).not_enough_data[0].reason
+    short = {one.cause: one.reason for one in diagnose(snapshot).not_enough_data}
+    assert "needs a mount" in short["cpu/limit_too_low"]
 
 
 def test_a_cause_judges_the_subjects_that_it_is_about() -> None:

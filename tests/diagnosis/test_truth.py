@@ -12,6 +12,7 @@ from jitterscope.diagnosis.core.engine import diagnose
 from jitterscope.diagnosis.core.finding import Found, NotEnoughData
 from jitterscope.diagnosis.core.gc import read_gc
 from jitterscope.diagnosis.core.registry import all_causes
+from jitterscope.diagnosis.core.signals import has
 from jitterscope.diagnosis.core.snapshot import FactValue, Snapshot
 from jitterscope.diagnosis.programs import runtimes
 from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, other_runtime, simulate
@@ -24,6 +25,7 @@ FAULTS = [name for name, one in SCENARIOS.items() if one.expected]
 BY_SOFTWARE = "dns/dnsmasq_connection_exhaustion"
 # Nor has any other runtime than Go a GOMEMLIMIT.
 BY_RUNTIME = "cpu/memory_limit_gc_spiral"
+RUN_DELAY, PRESSURE = "process_run_delay_us", "psi_cpu_some_us"
 GC = "cpu/gc_throttling"
 LEVELS = ("low", "medium", "high")
 
@@ -47,6 +49,8 @@ def wrongly_ruled_out(name: str) -> list[str]:
             and metric in needs[rival.cause]
             and not (rival.cause == BY_SOFTWARE and "No dnsmasq among" in rival.reason)
             and not (rival.cause == BY_RUNTIME and "No Go program among" in rival.reason)
+            # Pressure tells of waits for a CPU, too.
+            and not (metric == RUN_DELAY and has(built(name).subject, PRESSURE))
             # Of what was never throttled no cause of throttling is left.
             and not (rival.cause.startswith("cpu/") and rival.numbers.get("throttled_periods") == 0.0)
             and not (rival.cause.startswith("cpu/") and rival.reason.startswith("There is no CPU limit"))

@@ -11,7 +11,7 @@ import pytest
 from jitterscope.diagnosis.areas.unexplained.readings.stalls import SETTLE_US, stalls
 from jitterscope.diagnosis.areas.unexplained.readings.whereabouts import accounts
 from jitterscope.diagnosis.core.engine import detect
-from jitterscope.diagnosis.core.finding import Confidence, Found, NotEnoughData, NotFound
+from jitterscope.diagnosis.core.finding import Confidence, Found, NotEnoughData, NotFound, Result
 from jitterscope.diagnosis.core.registry import all_causes
 from jitterscope.diagnosis.core.rivals import of_rest
 from jitterscope.diagnosis.core.snapshot import Snapshot
@@ -156,7 +156,7 @@ def test_a_cause_about_no_server_of_the_subject_is_no_rival() -> None:
 
 def test_how_other_findings_read_as_rivals() -> None:
     causes = all_causes()
-    results = {
+    results: dict[str, Result] = {
         "a": other(1.0, 2.0), "b": other(1.0, 2.0, hurts=False), "c": NotFound(cause="c", reason="3 of 4"),
         "d": NotEnoughData(cause="d", missing=["cpu_throttled_periods"], reason="Needs it."),
     }  # fmt: skip

@@ -17,6 +17,7 @@ from jitterscope.incidents.api.schemas import IncidentState
 DAY_US = 24 * 3600 * 1_000_000
 # What comes no later than this after the newest symptom of an incident is told by it.
 AFTERMATH_US = 1_000_000
+GOES_ON_US = 60_000_000
 _SEVERITY_RANK: dict[Severity, int] = {"info": 0, "warning": 1, "critical": 2}
 
 
@@ -227,11 +228,16 @@ def _refuted(findings: Sequence[Found], not_found: Sequence[NotFound]) -> dict[s
 
 
 def _tells(item: Known, found: Found) -> bool:
-    """Whether an incident of another cause, that goes on or is over, is about the time of what is left of a window."""
+    """Whether an incident of another cause, that goes on or is over, is about the time of what is left of a window.
+
+    While it goes on, what is left just before its first symptom or after its last one is its own, too: a cause does not
+    show in each window.
+    """
+    around_us = GOES_ON_US if item.active else AFTERMATH_US
     return (
         not is_residual(item.cause)
-        and item.onset_us - AFTERMATH_US <= found.onset_us
-        and found.last_us <= item.last_us + AFTERMATH_US
+        and item.onset_us - around_us <= found.onset_us
+        and found.last_us <= item.last_us + around_us
     )
 
 

@@ -120,7 +120,7 @@ SCENARIOS = (
         partial(_starved, replace(BASE, seed=8), MOMENTS, pressure=True),
     ),
     Scenario("neighbours/look-alike: its own threads take all CPUs", None, _own_demand),
-    Scenario("neighbours/look-alike: pinned to one of the CPUs", None, _pinned),
+    Scenario("neighbours/look-alike: pinned to one of the CPUs", "unexplained/slow_answers", _pinned),
     Scenario("neighbours/look-alike: a full node that is shared fairly", None, _fair),
     Scenario("neighbours/near miss: GC uses up the limit", "cpu/gc_throttling", partial(_throttled, Workload(seed=31))),
     Scenario(

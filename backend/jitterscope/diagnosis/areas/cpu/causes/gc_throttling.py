@@ -90,7 +90,7 @@ def _owner(snapshot: Snapshot, gc: GcProcess) -> str:
 def _enough(context: report.Context, judged: list[Judged], slow: int) -> bool:
     """More than one noisy tick: a stall of three periods, two stalls, or one period in which many answers waited."""
     periods, quota = report.periods_of(judged), context.throttling.cpu.period_quota_us
-    return periods >= 3 or len(judged) >= 2 or (slow >= 20 and max(item.gc_us for item in judged) >= 0.5 * quota)
+    return periods >= 3 or len(judged) >= 2 or (slow >= 10 and max(item.gc_us for item in judged) >= 0.5 * quota)
 
 
 def _not_found(context: report.Context, periods: int, of: int) -> NotFound:
