@@ -115,6 +115,43 @@ func TestCollectionsOfNode(t *testing.T) {
 	}
 }
 
+// Node.js 20 ends the marking of a worker that is terminated with a mark-compact; whatever others do, no cycle stays open.
+func TestMarkingEndsWithItsWorker(t *testing.T) {
+	t.Parallel()
+	program, err := exec.LookPath("node")
+	if err != nil {
+		testenv.Skip(t, "needs node: %v", err)
+	}
+	begin, ended := filepath.Join(t.TempDir(), "begin"), filepath.Join(t.TempDir(), "ended")
+	directory, path := cgroupFor(t, 150_000)
+	startServer(t, inCgroup(directory), program, "testdata/collecting/terminated.js", begin, ended)
+	o := observe(t, "nodejs_gc,process,cgroup_cpu")
+	o.needs("nodejs_gc")
+	process := ""
+	waitFor(t, "the process is probed", func() bool {
+		process = o.childOf(path)
+		return process != "" && o.fact(process, "runtime.gc_marking") != ""
+	})
+	if err := os.WriteFile(begin, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "all workers have ended", func() bool {
+		_, err := os.Stat(ended)
+		return err == nil
+	})
+	nothing := func() bool {
+		points := o.series(process, catalogue.GCActiveUS)
+		rest := points[max(0, len(points)-10):]
+		return len(points) > 10 && !slices.ContainsFunc(rest, func(p point) bool { return p.value > 0 })
+	}
+	waitFor(t, "no heap is marked any more", nothing)
+	o.stop()
+	marked := slices.ContainsFunc(o.runtimeCycles(process), func(e *ingestpb.Event) bool { return e.Attributes["marking_us"] != "" })
+	if activeUS := o.sum(process, catalogue.GCActiveUS, time.Time{}.Add(time.Hour)); activeUS == 0 || !marked {
+		t.Errorf("%.0f us in cycles, a marking: %v", activeUS, marked)
+	}
+}
+
 func TestCollectionsOfPython(t *testing.T) {
 	t.Parallel()
 	o, process, own := collecting(t, "python_gc", "/usr/bin/python3", nil, "collecting.py", func(events []*ingestpb.Event) bool {
