@@ -204,8 +204,7 @@ def marking(snapshot: Snapshot, *, observed: bool) -> Snapshot:
             event,
             start_us=event.start_us if observed else event.end_us - pause,
             duration_us=event.duration_us if observed else pause,
-            attributes=event.attributes
-            | {"collector": "mark-sweep-compact", "pause_us": str(pause)}
+            attributes={**event.attributes, "collector": "mark-sweep-compact", "pause_us": str(pause)}
             | ({"marking_us": str(event.duration_us - pause)} if observed else {}),
         )
         for event, pause in zip(server.events, parts, strict=True)
