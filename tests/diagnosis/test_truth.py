@@ -10,6 +10,7 @@ import pytest
 from jitterscope.diagnosis.core import wording
 from jitterscope.diagnosis.core.engine import diagnose
 from jitterscope.diagnosis.core.finding import Found, NotEnoughData
+from jitterscope.diagnosis.core.gc import read_gc
 from jitterscope.diagnosis.core.registry import all_causes
 from jitterscope.diagnosis.core.signals import has
 from jitterscope.diagnosis.core.snapshot import FactValue, Snapshot
@@ -192,6 +193,55 @@ def test_a_server_whose_gc_nobody_observed_beside_one_whose_gc_was() -> None:
     verdict = CAUSES[GC].detect(watched)
     assert isinstance(verdict, NotEnoughData)
     assert "java (the JVM)" in verdict.reason
+
+
+def marking(snapshot: Snapshot, *, observed: bool) -> Snapshot:
+    """Node.js whose collections mark, and stop it for a last fiftieth of their time: all of it seen, or that."""
+    (server,) = snapshot.processes
+    parts = [event.duration_us // 50 for event in server.events]
+    cycles = tuple(
+        replace(
+            event,
+            start_us=event.start_us if observed else event.end_us - pause,
+            duration_us=event.duration_us if observed else pause,
+            attributes={**event.attributes, "collector": "mark-sweep-compact", "pause_us": str(pause)}
+            | ({"marking_us": str(event.duration_us - pause)} if observed else {}),
+        )
+        for event, pause in zip(server.events, parts, strict=True)
+    )
+    stopped = np.zeros(snapshot.ticks)
+    for cycle, pause in zip(cycles, parts, strict=True):
+        tick = (cycle.end_us - 1 - snapshot.start_us) // snapshot.step_us
+        if 0 <= tick < snapshot.ticks:
+            stopped[tick] += pause
+    active = server.series["gc_active_us"] if observed else stopped
+    facts = tuple(fact for fact in server.facts if observed or fact.name != "runtime.gc_marking")
+    seen = {**server.series, "gc_active_us": active, "gc_pause_us": stopped}
+    return replace(snapshot, processes=(replace(server, facts=facts, series=seen, events=cycles),))
+
+
+def test_marking_by_v8_that_nobody_saw_may_be_what_uses_up_the_limit() -> None:
+    whole = built("gc_throttling/Node.js")
+    seen = diagnose(marking(whole, observed=True))
+    assert [found.cause for found in seen.findings] == [GC]
+    unseen = diagnose(marking(whole, observed=False))
+    assert [found.cause for found in unseen.findings] == ["cpu/periodic_burst"]
+    (found,) = unseen.findings
+    assert found.confidence != "high"
+    assert "The GC of node (marking by V8 while the program runs) was not observed" in found.summary
+    assert "neither" not in found.summary
+    (rival,) = (one for one in found.rivals if one.cause == GC)
+    assert rival.status == "not_enough_data"
+    assert "marking by V8" in rival.reason
+
+
+def test_the_pause_of_a_cycle_that_marks_first_is_at_its_end() -> None:
+    (process,) = read_gc(marking(built("gc_throttling/Node.js"), observed=True))
+    stops = process.cycles.stops
+    assert len(stops) == len(process.cycles) > 0
+    assert (stops.end_us == process.cycles.end_us).all()
+    assert (stops.end_us - stops.start_us == process.cycles.pause_us).all()
+    assert not process.stops_the_program
 
 
 def test_a_periodic_job_claims_only_what_was_watched() -> None:

@@ -200,6 +200,7 @@ FACTS: Final[dict[str, Name]] = {
     "runtime.name": Name("runtime.name", "process", "jvm_gc", "jvm, nodejs or python: the runtime whose GC is watched; absent of Go programs, which have go.version"),
     "runtime.version": Name("runtime.version", "process", "jvm_gc", "Release of that runtime"),
     "runtime.gc_source": Name("runtime.gc_source", "process", "jvm_gc", "hsperfdata, uprobe or usdt: where GC data of this process come from"),
+    "runtime.gc_marking": Name("runtime.gc_marking", "process", "nodejs_gc", "observed: cycles and gc_active_us of a Node.js include marking while the program runs; absent: the pauses alone"),
     "runtime.gc_kind": Name("runtime.gc_kind", "process", "jvm_gc", "Collectors of a JVM by its own names: PSParallelCompact, G1 young collection pauses, …"),
     "runtime.options": Name("runtime.options", "process", "jvm_gc", "JSON list of the options that govern CPU, threads and memory, from command line and environment: -Xmx, -XX:ActiveProcessorCount, --max-old-space-size, …; no others"),
     "runtime.cpus": Name("runtime.cpus", "process", "jvm_gc", "CPUs that the runtime believes in, where it tells"),
@@ -226,7 +227,7 @@ FACTS: Final[dict[str, Name]] = {
 
 EVENTS: Final[dict[str, Name]] = {
     "go.gc_cycle": Name("go.gc_cycle", "process", "go_runtime", "One GC cycle, start to end of mark termination. attributes: source (uprobe|metrics|threads), pause_us"),
-    "gc.cycle": Name("gc.cycle", "process", "jvm_gc", "One collection of a runtime other than Go, start to end. attributes: source (hsperfdata|uprobe|usdt), collector, cause, pause_us (the part in which the program stood still)"),
+    "gc.cycle": Name("gc.cycle", "process", "jvm_gc", "One collection of a runtime other than Go, start to end. attributes: source (hsperfdata|uprobe|usdt), collector, cause, pause_us (the part in which the program stood still); marking_us where the program ran for so long first while its heap was marked"),
     "process.start": Name("process.start", "process", "process", "A watched process appeared"),
     "process.exit": Name("process.exit", "process", "process", "A watched process ended"),
     "memory.oom_kill": Name("memory.oom_kill", "node,cgroup", "oom_record", "The OOM killer ended a process. attributes: count; where the kernel tells: pid, command, constraint (memcg|none|cpuset|mempolicy), limit_cgroup (whose limit), anon_bytes, file_bytes, shmem_bytes, trigger_command (who asked for memory). Of the node: kills in cgroups that are not watched, with cgroup"),

@@ -205,6 +205,7 @@ const (
 	FactRuntimeName         = "runtime.name"          // jvm, nodejs or python: the runtime whose GC is watched; absent of Go programs, which have go.version
 	FactRuntimeVersion      = "runtime.version"       // Release of that runtime
 	FactRuntimeGCSource     = "runtime.gc_source"     // hsperfdata, uprobe or usdt: where GC data of this process come from
+	FactRuntimeGCMarking    = "runtime.gc_marking"    // observed: cycles and gc_active_us of a Node.js include marking while the program runs; absent: the pauses alone
 	FactRuntimeGCKind       = "runtime.gc_kind"       // Collectors of a JVM by its own names: PSParallelCompact, G1 young collection pauses, …
 	FactRuntimeOptions      = "runtime.options"       // JSON list of the options that govern CPU, threads and memory, from command line and environment: -Xmx, -XX:ActiveProcessorCount, --max-old-space-size, …; no others
 	FactRuntimeCpus         = "runtime.cpus"          // CPUs that the runtime believes in, where it tells
@@ -232,7 +233,7 @@ const (
 // Names of events.
 const (
 	EventGoGCCycle        = "go.gc_cycle"        // One GC cycle, start to end of mark termination. attributes: source (uprobe|metrics|threads), pause_us
-	EventGCCycle          = "gc.cycle"           // One collection of a runtime other than Go, start to end. attributes: source (hsperfdata|uprobe|usdt), collector, cause, pause_us (the part in which the program stood still)
+	EventGCCycle          = "gc.cycle"           // One collection of a runtime other than Go, start to end. attributes: source (hsperfdata|uprobe|usdt), collector, cause, pause_us (the part in which the program stood still); marking_us where the program ran for so long first while its heap was marked
 	EventProcessStart     = "process.start"      // A watched process appeared
 	EventProcessExit      = "process.exit"       // A watched process ended
 	EventMemoryOOMKill    = "memory.oom_kill"    // The OOM killer ended a process. attributes: count; where the kernel tells: pid, command, constraint (memcg|none|cpuset|mempolicy), limit_cgroup (whose limit), anon_bytes, file_bytes, shmem_bytes, trigger_command (who asked for memory). Of the node: kills in cgroups that are not watched, with cgroup

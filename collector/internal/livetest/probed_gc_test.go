@@ -2,18 +2,26 @@ package livetest
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
 	"github.com/jitterscope/jitterscope/collector/internal/testenv"
 )
 
-// collecting runs a script that makes garbage, in a cgroup with a limit, and observes it until it has collected some times. own reads what it
+// collecting runs a script that makes garbage, in a cgroup with a limit, and observes it until it has collected enough. own is what it
 // says itself: the kind of each collection and when it began and ended.
-func collecting(t *testing.T, source, interpreter string, arguments []string, script string) (o *observer, process string, own map[string][]collection) {
+func collecting(
+	t *testing.T, source, interpreter string, arguments []string, script string, enough func([]*ingestpb.Event) bool,
+) (o *observer, process string, own map[string][]collection) {
 	t.Helper()
 	program, err := exec.LookPath(interpreter)
 	if err != nil {
@@ -28,7 +36,7 @@ func collecting(t *testing.T, source, interpreter string, arguments []string, sc
 		process = o.childOf(path)
 		return process != "" && o.fact(process, "runtime.name") != ""
 	})
-	waitFor(t, "it collects", func() bool { return len(o.runtimeCycles(process)) >= 20 }, func() string { return fmt.Sprint(o.agent.Engine.Status()) })
+	waitFor(t, "it collects", func() bool { return enough(o.runtimeCycles(process)) }, func() string { return fmt.Sprint(o.agent.Engine.Status()) })
 	o.stop()
 	text, err := os.ReadFile(log)
 	if err != nil {
@@ -45,13 +53,48 @@ func collecting(t *testing.T, source, interpreter string, arguments []string, sc
 	return o, process, own
 }
 
+// cyclesOfNode joins what perf_hooks tell (performance.constants.NODE_PERFORMANCE_GC_*: 1 minor, 4 major, 8 the begin of incremental
+// marking): a mark-compact begins with its marking, where that began before.
+func cyclesOfNode(own map[string][]collection) (all []collection) {
+	all = append(all, own["1"]...)
+	last := int64(0)
+	for _, major := range own["4"] {
+		cycle := major
+		for _, marking := range own["8"] {
+			if marking.beginUS > last && marking.beginUS < major.beginUS {
+				cycle.beginUS = min(cycle.beginUS, marking.beginUS)
+			}
+		}
+		all, last = append(all, cycle), major.endUS
+	}
+	return all
+}
+
 func TestCollectionsOfNode(t *testing.T) {
 	t.Parallel()
-	o, process, own := collecting(t, "nodejs_gc", "node", []string{"--max_old_space_size=300", "--expose-gc", "--no-warnings"}, "collecting.js")
-	// performance.constants.NODE_PERFORMANCE_GC_*: 1 minor, 4 major; the begin of incremental marking and callbacks are no collections.
-	agreeWithLog(t, o, process, append(own["1"], own["4"]...), 1000)
+	arguments := []string{"--max_old_space_size=300", "--expose-gc", "--no-warnings"}
+	marked := func(events []*ingestpb.Event) (some []*ingestpb.Event) {
+		return slices.DeleteFunc(slices.Clone(events), func(e *ingestpb.Event) bool { return e.Attributes["marking_us"] == "" })
+	}
+	o, process, own := collecting(t, "nodejs_gc", "node", arguments, "collecting.js", func(events []*ingestpb.Event) bool {
+		return len(events) >= 20 && len(marked(events)) >= 3
+	})
+	agreeWithLog(t, o, process, cyclesOfNode(own), 1000)
+	for _, event := range marked(o.runtimeCycles(process)) {
+		markingUS, _ := strconv.ParseInt(event.Attributes["marking_us"], 10, 64)
+		pauseUS, _ := strconv.ParseInt(event.Attributes["pause_us"], 10, 64)
+		if event.Attributes["collector"] != "mark-sweep-compact" || markingUS+pauseUS != int64(event.DurationUs) {
+			t.Errorf("a cycle of %d us: %v", event.DurationUs, event.Attributes)
+		}
+	}
+	paused := append(slices.Clone(own["1"]), own["4"]...)
+	grid := o.series(process, catalogue.GCPauseUS)
+	stoppedUS := within(paused, grid[0].startUS, grid[len(grid)-1].startUS+100_000)
+	if on := o.sum(process, catalogue.GCPauseUS, time.Time{}.Add(time.Hour)); math.Abs(on-stoppedUS) > 0.1*stoppedUS+2000 {
+		t.Errorf("%.0f us of pauses on the grid, the program says %.0f us", on, stoppedUS)
+	}
 	for name, want := range map[string]string{
-		"runtime.name": "nodejs", "runtime.gc_source": "uprobe", "runtime.options": `["--max-old-space-size=300","--expose-gc"]`,
+		"runtime.name": "nodejs", "runtime.gc_source": "uprobe", "runtime.gc_marking": "observed", "runtime.options": `["--max-old-space-size=300","--expose-gc"]`,
 	} {
 		if got := o.fact(process, name); got != want {
 			t.Errorf("%s is %q", name, got)
@@ -72,9 +115,48 @@ func TestCollectionsOfNode(t *testing.T) {
 	}
 }
 
+// Node.js 20 ends the marking of a worker that is terminated with a mark-compact; whatever others do, no cycle stays open.
+func TestMarkingEndsWithItsWorker(t *testing.T) {
+	t.Parallel()
+	program, err := exec.LookPath("node")
+	if err != nil {
+		testenv.Skip(t, "needs node: %v", err)
+	}
+	begin, ended := filepath.Join(t.TempDir(), "begin"), filepath.Join(t.TempDir(), "ended")
+	directory, path := cgroupFor(t, 150_000)
+	startServer(t, inCgroup(directory), program, "testdata/collecting/terminated.js", begin, ended)
+	o := observe(t, "nodejs_gc,process,cgroup_cpu")
+	o.needs("nodejs_gc")
+	process := ""
+	waitFor(t, "the process is probed", func() bool {
+		process = o.childOf(path)
+		return process != "" && o.fact(process, "runtime.gc_marking") != ""
+	})
+	if err := os.WriteFile(begin, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "all workers have ended", func() bool {
+		_, err := os.Stat(ended)
+		return err == nil
+	})
+	nothing := func() bool {
+		points := o.series(process, catalogue.GCActiveUS)
+		rest := points[max(0, len(points)-10):]
+		return len(points) > 10 && !slices.ContainsFunc(rest, func(p point) bool { return p.value > 0 })
+	}
+	waitFor(t, "no heap is marked any more", nothing)
+	o.stop()
+	marked := slices.ContainsFunc(o.runtimeCycles(process), func(e *ingestpb.Event) bool { return e.Attributes["marking_us"] != "" })
+	if activeUS := o.sum(process, catalogue.GCActiveUS, time.Time{}.Add(time.Hour)); activeUS == 0 || !marked {
+		t.Errorf("%.0f us in cycles, a marking: %v", activeUS, marked)
+	}
+}
+
 func TestCollectionsOfPython(t *testing.T) {
 	t.Parallel()
-	o, process, own := collecting(t, "python_gc", "/usr/bin/python3", nil, "collecting.py")
+	o, process, own := collecting(t, "python_gc", "/usr/bin/python3", nil, "collecting.py", func(events []*ingestpb.Event) bool {
+		return len(events) >= 20
+	})
 	var all []collection
 	for _, some := range own {
 		all = append(all, some...)

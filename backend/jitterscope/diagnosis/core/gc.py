@@ -5,7 +5,7 @@ Probes, USDT and hsperfdata tell spans exactly, a metrics page only ends.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -31,17 +31,25 @@ _WHOLE = 0.9
 class Cycles:
     """GC cycles in time order: parallel arrays of length n, times in µs since the epoch.
 
-    `pause_us`: the part in which the program stood still, NaN where unknown. `collector`: the runtime's name of what
+    `pause_us`: the part in which the program stood still, NaN where unknown. `marking_us`: for how long the program ran
+    first while its heap was marked, 0 where it did not or nobody knows. `collector`: the runtime's name of what
     collected, "" where it has but one.
     """
 
     start_us: IntArray
     end_us: IntArray
     pause_us: FloatArray
+    marking_us: IntArray
     collector: NDArray[np.str_]
 
     def where(self, chosen: BoolArray) -> Cycles:
-        return Cycles(self.start_us[chosen], self.end_us[chosen], self.pause_us[chosen], self.collector[chosen])
+        return Cycles(
+            self.start_us[chosen],
+            self.end_us[chosen],
+            self.pause_us[chosen],
+            self.marking_us[chosen],
+            self.collector[chosen],
+        )
 
     def overlapping(self, low_us: int, high_us: int) -> Cycles:
         """Those that ran at some time in [low_us, high_us)."""
@@ -53,9 +61,15 @@ class Cycles:
 
     @property
     def stop(self) -> BoolArray:
-        """Cycles during which the program stood still from beginning to end."""
-        length = np.maximum(1, self.end_us - self.start_us)
+        """Cycles during which the program stood still from the beginning, or from the end of marking, to the end."""
+        length = np.maximum(1, self.end_us - self.start_us - self.marking_us)
         return np.asarray(np.nan_to_num(self.pause_us) >= _WHOLE * length, dtype=np.bool_)
+
+    @property
+    def stops(self) -> Cycles:
+        """Of the cycles of `stop` the time for which the program stood still."""
+        found = self.where(self.stop)
+        return replace(found, start_us=found.start_us + found.marking_us, marking_us=np.zeros_like(found.marking_us))
 
     def __len__(self) -> int:
         return len(self.start_us)
@@ -88,7 +102,7 @@ class GcProcess:
     def stops_the_program(self) -> bool:
         """Whether most of the time in cycles the program stands still: all CPU of it is then the collector's."""
         whole = float((self.cycles.end_us - self.cycles.start_us).sum())
-        known = self.cycles.where(self.cycles.stop)
+        known = self.cycles.stops
         return whole > 0 and float((known.end_us - known.start_us).sum()) >= 0.5 * whole
 
 
@@ -141,8 +155,8 @@ def _assumed(snapshot: Snapshot, cycles: Cycles, ended: FloatArray) -> FloatArra
 
 
 def _stopped(snapshot: Snapshot, view: ResourceView, cycles: Cycles) -> FloatArray:
-    """As recorded, or by the cycles that are one pause, whatever is more."""
-    recorded, spans = series(view, "gc_pause_us", snapshot.ticks), _inside(snapshot, cycles.where(cycles.stop))
+    """As recorded, or by the cycles whose pause has a place, whatever is more."""
+    recorded, spans = series(view, "gc_pause_us", snapshot.ticks), _inside(snapshot, cycles.stops)
     told = bool(np.isfinite(cycles.pause_us).any())
     return np.fmax(recorded, np.where((spans > 0) | (told and not np.isfinite(recorded).any()), spans, np.nan))
 
@@ -166,6 +180,7 @@ def _cycles(events: list[Event], at_least_us: int) -> Cycles:
         spans[:, 0],
         spans[:, 1],
         np.array([np.nan if one is None else one for one in pauses], dtype=np.float64),
+        np.array([number(one.get("marking_us")) or 0 for one in told], dtype=np.int64),
         np.array([one.get("collector", "") for one in told], dtype=np.str_),
     )
 

@@ -32,6 +32,11 @@ def gc_threads(process: ResourceView, node_cpus: float | None) -> Threads:
     )
 
 
+def marks_unseen(process: ResourceView) -> bool:
+    """Whether of its collections the pauses alone were observed: V8 marks most of the old space beside the program."""
+    return process.fact("runtime.name") == "nodejs" and process.fact("runtime.gc_marking") != "observed"
+
+
 def old_space_bytes(set_: tuple[str, ...]) -> int | None:
     """Heap limit of --max-old-space-size; None where it is not set, and V8 chooses."""
     mebibytes = options.count(options.value(set_, *OLD_SPACE))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import NotEnoughData
-from jitterscope.diagnosis.core.gc import read_gc, runtime_of
+from jitterscope.diagnosis.core.gc import gc_source, read_gc, runtime_of
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.signals import number, program, serving
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
@@ -54,9 +54,16 @@ def name_of(view: ResourceView) -> str | None:
 
 def described(view: ResourceView) -> str:
     """Whose GC is not seen: "java (the JVM)", "java (concurrent work of G1)"."""
+    return f"{say.program(view) or 'a process'} ({_unseen_work(view) or name_of(view)})"
+
+
+def _unseen_work(view: ResourceView) -> str | None:
+    """What of a collector that is observed nobody sees: what it does beside the program."""
     kind = jvm.concurrent(view)
-    what = f"concurrent work of {jvm.NAMES[kind]}" if kind is not None else name_of(view)
-    return f"{say.program(view) or 'a process'} ({what})"
+    if kind is not None:
+        return f"concurrent work of {jvm.NAMES[kind]}"
+    observed = gc_source(view) is not None
+    return "marking by V8 while the program runs" if observed and nodejs.marks_unseen(view) else None
 
 
 @reading
@@ -64,10 +71,10 @@ def unobserved(snapshot: Snapshot) -> tuple[ResourceView, ...]:
     """Servers of the subject that collect garbage when nobody sees it.
 
     Of a process beside the server no more than its CPU matters; where it is not known who serves, each may. What a JVM
-    collects beside the program is seen by none: hsperfdata counts pauses.
+    collects beside the program is seen by none: hsperfdata counts pauses. Node.js marks beside the program.
     """
     servers = serving(snapshot)
-    observed = {one.view.id for one in read_gc(snapshot) if jvm.concurrent(one.view) is None}
+    observed = {one.view.id for one in read_gc(snapshot) if _unseen_work(one.view) is None}
     return tuple(
         view
         for view in snapshot.processes

@@ -8,11 +8,13 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 )
 
-// finishedCollection is on its way from the sampling thread to the one that makes events. The program stood still all the while.
+// finishedCollection is on its way from the sampling thread to the one that makes events. The program stood still all the while, or
+// from markingUS after the start on.
 type finishedCollection struct {
 	resource       batch.ResourceID
 	source         string
 	startUS, endUS int64
+	markingUS      int64
 	collector      string
 	cause          [48]byte
 	causeLength    int
@@ -25,7 +27,10 @@ func finish(ring *handover.Ring[finishedCollection], registry *sampler.Registry)
 		if !ok {
 			return
 		}
-		attributes := map[string]string{"source": f.source, "pause_us": strconv.FormatInt(f.endUS-f.startUS, 10)}
+		attributes := map[string]string{"source": f.source, "pause_us": strconv.FormatInt(f.endUS-f.startUS-f.markingUS, 10)}
+		if f.markingUS > 0 {
+			attributes["marking_us"] = strconv.FormatInt(f.markingUS, 10)
+		}
 		if f.collector != "" {
 			attributes["collector"] = f.collector
 		}

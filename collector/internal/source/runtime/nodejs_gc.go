@@ -17,9 +17,11 @@ import (
 func init() { source.Register("nodejs_gc", func() sampler.Source { return &probed{runtime: nodeJS} }) }
 
 // nodeJS calls these two functions of V8 around the part of each collection for which a thread of JavaScript stands still (heap.cc,
-// Heap::CollectGarbage). Earlier versions have them with other parameters, and other numbers for the kinds of collections.
+// Heap::CollectGarbage), and where marking begins beside the program (IncrementalMarking::StartMarkingMajor). Earlier versions have
+// them with other parameters, and other numbers for the kinds of collections.
 var nodeJS = runtimeKind{
 	source: "nodejs_gc", name: "nodejs", gcSource: "uprobe", find: findNodeJS, collector: v8Collector, namesEnd: true,
+	marks: v8Marks, marked: v8MarkCompact,
 }
 
 const (
@@ -27,8 +29,13 @@ const (
 	v8Epilogue = "_ZN2v88internal4Heap23CallGCEpilogueCallbacksENS_6GCTypeENS_15GCCallbackFlagsENS0_8GCTracer5Scope7ScopeIdE"
 )
 
-// v8Collector names a v8::GCType (v8-callbacks.h). The begin of incremental marking and the callbacks of weak references call
-// the functions, too, and are no collections.
+const v8MarkCompact = "mark-sweep-compact"
+
+// v8Marks tells whether a v8::GCType is the begin of incremental and concurrent marking, which a mark-compact ends.
+func v8Marks(argument uint64) bool { return uint32(argument) == 8 }
+
+// v8Collector names a v8::GCType (v8-callbacks.h). The callbacks of weak references call the functions, too, and are no
+// collections.
 func v8Collector(argument uint64) (string, bool) {
 	switch uint32(argument) {
 	case 1:
@@ -36,7 +43,7 @@ func v8Collector(argument uint64) (string, bool) {
 	case 2:
 		return "minor mark-sweep", true
 	case 4:
-		return "mark-sweep-compact", true
+		return v8MarkCompact, true
 	}
 	return "", false
 }

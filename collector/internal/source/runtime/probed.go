@@ -45,6 +45,10 @@ type runtimeKind struct {
 	// collector names what began; false: not a collection.
 	collector func(argument uint64) (string, bool)
 	namesEnd  bool // the argument of an end is what began
+	// marks tells whether what began is the marking of a heap while the program runs, which a collection called marked ends.
+	// nil: such a runtime does not mark, or nobody sees it.
+	marks  func(argument uint64) bool
+	marked string
 }
 
 // program is what is known of a process with the runtime, as far as it is known also beside an error.
@@ -96,6 +100,7 @@ func (g *probed) Discover(ctx context.Context) {
 	g.watcher.Refresh(ctx)
 	g.processes.discover()
 	g.forgetAfterLoss()
+	g.abandonMarking()
 	g.processes.mu.Lock()
 	defer g.processes.mu.Unlock()
 	switch {
@@ -133,6 +138,9 @@ func (g *probed) look(watched *procwatch.Process) (*probedProcess, bool) {
 		return nil, true
 	}
 	g.registry.Fact(watched.Resource, "runtime.gc_source", g.runtime.gcSource)
+	if g.runtime.marks != nil {
+		g.registry.Fact(watched.Resource, "runtime.gc_marking", "observed")
+	}
 	return newProbedProcess(g.registry, watched, g.numbers, attachment, found.ends), true
 }
 
@@ -166,6 +174,34 @@ func (g *probed) forgetAfterLoss() {
 	g.registry.Between(func() {
 		for _, p := range g.processes.found {
 			p.forget()
+		}
+	})
+}
+
+// abandonMarking ends the marking of heaps whose threads have gone, as workers of Node.js do.
+func (g *probed) abandonMarking() {
+	if g.probes == nil || g.runtime.marks == nil {
+		return
+	}
+	type heap struct {
+		process *probedProcess
+		thread  uint32
+	}
+	var gone []heap
+	g.registry.Between(func() {
+		for _, p := range g.processes.found {
+			for _, thread := range p.marking(nil) {
+				gone = append(gone, heap{p, thread})
+			}
+		}
+	})
+	gone = slices.DeleteFunc(gone, func(h heap) bool { return h.process.has(g.registry.Roots.Proc, h.thread) })
+	if len(gone) == 0 {
+		return
+	}
+	g.registry.Between(func() {
+		for _, h := range gone {
+			h.process.abandon(h.thread)
 		}
 	})
 }

@@ -1,6 +1,10 @@
 package runtime
 
 import (
+	"os"
+	"path/filepath"
+	"strconv"
+
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/gcspans"
@@ -20,18 +24,21 @@ type probedProcess struct {
 	attachment *probes.Attachment
 	ends       []bool
 
-	running  [threadsMost]runningCollection
-	active   int // of them
-	timeline gcspans.Timeline
-	counting bool // since the first whole tick
+	threads [threadsMost]collectingThread
+	// How many threads are in a cycle, and how many of those stand still for it.
+	active, stopped int
+	cycles, pauses  gcspans.Timeline
+	counting        bool // since the first whole tick
 
 	cyclesSlot, activeSlot, pauseSlot batch.Slot
 }
 
-type runningCollection struct {
+// collectingThread is a thread whose heap is being collected.
+type collectingThread struct {
 	thread    uint32 // 0: none
-	beganUS   int64
-	collector string
+	markingUS int64  // since when its heap is marked while the program runs; 0: it is not
+	stoppedUS int64  // since when it stands still; 0: it does not
+	collector string // for which
 }
 
 func newProbedProcess(
@@ -53,18 +60,24 @@ func (p *probedProcess) take(m probes.Moment, kind *runtimeKind, finished *hando
 		p.end(m, kind, finished)
 		return
 	}
+	if kind.marks != nil && kind.marks(m.Argument) {
+		if t := p.enter(m); t != nil {
+			t.markingUS = m.TimeUS // also where an earlier marking was given up
+		}
+		return
+	}
 	if collector, ok := kind.collector(m.Argument); ok {
-		p.begin(m, collector)
+		p.stop(m, collector)
 	}
 }
 
-func (p *probedProcess) begin(m probes.Moment, collector string) {
+// enter returns what is kept of the thread of a moment at which something begins; nil where there are too many.
+func (p *probedProcess) enter(m probes.Moment) *collectingThread {
 	free := -1
-	for i := range p.running {
-		switch p.running[i].thread {
-		case m.Thread: // its end was not seen: the thread collects again
-			p.running[i] = runningCollection{m.Thread, m.TimeUS, collector}
-			return
+	for i := range p.threads {
+		switch p.threads[i].thread {
+		case m.Thread:
+			return &p.threads[i]
 		case 0:
 			if free < 0 {
 				free = i
@@ -72,48 +85,108 @@ func (p *probedProcess) begin(m probes.Moment, collector string) {
 		}
 	}
 	if free < 0 {
+		return nil
+	}
+	p.threads[free] = collectingThread{thread: m.Thread}
+	if p.active++; p.active == 1 {
+		p.cycles.Begin(m.TimeUS)
+	}
+	return &p.threads[free]
+}
+
+func (p *probedProcess) stop(m probes.Moment, collector string) {
+	t := p.enter(m)
+	if t == nil {
 		return
 	}
-	p.running[free] = runningCollection{m.Thread, m.TimeUS, collector}
-	if p.active++; p.active == 1 {
-		p.timeline.Begin(m.TimeUS)
+	again := t.stoppedUS != 0 // its end was not seen
+	t.stoppedUS, t.collector = m.TimeUS, collector
+	if again {
+		return
+	}
+	if p.stopped++; p.stopped == 1 {
+		p.pauses.Begin(m.TimeUS)
 	}
 }
 
 func (p *probedProcess) end(m probes.Moment, kind *runtimeKind, finished *handover.Ring[finishedCollection]) {
-	for i := range p.running {
-		r := &p.running[i]
-		if r.thread != m.Thread {
+	for i := range p.threads {
+		t := &p.threads[i]
+		if t.thread != m.Thread {
 			continue
 		}
-		if collector, ok := kind.collector(m.Argument); kind.namesEnd && (!ok || collector != r.collector) {
+		collector, ok := kind.collector(m.Argument)
+		if t.stoppedUS == 0 || kind.namesEnd && (!ok || collector != t.collector) {
 			return // of something else within the collection
 		}
-		finished.Put(finishedCollection{
-			resource: p.watched.Resource, source: kind.gcSource, startUS: r.beganUS, endUS: m.TimeUS, collector: r.collector,
-		})
-		r.thread = 0
-		if p.active--; p.active == 0 {
-			p.timeline.End(m.TimeUS)
+		one := finishedCollection{
+			resource: p.watched.Resource, source: kind.gcSource, startUS: t.stoppedUS, endUS: m.TimeUS, collector: t.collector,
+		}
+		if t.markingUS != 0 && t.collector == kind.marked {
+			one.startUS, one.markingUS, t.markingUS = t.markingUS, t.stoppedUS-t.markingUS, 0
+		}
+		finished.Put(one)
+		t.stoppedUS = 0
+		if p.stopped--; p.stopped == 0 {
+			p.pauses.End(m.TimeUS)
 		} else {
-			p.timeline.Loose(1, 0) // others go on
+			p.pauses.Loose(1, 0) // others stand still
+		}
+		if t.markingUS == 0 {
+			p.leave(t, m.TimeUS)
 		}
 		return
 	}
 }
 
+func (p *probedProcess) leave(t *collectingThread, us int64) {
+	t.thread = 0
+	if p.active--; p.active == 0 {
+		p.cycles.End(us)
+	}
+}
+
 func (p *probedProcess) forget() {
-	p.running, p.active, p.timeline = [threadsMost]runningCollection{}, 0, gcspans.Timeline{}
+	p.threads, p.active, p.stopped = [threadsMost]collectingThread{}, 0, 0
+	p.cycles, p.pauses = gcspans.Timeline{}, gcspans.Timeline{}
+}
+
+// marking appends the threads whose heaps have been marked for more than a tick.
+func (p *probedProcess) marking(threads []uint32) []uint32 {
+	for _, t := range p.threads {
+		if t.thread != 0 && t.markingUS != 0 && t.stoppedUS == 0 && t.markingUS < p.cycles.Closed()-batch.StepUS {
+			threads = append(threads, t.thread)
+		}
+	}
+	return threads
+}
+
+// abandon ends the marking of a thread that has gone: nothing will end it any more.
+func (p *probedProcess) abandon(thread uint32) {
+	for i := range p.threads {
+		if t := &p.threads[i]; t.thread == thread && t.stoppedUS == 0 {
+			p.leave(t, p.cycles.Closed())
+		}
+	}
+}
+
+// has tells whether the process still has a thread.
+func (p *probedProcess) has(proc string, thread uint32) bool {
+	_, err := os.Stat(filepath.Join(proc, strconv.Itoa(p.watched.PID), "task", strconv.FormatUint(uint64(thread), 10)))
+	return !os.IsNotExist(err)
 }
 
 // record writes the tick, and those before it that the sampler missed: probes are exact about time.
 func (p *probedProcess) record(tick sampler.Tick, recorder *sampler.Recorder) {
 	for back := min(tick.Missed, batch.Lag); back >= 0; back-- {
-		cycles, activeUS := p.timeline.Tick(tick.EndUS()-int64(back)*batch.StepUS, batch.StepUS)
+		endUS := tick.EndUS() - int64(back)*batch.StepUS
+		_, activeUS := p.cycles.Tick(endUS, batch.StepUS)
+		// Each cycle ends with a pause; those of young objects end within others.
+		ended, stoppedUS := p.pauses.Tick(endUS, batch.StepUS)
 		if p.counting {
-			recorder.SetAt(back, p.cyclesSlot, float64(cycles))
+			recorder.SetAt(back, p.cyclesSlot, float64(ended))
 			recorder.SetAt(back, p.activeSlot, float64(activeUS))
-			recorder.SetAt(back, p.pauseSlot, float64(activeUS))
+			recorder.SetAt(back, p.pauseSlot, float64(stoppedUS))
 		}
 	}
 	p.counting = true

@@ -95,6 +95,7 @@ def _of_runtime(load: Workload, columns: dict[str, FloatArray], cycles: list[Eve
     told = {"name": load.runtime, "version": version, "gc_source": source}
     facts |= {f"runtime.{name}": value for name, value in told.items()}
     facts |= {"runtime.gc_kind": "PSScavenge, PSParallelCompact"} if load.runtime == "jvm" else {}
+    facts |= {"runtime.gc_marking": "observed"} if load.runtime == "nodejs" else {}
     facts |= {k: v for k, v in load.facts.items() if k.startswith("runtime.")}
     series |= {"gc_active_us": columns["gc_active"], "gc_pause_us": columns["gc_active"]}
     return view(2, "process", "4711:1", series, facts, tuple(cycles))

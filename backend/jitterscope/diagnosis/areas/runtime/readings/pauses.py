@@ -81,7 +81,7 @@ def read(snapshot: Snapshot) -> Pauses | None:
 
 def _of(snapshot: Snapshot, process: GcProcess) -> Pauses:
     inside = process.cycles.overlapping(snapshot.start_us, snapshot.end_us)
-    stops = inside.where(inside.stop)
+    stops = inside.stops
     length = stops.end_us - stops.start_us
     # Of a cycle that stops the program for a part of it the rest is known by length alone.
     lengths = np.concatenate([length, inside.pause_us[~inside.stop & np.isfinite(inside.pause_us)]])
