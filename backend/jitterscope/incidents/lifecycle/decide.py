@@ -15,8 +15,8 @@ from jitterscope.diagnosis.core.registry import is_residual, quantities_of
 from jitterscope.incidents.api.schemas import IncidentState
 
 DAY_US = 24 * 3600 * 1_000_000
-# What comes no later than this after the newest symptom of an incident is told by it; of one that goes on, somewhat more:
-# a cause does not show in each window.
+# What comes no later than this after the newest symptom of an incident is told by it. Of one that goes on it may be
+# later: a cause does not show in each window.
 AFTERMATH_US = 1_000_000
 GOES_ON_US = 10_000_000
 _SEVERITY_RANK: dict[Severity, int] = {"info": 0, "warning": 1, "critical": 2}

@@ -11,6 +11,7 @@ import numpy as np
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.scenarios.cpu.contention import (
     LITTLE,
+    LOOPS,
     Taker,
     contended,
     delays,
@@ -28,7 +29,7 @@ ID = "cpu/neighbours"
 STARVED = tuple((0.3 + 0.9 * n, 0.86) for n in range(64))
 MOMENTS = tuple((2.0 + 1.7 * n, 0.12 + 0.05 * (n % 4)) for n in range(33))
 # With cpu.idle.
-POLITE = tuple(replace(one, facts={**one.facts, "cpu.weight": "idle"}) for one in LOOPS)
+POLITE = tuple(replace(one, facts=tuple((dict(one.facts) | {"cpu.weight": "idle"}).items())) for one in LOOPS)
 BASE = Workload(qps=300, live_mb=3, quota_us=None, gomaxprocs=1)
 
 
