@@ -28,7 +28,8 @@ VARIANTS = {
     "coredns-oom": {"fault", "max-concurrent", "more-memory", "leak", "reclaim", "healthy"},
     "bpf-startup": {"fault", "pruned", "slow-image", "slow-start"},
     "negative-dentries": {"nss", "storm", "drop", "unmount", "files"},
-    "service-gc": {"go"},
+    "service-gc": {"go", "jvm-parallel", "jvm-g1", "node", "gc-pause", "overload", "healthy"},
+    "noisy-neighbour": {"fault"},
 }  # fmt: skip
 
 

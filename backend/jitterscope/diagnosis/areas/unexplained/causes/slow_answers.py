@@ -10,7 +10,7 @@ import numpy as np
 from jitterscope.diagnosis.areas.unexplained.causes import _report as report
 from jitterscope.diagnosis.areas.unexplained.causes._case import Case
 from jitterscope.diagnosis.areas.unexplained.fixes import look, sources
-from jitterscope.diagnosis.areas.unexplained.readings.stalls import Stall, stalls, timed
+from jitterscope.diagnosis.areas.unexplained.readings.stalls import stalls, timed
 from jitterscope.diagnosis.areas.unexplained.readings.whereabouts import Account, accounts
 from jitterscope.diagnosis.core import impact
 from jitterscope.diagnosis.core import wording as say
@@ -25,6 +25,8 @@ from jitterscope.diagnosis.core.snapshot import Snapshot
 ID = "unexplained/slow_answers"
 # A finding covers late answers from so long before its first symptom until so long after its last one.
 MARGIN_US = 1_000_000
+# What findings about a CPU limit tell in their impact.
+THROTTLED_RATIO = "throttled_ratio"
 
 
 def detect(snapshot: Snapshot) -> Result:
@@ -42,7 +44,7 @@ def after_all(snapshot: Snapshot, others: Sequence[Result]) -> Result:
         took = f"{found.late:,} of {found.answers:,.0f} answers took over {say.ms(found.late_us)}"
         return NotFound(cause=ID, reason=f"{took}: {why}.", numbers=numbers)
     harmful = [one for one in others if isinstance(one, Found) and one.severity is not None]
-    left = [one for one in accounts(snapshot) if not any(_covers(finding, one.stall) for finding in harmful)]
+    left = [one for one in accounts(snapshot) if not any(_covers(finding, one) for finding in harmful)]
     late, explained = sum(one.late for one in found.clear), sum(one.late for one in found.clear)
     explained -= sum(one.stall.late for one in left)
     numbers |= {"late_in_stalls": float(late), "explained": float(explained)}
@@ -68,8 +70,11 @@ def _gone(snapshot: Snapshot) -> list[str]:
     return [METRICS[figure][kind] for kind in sorted(kinds) for figure in ("answers", "latency")]
 
 
-def _covers(found: Found, stall: Stall) -> bool:
-    return found.onset_us - MARGIN_US <= stall.end_us and stall.start_us <= found.last_us + MARGIN_US
+def _covers(found: Found, account: Account) -> bool:
+    """Whether a finding is about the time of a stall, or about the same limit that held the program back."""
+    stall = account.stall
+    about_it = found.onset_us - MARGIN_US <= stall.end_us and stall.start_us <= found.last_us + MARGIN_US
+    return about_it or (account.where == "throttled" and found.impact.get(THROTTLED_RATIO, 0.0) > 0)
 
 
 def _severity(snapshot: Snapshot, left: Sequence[Account]) -> tuple[Severity | None, float]:
