@@ -65,7 +65,7 @@ CHART = Bound("chart", 96 * _MIB, 30, 6, 8, 10, 100, 20)
 # All that is stored of a node in a window, and models over it.
 HEAVY = Bound("heavy", 256 * _MIB, 30, 2, 3, 4, 16, 20)
 # As much, piece by piece: the memory is that of a piece.
-STREAMED = Bound("streamed", 128 * _MIB, 600, 2, 3, 4, 4, 20)
+STREAMED = Bound("streamed", 256 * _MIB, 600, 2, 3, 4, 4, 20)
 # One batch; its own limits (ingest_max_batch_bytes) bound its memory. Every collector of a cluster may share a token.
 INGEST = Bound("ingest", 256 * _MIB, 60, 8, 8, 12, 1000, 30, body_bytes=None)
 # A file that goes to disk as it comes.

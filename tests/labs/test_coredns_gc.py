@@ -15,6 +15,7 @@ from labs.watched import expected_cause, watch
 from tests.support.accounts import differing
 from tests.support.lab_plan import live
 from tests.support.said import say
+from tests.support.told import causes
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and watches packets: needs root")
 SECONDS = 20.0
@@ -42,7 +43,7 @@ def test_variant(shared_product: Product, variant: Variant, given: dict[str, obj
     report = watch(shared_product, variant, parameters_of(variant, {"seconds": SECONDS, **given}), None, say)
     say(report.model_dump_json())
     cause = expected_cause(variant)
-    assert [incident.cause for incident in report.incidents] == ([] if cause == "none" else [cause])
+    assert causes(report.incidents) == ([] if cause == "none" else [cause])
     _symptom(report, there=cause != "none")
     assert differing(report) == {}, "measured, observed"
     if cause != "none":

@@ -12,6 +12,7 @@ from labs.forwarding.watched import watch
 from labs.product import Product
 from tests.support.lab_plan import live
 from tests.support.said import say
+from tests.support.told import causes
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and networks: needs root")
 SECONDS = 30.0
@@ -27,7 +28,7 @@ def test_variant(shared_product: Product, variant: Variant) -> None:
     report = watch(shared_product, variant, parameters, None, say)
     say(report.model_dump_json())
     cause = expected_cause(parameters)
-    found = [one.cause for one in report.incidents]
+    found = causes(report.incidents)
     assert found[:1] == ([] if cause == "none" else [cause])
     measured, observed = report.measured, report.observed
     volleys = math.ceil(SECONDS / parameters.calm_seconds)

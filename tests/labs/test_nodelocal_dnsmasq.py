@@ -13,6 +13,7 @@ from labs.product import Product
 from tests.support.lab_plan import live
 from tests.support.neighbours import Disturbed
 from tests.support.said import say
+from tests.support.told import causes
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and watches packets: needs root")
 SECONDS = 20.0
@@ -44,7 +45,7 @@ def test_variant(shared_product: Product, variant: Variant, given: dict[str, flo
     parameters = parameters_of(variant, {"seconds": SECONDS, **given})
     cause = expected_cause(parameters)
     report = _run(shared_product, variant, parameters, there=cause != "none")
-    assert [incident.cause for incident in report.incidents][:1] == ([] if cause == "none" else [cause])
+    assert causes(report.incidents)[:1] == ([] if cause == "none" else [cause])
     _accounts_agree(report)
     if variant is Variant.FAULT:
         assert report.incident_before_servfail_s is not None

@@ -11,6 +11,7 @@ from labs.search.variants import Variant, expected_cause, parameters_of
 from labs.search.watched import watch
 from tests.support.lab_plan import live
 from tests.support.said import say
+from tests.support.told import causes
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and networks: needs root")
 SECONDS = 40.0
@@ -26,7 +27,7 @@ def test_variant(shared_product: Product, variant: Variant) -> None:
     report = watch(shared_product, variant, parameters, None, say)
     say(report.model_dump_json())
     cause = expected_cause(parameters)
-    found = [one.cause for one in [*report.incidents, *report.risks]]
+    found = causes([*report.incidents, *report.risks])
     assert found[:1] == ([] if cause == "none" else [cause])
     measured, observed = report.measured, report.observed
     assert observed.queries == pytest.approx(measured.queries, rel=0.02)

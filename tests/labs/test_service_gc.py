@@ -16,6 +16,7 @@ from labs.service.watched import watch
 from tests.support.accounts import differing
 from tests.support.lab_plan import live
 from tests.support.said import say
+from tests.support.told import causes
 
 SECONDS = 30.0
 THROTTLED = {Variant.GO, Variant.JVM_PARALLEL, Variant.JVM_G1, Variant.NODE, Variant.OVERLOAD, Variant.START_UP}
@@ -33,7 +34,7 @@ def test_variant(shared_product: Product, variant: Variant) -> None:
     report = watch(shared_product, variant, parameters_of(variant, {"seconds": SECONDS}), None, say)
     say(report.model_dump_json())
     cause = expected_cause(variant)
-    assert [one.cause for one in report.incidents][:1] == ([] if cause == "none" else [cause])
+    assert causes(report.incidents)[:1] == ([] if cause == "none" else [cause])
     _symptom(report, variant)
     if variant is not Variant.OVERLOAD:  # the queue grows through the window: its edges decide what is answered in it
         assert differing(report, {"p50_ms": (0.1, 0.1)}) == {}, "measured, observed"
