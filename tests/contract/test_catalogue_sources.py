@@ -9,7 +9,7 @@ from pathlib import Path
 from jitterscope.series.catalogue import EVENTS, FACTS, METRICS
 
 COLLECTOR = Path(__file__).parents[2] / "collector"
-NAME = re.compile(r'\) Name\(\) string \{ return "(\w+)" \}')
+NAME = re.compile(r'source\.Register\("(\w+)"')
 
 
 def test_every_source_is_one_of_the_collectors() -> None:
