@@ -26,12 +26,13 @@ func Compare(off, on []float64) Comparison {
 	spread := 0.98 * math.Sqrt(n)
 	low, high := int(math.Floor(n/2-spread)), int(math.Ceil(n/2+spread))
 	return Comparison{
-		Off: median(off), On: median(on), Added: median(ratios),
+		Off: Median(off), On: Median(on), Added: Median(ratios),
 		Low: ratios[max(low, 0)], High: ratios[min(high, len(ratios)-1)],
 	}
 }
 
-func median(values []float64) float64 {
+// Median is the mean of the two in the middle where their number is even.
+func Median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }

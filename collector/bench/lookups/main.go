@@ -7,11 +7,10 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"math"
 	"os"
-	"slices"
 	"time"
 
+	"github.com/jitterscope/jitterscope/collector/bench/alternating"
 	"github.com/jitterscope/jitterscope/collector/internal/lookups"
 )
 
@@ -112,28 +111,16 @@ func run(kind string, rate float64, pairs int, window time.Duration) (row, error
 	return o.result(kind, off, on, rates), nil
 }
 
-// result compares the windows in pairs. The interval is that of the median of the pairs' ratios (order statistics).
+// result compares the windows in pairs.
 func (o *observer) result(kind string, off, on, rates []float64) row {
-	ratios := make([]float64, len(on))
-	for i := range ratios {
-		ratios[i] = on[i]/off[i] - 1
-	}
-	slices.Sort(ratios)
-	n := float64(len(ratios))
-	spread := 0.98 * math.Sqrt(n)
-	low, high := int(math.Floor(n/2-spread)), int(math.Ceil(n/2+spread))
+	compared := alternating.Compare(off, on)
 	r := row{
-		Calls: kind, PerSecond: median(rates), OffNS: median(off), OnNS: median(on), AddedRatio: median(ratios),
-		AddedLow: ratios[max(low, 0)], AddedHigh: ratios[min(high, len(ratios)-1)],
+		Calls: kind, PerSecond: alternating.Median(rates), OffNS: compared.Off, OnNS: compared.On, AddedRatio: compared.Added,
+		AddedLow: compared.Low, AddedHigh: compared.High,
 		ObserverCPU: o.spent.Seconds() / o.watched.Seconds(),
 	}
 	alone := r.PerSecond * r.OffNS / 1e9 // of one CPU
 	r.MinuteRatio = (r.AddedRatio + r.ObserverCPU/alone) * lookups.TracedShare(time.Minute)
 	r.CostOfOneCPU = r.AddedRatio*alone + r.ObserverCPU
 	return r
-}
-
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }

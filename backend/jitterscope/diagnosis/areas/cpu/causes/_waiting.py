@@ -65,8 +65,7 @@ def harm_sentence(found: Waiting) -> str:
     lost = f", {found.hurt.lost:,} got no answer" if found.hurt.lost else ""
     return (
         f"{found.hurt.inside:,} of {found.hurt.queries:,.0f} {found.noun} took over {say.ms(found.hurt.late_us)} "
-        "while it "
-        f"waited for a CPU{lost}."
+        f"while it waited for a CPU{lost}."
     )
 
 

@@ -57,8 +57,7 @@ def _little(waits: RunWaits, numbers: dict[str, float]) -> str:
         return f"Threads waited {say.ms(waited)} for a CPU in ticks with over {say.ms(run_waits.WAIT_US)} of it."
     return (
         f"{say.ms(waited - free)} of the {say.ms(waited)} that threads were runnable and did not run fall into "
-        "throttled "
-        "periods: the limit held them back."
+        "throttled periods: the limit held them back."
     )
 
 
@@ -96,8 +95,7 @@ def _harmless(waits: RunWaits, found: Waiting) -> str | None:
         return (
             f"Threads waited for a CPU during {found.held.hits:,} of {found.held.of:,} late answers for at least "
             f"{say.percent(run_waits.HELD_UP)} of their time, and ticks with more waiting do not have more slow "
-            "answers "
-            f"(rank correlation {found.held.dose.rho:.2f})."
+            f"answers (rank correlation {found.held.dose.rho:.2f})."
         )
     return None
 

@@ -97,8 +97,7 @@ def _shorter_commands(found: Found, loop: Loop) -> Fix:
         id="shorter_commands",
         title="Replace commands that run for long",
         summary=f"{loop.kind.program} runs one command at a time: KEYS, SMEMBERS, HGETALL, LRANGE, SORT or a "
-        "script over a large "
-        "key hold up all others. SCAN and its kind do the same in steps.",
+        "script over a large key hold up all others. SCAN and its kind do the same in steps.",
         verdict="removes",
         predicted=predictions(slow_ratio=predicted.scaled(found.impact, _inside(found), 0.0, 0.1, 0.5)),
         precondition="The slow log names commands that clients can do without.",
