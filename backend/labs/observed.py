@@ -11,6 +11,7 @@ from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.core.sketch import quantile_us
 from jitterscope.recordings.model import RecordedResource, Recording
 from jitterscope.series.types import FloatArray
+from labs.console import Say
 from labs.figures import LATE_US, TICK_US, Figures
 
 
@@ -57,10 +58,13 @@ def _peak(subject: RecordedResource, usage: FloatArray, late: FloatArray) -> flo
     return highest
 
 
-def missing_ticks(recording: Recording) -> int:
-    """Ticks of the window for which the subject's CPU time is not stored."""
+def missing_ticks_ratio(recording: Recording, say: Say) -> float:
+    """The part of the window's ticks for which the subject's CPU time is not stored; says so where there are any."""
     usage = recording.resources[recording.subject].series.get("cpu_usage_us")
-    return recording.ticks if usage is None else int(np.isnan(usage).sum())
+    missing = recording.ticks if usage is None else int(np.isnan(usage).sum())
+    if missing:
+        say(f"{missing} of {recording.ticks} ticks are missing in the product's data")
+    return missing / max(1, recording.ticks)
 
 
 def _total(resources: Iterable[RecordedResource], metric: str) -> float:

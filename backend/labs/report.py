@@ -24,6 +24,7 @@ class Report(BaseModel, Generic[FiguresT]):
     """What the product said beside what the lab measured itself.
 
     `time_to_incident_s`: from when the trouble began to the row of the first incident; None without one.
+    `missing_ticks_ratio`: of the subject's ticks, in the product's data; None where a lab does not look.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -37,6 +38,7 @@ class Report(BaseModel, Generic[FiguresT]):
     observed: FiguresT
     time_to_incident_s: float | None
     incident_urls: list[str]
+    missing_ticks_ratio: float | None = None
 
 
 def line_of(found: dict[str, Any]) -> IncidentLine:

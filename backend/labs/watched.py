@@ -9,7 +9,7 @@ from labs import coredns_gc, watching
 from labs.console import Say
 from labs.coredns_gc import Run
 from labs.figures import Figures
-from labs.observed import missing_ticks, observed
+from labs.observed import missing_ticks_ratio, observed
 from labs.product import Product
 from labs.report import Report, line_of, seconds_to_incident
 from labs.variants import Parameters, Variant
@@ -45,8 +45,7 @@ def watch(
         say("Waiting for the product's final verdict")
         said = watching.last_word(product, [cgroup_id], done.from_us, done.to_us)
         seen = product.recording(cgroup_id, done.from_us, done.to_us)
-        if lost := missing_ticks(seen):
-            say(f"{lost} of {seen.ticks} ticks are missing in the product's data")
+        missing_ratio = missing_ticks_ratio(seen, say)
         if record_to is not None:
             record(product, variant, run, cgroup_id, record_to)
         return Report[Figures](
@@ -59,6 +58,7 @@ def watch(
             observed=observed(seen, made.server_key),
             time_to_incident_s=seconds_to_incident(said.incidents, done.first_throttled_query_us),
             incident_urls=said.urls(product),
+            missing_ticks_ratio=missing_ratio,
         )
 
 

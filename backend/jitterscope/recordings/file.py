@@ -49,7 +49,7 @@ def parts(
     """The file's bytes while its pieces come: recordings of the same resources, each beginning where the last ended.
     One slice is held at a time."""
     header = {"start_us": start_us, "ticks": ticks, "subject": subject, "names": list(names), "labels": dict(labels)}
-    compressor = zstandard.ZstdCompressor(level=12, write_checksum=True).compressobj()
+    compressor = zstandard.ZstdCompressor(level=9, write_checksum=True).compressobj()
     yield MAGIC + compressor.compress(_prefixed(json.dumps(header, ensure_ascii=False).encode()))
     for piece in pieces:
         for from_us, to_us in slices(piece, slice_us):

@@ -12,7 +12,7 @@ from labs import watching
 from labs.console import Say
 from labs.noisy.bench import NoisyFigures, bench, run
 from labs.noisy.variants import Parameters, Variant, expected_cause
-from labs.observed import missing_ticks, observed
+from labs.observed import missing_ticks_ratio, observed
 from labs.product import Product
 from labs.report import Report, line_of, seconds_to_incident
 
@@ -34,8 +34,7 @@ def watch(
         say("Waiting for the product's final verdict")
         said = watching.last_word(product, [cgroup_id], from_us, to_us)
         seen = product.recording(cgroup_id, from_us, to_us)
-        if lost := missing_ticks(seen):
-            say(f"{lost} of {seen.ticks} ticks are missing in the product's data")
+        missing_ratio = missing_ticks_ratio(seen, say)
         if record_to is not None:
             expected = expected_cause(variant)
             labels = watching.labels(LAB, variant.value, expected, made.parameters, done.figures, from_us)
@@ -50,6 +49,7 @@ def watch(
             observed=_observed(seen, made.stage.server.key),
             time_to_incident_s=seconds_to_incident(said.incidents, from_us),
             incident_urls=said.urls(product),
+            missing_ticks_ratio=missing_ratio,
         )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from labs import watching
 from labs.console import Say
 from labs.figures import Figures
-from labs.observed import missing_ticks, observed
+from labs.observed import missing_ticks_ratio, observed
 from labs.product import Product
 from labs.report import Report, line_of, seconds_to_incident
 from labs.service.bench import bench, run
@@ -30,8 +30,7 @@ def watch(
         say("Waiting for the product's final verdict")
         said = watching.last_word(product, [cgroup_id], done.from_us, done.to_us)
         seen = product.recording(cgroup_id, done.from_us, done.to_us)
-        if lost := missing_ticks(seen):
-            say(f"{lost} of {seen.ticks} ticks are missing in the product's data")
+        missing_ratio = missing_ticks_ratio(seen, say)
         if record_to is not None:
             labels = watching.labels(
                 LAB, variant.value, expected_cause(variant), made.parameters, done.figures, done.from_us
@@ -47,4 +46,5 @@ def watch(
             observed=observed(seen, made.server.key),
             time_to_incident_s=seconds_to_incident(said.incidents, done.first_throttled_query_us),
             incident_urls=said.urls(product),
+            missing_ticks_ratio=missing_ratio,
         )

@@ -147,6 +147,22 @@ func burn(t *testing.T) *exec.Cmd {
 	return command
 }
 
+// waitForRise waits for the capture of a rise of system CPU. Where other work has just kept the kernel busy, one more program
+// is no rise: the program rests and goes on until it is one.
+func waitForRise(t *testing.T, taken *ingest, culprit *exec.Cmd) {
+	t.Helper()
+	begun := time.Now()
+	waitFor(t, "a capture of the rise of system CPU", func() bool {
+		signal := syscall.SIGCONT
+		if int(time.Since(begun).Seconds())%12 >= 6 {
+			signal = syscall.SIGSTOP
+		}
+		_ = culprit.Process.Signal(signal)
+		return taken.capture("system_cpu") != nil
+	})
+	_ = culprit.Process.Signal(syscall.SIGCONT)
+}
+
 // TestStallIsRecorded stops the collector for seconds, as a node does that lets nobody run, while a program burns CPU time
 // in the kernel. Nobody could look at the time; the recording covers every second of it all the same.
 func TestStallIsRecorded(t *testing.T) {
@@ -204,7 +220,7 @@ func TestStallIsRecorded(t *testing.T) {
 	if system < 1_000_000 {
 		t.Errorf("the process table says that the program spent %d us in the kernel", system)
 	}
-	waitFor(t, "a capture of the rise of system CPU", func() bool { return taken.capture("system_cpu") != nil })
+	waitForRise(t, taken, culprit)
 	own := 0
 	taken.each(func(batch *ingestpb.Batch) {
 		for _, block := range batch.Blocks {
@@ -232,7 +248,7 @@ func TestRecorderWithoutPrivileges(t *testing.T) {
 	}
 	time.Sleep(3 * time.Second) // the kernel's share is known to be low
 	culprit := burn(t)
-	waitFor(t, "a capture of the rise of system CPU", func() bool { return taken.capture("system_cpu") != nil })
+	waitForRise(t, taken, culprit)
 	stopped(t, collector, 2*time.Second, func() {})
 	waitFor(t, "a capture of the stall", func() bool { return taken.capture("late_tick") != nil })
 	capture := taken.capture("late_tick")
