@@ -42,7 +42,7 @@ COPY --from=frontend /app/frontend/dist /app/frontend/dist
 COPY --from=collector /app/bin /app/bin
 # One thread each: the parallelism is in processes. Each arena would keep what its largest request took.
 ENV PATH=/app/backend/.venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \
-    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MALLOC_ARENA_MAX=2
+    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MALLOC_ARENA_MAX=2 JITTERSCOPE_API_LANE=front
 WORKDIR /app/backend
 # Where a volume for uploaded evidence files goes: a new one takes its owner from here.
 RUN mkdir -m 700 /evidence && chown 10001:10001 /evidence

@@ -24,6 +24,7 @@ from prometheus_client import Counter as Metric
 from prometheus_client import Gauge
 from starlette.types import Scope
 
+from jitterscope.bulk import Bulk, Elsewhere
 from jitterscope.errors import Problem
 from jitterscope.kit import allowance
 from jitterscope.kit.allowance import Allowance
@@ -43,7 +44,8 @@ class Bound:
 
     `memory_bytes` is what one may hold of stored data, `seconds` its whole time, sending included. As many as `waiting`
     of one caller wait, `waits_s` at most. `body_bytes`: of a request, None where the route counts them itself.
-    `anonymous`: for callers without credentials, told apart by address.
+    `anonymous`: for callers without credentials, told apart by address. `expensive`: goes to the bulk lane where its
+    organization keeps such requests running.
     """
 
     name: str
@@ -56,16 +58,17 @@ class Bound:
     waits_s: float
     anonymous: bool = False
     body_bytes: int | None = _MIB
+    expensive: bool = False
 
 
 # A few rows by key.
 QUICK = Bound("quick", 32 * _MIB, 20, 16, 24, 40, 200, 15)
 # Series of a window, cut to the points of a chart.
-CHART = Bound("chart", 96 * _MIB, 30, 6, 8, 10, 100, 20)
+CHART = Bound("chart", 96 * _MIB, 30, 6, 8, 10, 100, 20, expensive=True)
 # All that is stored of a node in a window, and models over it.
-HEAVY = Bound("heavy", 256 * _MIB, 30, 2, 3, 4, 16, 20)
+HEAVY = Bound("heavy", 256 * _MIB, 30, 2, 3, 4, 16, 20, expensive=True)
 # As much, piece by piece: the memory is that of a piece.
-STREAMED = Bound("streamed", 256 * _MIB, 600, 2, 3, 4, 4, 20)
+STREAMED = Bound("streamed", 256 * _MIB, 600, 2, 3, 4, 4, 20, expensive=True)
 # One batch; its own limits (ingest_max_batch_bytes) bound its memory. Every collector of a cluster may share a token.
 INGEST = Bound("ingest", 256 * _MIB, 60, 8, 8, 12, 1000, 30, body_bytes=None)
 # A file that goes to disk as it comes.
@@ -192,11 +195,17 @@ class Held:
 
 
 async def enter(request: Request, caller: Caller) -> None:
-    """Take the slot that the route of this request declares, and limit its memory and time. Raises Problem."""
+    """Take the slot that the route of this request declares, and limit its memory and time. Raises Problem, and
+    Elsewhere where another process answers it."""
     bound = bound_of(request.scope.get("endpoint"))
     state = request.scope.setdefault("state", {})
     if bound is None or "held" in state:
         return
+    lane: Bulk | None = request.app.state.bulk
+    if lane is not None and bound.expensive:
+        state["lane"] = lane, caller.organization_id
+        if lane.takes(caller.organization_id):
+            raise Elsewhere(request)
     slots: Slots = request.app.state.slots
     await slots.take(bound, caller)
     state["held"] = Held(bound, caller, slots, asyncio.get_running_loop().time() + bound.seconds)
@@ -230,6 +239,9 @@ def leave(scope: Scope) -> None:
     held: Held | None = scope.get("state", {}).pop("held", None)
     if held is not None:
         held.slots.give_back(held.bound, held.caller)
+    lane, organization_id = scope.get("state", {}).pop("lane", (None, None))
+    if lane is not None:
+        lane.leaves(organization_id)
 
 
 def _refused(bound: Bound, limit: str) -> Problem:

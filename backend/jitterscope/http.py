@@ -44,17 +44,22 @@ _HEADERS: tuple[tuple[bytes, bytes], ...] = (
 
 
 class RequestMiddleware:
-    """Pure ASGI, so that streaming bodies and server-sent events pass through unbuffered."""
+    """Pure ASGI, so that streaming bodies and server-sent events pass through unbuffered.
 
-    def __init__(self, app: ASGIApp, hsts: bool = False) -> None:
+    `request_ids_given`: by a process of ours in front of this one.
+    """
+
+    def __init__(self, app: ASGIApp, hsts: bool = False, request_ids_given: bool = False) -> None:
         self._app = app
+        self._request_ids_given = request_ids_given
         self._headers = _HEADERS + (((b"strict-transport-security", b"max-age=31536000"),) if hsts else ())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request_id = secrets.token_hex(8)
+        given = dict(scope["headers"]).get(b"x-request-id") if self._request_ids_given else None
+        request_id = secrets.token_hex(8) if given is None else given.decode()
         scope.setdefault("state", {})["request_id"] = request_id
         status = 0
         started = time.perf_counter()

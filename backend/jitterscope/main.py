@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import Any
 
-from fastapi import APIRouter, Depends, FastAPI
+import httpx
+from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
@@ -14,6 +15,8 @@ from fastapi.routing import APIRoute
 from jitterscope import __doc__ as description
 from jitterscope import answers, bounds, db, errors, health, ui
 from jitterscope.bounds import OPEN, bounded
+from jitterscope.bulk import Bulk, Elsewhere
+from jitterscope.errors import Problem
 from jitterscope.http import RequestMiddleware
 from jitterscope.kit.declared import anyone, route_table
 from jitterscope.kit.discovery import import_named
@@ -40,14 +43,18 @@ def create_app() -> FastAPI:
         generate_unique_id_function=_operation_id,
     )
     app.state.slots = bounds.Slots()
+    app.state.bulk = Bulk() if settings().api_lane == "front" else None
     errors.install(app, refusals.afterwards)
+    app.add_exception_handler(Elsewhere, _elsewhere)
     routers = list(_routers(app))
     app.state.route_table = route_table(routers)
     app.state.answers = answers.by_route(app.state.route_table)
     for prefix, router in routers:
         bounds.check(router)
         app.include_router(router, prefix=prefix)
-    app.add_middleware(RequestMiddleware, hsts=settings().cookie_secure)
+    app.add_middleware(
+        RequestMiddleware, hsts=settings().cookie_secure, request_ids_given=settings().api_lane == "bulk"
+    )
     app.add_middleware(ClientAddressMiddleware, trusted=settings().trusted_proxies)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
@@ -65,10 +72,25 @@ def _routers(app: FastAPI) -> Iterator[tuple[str, APIRouter]]:
 
 
 @asynccontextmanager
-async def _lifespan(_app: FastAPI) -> AsyncIterator[None]:
-    with health.metrics_served():
-        yield
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    bulk: Bulk | None = app.state.bulk
+    async with nullcontext() if bulk is None else bulk.running():
+        with health.metrics_served():
+            yield
     db.dispose()
+
+
+async def _elsewhere(request: Request, moved: Exception) -> Response:
+    assert isinstance(moved, Elsewhere)
+    bulk: Bulk = request.app.state.bulk
+    try:
+        return await bulk.answer(moved.request)
+    except (httpx.TransportError, TimeoutError):
+        ended = Problem(
+            503, "busy", "Too busy", "The process that answers this organization's expensive requests does not run.",
+            "Try again after the seconds in Retry-After.", headers={"Retry-After": "5"},
+        )  # fmt: skip
+        return errors.problem_response(ended, request.state.request_id)
 
 
 def _description(app: FastAPI) -> APIRouter:

@@ -96,6 +96,8 @@ class Settings(BaseSettings):
     evidence_at_once: int = Field(default=2, ge=1)
     # HOST:PORT of /metrics of this API process or worker; empty: nowhere. Keep it inside your network.
     metrics_listen: str = ""
+    # front: this API process starts a second one, "bulk", for organizations that keep expensive requests running.
+    api_lane: Literal["only", "front", "bulk"] = "only"
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["json", "text"] = "json"
 

@@ -202,7 +202,11 @@ async def known_of(client: httpx.AsyncClient) -> Known:
 def told(asked: Asked) -> str:
     p50, p99, most = np.percentile(asked.seconds, (50, 99, 100)) * 1e3
     answers = ", ".join(f"{count} × {status}" for status, count in sorted(asked.statuses.items()))
-    return f"{len(asked.seconds):>7} answers, p50 {p50:>6.0f} ms, p99 {p99:>6.0f} ms, max {most:>6.0f} ms: {answers}"
+    slowest = ", ".join(
+        f"{path} {took:.2f} s" for path, took in sorted(asked.slowest.items(), key=lambda it: -it[1])[:4]
+    )
+    figures = f"p50 {p50:>6.0f} ms, p99 {p99:>6.0f} ms, max {most:>6.0f} ms"
+    return f"{len(asked.seconds):>7} answers, {figures}: {answers}; slowest {slowest}"
 
 
 def client_of(stack: Stack, organization: int) -> httpx.AsyncClient:
@@ -237,10 +241,7 @@ async def measure(stack: Stack, organizations: list[int], arguments: argparse.Na
     ratio = np.percentile(attacked.seconds, 99) / np.percentile(calm.seconds, 99)
     print(f"its p99 is {ratio:.2f} times that of the calm")
     for name, one in asked.items():
-        slowest = ", ".join(
-            f"{path} {took:.1f} s" for path, took in sorted(one.slowest.items(), key=lambda it: -it[1])[:3]
-        )
-        print(f"{name:<20}{told(one)}; slowest {slowest}")
+        print(f"{name:<20}{told(one)}")
     print("memory in MiB: at first, most, in the last minute at most")
     for name, values in seen.items():
         print(f"  {name:<10}{values[0] / _MIB:>8.0f}{max(values) / _MIB:>8.0f}{max(values[-60:]) / _MIB:>8.0f}")

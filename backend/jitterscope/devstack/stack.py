@@ -194,6 +194,7 @@ class Stack:
             "JITTERSCOPE_SECRET_KEY": self._secrets.secret_key,
             "JITTERSCOPE_PUBLIC_URL": self.url,
             "JITTERSCOPE_STATE_DIR": str(self.state.path),
+            "JITTERSCOPE_API_LANE": "front",
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
             # Each thread would keep what its largest request took.

@@ -17,6 +17,7 @@ from fastapi.concurrency import run_in_threadpool
 from jitterscope import bounds
 from jitterscope.errors import Problem
 from jitterscope.kit.declared import SAFE_METHODS, Access
+from jitterscope.settings import settings
 from jitterscope.tenancy.scopes import Role, role_allows, scopes_allow, scopes_of
 
 COOKIE = "jitterscope_session"
@@ -102,7 +103,8 @@ def _caller(request: Request) -> Principal:
     from jitterscope.tenancy import limits
 
     principal = caller_of(request)
-    if principal.kind != "ingest_token":  # data have limits of their own
+    # Data have limits of their own, and what comes to the bulk lane was counted in front of it.
+    if principal.kind != "ingest_token" and settings().api_lane != "bulk":
         limits.spend(principal.organization_id, {"requests": 1})
     return principal
 

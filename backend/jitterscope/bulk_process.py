@@ -1,0 +1,43 @@
+"""The process of the bulk lane (see `bulk`): the application behind a Unix socket, with a lower CPU priority."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+
+import uvicorn
+from anyio import to_thread
+
+from jitterscope.main import create_app
+
+_NICE = 10
+# What computes at once, on threads: each may hold a connection, and PostgreSQL knows nothing of priorities.
+_THREADS = 2
+
+
+def main() -> None:
+    """Serve at the socket of the first argument until standard input ends: it is the parent's."""
+    os.nice(_NICE)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    asyncio.run(_serve(sys.argv[1]))
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+async def _serve(socket: str) -> None:
+    to_thread.current_default_thread_limiter().total_tokens = _THREADS
+    await uvicorn.Server(
+        uvicorn.Config(
+            create_app(), uds=socket, log_config=None, access_log=False, server_header=False, proxy_headers=False
+        )
+    ).serve()
+
+
+if __name__ == "__main__":
+    main()
