@@ -1,8 +1,8 @@
 """Expensive requests of whoever asks most are answered by a second process that gives way: the bulk lane.
 
 One process computes one thing at a time in Python, and the kernel shares CPUs fairly between processes only. An
-organization that keeps expensive requests running therefore goes on in a process of its own kind, with a lower CPU
-priority. There it waits for others like it, and nobody who asks little waits for it. The process starts when it is
+organization that keeps expensive requests running while others work goes on in a second process, on CPU time that
+others leave. There it waits for others like it, and nobody who asks little waits for it. The process starts when it is
 first needed.
 """
 
@@ -34,6 +34,7 @@ FORWARDED = Counter("jitterscope_requests_forwarded_total", "Expensive requests 
 _MOST_RUNNING = 1.0
 _AVERAGED_S = 10.0
 _MOST_AT_ONCE = 8
+_WORKS_S = 60.0  # since its last expensive request: longer than a page takes to ask again
 _STARTS_WITHIN_S = 30.0
 _AGAIN_S = 5.0  # after it ended
 # A pool looks at every connection that it keeps, for each request; a Unix socket costs less than that.
@@ -75,9 +76,10 @@ class Lanes:
         self._running: dict[int | None, Running] = {}
 
     def begin(self, organization_id: int | None, at_s: float) -> bool:
-        """A request begins; whether its organization has too many running."""
+        """A request begins; whether its organization has too many running while others work."""
         running = self._running.setdefault(organization_id, Running())
-        return running.change(1, at_s) > _MOST_RUNNING or running.now > _MOST_AT_ONCE
+        much = running.change(1, at_s) > _MOST_RUNNING or running.now > _MOST_AT_ONCE
+        return much and any(one is not running and at_s - one.at_s < _WORKS_S for one in self._running.values())
 
     def end(self, organization_id: int | None, at_s: float) -> None:
         """A request is over."""

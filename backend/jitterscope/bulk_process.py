@@ -1,4 +1,4 @@
-"""The process of the bulk lane (see `bulk`): the application behind a Unix socket, with a lower CPU priority."""
+"""The process of the bulk lane (see `bulk`): the application behind a Unix socket, on CPU time that others leave."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from anyio import to_thread
 
 from jitterscope.main import create_app
 
-_NICE = 10
 # What computes at once, on threads: each may hold a connection, and PostgreSQL knows nothing of priorities.
 _THREADS = 2
 
 
 def main() -> None:
     """Serve at the socket of the first argument until standard input ends: it is the parent's."""
-    os.nice(_NICE)
+    # At once whenever another process wants the CPU: with a nice value it would finish its time slice first.
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     threading.Thread(target=_end_with_parent, daemon=True).start()
     asyncio.run(_serve(sys.argv[1]))
 

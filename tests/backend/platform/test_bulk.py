@@ -22,6 +22,7 @@ SERVICES = "/services"
 
 def test_a_page_that_loads_its_charts_at_once_stays_and_a_loop_moves() -> None:
     lanes = Lanes()
+    lanes.begin(4, at_s=0.0)
     page = [lanes.begin(1, at_s=0.0) for _ in range(8)]
     assert lanes.begin(3, at_s=0.0) is False
     assert [lanes.begin(3, at_s=0.0) for _ in range(9)][-1] is True
@@ -29,6 +30,7 @@ def test_a_page_that_loads_its_charts_at_once_stays_and_a_loop_moves() -> None:
         lanes.end(1, at_s=0.3)
     assert not any(page)
     moved_at = None
+    lanes.begin(4, at_s=99.0)
     for turn in range(300):  # two at once, without a pause
         at_s = 100 + turn * 0.1
         if lanes.begin(2, at_s) and moved_at is None:
@@ -39,7 +41,14 @@ def test_a_page_that_loads_its_charts_at_once_stays_and_a_loop_moves() -> None:
     assert moved_at is not None
     assert 2 < moved_at < 15
     assert not lanes.begin(1, at_s=131.0)
-    assert not lanes.begin(2, at_s=200.0)
+
+
+def test_who_is_alone_gives_way_to_nobody() -> None:
+    lanes = Lanes()
+    assert not any(lanes.begin(1, at_s=0.01 * turn) for turn in range(100))
+    assert not lanes.begin(2, at_s=2.0)
+    assert lanes.begin(1, at_s=3.0)
+    assert not lanes.begin(1, at_s=90.0)
 
 
 def forwarded() -> float:
@@ -89,6 +98,7 @@ def test_the_lane_answers_as_the_process_itself_does(
                 return statuses
 
             asking = [crowd.submit(keep_asking, number) for number in range(8)]
+            assert http.get(f"{url}{SERVICES}", headers=other_organization.headers).status_code == 200
             until(lambda: forwarded() > 0)
             there = http.get(f"{url}{SERVICES}")
             refused = http.get(f"{url}/dns/names", params={"node": 987654321})
@@ -96,7 +106,7 @@ def test_the_lane_answers_as_the_process_itself_does(
             # Who asks little stays, also meanwhile.
             assert http.get(f"{url}{SERVICES}", headers=other_organization.headers).status_code == 200
             (pid,) = processes()
-            assert os.getpriority(os.PRIO_PROCESS, pid) > os.getpriority(os.PRIO_PROCESS, 0)
+            assert os.sched_getscheduler(pid) == os.SCHED_IDLE
             assert forwarded() >= before > 0
             os.kill(pid, signal.SIGKILL)
             until(lambda: processes() not in ([], [pid]))
