@@ -1,6 +1,7 @@
 package blocked
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -51,6 +52,7 @@ func TestBlockedTimeIsCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = command.Process.Kill(); _ = command.Wait() }()
+	lines := bufio.NewScanner(output)
 	slot, ok := tracer.Watch(command.Process.Pid)
 	if !ok {
 		t.Fatal("it cannot be watched")
@@ -58,9 +60,7 @@ func TestBlockedTimeIsCounted(t *testing.T) {
 	if account, ok := tracer.Read(slot); !ok || account.IONS > account.BlockedNS {
 		t.Errorf("at first %+v, %v", account, ok)
 	}
-	if _, err := output.Read(make([]byte, 16)); err != nil {
-		t.Fatal(err)
-	}
+	lines.Scan()
 	if _, err := input.Write([]byte("\n")); err != nil {
 		t.Fatal(err)
 	}
@@ -78,9 +78,7 @@ func TestBlockedTimeIsCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = file.Close() }()
-	if _, err := output.Read(make([]byte, 16)); err != nil {
-		t.Fatal(err)
-	}
+	lines.Scan()
 	after, ok := tracer.Read(slot)
 	blocked := time.Duration(after.BlockedNS - before.BlockedNS)
 	if !ok || blocked < least || blocked > time.Since(from)+time.Second {

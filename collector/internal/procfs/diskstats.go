@@ -10,7 +10,7 @@ import (
 type Disk struct {
 	Major, Minor uint32
 	Name         []byte // within the text that was parsed
-	Requests     uint64 // reads and writes that ended
+	Requests     uint64 // reads, writes and, since Linux 5.5, flushes that ended
 	Bytes        uint64 // of these
 	RequestMS    uint64 // the time they took, added up
 	BusyMS       uint64 // time with requests in flight
@@ -36,5 +36,16 @@ func NextDisk(text []byte) (disk Disk, rest []byte, ok bool) {
 	disk.Bytes = (fields[4] + fields[8]) * sectorBytes
 	disk.RequestMS = fields[5] + fields[9]
 	disk.BusyMS = fields[11]
+	var discards [4]uint64 // since Linux 4.18
+	for i := range discards {
+		if discards[i], line, ok = decimal.Parse(bytes.TrimLeft(line, " ")); !ok {
+			return disk, rest, true
+		}
+	}
+	if flushes, line, ok := decimal.Parse(bytes.TrimLeft(line, " ")); ok {
+		tookMS, _, _ := decimal.Parse(bytes.TrimLeft(line, " "))
+		disk.Requests += flushes
+		disk.RequestMS += tookMS
+	}
 	return disk, rest, true
 }

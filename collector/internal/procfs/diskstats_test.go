@@ -17,8 +17,8 @@ func TestNextDisk(t *testing.T) {
 			t.Fatalf("cannot read %q", text)
 		}
 		names = append(names, string(disk.Name))
-		if string(disk.Name) == "vda" && (disk.Major != 254 || disk.Minor != 0 || disk.Requests != 271923 || disk.Bytes != 11_204_834_304 ||
-			disk.RequestMS != 214896 || disk.BusyMS != 50208) {
+		if string(disk.Name) == "vda" && (disk.Major != 254 || disk.Minor != 0 || disk.Requests != 276969 || disk.Bytes != 11_204_834_304 ||
+			disk.RequestMS != 215392 || disk.BusyMS != 50208) {
 			t.Errorf("%+v", disk)
 		}
 		text = rest
