@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,8 @@ SIGNS = (
 HELD_UP = 0.3
 # Longer answers span whole ticks, so that waiting and answering can be laid over each other.
 RESOLVED_US = 150_000
+# Late answers all the time leave nothing to be compared with, but this much of the window.
+LEAST_REST = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +31,8 @@ class HeldUp:
     """Late answers (`of`) and those during which threads waited for at least 0.3 of the time; `typical_us`: the median
     answer of them; `dose`: do ticks with more waiting have more slow answers?
 
-    `inside` and `outside`: waiting per time while late answers were on their way, and in the rest of the window.
-    `covered`: all waiting, of the late answers' own time added up.
+    `inside` and `outside`: waiting per time while late answers were on their way, and in the rest of the window (NaN:
+    there is hardly any rest). `covered`: waiting beyond that of the rest, of the late answers' own time added up.
     """
 
     hits: int
@@ -50,12 +53,26 @@ class HeldUp:
         return self.dose.rho >= 0.2 and self.dose.p < 0.01
 
     @property
+    def numbers(self) -> dict[str, float]:
+        told = {
+            "hits": self.hits, "of": self.of, "rho": self.dose.rho, "p_value": self.dose.p, "inside": self.inside,
+            "outside": self.outside, "covered": self.covered,
+        }  # fmt: skip
+        return {name: value for name, value in told.items() if math.isfinite(value)}
+
+    @property
+    def contrast(self) -> str:
+        """ "blocked threads: 1.2 while an answer was late, 0.1 otherwise"."""
+        otherwise = f", {self.outside:.2g} otherwise" if math.isfinite(self.outside) else ""
+        return f"blocked threads: {self.inside:.2g} while an answer was late{otherwise}"
+
+    @property
     def apart(self) -> bool:
         """As `told`, where something else of the program may wait all the time: a writer in the background, say.
 
         Late answers must differ from the rest of the time, or nearly all of their own time must have been waited.
         """
-        differs = self.inside >= 2 * self.outside
+        differs = math.isfinite(self.outside) and self.inside >= 2 * self.outside
         return self.hits >= 0.5 * self.of and (self.by_dose or differs or self.covered >= 0.5)
 
 
@@ -75,15 +92,18 @@ def held_up(snapshot: Snapshot, waited_us: FloatArray, late_us: float) -> HeldUp
     np.add.at(edges, first, 1)
     np.add.at(edges, last + 1, -1)
     during = np.cumsum(edges[:-1]) > 0
+    inside = _per_time(snapshot, waited_us, during)
+    outside = _per_time(snapshot, waited_us, ~during) if during.mean() <= 1 - LEAST_REST else math.nan
+    beyond = max(0.0, inside - (outside if math.isfinite(outside) else 0.0)) * snapshot.step_us * float(during.sum())
     total = float(took.sum())
     return HeldUp(
         hits,
         len(took),
         float(np.median(took)) if len(took) else 0.0,
         dose,
-        _per_time(snapshot, waited_us, during),
-        _per_time(snapshot, waited_us, ~during),
-        float(np.nansum(waited_us[during])) / total if total else 0.0,
+        inside,
+        outside,
+        beyond / total if total else 0.0,
     )
 
 

@@ -16,7 +16,7 @@ PAGE_BYTES = 4096
 # A cgroup drops pages for its own limit where its usage is this near to it.
 NEAR = 0.9
 # Fewer pages per second are no reason to wait for: they are what any cgroup at its limit has.
-MANY_PER_S = 50.0
+MANY_PER_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,13 +128,8 @@ def _held(snapshot: Snapshot, stall: DiskStall, hurt: AnswersHarm, held: HeldUp)
             statement=f"Late answers during which threads were blocked for at least {say.percent(held_up.HELD_UP)} of "
             "the time",
             value=f"{held.hits:,} of {held.of:,}",
-            comparison=by_dose
-            if held.by_dose
-            else f"blocked threads: {held.inside:.2g} while an answer was late, {held.outside:.2g} otherwise",
-            numbers={
-                "hits": held.hits, "of": held.of, "rho": held.dose.rho, "p_value": held.dose.p,
-                "inside": held.inside, "outside": held.outside, "covered": held.covered,
-            },
+            comparison=by_dose if held.by_dose else held.contrast,
+            numbers=held.numbers,
             series=[
                 one
                 for server in hurt.served.servers

@@ -91,10 +91,8 @@ def _harmless(snapshot: Snapshot, stall: DiskStall, hurt: AnswersHarm, held: Hel
         return f"{blocked}; {hurt.suffered:,} answers were late meanwhile."
     if not held.apart:
         return (
-            f"{blocked} for {say.percent(held_up.HELD_UP)} of the time of {held.hits:,} of {held.of:,} late answers, "
-            "and "
-            f"for {held.inside:.2f} of the time while any was late against {held.outside:.2f} otherwise: that does not "
-            "set them apart."
+            f"{blocked}, for at least {say.percent(held_up.HELD_UP)} of the time of {held.hits:,} of {held.of:,} late "
+            f"answers; that does not set them apart ({held.contrast})."
         )
     return None
 

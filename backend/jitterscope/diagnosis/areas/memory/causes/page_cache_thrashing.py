@@ -145,9 +145,8 @@ def _evidence(snapshot: Snapshot, found: Thrashing, ticks: tuple[int, int]) -> l
                 statement=f"Late answers during which threads were blocked for at least "
                 f"{say.percent(held_up.HELD_UP)} of the time",
                 value=f"{held.hits:,} of {held.of:,}",
-                comparison=f"blocked threads: {held.inside:.2g} while an answer was late, {held.outside:.2g} otherwise",
-                numbers={"hits": held.hits, "of": held.of, "inside": held.inside, "outside": held.outside,
-                         "covered": held.covered, "rho": held.dose.rho, "p_value": held.dose.p},
+                comparison=held.contrast,
+                numbers=held.numbers,
                 series=[one for server in found.hurt.served.servers
                         for one in report.refs(snapshot, *ticks, (server,), metric(server, "slow"))],
             )
