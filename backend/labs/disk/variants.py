@@ -1,7 +1,7 @@
 """Parameters of the disk-stall lab and what each variant sets. A command-line value wins over a variant's.
 
 The fault: each request is written to a journal and synced. Every few seconds a checkpoint takes more than the write
-limit lets pass, and the requests of that time wait behind it. Look-alikes write as much and wait for something else, or not.
+limit lets pass, and the requests of that time wait behind it. Look-alikes write as much and wait for something else.
 """
 
 from __future__ import annotations
