@@ -74,6 +74,7 @@ AREA = Area(
     facts=(
         WatchedFact("disk.limits", "I/O limits", "subject", _limits),
         WatchedFact("disk.device", "Disk", "subject"),
+        WatchedFact("disk.rotational", "Disk has platters", "subject"),
         answers.MEMORY_LIMIT,
         answers.IMAGE,
     ),

@@ -37,6 +37,13 @@ def rate(limit: IoLimit, value: float) -> str:
     return f"{mebibytes:,.1f} MiB/s" if mebibytes < 100 else f"{mebibytes:,.0f} MiB/s"
 
 
+def amount(limit: IoLimit, value: float) -> str:
+    """ "1.6 MiB", "40 writes"."""
+    if not limit.of_bytes:
+        return say.count(value, "write" if limit.writes else "read")
+    return say.mebibytes(value)
+
+
 def disk_name(disk: Disk) -> str:
     return f"the disk {disk.name}" if disk.name else "the node's busiest disk"
 

@@ -6,11 +6,12 @@ import json
 import math
 import shlex
 
-from jitterscope.diagnosis.areas.io.causes._report import rate
+from jitterscope.diagnosis.areas.io.causes._report import amount, rate
 from jitterscope.diagnosis.areas.io.fixes.measures import CGROUP, MEASURES, VERIFY, inside
 from jitterscope.diagnosis.areas.io.readings.limits import IoLimit, Kind
 from jitterscope.diagnosis.areas.io.readings.stalls import DiskStall
 from jitterscope.diagnosis.core import patches, predicted
+from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Fix, Found, Patch, predictions
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen
 from jitterscope.diagnosis.core.snapshot import Snapshot
@@ -26,7 +27,7 @@ _FILES: dict[Kind, tuple[str, str, str]] = {
 MIB = 1 << 20
 # Twice the limit as a first step, where the demand itself is not seen.
 STEP = 2.0
-# What was asked for in the fullest second, and a quarter more.
+# What was asked for in the fullest slice, and a quarter more.
 MARGIN = 1.25
 
 
@@ -34,13 +35,16 @@ def propose(snapshot: Snapshot, found: Found, stall: DiskStall) -> Fix | None:
     limit = stall.limit
     if stall.why != "limit" or limit is None:
         return None
-    most = limit.most_per_s(snapshot.step_us)
     # Under v1 what is asked for is counted before the limit: all of it is seen.
-    seen = snapshot.node.fact("node.cgroup_version") == "1" and most > limit.per_s
-    wanted = _round(limit, max(STEP * limit.per_s, MARGIN * most))
+    burst, slice_s = limit.fullest_tick, snapshot.step_us / 1e6
+    seen = snapshot.node.fact("node.cgroup_version") == "1" and burst > limit.per_s * slice_s
+    wanted = _round(limit, max(STEP * limit.per_s, MARGIN * burst / slice_s if seen else 0.0))
     texts, undo = _patches(snapshot, limit, wanted)
     left = predicted.scaled(found.impact, inside(found), 0.0, 0.1, 0.5) if seen else None
-    caveats = ["The disk must be able to do it, beside what others ask of it."]
+    caveats = [
+        "The disk must be able to do it, beside what others ask of it. Smaller pieces, or a limited rate, of what is "
+        "written in bulk need less."
+    ]
     if patches.manager(snapshot) == "kubernetes":
         caveats.append(
             "Kubernetes itself sets no I/O limits: a container runtime, a plugin or an administrator did, and sets it "
@@ -49,7 +53,9 @@ def propose(snapshot: Snapshot, found: Found, stall: DiskStall) -> Fix | None:
     if limit.owner is not snapshot.subject:
         caveats.append(f"The limit is that of {limit.owner.key}, and all below it share it.")
     why = (
-        f"Up to {rate(limit, most)} were asked for in a second; the limit lets {rate(limit, limit.per_s)} pass."
+        f"In its fullest {say.ms(snapshot.step_us)} it asked for {amount(limit, burst)}, which the limit lets pass in "
+        f"{say.seconds(1e6 * burst / limit.per_s)}. The kernel hands limits out in slices of 100 ms: with "
+        f"{rate(limit, wanted)} that much passes at once."
         if seen
         else f"What it would do without the limit of {rate(limit, limit.per_s)} is not seen: twice as much, for a "
         "start."

@@ -57,6 +57,12 @@ class IoLimit:
         second = max(1, 1_000_000 // step_us)
         return float(_rolling(np.nan_to_num(self.done), second).max()) * 1e6 / (second * step_us)
 
+    @property
+    def fullest_tick(self) -> float:
+        """The most that came in one tick. What follows a tick that was missed is of both, and does not count."""
+        known = self.done[1:][np.isfinite(self.done[:-1]) & np.isfinite(self.done[1:])]
+        return float(known.max()) if len(known) else 0.0
+
 
 @reading
 def read_limits(snapshot: Snapshot) -> tuple[IoLimit, ...]:
