@@ -20,7 +20,7 @@ import psutil
 from labs.errors import LabError
 
 PREFIX = "jitterscope-lab-"
-CONTROLLERS = ("cpu", "cpuacct", "memory", "pids")
+CONTROLLERS = ("cpu", "cpuacct", "memory", "pids", "blkio")
 PRESSURE = "pressure"
 
 
@@ -99,6 +99,8 @@ class LabCgroup:
     def _delegate(self, folder: Path) -> None:
         if self._hierarchies.version == 2:
             (folder / "cgroup.subtree_control").write_text("+cpu +memory +pids")
+            with suppress(OSError):  # a kernel without it
+                (folder / "cgroup.subtree_control").write_text("+io")
 
     def _prefer(self, folder: Path) -> None:
         """Everything else on the machine yields to it: only its own limit may hold it up."""
@@ -169,6 +171,12 @@ class LabCgroup:
     def memory(self) -> Path:
         """The folder that has the memory controller's files."""
         return self._hierarchies.roots["" if self._hierarchies.version == 2 else "memory"] / self._name
+
+    @property
+    def io(self) -> Path | None:
+        """The folder that has the files of I/O limits; None where the kernel has no such controller."""
+        root = self._hierarchies.roots.get("" if self._hierarchies.version == 2 else "blkio")
+        return None if root is None else root / self._name
 
     @property
     def version(self) -> int:

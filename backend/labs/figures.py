@@ -62,6 +62,12 @@ def measured(load: LoadResult, gc_cycles: list[GcCycle] | None, from_us: int, to
     )
 
 
+def first_slow_us(load: LoadResult) -> int | None:
+    """When the first query or request was sent that was slow or lost; None where there is none."""
+    slow = (load.latency_us > SLOW_US) | (load.result == TIMEOUT)
+    return int(load.sent_us[slow].min()) if slow.any() else None
+
+
 def first_throttled_query_us(load: LoadResult) -> int | None:
     """When the first query was sent that was slow because its server was throttled; None where there is none.
 

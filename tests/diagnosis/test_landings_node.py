@@ -1,4 +1,4 @@
-"""Fixes of kernel, memory and pods land by the change that they make, and by nothing else."""
+"""Fixes of disks, kernel, memory and pods land by the change that they make, and by nothing else."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jitterscope.diagnosis.core.snapshot import Event, Snapshot
 from jitterscope.diagnosis.scenarios.pods.simulate import CILIUM_112, Loader, PodLoad, run
 from tests.diagnosis.scenarios import SCENARIOS, built
 
-AREAS = ("kernel", "memory", "pods")
+AREAS = ("io", "kernel", "memory", "pods")
 FAULTS = [name for name, one in SCENARIOS.items() if (one.expected or "").partition("/")[0] in AREAS]
 
 
@@ -39,6 +39,10 @@ def _marks(scale: int, least: int) -> str:
 _PROGRAMS = json.dumps({"cilium-agent": ["a", "b_ipv6", "c"]})
 _UPSTREAMS = json.dumps([{"zone": ".", "address": "10.0.0.1", "max_concurrent": 100}])
 # cause, fix, before, after it, and a change of the same facts that is another one.
+def _limits(**kinds: int) -> str:
+    return json.dumps([{"device": "sda", "number": "8:0", **kinds}])
+
+
 LANDINGS: list[tuple[str, str, Facts, Facts, Facts]] = [
     ("kernel/negative_dentry_growth", "memory_limit", {settings.LOOKER_LIMIT: "-1"}, {settings.LOOKER_LIMIT: "500"},
      {settings.LOOKER_LIMIT: "-1"}),
@@ -72,6 +76,17 @@ LANDINGS: list[tuple[str, str, Facts, Facts, Facts]] = [
     ("memory/query_burst_oom", "shed", {"dns.corefile_parsed": _corefile()},
      {"dns.corefile_parsed": _corefile(plugin="shed")},
      {"dns.corefile_parsed": _corefile("max_concurrent 900")}),
+    ("io/disk_stall", "raise_io_limit", {"disk.limits": _limits(write_bytes_per_s=100, read_bytes_per_s=100)},
+     {"disk.limits": _limits(write_bytes_per_s=200, read_bytes_per_s=100)},
+     {"disk.limits": _limits(write_bytes_per_s=200, read_bytes_per_s=50)}),
+    ("io/disk_stall", "raise_io_limit", {"disk.limits": _limits(write_bytes_per_s=100)}, {"disk.limits": "[]"},
+     {"disk.limits": _limits(write_bytes_per_s=100, writes_per_s=100)}),
+    ("io/disk_stall", "faster_disk", {"disk.device": "sda", "disk.rotational": "1"},
+     {"disk.device": "nvme0n1", "disk.rotational": "0"}, {"disk.device": "sda", "disk.rotational": "0"}),
+    ("memory/page_cache_thrashing", "raise_memory_limit_for_files", {"memory.limit_bytes": "100"},
+     {"memory.limit_bytes": "200"}, {"memory.limit_bytes": "50"}),
+    ("memory/page_cache_thrashing", "raise_memory_limit_for_files", {"memory.limit_bytes": "100"},
+     {"memory.limit_bytes": "-1"}, {"memory.limit_bytes": "100"}),
     ("memory/reclaim_stall", "watermark_scale_factor", {"node.watermarks": _marks(10, 5)},
      {"node.watermarks": _marks(100, 5)}, {"node.watermarks": _marks(10, 50)}),
     ("memory/reclaim_stall", "min_free_kbytes", {"node.watermarks": _marks(10, 5)},

@@ -17,10 +17,25 @@ from jitterscope.diagnosis.core.registry import all_areas, fixes_of
 from labs import commands
 from labs import variants as coredns_variants
 from labs import watched as coredns_watched
-from labs.applying import attempt, coredns_gc, dentries, forwarding, nodelocal, noisy, oom, podstart, search, service
+from labs.applying import (
+    attempt,
+    coredns_gc,
+    dentries,
+    disk,
+    forwarding,
+    nodelocal,
+    noisy,
+    oom,
+    pagecache,
+    podstart,
+    search,
+    service,
+)
 from labs.applying.ongoing import Ongoing
 from labs.dentries import variants as dentries_variants
 from labs.dentries import watched as dentries_watched
+from labs.disk import variants as disk_variants
+from labs.disk import watched as disk_watched
 from labs.forwarding import variants as forwarding_variants
 from labs.forwarding import watched as forwarding_watched
 from labs.hosting import own_product
@@ -30,6 +45,8 @@ from labs.noisy import variants as noisy_variants
 from labs.noisy import watched as noisy_watched
 from labs.oom import variants as oom_variants
 from labs.oom import watched as oom_watched
+from labs.pagecache import variants as pagecache_variants
+from labs.pagecache import watched as pagecache_watched
 from labs.podstart import variants as podstart_variants
 from labs.podstart import watched as podstart_watched
 from labs.podstart.watched import kubelet
@@ -54,6 +71,8 @@ TRIED = {
     dentries_watched.LAB: set(dentries.FIXES),
     podstart_watched.LAB: set(podstart.FIXES),
     noisy_watched.LAB: set(noisy.FIXES),
+    disk_watched.LAB: set(disk.FIXES),
+    pagecache_watched.LAB: set(pagecache.FIXES),
 }
 
 
@@ -92,6 +111,8 @@ MADE_BY: dict[str, tuple[Any, Any]] = {
     dentries_watched.LAB: (dentries, dentries_variants),
     service_watched.LAB: (service, service_variants),
     noisy_watched.LAB: (noisy, noisy_variants),
+    disk_watched.LAB: (disk, disk_variants),
+    pagecache_watched.LAB: (pagecache, pagecache_variants),
 }
 
 
@@ -134,6 +155,10 @@ SESSION = {"names": "session"}
         tried(170, "cpu/gc_throttling", "service-gc go", "raise_cpu_limit", "seen", "verified"),
         tried(170, "cpu/gc_throttling", "service-gc jvm-parallel", "raise_cpu_limit", "seen", "verified"),
         tried(170, "cpu/neighbours", "noisy-neighbour fault", "raise_cpu_weight", "seen", "verified"),
+        tried(170, "io/disk_stall", "disk-stall fault", "raise_io_limit", "seen", "verified"),
+        tried(
+            180, "memory/page_cache_thrashing", "page-cache fault", "raise_memory_limit_for_files", "seen", "verified"
+        ),
         tried(180, "cpu/periodic_burst", "coredns-gc periodic-burst", "raise_cpu_limit", "seen", "verified"),
         tried(170, "cpu/request_burst", "coredns-gc request-burst", "raise_cpu_limit", "seen", "verified"),
         tried(200, "cpu/memory_limit_gc_spiral", "coredns-gc gc-spiral", "unset_gomemlimit", "seen", "verified"),

@@ -29,6 +29,7 @@ type service struct {
 	hashedKiB   int // work of a request
 	slowEvery   int // of so many requests one waits; 0: none
 	slow        time.Duration
+	disk        disk
 
 	mu     sync.Mutex
 	table  []*object
@@ -52,7 +53,11 @@ func run(arguments []string) error {
 	flags.IntVar(&s.answerBytes, "answer-bytes", 30_000, "size of an answer")
 	flags.IntVar(&s.replaced, "replaced", 0, "objects that each request replaces")
 	flags.IntVar(&s.hashedKiB, "hashed-kib", 0, "KiB that each request hashes with SHA-256: its CPU time")
+	s.disk.declare(flags)
 	if err := flags.Parse(arguments); err != nil {
+		return err
+	}
+	if err := s.disk.open(); err != nil {
 		return err
 	}
 	s.slow = time.Duration(*slowMs) * time.Millisecond
@@ -71,7 +76,7 @@ func newObject(number int) *object {
 	}
 }
 
-func (s *service) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.served++
 	number := s.served
@@ -82,6 +87,13 @@ func (s *service) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	work(s.hashedKiB)
 	if s.slowEvery > 0 && number%s.slowEvery == 0 {
 		time.Sleep(s.slow)
+	}
+	if s.disk.serves(w, r) {
+		return
+	}
+	if err := s.disk.record(); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
 	}
 	answer := make([]byte, s.answerBytes)
 	w.Header().Set("Content-Length", strconv.Itoa(len(answer)))

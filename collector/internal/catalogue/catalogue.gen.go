@@ -50,6 +50,7 @@ const (
 	MemoryLimitHits             uint32 = 23  // Allocations that hit the limit (v1: failcnt, v2: memory.events max)
 	MemoryOOMKills              uint32 = 24  // Processes killed by the OOM killer
 	MemoryMajorFaults           uint32 = 25  // Major page faults
+	MemoryRefaults              uint32 = 250 // Pages of files that were read again soon after they had been dropped (memory.stat workingset_refault_file)
 	PidsCurrent                 uint32 = 30  // Tasks in the cgroup
 	PSICPUSomeUS                uint32 = 40  // Time some task waited for a CPU
 	PSICPUFullUS                uint32 = 41  // Time all tasks waited for a CPU
@@ -76,6 +77,16 @@ const (
 	HeapLiveBytes               uint32 = 75  // Heap in use after the last GC, where the runtime tells
 	HeapGoalBytes               uint32 = 76  // Heap size that starts the next GC, where the runtime tells
 	ProcessRunDelayUS           uint32 = 77  // Time that threads of the process were runnable and waited for a CPU, all threads together, counted in the tick in which the waiting ended; time throttled by a CPU limit is part of it
+	ProcessBlockedUS            uint32 = 240 // Time that threads of the process were blocked in the kernel (state D), all threads together, counted in the tick in which it ended
+	ProcessIOWaitUS             uint32 = 241 // The part of process_blocked_us in which threads waited for I/O itself; a wait for a lock or the journal of a file system is not part of it
+	DiskReadBytes               uint32 = 242 // Bytes that the cgroup read from that disk; v1: only where a limit for the disk is set, on recent kernels, and without what the kernel writes back later
+	DiskWrittenBytes            uint32 = 243 // Bytes that the cgroup wrote to that disk, as disk_read_bytes
+	DiskReads                   uint32 = 244 // Read requests of the cgroup to that disk
+	DiskWrites                  uint32 = 245 // Write requests of the cgroup to that disk
+	DiskBusyUS                  uint32 = 246 // Time in which that disk had requests in flight, of all cgroups; of the node: of the disk that was busiest in the tick
+	DiskRequests                uint32 = 247 // Requests that the same disk finished
+	DiskRequestUS               uint32 = 248 // Time that these requests took, added up; a request held back by a limit of its cgroup has not begun
+	DiskBytes                   uint32 = 249 // Bytes that the same disk read and wrote
 	DNSQueries                  uint32 = 80  // Queries seen
 	DNSAnswers                  uint32 = 81  // Answers seen
 	DNSNxdomain                 uint32 = 82  // Answers NXDOMAIN
@@ -201,6 +212,9 @@ const (
 	FactGoAutomaxprocs      = "go.automaxprocs"       // Version of go.uber.org/automaxprocs in the build; absent: not used
 	FactGoGCSource          = "go.gc_source"          // uprobe, metrics or threads: where GC data of this process come from
 	FactGoGomaxprocs        = "go.gomaxprocs"         // Value in effect, where it can be read from the process
+	FactDiskLimits          = "disk.limits"           // JSON list of {device, number, read_bytes_per_s, write_bytes_per_s, reads_per_s, writes_per_s}: the I/O limits of the cgroup (v1: blkio.throttle.*_device, v2: io.max), number MAJOR:MINOR; absent keys: no such limit
+	FactDiskDevice          = "disk.device"           // Name of the disk that the cgroup did most I/O on, sda
+	FactDiskRotational      = "disk.rotational"       // Whether that disk has turning platters: 1 or 0
 	FactCPUWeight           = "cpu.weight"            // Share of contended CPU as cgroup v2 writes it: cpu.weight, or cpu.shares of v1 scaled (1024 is 100); idle where cpu.idle is set
 	FactRuntimeName         = "runtime.name"          // jvm, nodejs or python: the runtime whose GC is watched; absent of Go programs, which have go.version
 	FactRuntimeVersion      = "runtime.version"       // Release of that runtime
@@ -267,6 +281,7 @@ var All = map[uint32]Metric{
 	MemoryLimitHits:             {MemoryLimitHits, "memory_limit_hits", "1", Delta, I32, "cgroup_memory", "Allocations that hit the limit (v1: failcnt, v2: memory.events max)"},
 	MemoryOOMKills:              {MemoryOOMKills, "memory_oom_kills", "1", Delta, I16, "cgroup_memory", "Processes killed by the OOM killer"},
 	MemoryMajorFaults:           {MemoryMajorFaults, "memory_major_faults", "1", Delta, I32, "cgroup_memory", "Major page faults"},
+	MemoryRefaults:              {MemoryRefaults, "memory_refaults", "1", Delta, I32, "cgroup_memory", "Pages of files that were read again soon after they had been dropped (memory.stat workingset_refault_file)"},
 	PidsCurrent:                 {PidsCurrent, "pids_current", "1", Gauge, I32, "cgroup_pids", "Tasks in the cgroup"},
 	PSICPUSomeUS:                {PSICPUSomeUS, "psi_cpu_some_us", "us", Delta, I32, "psi", "Time some task waited for a CPU"},
 	PSICPUFullUS:                {PSICPUFullUS, "psi_cpu_full_us", "us", Delta, I32, "psi", "Time all tasks waited for a CPU"},
@@ -293,6 +308,16 @@ var All = map[uint32]Metric{
 	HeapLiveBytes:               {HeapLiveBytes, "heap_live_bytes", "bytes", Gauge, F64, "go_runtime", "Heap in use after the last GC, where the runtime tells"},
 	HeapGoalBytes:               {HeapGoalBytes, "heap_goal_bytes", "bytes", Gauge, F64, "go_runtime", "Heap size that starts the next GC, where the runtime tells"},
 	ProcessRunDelayUS:           {ProcessRunDelayUS, "process_run_delay_us", "us", Delta, I32, "run_delay", "Time that threads of the process were runnable and waited for a CPU, all threads together, counted in the tick in which the waiting ended; time throttled by a CPU limit is part of it"},
+	ProcessBlockedUS:            {ProcessBlockedUS, "process_blocked_us", "us", Delta, I32, "blocked", "Time that threads of the process were blocked in the kernel (state D), all threads together, counted in the tick in which it ended"},
+	ProcessIOWaitUS:             {ProcessIOWaitUS, "process_io_wait_us", "us", Delta, I32, "blocked", "The part of process_blocked_us in which threads waited for I/O itself; a wait for a lock or the journal of a file system is not part of it"},
+	DiskReadBytes:               {DiskReadBytes, "disk_read_bytes", "bytes", Delta, F64, "disk_io", "Bytes that the cgroup read from that disk; v1: only where a limit for the disk is set, on recent kernels, and without what the kernel writes back later"},
+	DiskWrittenBytes:            {DiskWrittenBytes, "disk_written_bytes", "bytes", Delta, F64, "disk_io", "Bytes that the cgroup wrote to that disk, as disk_read_bytes"},
+	DiskReads:                   {DiskReads, "disk_reads", "1", Delta, I32, "disk_io", "Read requests of the cgroup to that disk"},
+	DiskWrites:                  {DiskWrites, "disk_writes", "1", Delta, I32, "disk_io", "Write requests of the cgroup to that disk"},
+	DiskBusyUS:                  {DiskBusyUS, "disk_busy_us", "us", Delta, I32, "disk_io", "Time in which that disk had requests in flight, of all cgroups; of the node: of the disk that was busiest in the tick"},
+	DiskRequests:                {DiskRequests, "disk_requests", "1", Delta, I32, "disk_io", "Requests that the same disk finished"},
+	DiskRequestUS:               {DiskRequestUS, "disk_request_us", "us", Delta, I32, "disk_io", "Time that these requests took, added up; a request held back by a limit of its cgroup has not begun"},
+	DiskBytes:                   {DiskBytes, "disk_bytes", "bytes", Delta, F64, "disk_io", "Bytes that the same disk read and wrote"},
 	DNSQueries:                  {DNSQueries, "dns_queries", "1", Delta, I32, "dns_capture", "Queries seen"},
 	DNSAnswers:                  {DNSAnswers, "dns_answers", "1", Delta, I32, "dns_capture", "Answers seen"},
 	DNSNxdomain:                 {DNSNxdomain, "dns_nxdomain", "1", Delta, I32, "dns_capture", "Answers NXDOMAIN"},

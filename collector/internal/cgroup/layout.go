@@ -16,6 +16,7 @@ type Layout struct {
 	CPUAcct string
 	Memory  string
 	Pids    string
+	IO      string // v1: blkio
 	// Pressure is the v2 hierarchy, which alone has pressure files: that of the controllers, or on a hybrid machine the
 	// one beside them.
 	Pressure string
@@ -25,7 +26,7 @@ type Layout struct {
 // hierarchy beside them) counts as version 1, because there the controllers are.
 func Detect(root string) (Layout, error) {
 	if _, err := os.Stat(filepath.Join(root, "cgroup.controllers")); err == nil {
-		return Layout{Version: 2, CPU: root, CPUAcct: root, Memory: root, Pids: root, Pressure: root}, nil
+		return Layout{Version: 2, CPU: root, CPUAcct: root, Memory: root, Pids: root, IO: root, Pressure: root}, nil
 	}
 	layout := Layout{Version: 1}
 	entries, err := os.ReadDir(root)
@@ -50,7 +51,7 @@ func Detect(root string) (Layout, error) {
 }
 
 func (l *Layout) set(controller, directory string) {
-	target := map[string]*string{"cpu": &l.CPU, "cpuacct": &l.CPUAcct, "memory": &l.Memory, "pids": &l.Pids}[controller]
+	target := map[string]*string{"cpu": &l.CPU, "cpuacct": &l.CPUAcct, "memory": &l.Memory, "pids": &l.Pids, "blkio": &l.IO}[controller]
 	if target == nil || *target != "" {
 		return
 	}

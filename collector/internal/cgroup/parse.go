@@ -120,6 +120,8 @@ type MemoryStat struct {
 	CacheBytes                        uint64 // file pages that the kernel can take back: FileBytes without shared memory
 	SlabBytes, ScannedPages           uint64 // v2
 	HasSlab, HasScanned               bool
+	Refaults                          uint64 // of file pages; since Linux 3.15, on v1 since 5.9
+	HasRefaults                       bool
 }
 
 // ParseMemoryStat reads memory.stat of either version. On v1 it takes the total_ fields, which include the children as
@@ -143,6 +145,8 @@ func ParseMemoryStat(text []byte) (stat MemoryStat, ok bool) {
 			active = max(active, value)
 		case "inactive_file", "total_inactive_file":
 			inactive = max(inactive, value)
+		case "workingset_refault_file", "total_workingset_refault_file", "workingset_refault": // the last before Linux 5.9
+			stat.Refaults, stat.HasRefaults = max(stat.Refaults, value), true
 		case "slab":
 			stat.SlabBytes, stat.HasSlab = value, true
 		case "pgscan":

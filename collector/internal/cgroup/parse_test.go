@@ -49,7 +49,7 @@ func TestCPUAcct(t *testing.T) {
 
 func TestMemoryV1(t *testing.T) {
 	stat, ok := ParseMemoryStat(capture(t, "v1-linux-6.18/memory.stat"))
-	if want := (MemoryStat{AnonBytes: 118784, FileBytes: 4096, MajorFaults: 1, CacheBytes: 4096}); stat != want || !ok {
+	if want := (MemoryStat{AnonBytes: 118784, FileBytes: 4096, MajorFaults: 1, CacheBytes: 4096, Refaults: 6, HasRefaults: true}); stat != want || !ok {
 		t.Errorf("memory.stat %+v %v", stat, ok)
 	}
 	if kills, ok := ParseField(capture(t, "v1-linux-6.18/memory.oom_control"), "oom_kill"); kills != 1 || !ok {
@@ -141,7 +141,7 @@ func TestV2(t *testing.T) {
 	if kills, ok := ParseField(events, "oom_kill"); kills != 2 || !ok {
 		t.Errorf("oom_kill %d %v", kills, ok)
 	}
-	if memory, ok := ParseMemoryStat(capture(t, "v2-linux-6.1/memory.stat")); memory != (MemoryStat{FileBytes: 30208000, SlabBytes: 76304, HasSlab: true, HasScanned: true}) || // all of the file pages are shared memory
+	if memory, ok := ParseMemoryStat(capture(t, "v2-linux-6.1/memory.stat")); memory != (MemoryStat{FileBytes: 30208000, SlabBytes: 76304, HasSlab: true, HasScanned: true, HasRefaults: true}) || // all of the file pages are shared memory
 		!ok {
 		t.Errorf("memory.stat %+v %v", memory, ok)
 	}

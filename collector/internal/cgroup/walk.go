@@ -22,16 +22,17 @@ type Location struct {
 	CPUAcct string
 	Memory  string
 	Pids    string
+	IO      string
 	// Pressure is its directory in the v2 hierarchy; it need not exist on a hybrid machine, where systemd and container
 	// runtimes make the same path there.
 	Pressure string
-	marks    [4]mark // by controller
+	marks    [5]mark // by controller
 }
 
 // mark tells one cgroup from a later one of the same path, and from itself before a controller was turned on in it.
 type mark struct {
 	inode       uint64
-	controllers uint8 // v2: a bit for each of cpu, memory and pids
+	controllers uint8 // v2: a bit for each of cpu, memory, pids and io
 }
 
 // Parent is the path of the cgroup above, "/" at the top.
@@ -56,7 +57,7 @@ type Walker struct {
 func (w *Walker) Walk(ctx context.Context) ([]Location, error) {
 	found := make(map[string]*Location)
 	walked := make(map[string]map[string]mark) // resolved hierarchy -> path
-	for index, directory := range []string{w.Layout.CPU, w.Layout.CPUAcct, w.Layout.Memory, w.Layout.Pids} {
+	for index, directory := range []string{w.Layout.CPU, w.Layout.CPUAcct, w.Layout.Memory, w.Layout.Pids, w.Layout.IO} {
 		if directory == "" {
 			continue
 		}
@@ -74,6 +75,9 @@ func (w *Walker) Walk(ctx context.Context) ([]Location, error) {
 		}
 		for relative, mark := range marks {
 			location := found[relative]
+			if location == nil && index == onlyJoins {
+				continue
+			}
 			if location == nil {
 				location = &Location{Path: relative, Version: w.Layout.Version}
 				if w.Layout.Pressure != "" {
@@ -92,8 +96,11 @@ func (w *Walker) Walk(ctx context.Context) ([]Location, error) {
 	return w.limit(locations), nil
 }
 
+// onlyJoins is the hierarchy of which a cgroup is left out where no other one has it: it says what some do on disks.
+const onlyJoins = 4
+
 func (l *Location) directory(index int) *string {
-	return [...]*string{&l.CPU, &l.CPUAcct, &l.Memory, &l.Pids}[index]
+	return [...]*string{&l.CPU, &l.CPUAcct, &l.Memory, &l.Pids, &l.IO}[index]
 }
 
 func (w *Walker) descend(ctx context.Context, root, relative string, marks map[string]mark) error {
@@ -139,7 +146,7 @@ func (w *Walker) descend(ctx context.Context, root, relative string, marks map[s
 }
 
 // controllerBits are files that exist where a v2 controller is on.
-var controllerBits = map[string]uint8{"cpu.max": 1, "memory.current": 2, "pids.current": 4}
+var controllerBits = map[string]uint8{"cpu.max": 1, "memory.current": 2, "pids.current": 4, "io.stat": 8}
 
 func (w *Walker) limit(locations []Location) []Location {
 	w.Shed = 0

@@ -41,7 +41,7 @@ func walk(t *testing.T, w *Walker) []Location {
 
 func TestV1JoinsHierarchies(t *testing.T) {
 	root := t.TempDir()
-	makeDirs(t, root, "cpu,cpuacct", "cpu,cpuacct/a", "cpu,cpuacct/a/b", "memory", "memory/a", "memory/only", "pids", "blkio", "blkio/no")
+	makeDirs(t, root, "cpu,cpuacct", "cpu,cpuacct/a", "cpu,cpuacct/a/b", "memory", "memory/a", "memory/only", "pids", "blkio", "blkio/no", "blkio/a")
 	for _, link := range []string{"cpu", "cpuacct"} {
 		if err := os.Symlink("cpu,cpuacct", filepath.Join(root, link)); err != nil {
 			t.Fatal(err)
@@ -56,7 +56,7 @@ func TestV1JoinsHierarchies(t *testing.T) {
 		t.Fatalf("%v", got)
 	}
 	a, only := locations[0], locations[2]
-	if a.CPU == "" || a.CPU != a.CPUAcct || a.Memory == "" || a.Pids != "" || only.CPU != "" || only.Memory == "" {
+	if a.CPU == "" || a.CPU != a.CPUAcct || a.Memory == "" || a.IO == "" || a.Pids != "" || only.CPU != "" || only.Memory == "" {
 		t.Errorf("%+v %+v", a, only)
 	}
 	if b := locations[1]; b.Parent() != "/a" || a.Parent() != "/" {

@@ -36,7 +36,7 @@ func TestTickUnderLoadDoesNotAllocate(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", load, "../../cmd/jitterscope-load").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	engine, settled := engineOf(t, "coredns_metrics", "dns_capture", "dns_errors", "dns_names", "dns_path_split", "dns_settings", "dns_tcp",
+	engine, settled := engineOf(t, "blocked", "coredns_metrics", "dns_capture", "dns_errors", "dns_names", "dns_path_split", "dns_settings", "dns_tcp",
 		"dnsmasq_counters", "go_runtime", "process", "process_children", "resolv_conf", "process_memory", "run_delay", "udp_socket")
 	connect(t, full, 35)
 	settled()

@@ -33,7 +33,7 @@ _REGIME_FACTS = frozenset({"cpu.quota_us", "cpu.period_us", "cpu.burst_us"})
 _MAX_PROCESSES, _MAX_SERVERS, _MAX_PROBES, _MAX_ANCESTORS = 32, 8, 8, 8
 # Single queries of neighbours are compared hop by hop where something happens, which is at the window's end.
 _NEIGHBOUR_QUERIES_US = 60_000_000
-_OF_NEIGHBOURS = ("cpu_usage_us",)
+_OF_NEIGHBOURS = ("cpu_usage_us", "disk_read_bytes", "disk_written_bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Sna
     )  # fmt: skip
     wanted = {row.id: _metrics_of(row.kind) for row in rows}
     if not of_node:
-        # Of those beside the subject only how much CPU they took.
+        # Of those beside the subject only how much CPU they took, and what they did on disks.
         wanted |= {row.id: _OF_NEIGHBOURS for row in tree.cgroups}
     values, stored = series.read_all(session, wanted, sorted({row.node_id for row in rows}), start_us, end_us)
     histograms = {

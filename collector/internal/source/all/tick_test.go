@@ -27,7 +27,7 @@ func TestTickDoesNotAllocate(t *testing.T) {
 			}
 			store.Start(0)
 			wanted := map[string]bool{
-				"cgroup_cpu": true, "cgroup_memory": true, "cgroup_pids": true, "cgroup_reclaim": true, "psi": true, "host_cpu": true, "self": true,
+				"cgroup_cpu": true, "cgroup_memory": true, "cgroup_pids": true, "cgroup_reclaim": true, "disk_io": true, "psi": true, "host_cpu": true, "self": true,
 				"dentry_state": true, "slabinfo": true, "meminfo": true, "vmstat": true, "watermarks": true, "oom_record": true,
 			}
 			batches := 0

@@ -31,6 +31,7 @@ type memoryGroup struct {
 	usage, hits, kills, stat            procfs.Held // v2: hits and kills are both in memory.events, held as kills
 	usageSlot, hitsSlot, killsSlot      batch.Slot
 	anonSlot, fileSlot, majorFaultsSlot batch.Slot
+	refaultsSlot                        batch.Slot
 
 	reclaim *reclaimGroup // nil where the source cgroup_reclaim is off
 	growth  memoryGrowth
@@ -72,6 +73,7 @@ func (m *cgroupMemory) open(group *sampler.Group) *memoryGroup {
 	counter := func(metric uint32) batch.Slot { return m.registry.Counter(group.Resource, metric, group.Born) }
 	g.usageSlot, g.hitsSlot = series(catalogue.MemoryUsageBytes), counter(catalogue.MemoryLimitHits)
 	g.killsSlot, g.majorFaultsSlot = counter(catalogue.MemoryOOMKills), counter(catalogue.MemoryMajorFaults)
+	g.refaultsSlot = counter(catalogue.MemoryRefaults)
 	g.anonSlot, g.fileSlot = series(catalogue.MemoryAnonBytes), series(catalogue.MemoryFileBytes)
 	g.reclaim = m.reclaim.open(m.registry, group)
 	return g
@@ -141,6 +143,9 @@ func (m *cgroupMemory) sampleStat(g *memoryGroup, tick sampler.Tick, recorder *s
 		recorder.Set(g.anonSlot, float64(stat.AnonBytes))
 		recorder.Set(g.fileSlot, float64(stat.FileBytes))
 		recorder.Delta(g.majorFaultsSlot, stat.MajorFaults)
+		if stat.HasRefaults {
+			recorder.Delta(g.refaultsSlot, stat.Refaults)
+		}
 		g.reclaim.sampleStat(&stat, recorder)
 		g.growth.cache.Add(tick.EndUS(), float64(stat.CacheBytes))
 	}

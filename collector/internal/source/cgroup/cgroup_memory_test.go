@@ -59,3 +59,16 @@ func TestCgroupMemoryOnVersion1(t *testing.T) {
 	r.Want("/group000", catalogue.MemoryAnonBytes, 4)
 	r.Want("/group000", catalogue.MemoryFileBytes, 3)
 }
+
+func TestRefaults(t *testing.T) {
+	root := sourcetest.CgroupTree(t, 2, 1)
+	stat := func(refaults string) {
+		sourcetest.Write(t, root, "group000/memory.stat", "anon 4\nfile 3\nworkingset_refault_anon 9\nworkingset_refault_file "+refaults+"\npgmajfault 5\n")
+	}
+	stat("7")
+	r := sourcetest.Start(t, sourcetest.Setup{Cgroup: root, Sources: []sampler.Source{&cgroupMemory{}}})
+	r.Ticks(10)
+	stat("19")
+	r.Ticks(10)
+	r.Want("/group000", catalogue.MemoryRefaults, 12)
+}

@@ -8,8 +8,19 @@ from jitterscope.diagnosis.areas.memory.readings.settings import (
     show_watermarks,
 )
 from jitterscope.diagnosis.areas.memory.whatif.answer import answer
-from jitterscope.diagnosis.core import answers, impact, lanes
-from jitterscope.diagnosis.core.area import Area, Control, Lane, Line, Load, Mark, Measure, WatchedFact, WhatIf
+from jitterscope.diagnosis.core import answers, blocked, impact, lanes
+from jitterscope.diagnosis.core.area import (
+    Area,
+    Control,
+    Lane,
+    Line,
+    Load,
+    Mark,
+    Measure,
+    WatchedFact,
+    WhatIf,
+    measured,
+)
 
 _MEMORY = ("memory_usage_bytes", "memory_file_bytes", "memory_anon_bytes", "memory_oom_kills")
 AREA = Area(
@@ -32,6 +43,9 @@ AREA = Area(
             ),
         ),
         lanes.PRESSURE,
+        blocked.LANE,
+        Lane("refaults", "Pages of files read again, per "
+        "second", "1", (Line("refaults", "memory_refaults", "bars", hot=True),)),
         lanes.MARGIN,
         lanes.RECLAIM,
     ),
@@ -41,13 +55,19 @@ AREA = Area(
         Mark("process.start", "process started"),
         Mark("process.exit", "process ended"),
     ),
-    impact=(*impact.ANSWERS, *impact.CPU_USE),
+    impact=(*impact.ANSWERS, blocked.BLOCKED_MS, *impact.CPU_USE),
     measures=(
         Measure("oom_kills_per_h", "OOM kills", "1/h", ("memory_usage_bytes", "memory_oom_kills"), figures.oom_kills),
         Measure("near_limit_ratio", "Time above 80 % of the memory limit, page cache aside", "ratio", _MEMORY,
                 figures.near_limit, least=0.01),
         lanes.MEMORY_WAIT,
         answers.SLOW_ANSWERS,
+        measured(
+            blocked.BLOCKED_MS_PER_MIN, (blocked.BLOCKED, blocked.IN_IO, "process_threads"), blocked.blocked_time,
+            least=1_000.0,
+        ),
+        Measure("refaults_per_min", "Pages of files read again", "1/min", ("memory_refaults",), figures.refaults,
+                decides=False),
         Measure("memory_ratio", "Memory in use, of the limit", "ratio", _MEMORY, figures.memory_use, decides=False),
         Measure("limit_hits_per_min", "Allocations that hit the limit", "1/min", ("memory_limit_hits",),
                 figures.limit_hits, decides=False),

@@ -9,7 +9,9 @@ from functools import partial
 import numpy as np
 
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.scenarios.cpu.simulate import view
+from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, view
+from jitterscope.diagnosis.scenarios.cpu.simulate import simulate as simulate_server
+from jitterscope.diagnosis.scenarios.io.disks import DiskUse, every, on_disk
 from jitterscope.diagnosis.scenarios.kernel.simulate import Loss, Node, simulate
 from jitterscope.diagnosis.scenarios.memory.runs import run
 from jitterscope.diagnosis.scenarios.memory.simulate import MIB, MemoryWorkload
@@ -18,6 +20,7 @@ from jitterscope.diagnosis.scenarios.scenario import Scenario
 ID = "memory/reclaim_stall"
 MARKS = json.dumps({"min_free_kbytes": 67584, "watermark_scale_factor": 10, "zones": []})
 AT_LIMIT = MemoryWorkload(seconds=40, limit_mib=170, files=((2, 60, 14.0),), reclaim=((16, 15),), psi_us=35_000)
+SERVER = Workload(qps=200, live_mb=3, quota_us=None, gomaxprocs=1, serves="http", is_go=False)
 NODE = Node(page_reclaim=((40, 5, 90_000, 30_000),), facts={"node.watermarks": MARKS})
 
 
@@ -52,6 +55,27 @@ def _reads_files(seed: int) -> Snapshot:
     return replace(made, subject=replace(made.subject, series=columns))
 
 
+def _waits(made: Snapshot) -> Snapshot:
+    """Tasks wait for memory as long as threads are blocked, and the limit is hit."""
+    waits = np.minimum(0.8 * made.processes[0].series["process_blocked_us"], 1e5)
+    own = {**made.subject.series, "psi_memory_some_us": waits, "memory_limit_hits": np.where(waits > 0, 40.0, 0.0)}
+    return replace(made, subject=replace(made.subject, series=own))
+
+
+def _files() -> Snapshot:
+    """Every request reads what another one dropped."""
+    use = DiskUse(every(1.4, 0.12, 0.3, 0.08, times=40), refaults=900.0, used=0.995, in_io=1.0)
+    return _waits(on_disk(simulate_server(replace(SERVER, hiccups=use.spans)).snapshot, use))
+
+
+def _disk() -> Snapshot:
+    """A disk that takes long, under a server whose page cache fills its limit."""
+    use = DiskUse(every(3.0, 0.9, 0.5, times=18), request_us=45_000.0, busy=0.95, refaults=8.0, used=0.99)
+    made = on_disk(simulate_server(replace(SERVER, hiccups=use.spans, seed=5)).snapshot, use)
+    own = {**made.subject.series, "psi_memory_some_us": np.full(made.ticks, 300.0)}
+    return replace(made, subject=replace(made.subject, series=own))
+
+
 SCENARIOS = (
     _fault("a cgroup full of page cache", AT_LIMIT),
     _fault("a cgroup that serves no DNS", replace(AT_LIMIT, serves_dns=False, go=False, software="python3", seed=2)),
@@ -73,6 +97,8 @@ SCENARIOS = (
             seconds=24, limit_mib=170, leaks=((4, 60, 6.5),), reclaim=((22, 2),), psi_us=40_000, seed=30)),
         note="tasks wait at the limit too, but what grows cannot be given back",
     ),
+    Scenario("reclaim_stall/near miss: files that do not fit", "memory/page_cache_thrashing", _files),
+    Scenario("reclaim_stall/near miss: a slow disk", "io/disk_stall", _disk),
     Scenario(
         "reclaim_stall/near miss: names are taken back",
         "kernel/dentry_reclaim_contention",

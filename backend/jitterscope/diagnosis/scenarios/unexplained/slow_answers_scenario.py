@@ -11,6 +11,7 @@ from jitterscope.diagnosis.scenarios.cpu.simulate import Workload
 from jitterscope.diagnosis.scenarios.cpu.simulate import simulate as run
 from jitterscope.diagnosis.scenarios.cpu.views import without
 from jitterscope.diagnosis.scenarios.dns import slow_upstream_scenario, udp_loss_scenario
+from jitterscope.diagnosis.scenarios.io import disk_stall_scenario
 from jitterscope.diagnosis.scenarios.memory import limit_oom_scenario, reclaim_stall_scenario
 from jitterscope.diagnosis.scenarios.runtime import gc_pause_scenario
 from jitterscope.diagnosis.scenarios.scenario import Scenario
@@ -95,5 +96,6 @@ SCENARIOS = (
     _near_miss("lost datagrams", udp_loss_scenario.SCENARIOS),
     _near_miss("reclaim", reclaim_stall_scenario.SCENARIOS),
     _near_miss("out of memory", limit_oom_scenario.SCENARIOS),
+    _near_miss("a disk", disk_stall_scenario.SCENARIOS),
     _near_miss("pauses of the collector", gc_pause_scenario.SCENARIOS),
 )  # fmt: skip

@@ -10,16 +10,16 @@ import numpy as np
 
 from jitterscope.diagnosis.areas.cpu.quantities import RUN_DELAY_MS
 from jitterscope.diagnosis.areas.cpu.readings import run_waits
-from jitterscope.diagnosis.areas.cpu.readings.run_waits import HeldUp, RunWaits
-from jitterscope.diagnosis.core import harm
+from jitterscope.diagnosis.areas.cpu.readings.run_waits import RunWaits
+from jitterscope.diagnosis.core import harm, held_up
 from jitterscope.diagnosis.core import impact as of
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Evidence, Impact, SeriesRef
 from jitterscope.diagnosis.core.harm import AnswersHarm
+from jitterscope.diagnosis.core.held_up import HeldUp
 from jitterscope.diagnosis.core.quantity import impact_of
 from jitterscope.diagnosis.core.served import late_after, metric, not_timed, read_served
 from jitterscope.diagnosis.core.signals import has, number, series
-from jitterscope.diagnosis.core.signs import shows
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import dilate
 
@@ -40,8 +40,8 @@ class Waiting:
 
 def judge(snapshot: Snapshot, waits: RunWaits) -> Waiting:
     """Late answers are counted in the ticks in which threads waited and just after: a late one leaves when they run."""
-    spans, served = run_waits.apart(snapshot, waits.spans | waits.free), read_served(snapshot)
-    late_us = late_after(run_waits.usual(snapshot, spans))
+    spans, served = held_up.apart(snapshot, waits.spans | waits.free), read_served(snapshot)
+    late_us = late_after(held_up.usual(snapshot, spans))
     return Waiting(
         harm.harm(snapshot, spans, late_us, served=served),
         run_waits.held_up(snapshot, waits, late_us),
@@ -131,7 +131,7 @@ def evidence(snapshot: Snapshot, waits: RunWaits, found: Waiting) -> list[Eviden
             Evidence(
                 id="held_up",
                 statement="Late answers during which its threads waited for at least "
-                f"{say.percent(run_waits.HELD_UP)} of the time",
+                f"{say.percent(held_up.HELD_UP)} of the time",
                 value=f"{held.hits:,} of {held.of:,}",
                 comparison=by_dose if dose.p < 0.05 else f"median of them {say.ms(held.typical_us)}",
                 numbers={"hits": held.hits, "of": held.of, "rho": dose.rho, "p_value": dose.p},
@@ -164,11 +164,3 @@ def needed_cpus(snapshot: Snapshot, waits: RunWaits) -> float:
     calm = usage[~dilate(waits.hot | waits.spans, 1, 2) & np.isfinite(usage)]
     most = float(np.quantile(calm, 0.95)) if len(calm) >= 20 else float(np.nanmax(usage))
     return max(0.1, math.ceil(round(12 * most / snapshot.step_us, 6)) / 10)
-
-
-def slow_or_untimed(snapshot: Snapshot) -> bool:
-    """A sign: answers of the subject's servers were late or lost, or were not timed."""
-    served = [one for one in read_served(snapshot).servers if has(one, metric(one, "requests"))]
-    if not served or not all(has(one, metric(one, "slow")) for one in served):
-        return True
-    return any(shows([one], metric(one, "slow"), metric(one, "lost"), "dns_servfail") for one in served)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from jitterscope.diagnosis.areas.cpu.fixes import event_loop as fixes
-from jitterscope.diagnosis.areas.cpu.readings import event_loop, run_waits
+from jitterscope.diagnosis.areas.cpu.readings import event_loop
 from jitterscope.diagnosis.areas.cpu.readings.event_loop import Blocked, Loop
-from jitterscope.diagnosis.core import harm, impact, missing_data
+from jitterscope.diagnosis.core import harm, held_up, impact, missing_data
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound, SeriesRef
@@ -43,8 +43,8 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     numbers = {"busy_ticks": ticks, "idle_cpus": loop.idle, "throttled_ticks": float(loop.throttled.sum())}
     if (reason := _not_busy(snapshot, loop)) is not None:
         return NotFound(cause=ID, reason=reason, numbers={k: v for k, v in numbers.items() if np.isfinite(v)})
-    spans = run_waits.apart(snapshot, loop.busy)
-    late_us = late_after(run_waits.usual(snapshot, spans))
+    spans = held_up.apart(snapshot, loop.busy)
+    late_us = late_after(held_up.usual(snapshot, spans))
     hurt = harm.harm(snapshot, spans, late_us, served=served)
     found = event_loop.blocked(snapshot, loop, late_us)
     if (reason := _nobody_waits(snapshot, loop, hurt, found)) is not None:

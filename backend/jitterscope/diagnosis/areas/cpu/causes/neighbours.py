@@ -7,7 +7,7 @@ from jitterscope.diagnosis.areas.cpu.causes._waiting import Waiting
 from jitterscope.diagnosis.areas.cpu.fixes import cpu_weight, dedicated_cpus, move_apart, neighbour_limit
 from jitterscope.diagnosis.areas.cpu.readings import run_waits
 from jitterscope.diagnosis.areas.cpu.readings.run_waits import CpuUse, Neighbour, RunWaits
-from jitterscope.diagnosis.core import missing_data
+from jitterscope.diagnosis.core import held_up, missing_data
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
@@ -94,7 +94,7 @@ def _harmless(waits: RunWaits, found: Waiting) -> str | None:
     if not found.held.told:
         return (
             f"Threads waited for a CPU during {found.held.hits:,} of {found.held.of:,} late answers for at least "
-            f"{say.percent(run_waits.HELD_UP)} of their time, and ticks with more waiting do not have more slow "
+            f"{say.percent(held_up.HELD_UP)} of their time, and ticks with more waiting do not have more slow "
             f"answers (rank correlation {found.held.dose.rho:.2f})."
         )
     return None
@@ -203,7 +203,7 @@ def _shown(snapshot: Snapshot) -> bool:
     cpus, idle = number(snapshot.node.fact("node.cpus")), snapshot.node.series.get("host_idle_us")
     if idle is None or not cpus or not (idle <= 2 * IDLE * cpus * snapshot.step_us).any():
         return False
-    return waiting.slow_or_untimed(snapshot)
+    return held_up.slow_or_untimed(snapshot)
 
 
 def propose(snapshot: Snapshot, found: Found) -> list[Fix]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from jitterscope.diagnosis.areas.cpu.causes._waiting import slow_or_untimed
 from jitterscope.diagnosis.areas.cpu.fixes import machine
-from jitterscope.diagnosis.areas.cpu.readings.run_waits import apart, usual
 from jitterscope.diagnosis.core import harm, impact, missing_data
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Evidence, Fix, Found, NotEnoughData, NotFound, SeriesRef
 from jitterscope.diagnosis.core.harm import AnswersHarm
+from jitterscope.diagnosis.core.held_up import apart, slow_or_untimed, usual
 from jitterscope.diagnosis.core.served import late_after, metric, not_timed, read_served
 from jitterscope.diagnosis.core.signals import has, number, series
 from jitterscope.diagnosis.core.signs import Signs

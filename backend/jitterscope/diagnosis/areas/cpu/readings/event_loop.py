@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jitterscope.diagnosis.areas.cpu.readings import run_waits
+from jitterscope.diagnosis.core import held_up
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.served import metric, read_served
 from jitterscope.diagnosis.core.signals import has, number, read_cpu, series
@@ -111,7 +112,7 @@ def _loop(snapshot: Snapshot, process: ResourceView, kind: EventLoop) -> Loop:
 
 
 def blocked(snapshot: Snapshot, loop: Loop, late_us: float) -> Blocked:
-    begun, took = run_waits.late_answers(snapshot, late_us)
+    begun, took = held_up.late_answers(snapshot, late_us)
     count = np.concatenate([[0.0], np.cumsum(np.where(loop.busy, np.nan_to_num(loop.used_us), 0.0))])
     first = np.clip((begun - snapshot.start_us) // snapshot.step_us, 0, snapshot.ticks - 1)
     last = np.clip((begun + took - snapshot.start_us) // snapshot.step_us, 0, snapshot.ticks - 1)

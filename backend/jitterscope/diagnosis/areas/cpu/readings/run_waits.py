@@ -8,20 +8,16 @@ from typing import Literal
 
 import numpy as np
 
-from jitterscope.diagnosis.core.query_results import TIMEOUT
+from jitterscope.diagnosis.core.held_up import HeldUp
+from jitterscope.diagnosis.core.held_up import held_up as held_up_by
 from jitterscope.diagnosis.core.reading import reading
-from jitterscope.diagnosis.core.served import metric, read_served, usual_us
 from jitterscope.diagnosis.core.signals import has, number, read_cpu, series
-from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray, ResourceView, Snapshot
-from jitterscope.diagnosis.core.stats import BoolArray, DoseResponse, dilate, dose_response
+from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
+from jitterscope.diagnosis.core.stats import BoolArray, dilate
 
 RUN_DELAY, PRESSURE = "process_run_delay_us", "psi_cpu_some_us"
 # Threads of a healthy server wait for microseconds; this much in a tick can hold an answer up.
 WAIT_US = 10_000
-# A request was held up where threads waited for at least this share of its time.
-HELD_UP = 0.3
-# Longer answers span whole ticks, so that waiting and answering can be laid over each other.
-RESOLVED_US = 150_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,23 +73,6 @@ class Neighbour:
     view: ResourceView
     used: float
     cpus: float
-
-
-@dataclass(frozen=True, slots=True)
-class HeldUp:
-    """Late answers (`of`) and those during which threads waited for at least 0.3 of the time; `typical_us`: the median
-    answer of them; `dose`: do ticks with more waiting have more slow answers?"""
-
-    hits: int
-    of: int
-    typical_us: float
-    dose: DoseResponse
-
-    @property
-    def told(self) -> bool:
-        """Whether waiting is what they have in common, and not only what goes on all the time."""
-        by_dose = self.dose.rho >= 0.2 and self.dose.p < 0.01
-        return self.hits >= 0.5 * self.of and (self.typical_us >= RESOLVED_US or by_dose)
 
 
 @reading
@@ -192,53 +171,9 @@ def neighbours(snapshot: Snapshot, ticks: BoolArray) -> list[Neighbour]:
 
 
 def held_up(snapshot: Snapshot, waits: RunWaits, late_us: float) -> HeldUp:
-    """Of the answers later than `late_us`: single ones where they were kept, else the slowest of each tick."""
-    waited = np.where(waits.throttled, 0.0, np.nan_to_num(waits.waited_us))
-    begun, took = late_answers(snapshot, late_us)
-    count = np.concatenate([[0.0], np.cumsum(waited)])
-    first = np.clip((begun - snapshot.start_us) // snapshot.step_us, 0, snapshot.ticks - 1)
-    last = np.clip((begun + took - snapshot.start_us) // snapshot.step_us, 0, snapshot.ticks - 1)
-    hits = int(((count[last + 1] - count[first]) >= HELD_UP * took).sum())
-    known = np.isfinite(waits.waited_us)
-    dose = dose_response(waited[known], read_served(snapshot).slow[known])
-    return HeldUp(hits, len(took), float(np.median(took)) if len(took) else 0.0, dose)
-
-
-def late_answers(snapshot: Snapshot, late_us: float) -> tuple[IntArray, IntArray]:
-    """(begin, duration) in µs of late answers; what was lost began 5 s before it was given up."""
-    begun, took = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for server in read_served(snapshot).servers:
-        if server.queries is not None and len(server.queries.sent_us):
-            late = (server.queries.latency_us > late_us) | (server.queries.result == TIMEOUT)
-            begun.append(server.queries.sent_us[late])
-            took.append(server.queries.latency_us[late])
-            continue
-        peak = series(server, metric(server, "latency_max"), snapshot.ticks)
-        late_ticks = np.flatnonzero(np.nan_to_num(peak) > late_us)
-        length = peak[late_ticks].astype(np.int64)
-        begun.append(snapshot.start_us + (late_ticks + 1) * snapshot.step_us - length)
-        took.append(length)
-    first, length = np.concatenate(begun), np.concatenate(took)
-    # A recording knows how those ended that the window's end cut off; the waits of these have not been counted yet.
-    ended = first + length <= snapshot.end_us
-    return first[ended], length[ended]
-
-
-def apart(snapshot: Snapshot, spans: BoolArray) -> BoolArray:
-    """The spans; all ticks where less than a tenth of them is calm: then nothing tells what is usual."""
-    return spans if calm(snapshot, spans).mean() >= 0.1 else np.ones_like(spans)
-
-
-def calm(snapshot: Snapshot, spans: BoolArray) -> BoolArray:
-    """What piled up in a span is worked off after it: that second is not usual."""
-    return ~dilate(spans, 1, 1_000_000 // snapshot.step_us)
-
-
-def usual(snapshot: Snapshot, spans: BoolArray) -> float | None:
-    """Median time to the answer (µs) well away from the spans, of the slowest server; None where too few came there."""
-    away = calm(snapshot, spans)
-    found = [usual_us(server, away) for server in read_served(snapshot).servers]
-    return max((one for one in found if one is not None), default=None)
+    """Late answers by the waiting that no limit made."""
+    free = np.where(waits.throttled & np.isfinite(waits.waited_us), 0.0, waits.waited_us)
+    return held_up_by(snapshot, free, late_us)
 
 
 def pinned(snapshot: Snapshot) -> float | None:

@@ -8,6 +8,7 @@ from jitterscope.diagnosis.areas.memory.causes import _report as report
 from jitterscope.diagnosis.areas.memory.fixes import reclaim
 from jitterscope.diagnosis.areas.memory.readings import reclaim as memory_reclaim
 from jitterscope.diagnosis.areas.memory.readings import signals as memory_signals
+from jitterscope.diagnosis.areas.memory.readings import thrashing
 from jitterscope.diagnosis.areas.memory.readings.oom import Alarm, of_growth
 from jitterscope.diagnosis.areas.memory.readings.reclaim import Reclaim
 from jitterscope.diagnosis.core import harm as answers_harm
@@ -60,6 +61,13 @@ def _not(snapshot: Snapshot, found: Reclaim) -> NotFound | None:
             reason=f"It ended in {say.count(float(memory.kills.sum()), 'kill')}: memory was full, and nothing "
             "reclaimable was left.",
             numbers=numbers | {"kills": float(memory.kills.sum())},
+        )
+    if thrashing.explains(snapshot):
+        return NotFound(
+            cause=ID,
+            reason=f"It waited {waited:.1f} s for pages of files that its limit had made it drop, and reads them "
+            "again.",
+            numbers=numbers,
         )
     if not memory_reclaim.at_own_limit(found):
         used, limit = float(memory.usage[memory.known]), memory.limit_bytes
@@ -221,7 +229,12 @@ CAUSE = Cause(
     "kswapd: at its memory.high or limit every task reclaims for itself. Pressure (PSI) counts the waiting, "
     "allocstall and the cgroup's events count the reclaims.",
     needs=NEEDS,
-    rivals=("memory/limit_oom", "kernel/dentry_reclaim_contention"),
+    rivals=(
+        "memory/limit_oom",
+        "memory/page_cache_thrashing",
+        "io/disk_stall",
+        "kernel/dentry_reclaim_contention",
+    ),
     detect=detect,
     propose=propose,
     false_positives=("A batch job that reads files through a small limit waits by design, without harm to others.",),

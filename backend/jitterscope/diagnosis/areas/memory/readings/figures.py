@@ -8,6 +8,7 @@ from jitterscope.diagnosis.areas.memory.readings import signals
 from jitterscope.diagnosis.areas.memory.readings.signals import Memory
 from jitterscope.diagnosis.core.area import Amounts
 from jitterscope.diagnosis.core.lanes import exposure
+from jitterscope.diagnosis.core.refaults import read_refaults
 from jitterscope.diagnosis.core.signals import has, series
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 
@@ -53,6 +54,15 @@ def limit_hits(snapshot: Snapshot) -> Amounts | None:
         return None
     hits = series(memory.owner, "memory_limit_hits", snapshot.ticks)
     return Amounts(hits, exposure(snapshot, hits, _MINUTE_US))
+
+
+def refaults(snapshot: Snapshot) -> Amounts | None:
+    """Counted once a second: each count is of the second before it."""
+    found = read_refaults(snapshot)
+    if found is None:
+        return None
+    known = np.isfinite(found.pages)
+    return Amounts(found.pages, np.where(known, 1e6 / _MINUTE_US, np.nan))
 
 
 def cpus(snapshot: Snapshot) -> FloatArray | None:

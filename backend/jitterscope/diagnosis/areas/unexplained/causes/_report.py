@@ -135,6 +135,8 @@ def _shares(case: Case) -> list[Evidence | None]:
         ("throttled", "Held back by the CPU limit", "", lambda one: one.throttled, (read_cpu(snapshot).owner,),
          "cpu_throttled_us"),
         ("gc", "A garbage collection at work", "", lambda one: one.gc, processes, "gc_active_us"),
+        ("in_kernel", "Its threads blocked in the kernel (state D): a disk, a file system, a lock there", "",
+         lambda one: one.in_kernel, processes, "process_blocked_us"),
         ("own_io", "Tasks of the container waiting for I/O", "", lambda one: one.own_io, (snapshot.subject,),
          "psi_io_some_us"),
         ("node_io", "Tasks of the node waiting for I/O, above the usual", "", lambda one: one.node_io, (snapshot.node,),

@@ -39,7 +39,8 @@ class Account:
     `cpu` of the processes that serve (`whole`: of the whole container, which is at least as much), `delay` of their
     threads' wait for a CPU, `throttled` by the limit, `waited` of the late answers' time unread in the socket, `worked`
     between reading and answer; `node_cpu`, `node_io`, `node_memory` of the node's pressure (PSI, some), `own_io` and
-    `own_memory` of the container's, `gc` of a garbage collector at work. `full`: the node had no CPU to spare.
+    `own_memory` of the container's, `in_kernel` of threads blocked there (state D), `gc` of a garbage
+    collector at work. `full`: the node had no CPU to spare.
     """
 
     stall: Stall
@@ -55,6 +56,7 @@ class Account:
     node_memory: float | None
     own_io: float | None
     own_memory: float | None
+    in_kernel: float | None
     gc: float | None
     full: bool
 
@@ -102,6 +104,7 @@ def _account(snapshot: Snapshot, stall: Stall, quiet: BoolArray) -> Account:
         node_memory=share((snapshot.node,), "psi_memory_some_us"),
         own_io=share((snapshot.subject,), "psi_io_some_us"),
         own_memory=share((snapshot.subject,), "psi_memory_some_us"),
+        in_kernel=share(processes, "process_blocked_us"),
         gc=share(processes, "gc_active_us"),
         full=_is_full(snapshot, part),
     )

@@ -1,0 +1,1 @@
+"""Disks: what a workload waits for when it reads, writes, or has a file system make its data safe."""

@@ -1,0 +1,119 @@
+"""Fixes for a disk that is slow or that others keep busy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jitterscope.diagnosis.areas.io.fixes.measures import CGROUP, MEASURES, VERIFY
+from jitterscope.diagnosis.areas.io.readings.disks import disk_users
+from jitterscope.diagnosis.areas.io.readings.stalls import DiskStall
+from jitterscope.diagnosis.core import patches
+from jitterscope.diagnosis.core import wording as say
+from jitterscope.diagnosis.core.finding import Fix, Found, Patch
+from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen, changed
+from jitterscope.diagnosis.core.snapshot import Snapshot
+
+VOLUMES = "https://kubernetes.io/docs/concepts/storage/storage-classes/"
+# An other cgroup with this share of the bytes is worth a limit.
+MOST_OF_IT = 0.5
+
+
+def faster(snapshot: Snapshot, found: Found, stall: DiskStall) -> Fix | None:
+    disk = stall.disk
+    if disk is None:
+        return None
+    base = {"id": "faster_disk", "verify": VERIFY, "undo": "Move the data back.", "references": [VOLUMES]}
+    if stall.why == "limit":
+        return Fix(
+            **base,
+            title="A faster disk",
+            summary="It is the I/O limit that makes requests wait, before they reach the disk: on any disk the same "
+            "limit "
+            "lets as much pass.",
+            verdict="cannot_help",
+        )
+    took = f"{say.ms(disk.request_us)} per request" if np.isfinite(disk.request_us) else "busy all the time"
+    platters = snapshot.subject.fact("disk.rotational") == "1" if disk.own else False
+    which = "one with platters" if platters else f"{took}, {say.percent(disk.busy)} busy"
+    return Fix(
+        **base,
+        title="A disk of its own, or of a faster class",
+        summary=f"The disk is {which}. A local SSD, or a volume with more throughput and requests per second, answers "
+        "in "
+        "less time; a volume that nobody else uses has no queue of others.",
+        verdict="reduces",
+        precondition="The data can be moved, and a faster class of disk or volume is there.",
+        caveats=[
+            "Volumes of a cloud are limited by their size or class, and by the instance as well: raise the one that is "
+            "reached.",
+            *(
+                []
+                if disk.own
+                else ["Check first that this is the server's disk: only the busiest of the node is known."]
+            ),
+        ],
+    )
+
+
+def limit_other(snapshot: Snapshot, found: Found, stall: DiskStall) -> Fix | None:
+    """A limit for another cgroup that did most of the I/O on the same disk."""
+    disk = stall.disk
+    if stall.why != "disk" or disk is None or not disk.is_shared:
+        return None
+    users = disk_users(snapshot, disk, stall.blocked.spans)
+    whole = sum(one.bytes_ for one in users)
+    if not users or users[0].bytes_ < MOST_OF_IT * whole:
+        return None
+    first = users[0].view
+    name = first.fact("workload.container") or first.key
+    seconds = max(0.1, float(stall.blocked.spans.sum()) * snapshot.step_us / 1e6)
+    per_s = max(1 << 20, int(users[0].bytes_ / seconds / 4) // (1 << 20) * (1 << 20))
+    second = snapshot.node.fact("node.cgroup_version") == "2"
+    target = (
+        f"/sys/fs/cgroup{first.key}/io.max"
+        if second
+        else f"/sys/fs/cgroup/blkio{first.key}/blkio.throttle.write_bps_device"
+    )
+    device = f"$(cat /sys/class/block/{disk.name}/dev)"
+    text = f'echo "{device} wbps={per_s} rbps={per_s}" > {target}' if second else f'echo "{device} {per_s}" > {target}'
+    return Fix(
+        id="limit_disk_neighbour",
+        title=f"Limit {name} to {per_s / (1 << 20):,.0f} MiB/s on {disk.name}",
+        summary=f"{name} read and wrote {say.mebibytes(users[0].bytes_)} while the server waited. A quarter of that "
+        "rate "
+        "leaves the disk to the server most of the time.",
+        verdict="reduces",
+        patches=[Patch(label="On the node, as root, until the cgroup is created again", language="shell", text=text)],
+        caveats=[
+            f"{name} becomes slower, and what it has to write may pile up in memory.",
+            *(["Under cgroup v1 the limit does not hold what the kernel writes back later."] if not second else []),
+            *(["Kubernetes itself sets no I/O limits."] if patches.manager(snapshot) == "kubernetes" else []),
+        ],
+        verify=VERIFY,
+        undo=f"Remove the I/O limit of {name} again.",
+        references=[CGROUP],
+    )
+
+
+def _other_disk(before: Facts, after: Facts) -> bool:
+    return "disk.device" in before and "disk.device" in after and changed(before, after, "disk.device")
+
+
+FIXES = (
+    FixKind(
+        id="faster_disk",
+        title="A disk of its own, or of a faster class",
+        precondition="The disk itself is slow or crowded.",
+        landing=Seen("The container uses another disk.", ("disk.device", "disk.rotational"), _other_disk),
+        measures=MEASURES,
+    ),
+    FixKind(
+        id="limit_disk_neighbour",
+        title="Limit the I/O of a neighbor",
+        precondition="Another container that does most of the I/O on the disk and may run slower.",
+        landing=Unseen(
+            "The limit is a setting of another cgroup: a comparison reads the facts of the workload itself."
+        ),
+        measures=MEASURES,
+    ),
+)

@@ -1,0 +1,116 @@
+"""The I/O limits of a cgroup and its ancestors, and when they hold requests back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from jitterscope.diagnosis.core.reading import reading
+from jitterscope.diagnosis.core.signals import has, series
+from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
+from jitterscope.diagnosis.core.stats import BoolArray, dilate
+
+Kind = Literal["read_bytes_per_s", "write_bytes_per_s", "reads_per_s", "writes_per_s"]
+_METRICS: dict[Kind, str] = {
+    "read_bytes_per_s": "disk_read_bytes",
+    "write_bytes_per_s": "disk_written_bytes",
+    "reads_per_s": "disk_reads",
+    "writes_per_s": "disk_writes",
+}
+# A second with this share of what a limit allows is at the limit: the kernel hands it out in slices of 100 ms.
+AT_LIMIT = 0.85
+
+
+@dataclass(frozen=True, slots=True)
+class IoLimit:
+    """A limit of `owner` on its disk `device` (MAJOR:MINOR in `number`), `per_s` bytes or requests.
+
+    `done` per tick is what the cgroup did or (v1) asked for; NaN: not recorded. `holds`: ticks in which the limit held
+    requests back: more had been asked for than it allows so far, or a second was full of it.
+    """
+
+    owner: ResourceView
+    device: str
+    number: str
+    kind: Kind
+    per_s: float
+    done: FloatArray
+    holds: BoolArray
+
+    @property
+    def of_bytes(self) -> bool:
+        return self.kind in ("read_bytes_per_s", "write_bytes_per_s")
+
+    @property
+    def writes(self) -> bool:
+        return self.kind in ("write_bytes_per_s", "writes_per_s")
+
+    @property
+    def metric(self) -> str:
+        return _METRICS[self.kind]
+
+    def most_per_s(self, step_us: int) -> float:
+        """The fullest second."""
+        second = max(1, 1_000_000 // step_us)
+        return float(_rolling(np.nan_to_num(self.done), second).max()) * 1e6 / (second * step_us)
+
+    @property
+    def fullest_tick(self) -> float:
+        """The most that came in one tick. What follows a tick that was missed is of both, and does not count."""
+        known = self.done[1:][np.isfinite(self.done[:-1]) & np.isfinite(self.done[1:])]
+        return float(known.max()) if len(known) else 0.0
+
+
+@reading
+def read_limits(snapshot: Snapshot) -> tuple[IoLimit, ...]:
+    """Those on a disk whose use by the cgroup is recorded; empty where there are none or none is known."""
+    found = []
+    for view in (snapshot.subject, *snapshot.ancestors):
+        device = view.fact("disk.device")
+        for limit in _told(view):
+            if device is None or limit.get("device") != device:
+                continue
+            for kind, metric in _METRICS.items():
+                per_s = limit.get(kind)
+                if isinstance(per_s, int | float) and per_s > 0 and has(view, metric):
+                    done = series(view, metric, snapshot.ticks)
+                    holds = _holds(done, float(per_s), snapshot.step_us)
+                    number = str(limit.get("number", ""))
+                    found.append(IoLimit(view, device, number, kind, float(per_s), done, holds))
+    return tuple(found)
+
+
+def limits_known(snapshot: Snapshot) -> bool:
+    return snapshot.subject.fact("disk.limits") is not None
+
+
+def _told(view: ResourceView) -> list[dict[str, object]]:
+    try:
+        read = json.loads(view.fact("disk.limits") or "[]")
+    except ValueError:
+        return []
+    return [one for one in read if isinstance(one, dict)] if isinstance(read, list) else []
+
+
+def _holds(done: FloatArray, per_s: float, step_us: int) -> BoolArray:
+    """Under v1 requests are counted as they come: what is above the limit waits. Under v2 they are as they pass it."""
+    allowed, came = per_s * step_us / 1e6, np.nan_to_num(done)
+    backlog = np.zeros(len(came))
+    left = 0.0
+    for tick, value in enumerate(came.tolist()):
+        left = max(0.0, left + value - allowed)
+        backlog[tick] = left
+    second = max(1, 1_000_000 // step_us)
+    full = _rolling(came, second) >= AT_LIMIT * allowed * second
+    # A slice of unused allowance may be spent at once.
+    waits = backlog > allowed
+    return np.asarray(waits | dilate(full, second - 1, 0))
+
+
+def _rolling(values: FloatArray, ticks: int) -> FloatArray:
+    """Sums of so many ticks up to each."""
+    total = np.concatenate([np.zeros(ticks), np.cumsum(values)])
+    return np.asarray(total[ticks:] - total[:-ticks])

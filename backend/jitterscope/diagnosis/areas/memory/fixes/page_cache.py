@@ -1,0 +1,114 @@
+"""Fixes for files that do not fit into the memory limit: a limit that holds them, or less to hold."""
+
+from __future__ import annotations
+
+import math
+
+from jitterscope.diagnosis.areas.memory.fixes import patches as patches_memory
+from jitterscope.diagnosis.areas.memory.readings.thrashing import Thrashing
+from jitterscope.diagnosis.core import patches, predicted
+from jitterscope.diagnosis.core import wording as say
+from jitterscope.diagnosis.core.finding import Fix, Found, predictions
+from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen
+from jitterscope.diagnosis.core.signals import number
+from jitterscope.diagnosis.core.snapshot import Snapshot
+
+CGROUP = "https://docs.kernel.org/admin-guide/cgroup-v2.html#memory"
+LIMITS = "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/"
+FADVISE = "https://man7.org/linux/man-pages/man2/posix_fadvise.2.html"
+VERIFY = (
+    "Watch this incident: before and after are compared, and it closes as verified once slow answers are gone. By "
+    "hand: "
+    "workingset_refault_file in memory.stat hardly rises."
+)
+RAISE = "raise_memory_limit_for_files"
+MEASURES = ("slow_ratio", "blocked_ms_per_min", "refaults_per_min")
+# A tenth of what was read again is left free.
+MARGIN = 1.1
+
+
+def propose(snapshot: Snapshot, found: Found, read: Thrashing) -> list[Fix]:
+    return [*_raise(snapshot, found, read), _less(read)]
+
+
+def _raise(snapshot: Snapshot, found: Found, read: Thrashing) -> list[Fix]:
+    """Room for all that was read again in the window, where that is known; twice the limit otherwise."""
+    limit = read.refaults.limit_bytes
+    if not math.isfinite(limit):
+        return []
+    # Each page was read again once at least: no more than this is missing for what was used in the window.
+    known = MARGIN * read.again_bytes <= limit
+    wanted = limit + MARGIN * read.again_bytes if known else 2 * limit
+    texts, undo = patches_memory.memory_limit(snapshot, read.refaults.owner, wanted, limit)
+    why = (
+        f"{say.mebibytes(read.again_bytes)} were read again in this window: with so much more and a tenth to spare, "
+        "all "
+        "that it used stays in memory."
+        if known
+        else f"{say.mebibytes(read.again_bytes)} were read again, many pages more than once. How large the files are "
+        "that "
+        "it uses cannot be seen at the limit: twice the limit, for a start."
+    )
+    caveats = ["Who reads more than fits reads it again under any limit: compare with the size of the files."]
+    node = number(snapshot.node.fact("node.memory_bytes"))
+    if node is not None and wanted > 0.5 * node:
+        caveats.append(f"The node has {say.mebibytes(node)}: check that it can spare that.")
+    if patches.manager(snapshot) == "kubernetes":
+        caveats.append(patches.IN_PLACE)
+    inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "held_up"), 0)
+    left = predicted.scaled(found.impact, inside, 0.0, 0.1, 0.5) if known else None
+    return [
+        Fix(
+            id=RAISE,
+            title=f"Raise the memory limit from {say.mebibytes(limit)} to {patches_memory.mebibytes(wanted)} MiB",
+            summary=why,
+            verdict="removes" if known else "reduces",
+            predicted=predictions(slow_ratio=left),
+            patches=texts,
+            caveats=caveats,
+            verify=VERIFY,
+            undo=undo,
+            references=[LIMITS, CGROUP],
+        )
+    ]
+
+
+def _less(read: Thrashing) -> Fix:
+    return Fix(
+        id="less_page_cache",
+        title="Use less memory beside the files, or smaller files",
+        summary="What the program itself allocates takes room from its files: a smaller heap or cache of its own "
+        "leaves "
+        "more. What is read once, such as a backup or a log, can be dropped at once (POSIX_FADV_DONTNEED) or read past "
+        "the cache (O_DIRECT), so that it does not push out what is used again.",
+        verdict="reduces",
+        precondition="The program or its settings can be changed.",
+        caveats=[],
+        verify=VERIFY,
+        undo="Set it back.",
+        references=[FADVISE],
+    )
+
+
+def _raised(before: Facts, after: Facts) -> bool:
+    old, new = (number(facts.get("memory.limit_bytes")) for facts in (before, after))
+    return old is not None and new is not None and old > 0 and (new > old or new < 0)
+
+
+FIXES = (
+    FixKind(
+        id=RAISE,
+        title="Raise the memory limit to hold the files in use",
+        precondition="The node can spare the memory.",
+        landing=Seen("The memory limit of the container rises, or is removed.", ("memory.limit_bytes",), _raised),
+        measures=MEASURES,
+        lab="page-cache --apply raise_memory_limit_for_files",
+    ),
+    FixKind(
+        id="less_page_cache",
+        title="Use less memory beside the files",
+        precondition="The program may be changed, or has a cache or heap of its own that may be smaller.",
+        landing=Unseen("It is a change of the program or of its own settings."),
+        measures=MEASURES,
+    ),
+)

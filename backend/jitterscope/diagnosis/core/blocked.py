@@ -1,0 +1,108 @@
+"""Time that threads of the subject were blocked in the kernel: by a disk, a page, a lock of a file system."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from jitterscope.diagnosis.core.area import Amounts, Lane, Line
+from jitterscope.diagnosis.core.events import runs
+from jitterscope.diagnosis.core.lanes import exposure
+from jitterscope.diagnosis.core.quantity import Quantity
+from jitterscope.diagnosis.core.reading import reading
+from jitterscope.diagnosis.core.signals import has, series
+from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
+from jitterscope.diagnosis.core.stats import BoolArray
+
+BLOCKED, IN_IO, PRESSURE = "process_blocked_us", "process_io_wait_us", "psi_io_some_us"
+# This much in a tick can hold an answer up.
+WAIT_US = 10_000
+
+BLOCKED_MS = Quantity("blocked_ms", "Time blocked in the kernel", "ms")
+BLOCKED_MS_PER_MIN = Quantity("blocked_ms_per_min", "Time blocked in the kernel", "ms/min")
+LANE = Lane(
+    "blocked", "Threads blocked in the kernel, their time added up", "us",
+    (
+        Line("blocked", BLOCKED, "bars", hot=True, of="processes"),
+        Line("of that, in I/O itself", IN_IO, "line", of="processes"),
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """Per tick. `waited_us` is counted when a thread runs at last, or (pressure) while it waits; NaN: not recorded.
+
+    `hot`: ticks with over 10 ms of it; `spans`: the time of these, back to where their waits began at the latest.
+    `in_io`: the share of it in I/O itself and not in a lock or the journal of a file system; None: not recorded.
+    """
+
+    source: Literal["blocked", "pressure"]
+    views: tuple[ResourceView, ...]
+    waited_us: FloatArray
+    hot: BoolArray
+    spans: BoolArray
+    in_io: float | None
+
+    @property
+    def metric(self) -> str:
+        return BLOCKED if self.source == "blocked" else PRESSURE
+
+    @property
+    def hot_us(self) -> float:
+        return float(np.nansum(self.waited_us[self.hot]))
+
+
+@reading
+def read_blocked(snapshot: Snapshot) -> Blocked | None:
+    """From the blocked time of the subject's processes, else from its I/O pressure; None where neither was recorded."""
+    n = snapshot.ticks
+    processes = tuple(view for view in snapshot.processes if has(view, BLOCKED))
+    if processes:
+        waited = _sum(processes, BLOCKED, n)
+        threads = sum(_threads(view) for view in processes)
+        told = [view for view in processes if has(view, IN_IO)]
+        whole = float(np.nansum(waited))
+        in_io = float(np.nansum(_sum(told, IN_IO, n))) / whole if told and whole > 0 else None
+        return _blocked(snapshot, "blocked", processes, waited, max(1.0, threads), in_io)
+    if has(snapshot.subject, PRESSURE):
+        waited = series(snapshot.subject, PRESSURE, n)
+        return _blocked(snapshot, "pressure", (snapshot.subject,), waited, 1.0, 1.0)
+    return None
+
+
+def _sum(views: tuple[ResourceView, ...] | list[ResourceView], metric: str, ticks: int) -> FloatArray:
+    stack = np.stack([series(view, metric, ticks) for view in views])
+    return np.where(np.isfinite(stack).any(axis=0), np.nansum(stack, axis=0), np.nan)
+
+
+def _threads(view: ResourceView) -> float:
+    known = view.series.get("process_threads")
+    return float(np.nanmax(known)) if known is not None and np.isfinite(known).any() else 1.0
+
+
+def _blocked(
+    snapshot: Snapshot,
+    source: Literal["blocked", "pressure"],
+    views: tuple[ResourceView, ...],
+    waited: FloatArray,
+    at_once: float,
+    in_io: float | None,
+) -> Blocked:
+    hot = np.nan_to_num(waited) >= WAIT_US
+    spans = np.zeros(snapshot.ticks, dtype=np.bool_)
+    for tick in np.flatnonzero(hot):
+        # However many threads shared the waiting, it began this long ago at least.
+        spans[max(0, int(tick - waited[tick] / at_once // snapshot.step_us)) : tick + 1] = True
+    return Blocked(source, views, waited, hot, spans, in_io)
+
+
+def blocked_time(snapshot: Snapshot) -> Amounts | None:
+    """ms that threads were blocked, of the minutes in which that was recorded."""
+    found = read_blocked(snapshot)
+    if found is None or found.source != "blocked":
+        return None
+    hot = np.where(np.isfinite(found.waited_us), np.where(found.hot, found.waited_us, 0.0), np.nan)
+    return Amounts(found.waited_us / 1000, exposure(snapshot, found.waited_us, 60e6), runs(hot, snapshot.step_us))

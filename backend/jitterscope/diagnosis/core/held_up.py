@@ -1,0 +1,157 @@
+"""Whether late answers are those during which threads of the server waited, for a CPU, a disk or a page."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from jitterscope.diagnosis.core.query_results import TIMEOUT
+from jitterscope.diagnosis.core.served import metric, read_served, usual_us
+from jitterscope.diagnosis.core.signals import has, series
+from jitterscope.diagnosis.core.signs import shows
+from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray, Snapshot
+from jitterscope.diagnosis.core.stats import BoolArray, DoseResponse, dilate, dose_response
+
+# What `slow_or_untimed` reads.
+SIGNS = (
+    "dns_queries", "dns_slow", "dns_timeouts", "dns_servfail", "requests", "responses_slow", "requests_unanswered",
+)  # fmt: skip
+# A request was held up where threads waited for at least this share of its time.
+HELD_UP = 0.3
+# Longer answers span whole ticks, so that waiting and answering can be laid over each other.
+RESOLVED_US = 150_000
+# Late answers all the time leave nothing to be compared with, but this much of the window.
+LEAST_REST = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class HeldUp:
+    """Late answers (`of`) and those during which threads waited for at least 0.3 of the time; `typical_us`: the median
+    answer of them; `dose`: do ticks with more waiting have more slow answers?
+
+    `inside` and `outside`: waiting per time while late answers were on their way, and in the rest of the window (NaN:
+    there is hardly any rest). `covered`: waiting beyond that of the rest, of the late answers' own time added up.
+    """
+
+    hits: int
+    of: int
+    typical_us: float
+    dose: DoseResponse
+    inside: float = 0.0
+    outside: float = 0.0
+    covered: float = 0.0
+
+    @property
+    def told(self) -> bool:
+        """Whether waiting is what they have in common, and not only what goes on all the time."""
+        return self.hits >= 0.5 * self.of and (self.typical_us >= RESOLVED_US or self.by_dose)
+
+    @property
+    def by_dose(self) -> bool:
+        return self.dose.rho >= 0.2 and self.dose.p < 0.01
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        told = {
+            "hits": self.hits, "of": self.of, "rho": self.dose.rho, "p_value": self.dose.p, "inside": self.inside,
+            "outside": self.outside, "covered": self.covered,
+        }  # fmt: skip
+        return {name: value for name, value in told.items() if math.isfinite(value)}
+
+    @property
+    def contrast(self) -> str:
+        """ "blocked threads: 1.2 while an answer was late, 0.1 otherwise"."""
+        otherwise = f", {self.outside:.2g} otherwise" if math.isfinite(self.outside) else ""
+        return f"blocked threads: {self.inside:.2g} while an answer was late{otherwise}"
+
+    @property
+    def apart(self) -> bool:
+        """As `told`, where something else of the program may wait all the time: a writer in the background, say.
+
+        Late answers must differ from the rest of the time, or nearly all of their own time must have been waited.
+        """
+        differs = math.isfinite(self.outside) and self.inside >= 2 * self.outside
+        return self.hits >= 0.5 * self.of and (self.by_dose or differs or self.covered >= 0.5)
+
+
+def held_up(snapshot: Snapshot, waited_us: FloatArray, late_us: float) -> HeldUp:
+    """Of the answers later than `late_us`: single ones where they were kept, else the slowest of each tick.
+
+    `waited_us` per tick; NaN: not recorded.
+    """
+    begun, took = late_answers(snapshot, late_us)
+    count = np.concatenate([[0.0], np.cumsum(np.nan_to_num(waited_us))])
+    first = np.clip((begun - snapshot.start_us) // snapshot.step_us, 0, snapshot.ticks - 1)
+    last = np.clip((begun + took - snapshot.start_us) // snapshot.step_us, 0, snapshot.ticks - 1)
+    hits = int(((count[last + 1] - count[first]) >= HELD_UP * took).sum())
+    known = np.isfinite(waited_us)
+    dose = dose_response(waited_us[known], read_served(snapshot).slow[known])
+    edges = np.zeros(snapshot.ticks + 1)
+    np.add.at(edges, first, 1)
+    np.add.at(edges, last + 1, -1)
+    during = np.cumsum(edges[:-1]) > 0
+    inside = _per_time(snapshot, waited_us, during)
+    outside = _per_time(snapshot, waited_us, ~during) if during.mean() <= 1 - LEAST_REST else math.nan
+    beyond = max(0.0, inside - (outside if math.isfinite(outside) else 0.0)) * snapshot.step_us * float(during.sum())
+    total = float(took.sum())
+    return HeldUp(
+        hits,
+        len(took),
+        float(np.median(took)) if len(took) else 0.0,
+        dose,
+        inside,
+        outside,
+        beyond / total if total else 0.0,
+    )
+
+
+def _per_time(snapshot: Snapshot, waited_us: FloatArray, ticks: BoolArray) -> float:
+    known = waited_us[ticks & np.isfinite(waited_us)]
+    return float(known.mean()) / snapshot.step_us if len(known) else 0.0
+
+
+def late_answers(snapshot: Snapshot, late_us: float) -> tuple[IntArray, IntArray]:
+    """(begin, duration) in µs of late answers; what was lost began 5 s before it was given up."""
+    begun, took = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for server in read_served(snapshot).servers:
+        if server.queries is not None and len(server.queries.sent_us):
+            late = (server.queries.latency_us > late_us) | (server.queries.result == TIMEOUT)
+            begun.append(server.queries.sent_us[late])
+            took.append(server.queries.latency_us[late])
+            continue
+        peak = series(server, metric(server, "latency_max"), snapshot.ticks)
+        late_ticks = np.flatnonzero(np.nan_to_num(peak) > late_us)
+        length = peak[late_ticks].astype(np.int64)
+        begun.append(snapshot.start_us + (late_ticks + 1) * snapshot.step_us - length)
+        took.append(length)
+    first, length = np.concatenate(begun), np.concatenate(took)
+    # A recording knows how those ended that the window's end cut off; the waits of these have not been counted yet.
+    ended = first + length <= snapshot.end_us
+    return first[ended], length[ended]
+
+
+def apart(snapshot: Snapshot, spans: BoolArray) -> BoolArray:
+    """The spans; all ticks where less than a tenth of them is calm: then nothing tells what is usual."""
+    return spans if calm(snapshot, spans).mean() >= 0.1 else np.ones_like(spans)
+
+
+def calm(snapshot: Snapshot, spans: BoolArray) -> BoolArray:
+    """What piled up in a span is worked off after it: that second is not usual."""
+    return ~dilate(spans, 1, 1_000_000 // snapshot.step_us)
+
+
+def usual(snapshot: Snapshot, spans: BoolArray) -> float | None:
+    """Median time to the answer (µs) well away from the spans, of the slowest server; None where too few came there."""
+    away = calm(snapshot, spans)
+    found = [usual_us(server, away) for server in read_served(snapshot).servers]
+    return max((one for one in found if one is not None), default=None)
+
+
+def slow_or_untimed(snapshot: Snapshot) -> bool:
+    """A sign: answers of the subject's servers were late or lost, or were not timed."""
+    served = [one for one in read_served(snapshot).servers if has(one, metric(one, "requests"))]
+    if not served or not all(has(one, metric(one, "slow")) for one in served):
+        return True
+    return any(shows([one], metric(one, "slow"), metric(one, "lost"), "dns_servfail") for one in served)

@@ -1,0 +1,91 @@
+"""A file system of a lab's own, on a loop device, that a cgroup may use only so fast.
+
+The file behind it names the process that made it: a later lab unmounts what a killed one left.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from labs import packages
+from labs.cgroups import LabCgroup
+from labs.errors import LabError
+
+_PREFIX = "jitterscope-volume-"
+MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """`device` is "loop3", `number` its MAJOR:MINOR, `folder` where it is mounted."""
+
+    device: str
+    number: str
+    folder: Path
+
+
+@contextmanager
+def volume(within: Path, size_mib: int) -> Iterator[Volume]:
+    """An ext4 of that size, mounted in a new folder below `within`. Raises LabError where that cannot be done here."""
+    remove_stale_volumes()
+    image, folder = within / f"{_PREFIX}{os.getpid()}", within / "volume"
+    with image.open("wb") as file:
+        file.truncate(size_mib * MIB)  # sparse: only what is written takes room
+    folder.mkdir()
+    device = packages.run(["losetup", "--find", "--show", str(image)]).strip()
+    try:
+        # All of it at once: a kernel that goes on initializing would write in the middle of a run.
+        packages.run(["mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", device])
+        packages.run(["mount", "-o", "noatime", device, str(folder)])
+        number = Path(f"/sys/class/block/{Path(device).name}/dev").read_text().strip()
+        yield Volume(Path(device).name, number, folder)
+    finally:
+        _remove(device)
+
+
+def limit_io(cgroup: LabCgroup, volume: Volume, *, read_bps: int = -1, write_bps: int = -1) -> None:
+    """Let a cgroup read and write so many bytes a second there; -1: as many as it likes. Raises LabError."""
+    folder = cgroup.io
+    if folder is None:
+        raise LabError("The kernel has no I/O limits: neither the blkio controller of cgroup v1 nor cgroup v2.")
+    try:
+        if cgroup.version == 2:
+            told = {"rbps": read_bps, "wbps": write_bps}
+            text = " ".join(f"{name}={'max' if value < 0 else value}" for name, value in told.items())
+            (folder / "io.max").write_text(f"{volume.number} {text}")
+            return
+        for name, value in (("read_bps", read_bps), ("write_bps", write_bps)):
+            # 0 removes a limit, also one that was never there.
+            (folder / f"blkio.throttle.{name}_device").write_text(f"{volume.number} {max(value, 0)}")
+    except OSError as error:
+        raise LabError(f"The kernel rejects the I/O limits {read_bps}, {write_bps} bytes/s: {error}") from error
+
+
+def remove_stale_volumes() -> list[str]:
+    """Unmount and detach volumes of labs that were killed; returns their devices."""
+    removed = []
+    for backing in Path("/sys/block").glob("loop*/loop/backing_file"):
+        with suppress(OSError):
+            match = re.search(rf"{_PREFIX}(\d+)", backing.read_text())
+            if match and not psutil.pid_exists(int(match[1])):
+                removed.append(f"/dev/{backing.parent.parent.name}")
+                _remove(removed[-1])
+    return removed
+
+
+def _remove(device: str) -> None:
+    for line in Path("/proc/mounts").read_text().splitlines():
+        source, folder, *_ = line.split()
+        if source == device:
+            # What is still open there is unmounted once it is closed.
+            with suppress(LabError):
+                packages.run(["umount", "--lazy", folder])
+    with suppress(LabError):
+        packages.run(["losetup", "--detach", device])

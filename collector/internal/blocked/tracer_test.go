@@ -1,0 +1,105 @@
+package blocked
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
+	"github.com/jitterscope/jitterscope/collector/internal/deathsig"
+	"github.com/jitterscope/jitterscope/collector/internal/testenv"
+)
+
+// spawn starts a program whose standard input is a FIFO. Until somebody opens that for writing the new process cannot begin,
+// and its parent waits for it in state D (vfork).
+const spawn = `import os, sys
+print("ready", flush=True)
+sys.stdin.readline()
+os.posix_spawn("/bin/true", ["true"], {}, file_actions=[(os.POSIX_SPAWN_OPEN, 0, sys.argv[1], os.O_RDONLY, 0)])
+print("over", flush=True)
+sys.stdin.readline()
+`
+
+func TestBlockedTimeIsCounted(t *testing.T) {
+	tracer, err := Open()
+	if errors.Is(err, os.ErrPermission) || errors.Is(err, ebpf.ErrNotSupported) {
+		testenv.Skip(t, "%v; needs %s", err, Needs)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := tracer.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command("python3", "-c", spawn, fifo)
+	input, _ := command.StdinPipe()
+	output, _ := command.StdoutPipe()
+	if err := deathsig.Start(command); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = command.Process.Kill(); _ = command.Wait() }()
+	lines := bufio.NewScanner(output)
+	slot, ok := tracer.Watch(command.Process.Pid)
+	if !ok {
+		t.Fatal("it cannot be watched")
+	}
+	if account, ok := tracer.Read(slot); !ok || account.IONS > account.BlockedNS {
+		t.Errorf("at first %+v, %v", account, ok)
+	}
+	lines.Scan()
+	if _, err := input.Write([]byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	for seen := 0; seen < 20; seen++ { // a page of it may have to be read, which is shorter
+		if time.Sleep(time.Millisecond); !isBlocked(t, command.Process.Pid) {
+			seen = 0
+		}
+	}
+	before, _ := tracer.Read(slot)
+	from := time.Now()
+	time.Sleep(300 * time.Millisecond)
+	least := time.Since(from)
+	file, err := os.OpenFile(fifo, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	lines.Scan()
+	after, ok := tracer.Read(slot)
+	blocked := time.Duration(after.BlockedNS - before.BlockedNS)
+	if !ok || blocked < least || blocked > time.Since(from)+time.Second {
+		t.Errorf("blocked for %v, at least %v", blocked, least)
+	}
+	if after.IONS != before.IONS {
+		t.Errorf("%v of it is told to be I/O", time.Duration(after.IONS-before.IONS))
+	}
+	tracer.Forget(command.Process.Pid, slot)
+	again, ok := tracer.Watch(os.Getpid())
+	if account, _ := tracer.Read(again); !ok || again != slot || account.BlockedNS >= uint64(least) {
+		t.Errorf("a later process has slot %d with %+v", again, account)
+	}
+}
+
+func isBlocked(t *testing.T, pid int) bool {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	return strings.HasPrefix(rest, "D")
+}
