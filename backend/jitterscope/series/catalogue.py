@@ -163,6 +163,7 @@ METRICS: Final[dict[str, Metric]] = {
     "synack_retransmits": Metric(212, "synack_retransmits", "1", "delta", ("tcp_server",), "i32", "tcp_requests", "SYN-ACKs sent again: it or the client's answer was lost, or was dropped because the accept queue was full"),
     "retransmits": Metric(213, "retransmits", "1", "delta", ("tcp_server",), "i32", "tcp_requests", "Segments with data that were sent again (tcp:tcp_retransmit_skb)"),
     "retransmit_delay_us": Metric(214, "retransmit_delay_us", "us", "distribution", ("tcp_server",), "distribution", "tcp_requests", "Data on their way until they were sent the last time, of data that the retransmission timer sent again: clients got them at least so much later. Counted when the client is heard of again; on top of request_latency_us, in which it is not"),
+    "reconnections": Metric(215, "reconnections", "1", "delta", ("tcp_server",), "i32", "tcp_requests", "Connections of addresses that had opened another one to this server within 10 s"),
 }
 
 BY_ID: Final[dict[int, Metric]] = {metric.id: metric for metric in METRICS.values()}

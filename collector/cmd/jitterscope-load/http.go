@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,17 +23,19 @@ type httpClient struct {
 	ledger
 	server      netip.AddrPort
 	from        []netip.Addr
+	reuse       bool // else each request has a connection of its own
 	requests    [][]byte
 	epoll       int
 	opened      int
 	mu          sync.Mutex
 	connections []*connection // by mu, in the order opened
 	idle        []*connection // by mu, the one used last at the end
+	free        []int32       // by mu, places in connections of closed ones
 	stop        atomic.Bool
 }
 
-func newHTTPClient(server netip.AddrPort, paths []string, from []netip.Addr, capacity int) (*httpClient, error) {
-	h := &httpClient{ledger: newLedger(capacity), server: server, from: from}
+func newHTTPClient(server netip.AddrPort, paths []string, from []netip.Addr, reuse bool, capacity int) (*httpClient, error) {
+	h := &httpClient{ledger: newLedger(capacity), server: server, from: from, reuse: reuse}
 	for _, path := range paths {
 		h.requests = append(h.requests, fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", path, server))
 	}
@@ -74,7 +77,10 @@ func (h *httpClient) send(i int, planned int64) error {
 			return nil
 		}
 	}
-	if h.opened == maxConnections {
+	h.mu.Lock()
+	full := len(h.connections) == maxConnections && len(h.free) == 0
+	h.mu.Unlock()
+	if full {
 		h.sent(time.Now().UnixNano(), planned)
 		h.refused++
 		return nil
@@ -133,11 +139,18 @@ func (h *httpClient) open() (*connection, error) {
 		_ = unix.Close(fd)
 		return nil, fmt.Errorf("connecting to %s: %w", h.server, err)
 	}
-	c := &connection{fd: fd, owed: -1, index: int32(h.opened)}
+	c := &connection{fd: fd, owed: -1}
 	h.opened++
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.connections = append(h.connections, c)
+	if last := len(h.free) - 1; last >= 0 {
+		c.index = h.free[last]
+		h.free = h.free[:last]
+		h.connections[c.index] = c
+	} else {
+		c.index = int32(len(h.connections))
+		h.connections = append(h.connections, c)
+	}
 	return c, nil
 }
 
@@ -178,7 +191,7 @@ func (h *httpClient) receive(timeout time.Duration) error {
 // giveUp closes the connections of requests sent before that time.
 func (h *httpClient) giveUp(beforeNs int64) {
 	h.mu.Lock()
-	all := h.connections
+	all := slices.Clone(h.connections)
 	h.mu.Unlock()
 	for _, c := range all {
 		c.mu.Lock()
@@ -231,6 +244,10 @@ func (h *httpClient) happened(c *connection, buffer []byte) {
 			h.answered(c.owed, c.answer.code, c.answer.firstNs)
 			c.owed = -1
 			c.answer.clear()
+			if !h.reuse {
+				h.end(c, nil)
+				return
+			}
 			h.mu.Lock()
 			h.idle = append(h.idle, c)
 			h.mu.Unlock()

@@ -32,6 +32,9 @@
 #define NO_SERVER 0xffffffff
 /* Behind the SYN-ACK that had to be sent again, the first of which waits so long (RFC 6298, 2.1). */
 #define SYNACK_TIMEOUT_NS 1000000000ULL
+#define CLIENTS 16384
+/* A client that opens a connection so soon behind another one could have used that. */
+#define AGAIN_NS 10000000000ULL
 /* A client that closes so soon behind its data waits for no answer: a farewell (TLS close_notify), or data that want none. */
 #define FAREWELL_NS 10000000ULL
 
@@ -107,7 +110,7 @@ enum { ANSWERED, ABANDONED, WITHDRAWN, CONNECTED, SYNACK_RESENT, RESENT, RECOVER
  * answered; of RESENT and RECOVERED, when data were last on their way before they had to be sent again. */
 struct request {
 	__u64 came_ns;
-	__u64 read_ns; /* 0: not seen */
+	__u64 read_ns; /* 0: not seen; of CONNECTED 1: the client had opened another connection just before */
 	__u64 ended_ns;
 	__u8 client[16]; /* IPv4 mapped into IPv6 */
 	__u32 server;
@@ -124,6 +127,20 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 19);
 } requests SEC(".maps");
+
+struct client {
+	__u32 server;
+	__u32 generation;
+	__u8 address[16]; /* IPv4 mapped into IPv6 */
+};
+
+/* When a client opened a connection last. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, CLIENTS);
+	__type(key, struct client);
+	__type(value, __u64);
+} clients SEC(".maps");
 
 struct connection {
 	__u64 unread_ns; /* when the first data came that were not read yet, 0: all were */
@@ -243,7 +260,7 @@ static __always_inline void end_request(struct connection *c, __u32 end, __u64 n
 }
 
 /* Tells what is no request and has no connection to be kept with. */
-static __always_inline void tell(__u32 server, __u32 generation, __u32 end, __u64 from, __u64 to)
+static __always_inline void tell(__u32 server, __u32 generation, __u32 end, __u64 from, __u64 to, __u64 again)
 {
 	struct request *r = bpf_ringbuf_reserve(&requests, sizeof(*r), 0);
 
@@ -253,6 +270,7 @@ static __always_inline void tell(__u32 server, __u32 generation, __u32 end, __u6
 	}
 	__builtin_memset(r, 0, sizeof(*r));
 	r->came_ns = from;
+	r->read_ns = again;
 	r->ended_ns = to;
 	r->server = server;
 	r->generation = generation;
@@ -263,7 +281,7 @@ static __always_inline void tell(__u32 server, __u32 generation, __u32 end, __u6
 /* What was sent again has come through, or never will. */
 static __always_inline void recovered(struct connection *c, __u64 until)
 {
-	tell(c->server, c->generation, RECOVERED, c->stuck_ns, until);
+	tell(c->server, c->generation, RECOVERED, c->stuck_ns, until, 0);
 	c->stuck_ns = c->resent_ns = 0;
 }
 
@@ -308,7 +326,7 @@ int segment_resent(__u64 *ctx)
 	if (!c) {
 		server = server_of(sk);
 		if (server && server->number != NO_SERVER)
-			tell(server->number, server->generation, RESENT, now, now);
+			tell(server->number, server->generation, RESENT, now, now, 0);
 		return 0;
 	}
 	since = c->stuck_ns;
@@ -316,7 +334,7 @@ int segment_resent(__u64 *ctx)
 		since = c->stuck_ns = c->left_ns > c->acked_ns ? c->left_ns : c->acked_ns;
 	if (since)
 		c->resent_ns = now;
-	tell(c->server, c->generation, RESENT, since ?: now, now);
+	tell(c->server, c->generation, RESENT, since ?: now, now, 0);
 	return 0;
 }
 
@@ -329,7 +347,7 @@ int synack_resent(__u64 *ctx)
 	if (!server || server->number == NO_SERVER)
 		return 0;
 	now = bpf_ktime_get_ns();
-	tell(server->number, server->generation, SYNACK_RESENT, now, now);
+	tell(server->number, server->generation, SYNACK_RESENT, now, now, 0);
 	return 0;
 }
 
@@ -503,13 +521,19 @@ static __always_inline void connected(struct sock *sk)
 {
 	struct server *server = server_of(sk);
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
-	__u64 now, took;
+	struct client client = {};
+	__u64 now, took, *last;
 
 	if (!server || server->number == NO_SERVER)
 		return;
 	now = bpf_ktime_get_ns();
+	client.server = server->number;
+	client.generation = server->generation;
+	copy_address(client.address, sk, 0);
+	last = bpf_map_lookup_elem(&clients, &client);
 	took = BPF_CORE_READ(tp, total_retrans) ? SYNACK_TIMEOUT_NS : (__u64)(BPF_CORE_READ(tp, srtt_us) >> 3) * 1000;
-	tell(server->number, server->generation, CONNECTED, now - took, now);
+	tell(client.server, client.generation, CONNECTED, now - took, now, last && now - *last < AGAIN_NS);
+	bpf_map_update_elem(&clients, &client, &now, BPF_ANY);
 }
 
 SEC("tp_btf/inet_sock_set_state")

@@ -19,6 +19,13 @@ type RequestsAddress struct {
 	Local [16]uint8
 }
 
+type RequestsClient struct {
+	_          structs.HostLayout
+	Server     uint32
+	Generation uint32
+	Address    [16]uint8
+}
+
 type RequestsConnection struct {
 	_          structs.HostLayout
 	UnreadNs   uint64
@@ -74,6 +81,7 @@ type RequestsServer struct {
 const (
 	RequestsMapAddresses      = "addresses"
 	RequestsMapArrivals       = "arrivals"
+	RequestsMapClients        = "clients"
 	RequestsMapConnections    = "connections"
 	RequestsMapLost           = "lost"
 	RequestsMapPorts          = "ports"
@@ -149,6 +157,7 @@ type RequestsProgramSpecs struct {
 type RequestsMapSpecs struct {
 	Addresses   *ebpf.MapSpec `ebpf:"addresses"`
 	Arrivals    *ebpf.MapSpec `ebpf:"arrivals"`
+	Clients     *ebpf.MapSpec `ebpf:"clients"`
 	Connections *ebpf.MapSpec `ebpf:"connections"`
 	Lost        *ebpf.MapSpec `ebpf:"lost"`
 	Ports       *ebpf.MapSpec `ebpf:"ports"`
@@ -188,6 +197,7 @@ func (o *RequestsObjects) Close() error {
 type RequestsMaps struct {
 	Addresses   *ebpf.Map `ebpf:"addresses"`
 	Arrivals    *ebpf.Map `ebpf:"arrivals"`
+	Clients     *ebpf.Map `ebpf:"clients"`
 	Connections *ebpf.Map `ebpf:"connections"`
 	Lost        *ebpf.Map `ebpf:"lost"`
 	Ports       *ebpf.Map `ebpf:"ports"`
@@ -200,6 +210,7 @@ func (m *RequestsMaps) Close() error {
 	return _RequestsClose(
 		m.Addresses,
 		m.Arrivals,
+		m.Clients,
 		m.Connections,
 		m.Lost,
 		m.Ports,

@@ -169,6 +169,7 @@ const (
 	SynackRetransmits           uint32 = 212 // SYN-ACKs sent again: it or the client's answer was lost, or was dropped because the accept queue was full
 	Retransmits                 uint32 = 213 // Segments with data that were sent again (tcp:tcp_retransmit_skb)
 	RetransmitDelayUS           uint32 = 214 // Data on their way until they were sent the last time, of data that the retransmission timer sent again: clients got them at least so much later. Counted when the client is heard of again; on top of request_latency_us, in which it is not
+	Reconnections               uint32 = 215 // Connections of addresses that had opened another one to this server within 10 s
 )
 
 // Names of facts.
@@ -396,4 +397,5 @@ var All = map[uint32]Metric{
 	SynackRetransmits:           {SynackRetransmits, "synack_retransmits", "1", Delta, I32, "tcp_requests", "SYN-ACKs sent again: it or the client's answer was lost, or was dropped because the accept queue was full"},
 	Retransmits:                 {Retransmits, "retransmits", "1", Delta, I32, "tcp_requests", "Segments with data that were sent again (tcp:tcp_retransmit_skb)"},
 	RetransmitDelayUS:           {RetransmitDelayUS, "retransmit_delay_us", "us", Distribution, Unspecified, "tcp_requests", "Data on their way until they were sent the last time, of data that the retransmission timer sent again: clients got them at least so much later. Counted when the client is heard of again; on top of request_latency_us, in which it is not"},
+	Reconnections:               {Reconnections, "reconnections", "1", Delta, I32, "tcp_requests", "Connections of addresses that had opened another one to this server within 10 s"},
 }

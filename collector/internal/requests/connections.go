@@ -11,18 +11,22 @@ import (
 const (
 	dropped        = "listen_drop"
 	retransmission = "retransmission"
+	slowHandshake  = "slow_handshake"
 	triggerEveryNS = 1_000_000_000
+	synackUS       = 1_000_000 // a SYN-ACK was sent again
 )
 
 // connections is what happened to a server's connections in the current tick, and its series.
 type connections struct {
-	opened, synacks, resent    uint32
+	opened, again              uint32
+	synacks, resent            uint32
 	handshake, delay           batch.Histogram
 	openedSlot, queueSlot      batch.Slot
 	dropsSlot, synacksSlot     batch.Slot
-	resentSlot                 batch.Slot
-	lateNS                     int64 // when data were sent again that were late by then, 0: none
+	resentSlot, againSlot      batch.Slot
+	lateNS, slowNS             int64 // when data were sent again that were late by then, and of a slow handshake; 0: none
 	toldDropsNS, toldResendsNS int64
+	toldSlowNS                 int64
 }
 
 func newConnections(resource batch.ResourceID, series func(batch.ResourceID, uint32) batch.Slot) connections {
@@ -30,6 +34,7 @@ func newConnections(resource batch.ResourceID, series func(batch.ResourceID, uin
 		openedSlot: series(resource, catalogue.ConnectionsOpened), queueSlot: series(resource, catalogue.AcceptQueue),
 		dropsSlot: series(resource, catalogue.ListenDrops), synacksSlot: series(resource, catalogue.SynackRetransmits),
 		resentSlot: series(resource, catalogue.Retransmits),
+		againSlot:  series(resource, catalogue.Reconnections),
 	}
 }
 
@@ -40,6 +45,13 @@ func (c *connections) take(record *bpf.RequestsRequest, endedNS int64) {
 	case connected:
 		c.opened++
 		c.handshake.Observe(took)
+		if record.ReadNs != 0 {
+			c.again++
+		}
+		// A client that is far away is no news where it comes once.
+		if took >= synackUS || record.ReadNs != 0 && took > exchanges.SlowUS {
+			c.slowNS = endedNS
+		}
 	case synackResent:
 		c.synacks++
 	case resent:
@@ -62,11 +74,16 @@ func (c *connections) ask(server *Server, nowNS int64, resource batch.ResourceID
 		c.toldResendsNS = nowNS
 		recorder.Trigger(resource, retransmission, c.lateNS/1000)
 	}
-	c.lateNS = 0
+	if c.slowNS > 0 && nowNS-c.toldSlowNS >= triggerEveryNS {
+		c.toldSlowNS = nowNS
+		recorder.Trigger(resource, slowHandshake, c.slowNS/1000)
+	}
+	c.lateNS, c.slowNS = 0, 0
 }
 
 func (c *connections) record(back int, server *Server, resource batch.ResourceID, recorder Recorder) {
 	recorder.SetAt(back, c.openedSlot, float64(c.opened))
+	recorder.SetAt(back, c.againSlot, float64(c.again))
 	recorder.SetAt(back, c.dropsSlot, float64(server.drops))
 	recorder.SetAt(back, c.synacksSlot, float64(c.synacks))
 	recorder.SetAt(back, c.resentSlot, float64(c.resent))
@@ -82,7 +99,7 @@ func (c *connections) record(back int, server *Server, resource batch.ResourceID
 }
 
 func (c *connections) reset() {
-	c.opened, c.synacks, c.resent = 0, 0, 0
+	c.opened, c.again, c.synacks, c.resent = 0, 0, 0, 0
 	c.handshake.Reset()
 	c.delay.Reset()
 }

@@ -135,4 +135,5 @@ export const METRIC_KINDS: Readonly<Record<string, string>> = {
   synack_retransmits: "delta",
   retransmits: "delta",
   retransmit_delay_us: "distribution",
+  reconnections: "delta",
 };
