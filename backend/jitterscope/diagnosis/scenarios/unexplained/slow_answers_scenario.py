@@ -12,6 +12,7 @@ from jitterscope.diagnosis.scenarios.cpu.simulate import simulate as run
 from jitterscope.diagnosis.scenarios.cpu.views import without
 from jitterscope.diagnosis.scenarios.dns import slow_upstream_scenario, udp_loss_scenario
 from jitterscope.diagnosis.scenarios.memory import limit_oom_scenario, reclaim_stall_scenario
+from jitterscope.diagnosis.scenarios.net import accept_queue_scenario
 from jitterscope.diagnosis.scenarios.runtime import gc_pause_scenario
 from jitterscope.diagnosis.scenarios.scenario import Scenario
 from jitterscope.diagnosis.scenarios.unexplained.simulate import Hold, Kind, Service, simulate
@@ -96,4 +97,5 @@ SCENARIOS = (
     _near_miss("reclaim", reclaim_stall_scenario.SCENARIOS),
     _near_miss("out of memory", limit_oom_scenario.SCENARIOS),
     _near_miss("pauses of the collector", gc_pause_scenario.SCENARIOS),
+    _near_miss("no room for connections", accept_queue_scenario.SCENARIOS),
 )  # fmt: skip

@@ -69,7 +69,7 @@ def _held(found: Overflow) -> str | None:
         (found.busy, "its one thread was busy"),
     ):
         if share is not None and share >= HELD:
-            return f"In {say.percent(share)} of the time around {found.drops:,.0f} drops {what}."
+            return f"Within 1 s of {say.percent(share)} of {found.drops:,.0f} drops {what}."
     if found.silent >= SILENT_TICKS:
         return (
             f"Around {found.drops:,.0f} drops the server answered nothing for {found.silent * 100:,} ms, though it "

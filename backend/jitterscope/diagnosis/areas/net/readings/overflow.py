@@ -17,8 +17,8 @@ from jitterscope.diagnosis.programs.event_loops import event_loop
 READ_TICKS = 11
 # A queue may be full before nothing more gets in; then its last reading is older.
 _BEFORE_TICKS = 30
-# Of the ticks around drops, in which something else kept the server from accepting.
-HELD = 0.3
+# Of the drops, those in whose second something else kept the server from accepting.
+HELD = 0.5
 # One thread that uses so much of a CPU has no time to accept.
 BUSY = 0.8
 # A server that answers nothing for so long though it owes answers does not accept either.
@@ -28,7 +28,7 @@ SILENT_TICKS = 5
 @dataclass(frozen=True, slots=True)
 class Overflow:
     """Of one server. `spans` are the ticks in which attempts may have been dropped; `peak` is how many waited at most
-    around them (None: not recorded). Shares of `spans`, None where not recorded: `throttled` by a CPU limit,
+    around them (None: not recorded). Shares of the drops, None where not recorded: `throttled` by a CPU limit,
     `waiting` for a CPU, `busy` the one thread that does the work. `silent`: the longest run of ticks without an
     answer that was owed.
     """
@@ -87,33 +87,32 @@ def _of(snapshot: Snapshot, at: Connections) -> Overflow:
     seen = at.queue[around & np.isfinite(at.queue)]
     return Overflow(
         at, float(np.nansum(at.drops)), spans, float(seen.max()) if len(seen) else None,
-        _throttled(snapshot, spans), _waiting(snapshot, spans), _busy(snapshot, spans), _silent(snapshot, at, spans),
+        _held(at, read_cpu(snapshot).throttled, 1.0), _waiting(snapshot, at), _busy(snapshot, at),
+        _silent(snapshot, at, spans),
     )  # fmt: skip
 
 
-def _share(values: FloatArray, spans: BoolArray, least: float) -> float | None:
-    known = spans & np.isfinite(values)
-    return float((values[known] >= least).mean()) if known.any() else None
+def _held(at: Connections, values: FloatArray, least: float) -> float | None:
+    """Share of the drops in whose second a tick has at least that value; None where none of it was recorded."""
+    if not np.isfinite(values).any():
+        return None
+    near = dilate(np.nan_to_num(values) >= least, 0, READ_TICKS - 1)
+    drops = np.nan_to_num(at.drops)
+    return float(drops[near].sum() / drops.sum()) if drops.sum() else 0.0
 
 
-def _throttled(snapshot: Snapshot, spans: BoolArray) -> float | None:
-    throttled = read_cpu(snapshot).throttled
-    return _share(throttled, spans, 1.0)
-
-
-def _waiting(snapshot: Snapshot, spans: BoolArray) -> float | None:
+def _waiting(snapshot: Snapshot, at: Connections) -> float | None:
     found = [
-        _share(series(one, "process_run_delay_us", snapshot.ticks), spans, 0.5 * snapshot.step_us)
+        _held(at, series(one, "process_run_delay_us", snapshot.ticks), snapshot.step_us)
         for one in snapshot.processes if has(one, "process_run_delay_us")
     ]  # fmt: skip
-    known = [one for one in found if one is not None]
-    return max(known, default=None)
+    return max((one for one in found if one is not None), default=None)
 
 
-def _busy(snapshot: Snapshot, spans: BoolArray) -> float | None:
+def _busy(snapshot: Snapshot, at: Connections) -> float | None:
     """Of programs that do their work in one thread; None where there is none, or its CPU time is not recorded."""
     found = [
-        _share(series(one, "process_cpu_us", snapshot.ticks), spans, BUSY * snapshot.step_us)
+        _held(at, series(one, "process_cpu_us", snapshot.ticks), BUSY * snapshot.step_us)
         for one in snapshot.processes if event_loop(one) is not None
     ]  # fmt: skip
     return max((one for one in found if one is not None), default=None)
