@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
+	"os/signal"
 	"runtime"
 	"slices"
 	"sync"
@@ -23,7 +25,8 @@ type httpClient struct {
 	ledger
 	server      netip.AddrPort
 	from        []netip.Addr
-	reuse       bool // else each request has a connection of its own
+	reuse       atomic.Bool // else each request has a connection of its own
+	ready       int         // connections that are opened before the first request
 	requests    [][]byte
 	epoll       int
 	opened      int
@@ -34,8 +37,9 @@ type httpClient struct {
 	stop        atomic.Bool
 }
 
-func newHTTPClient(server netip.AddrPort, paths []string, from []netip.Addr, reuse bool, capacity int) (*httpClient, error) {
-	h := &httpClient{ledger: newLedger(capacity), server: server, from: from, reuse: reuse}
+func newHTTPClient(server netip.AddrPort, paths []string, from []netip.Addr, reuse bool, ready, capacity int) (*httpClient, error) {
+	h := &httpClient{ledger: newLedger(capacity), server: server, from: from, ready: ready}
+	h.reuse.Store(reuse)
 	for _, path := range paths {
 		h.requests = append(h.requests, fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", path, server))
 	}
@@ -54,14 +58,44 @@ func (h *httpClient) close() {
 }
 
 func (h *httpClient) run(p *plan, timeout time.Duration) error {
+	// Clients that learn to keep their connections while they run.
+	keep := make(chan os.Signal, 1)
+	signal.Notify(keep, unix.SIGUSR1)
+	defer signal.Stop(keep)
+	go func() {
+		for range keep {
+			h.reuse.Store(true)
+		}
+	}()
 	received := make(chan error, 1)
 	go func() { received <- h.receive(timeout) }()
-	err := h.pace(p, h.send)
+	err := h.prepare()
+	if err == nil {
+		err = h.pace(p, h.send)
+	}
 	if err == nil {
 		h.awaitAnswers(timeout)
 	}
 	h.stop.Store(true)
 	return errors.Join(err, <-received)
+}
+
+// prepare opens connections one after the other, as clients do that keep theirs.
+func (h *httpClient) prepare() error {
+	for range h.ready {
+		c, err := h.open()
+		if err != nil {
+			return err
+		}
+		if err := h.watch(c); err != nil {
+			return err
+		}
+		h.mu.Lock()
+		h.idle = append(h.idle, c)
+		h.mu.Unlock()
+		time.Sleep(2 * time.Millisecond)
+	}
+	return nil
 }
 
 // send counts a request from when it is written; where that has to wait for the connection, from when that was asked for.
@@ -244,7 +278,7 @@ func (h *httpClient) happened(c *connection, buffer []byte) {
 			h.answered(c.owed, c.answer.code, c.answer.firstNs)
 			c.owed = -1
 			c.answer.clear()
-			if !h.reuse {
+			if !h.reuse.Load() {
 				h.end(c, nil)
 				return
 			}

@@ -34,7 +34,7 @@ func send(t *testing.T, server netip.AddrPort, paths []string, qps float64, time
 
 func sendOn(t *testing.T, server netip.AddrPort, paths []string, reuse bool, qps float64, timeout time.Duration) (*result, *httpClient) {
 	t.Helper()
-	h, err := newHTTPClient(server, paths, nil, reuse, 1000)
+	h, err := newHTTPClient(server, paths, nil, reuse, 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,6 +106,22 @@ func TestConnectionsOfTheirOwn(t *testing.T) {
 	}
 	if len(h.connections) > 100 {
 		t.Errorf("%d places for connections: those of closed ones are not used again", len(h.connections))
+	}
+}
+
+func TestConnectionsThatAreReady(t *testing.T) {
+	server, opened := serveHTTP(t, func(w http.ResponseWriter, _ *http.Request) { body(w, 10) })
+	h, err := newHTTPClient(server, []string{"/"}, nil, true, 30, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.close)
+	p := plan{startNs: time.Now().UnixNano() + 2e8, durationNs: 2e8, qps: 100}
+	if err := h.run(&p, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if opened() != 30 || h.opened != 30 {
+		t.Errorf("%d connections opened, %d arrived; want 30", h.opened, opened())
 	}
 }
 

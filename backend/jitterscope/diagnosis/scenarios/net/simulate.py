@@ -70,7 +70,7 @@ def simulate(load: Server) -> Snapshot:
     random = np.random.default_rng(load.seed)
     ticks = int(load.seconds * 1_000_000) // TICK_US
     seen = _serve(load, random)
-    edges = np.arange(ticks + 1) * float(TICK_US)
+    edges = np.arange(ticks + 1, dtype=np.float64) * TICK_US
     cpu = np.histogram([at for at, _ in seen.answers], edges)[0] * load.work_us + 300 + 200 * random.random(ticks)
     delay = 50 + 100 * random.random(ticks)
     process = view(
@@ -206,7 +206,7 @@ def overflowing(made: Snapshot, busy: FloatArray, backlog: int = 16) -> Snapshot
     """A run of another simulator whose server drops attempts where it is `busy` (0..1 of each tick): the queue is
     full then."""
     drops, queue = np.zeros(made.ticks), np.full(made.ticks, 2.0)
-    for tick in np.flatnonzero(busy > 0.5):
+    for tick in np.flatnonzero(busy > 0.5).tolist():
         drops[min(made.ticks - 1, (tick // 10 + 1) * 10 - 1)] += 5
         queue[tick] = backlog + 1
     server = made.tcp_servers[0]
