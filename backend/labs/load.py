@@ -23,7 +23,9 @@ class Load:
     """Queries per second for `names` in turn, and bursts at another rate where `burst_qps` is not 0.
 
     `http`: they are requests, and the names paths. `unique`: each query asks for another name, below one of `names`.
-    `clients`: addresses to send from, in turn. The first `calm_s` have a rate of their own.
+    `clients`: addresses to send from, in turn. The first `calm_s` have a rate of their own. Requests go over `ready`
+    connections and those that are opened when all are in use; without `reuse` over one each. `inside`: the command that
+    starts the driver where its clients are.
     """
 
     qps: float
@@ -37,6 +39,9 @@ class Load:
     http: bool = False
     clients: tuple[str, ...] = ()
     timeout_ms: int = TIMEOUT_MS
+    reuse: bool = True
+    ready: int = 0
+    inside: tuple[str, ...] = ()
 
 
 def start(
@@ -48,11 +53,14 @@ def start(
     """
     clients.allow_realtime(_READING_SHARE)
     command = [
+        *load.inside,
         str(built.program("jitterscope-load", "JITTERSCOPE_LOAD")),
         f"--server={server.address}:{server.port}",
         f"--names={','.join(load.names)}",
         f"--http={str(load.http).lower()}",
         f"--unique={str(load.unique).lower()}",
+        f"--reuse={str(load.reuse).lower()}",
+        f"--ready={load.ready}",
         f"--clients={','.join(load.clients)}",
         f"--seconds={seconds}",
         f"--start-at-us={start_us}",

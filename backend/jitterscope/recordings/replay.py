@@ -23,7 +23,8 @@ SLICE_US = 2_000_000
 _GIVE_UP_S = 60
 _TRIGGERS = (
     ("cpu_throttled_periods", "throttled"), ("dns_slow", "slow_query"), ("responses_slow", "slow_request"),
-    ("dns_accept_backlog", "accept_backlog"),
+    ("dns_accept_backlog", "accept_backlog"), ("listen_drops", "listen_drop"), ("retransmits", "retransmission"),
+    ("reconnections", "slow_handshake"),
 )  # fmt: skip
 _TELLING = (
     ("dns.error", "dns_error"), ("memory.oom_kill", "oom_kill"), ("fs.tracing", "dentry_growth"),

@@ -167,6 +167,14 @@ METRICS: Final[dict[str, Metric]] = {
     "requests_inflight": Metric(205, "requests_inflight", "1", "gauge", ("tcp_server",), "i32", "tcp_requests", "Requests without an answer yet at the end of the tick"),
     "requests_unanswered": Metric(206, "requests_unanswered", "1", "delta", ("tcp_server",), "i32", "tcp_requests", "Requests whose connection ended without an answer"),
     "request_wait_us": Metric(207, "request_wait_us", "us", "distribution", ("tcp_server",), "distribution", "tcp_requests", "Data in the socket until the program read it"),
+    "connections_opened": Metric(208, "connections_opened", "1", "delta", ("tcp_server",), "i32", "tcp_requests", "Connections that clients completed; those that the kernel dropped before are not among them"),
+    "handshake_us": Metric(209, "handshake_us", "us", "distribution", ("tcp_server",), "distribution", "tcp_requests", "SYN answered to connection complete: one round trip and what came on top; where the SYN-ACK was sent again, 1 s, which is the least it can be. What a client waited before its SYN came through is not in it"),
+    "accept_queue": Metric(210, "accept_queue", "1", "gauge", ("tcp_server",), "i32", "tcp_requests", "Most connections at once that waited to be accepted, when one more began to (sk_ack_backlog); missing where none did"),
+    "listen_drops": Metric(211, "listen_drops", "1", "delta", ("tcp_server",), "i32", "tcp_requests", "Connection attempts that the listening sockets dropped (sk_drops, as ListenDrops by socket): SYNs, and last packets of handshakes; read every second"),
+    "synack_retransmits": Metric(212, "synack_retransmits", "1", "delta", ("tcp_server",), "i32", "tcp_requests", "SYN-ACKs sent again: it or the client's answer was lost, or was dropped because the accept queue was full"),
+    "retransmits": Metric(213, "retransmits", "1", "delta", ("tcp_server",), "i32", "tcp_requests", "Segments with data that were sent again (tcp:tcp_retransmit_skb)"),
+    "retransmit_delay_us": Metric(214, "retransmit_delay_us", "us", "distribution", ("tcp_server",), "distribution", "tcp_requests", "Data on their way until they were sent the last time, of data that the retransmission timer sent again: clients got them at least so much later. Counted when the client is heard of again; on top of request_latency_us, in which it is not"),
+    "reconnections": Metric(215, "reconnections", "1", "delta", ("tcp_server",), "i32", "tcp_requests", "Connections of addresses that had opened another one to this server within 10 s"),
 }
 
 BY_ID: Final[dict[int, Metric]] = {metric.id: metric for metric in METRICS.values()}
@@ -221,6 +229,9 @@ FACTS: Final[dict[str, Name]] = {
     "tcp.program": Name("tcp.program", "tcp_server", "tcp_requests", "Base name of the executable that listens"),
     "tcp.process": Name("tcp.process", "tcp_server", "tcp_requests", "Key of the process that listens, PID:STARTTIME_TICKS"),
     "tcp.addresses": Name("tcp.addresses", "tcp_server", "tcp_requests", "JSON list of ADDRESS:PORT it listens at"),
+    "tcp.accept_limit": Name("tcp.accept_limit", "tcp_server", "tcp_requests", "Connections that may wait to be accepted (sk_max_ack_backlog: the backlog of listen(), at most net.core.somaxconn); the least of its listening sockets"),
+    "tcp.somaxconn": Name("tcp.somaxconn", "tcp_server", "tcp_requests", "net.core.somaxconn of the server's network namespace"),
+    "tcp.listeners": Name("tcp.listeners", "tcp_server", "tcp_requests", "Listening sockets (more than one at an address: SO_REUSEPORT)"),
     "dns.software": Name("dns.software", "dns_server", "dns_capture", "coredns, dnsmasq, unbound, named, …"),
     "dns.version": Name("dns.version", "dns_server", "dns_capture", "From build info or version.bind"),
     "dns.udp_sockets": Name("dns.udp_sockets", "dns_server", "udp_socket", "UDP sockets bound to the address (more than one: SO_REUSEPORT)"),

@@ -66,6 +66,11 @@ func (c *connection) read(buffer []byte) (int, int64, error) {
 func (h *httpClient) end(c *connection, err error) {
 	c.closed = true
 	_ = unix.Close(c.fd)
+	if !h.reuse.Load() { // there may be as many as requests
+		h.mu.Lock()
+		h.free = append(h.free, c.index)
+		h.mu.Unlock()
+	}
 	if c.owed >= 0 {
 		code := uint8(resultOther)
 		if err == unix.ECONNREFUSED {

@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
+	"os/signal"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,17 +25,21 @@ type httpClient struct {
 	ledger
 	server      netip.AddrPort
 	from        []netip.Addr
+	reuse       atomic.Bool // else each request has a connection of its own
+	ready       int         // connections that are opened before the first request
 	requests    [][]byte
 	epoll       int
 	opened      int
 	mu          sync.Mutex
 	connections []*connection // by mu, in the order opened
 	idle        []*connection // by mu, the one used last at the end
+	free        []int32       // by mu, places in connections of closed ones
 	stop        atomic.Bool
 }
 
-func newHTTPClient(server netip.AddrPort, paths []string, from []netip.Addr, capacity int) (*httpClient, error) {
-	h := &httpClient{ledger: newLedger(capacity), server: server, from: from}
+func newHTTPClient(server netip.AddrPort, paths []string, from []netip.Addr, reuse bool, ready, capacity int) (*httpClient, error) {
+	h := &httpClient{ledger: newLedger(capacity), server: server, from: from, ready: ready}
+	h.reuse.Store(reuse)
 	for _, path := range paths {
 		h.requests = append(h.requests, fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", path, server))
 	}
@@ -51,14 +58,44 @@ func (h *httpClient) close() {
 }
 
 func (h *httpClient) run(p *plan, timeout time.Duration) error {
+	// Clients that learn to keep their connections while they run.
+	keep := make(chan os.Signal, 1)
+	signal.Notify(keep, unix.SIGUSR1)
+	defer signal.Stop(keep)
+	go func() {
+		for range keep {
+			h.reuse.Store(true)
+		}
+	}()
 	received := make(chan error, 1)
 	go func() { received <- h.receive(timeout) }()
-	err := h.pace(p, h.send)
+	err := h.prepare()
+	if err == nil {
+		err = h.pace(p, h.send)
+	}
 	if err == nil {
 		h.awaitAnswers(timeout)
 	}
 	h.stop.Store(true)
 	return errors.Join(err, <-received)
+}
+
+// prepare opens connections one after the other, as clients do that keep theirs.
+func (h *httpClient) prepare() error {
+	for range h.ready {
+		c, err := h.open()
+		if err != nil {
+			return err
+		}
+		if err := h.watch(c); err != nil {
+			return err
+		}
+		h.mu.Lock()
+		h.idle = append(h.idle, c)
+		h.mu.Unlock()
+		time.Sleep(2 * time.Millisecond)
+	}
+	return nil
 }
 
 // send counts a request from when it is written; where that has to wait for the connection, from when that was asked for.
@@ -74,7 +111,10 @@ func (h *httpClient) send(i int, planned int64) error {
 			return nil
 		}
 	}
-	if h.opened == maxConnections {
+	h.mu.Lock()
+	full := len(h.connections) == maxConnections && len(h.free) == 0
+	h.mu.Unlock()
+	if full {
 		h.sent(time.Now().UnixNano(), planned)
 		h.refused++
 		return nil
@@ -133,11 +173,18 @@ func (h *httpClient) open() (*connection, error) {
 		_ = unix.Close(fd)
 		return nil, fmt.Errorf("connecting to %s: %w", h.server, err)
 	}
-	c := &connection{fd: fd, owed: -1, index: int32(h.opened)}
+	c := &connection{fd: fd, owed: -1}
 	h.opened++
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.connections = append(h.connections, c)
+	if last := len(h.free) - 1; last >= 0 {
+		c.index = h.free[last]
+		h.free = h.free[:last]
+		h.connections[c.index] = c
+	} else {
+		c.index = int32(len(h.connections))
+		h.connections = append(h.connections, c)
+	}
 	return c, nil
 }
 
@@ -178,7 +225,7 @@ func (h *httpClient) receive(timeout time.Duration) error {
 // giveUp closes the connections of requests sent before that time.
 func (h *httpClient) giveUp(beforeNs int64) {
 	h.mu.Lock()
-	all := h.connections
+	all := slices.Clone(h.connections)
 	h.mu.Unlock()
 	for _, c := range all {
 		c.mu.Lock()
@@ -231,6 +278,10 @@ func (h *httpClient) happened(c *connection, buffer []byte) {
 			h.answered(c.owed, c.answer.code, c.answer.firstNs)
 			c.owed = -1
 			c.answer.clear()
+			if !h.reuse.Load() {
+				h.end(c, nil)
+				return
+			}
 			h.mu.Lock()
 			h.idle = append(h.idle, c)
 			h.mu.Unlock()

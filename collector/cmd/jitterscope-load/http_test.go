@@ -29,7 +29,12 @@ func serveHTTP(t *testing.T, handler http.HandlerFunc) (netip.AddrPort, func() i
 
 func send(t *testing.T, server netip.AddrPort, paths []string, qps float64, timeout time.Duration) (*result, *httpClient) {
 	t.Helper()
-	h, err := newHTTPClient(server, paths, nil, 1000)
+	return sendOn(t, server, paths, true, qps, timeout)
+}
+
+func sendOn(t *testing.T, server netip.AddrPort, paths []string, reuse bool, qps float64, timeout time.Duration) (*result, *httpClient) {
+	t.Helper()
+	h, err := newHTTPClient(server, paths, nil, reuse, 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,6 +95,33 @@ func TestIdleConnectionsAreUsedAgain(t *testing.T) {
 	}
 	if opened() != h.opened || h.opened >= 200 {
 		t.Errorf("%d connections opened, %d arrived; want as many, and fewer than requests", h.opened, opened())
+	}
+}
+
+func TestConnectionsOfTheirOwn(t *testing.T) {
+	server, opened := serveHTTP(t, func(w http.ResponseWriter, _ *http.Request) { body(w, 10) })
+	r, h := sendOn(t, server, []string{"/"}, false, 400, 5*time.Second)
+	if s := r.summary(); s.Answered != 200 || opened() != 200 || h.opened != 200 {
+		t.Errorf("got %+v, and %d of %d connections arrived; want 200", s, opened(), h.opened)
+	}
+	if len(h.connections) > 100 {
+		t.Errorf("%d places for connections: those of closed ones are not used again", len(h.connections))
+	}
+}
+
+func TestConnectionsThatAreReady(t *testing.T) {
+	server, opened := serveHTTP(t, func(w http.ResponseWriter, _ *http.Request) { body(w, 10) })
+	h, err := newHTTPClient(server, []string{"/"}, nil, true, 30, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.close)
+	p := plan{startNs: time.Now().UnixNano() + 2e8, durationNs: 2e8, qps: 100}
+	if err := h.run(&p, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if opened() != 30 || h.opened != 30 {
+		t.Errorf("%d connections opened, %d arrived; want 30", h.opened, opened())
 	}
 }
 

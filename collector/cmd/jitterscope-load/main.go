@@ -37,6 +37,8 @@ type options struct {
 	names        []string
 	unique       bool
 	clients      []netip.Addr
+	reuse        bool
+	ready        int
 	plan         plan
 	timeout      time.Duration
 	sockets      int
@@ -52,6 +54,8 @@ func parseOptions(arguments []string) (options, error) {
 	flags := flag.NewFlagSet("jitterscope-load", flag.ContinueOnError)
 	server := flags.String("server", "", "ADDRESS:PORT of the server (DNS over UDP, HTTP/1.1)")
 	flags.BoolVar(&o.http, "http", false, "send HTTP requests instead of DNS queries: --names are paths")
+	flags.BoolVar(&o.reuse, "reuse", true, "send HTTP requests on idle connections; false: each on one of its own")
+	flags.IntVar(&o.ready, "ready", 0, "connections for HTTP requests that are opened before the first one")
 	names := flags.String("names", "", "comma-separated names to ask for in turn, type A")
 	flags.BoolVar(&o.unique, "unique", false, "ask for another name each time: a counter below each of the names")
 	clients := flags.String("clients", "", "comma-separated addresses of this machine to send from, in turn")
@@ -123,7 +127,7 @@ func parseOptions(arguments []string) (options, error) {
 
 func (o *options) newDriver() (driver, error) {
 	if o.http {
-		return newHTTPClient(o.server, o.names, o.clients, o.plan.capacity())
+		return newHTTPClient(o.server, o.names, o.clients, o.reuse, o.ready, o.plan.capacity())
 	}
 	return newClient(o.server, o.names, o.unique, o.sockets, o.clients, o.plan.capacity())
 }

@@ -48,6 +48,9 @@ func run(arguments []string) error {
 	flags := flag.NewFlagSet("jitterscope-service", flag.ContinueOnError)
 	listen := flags.String("listen", "127.0.0.1:8080", "ADDRESS:PORT")
 	objects := flags.Int("objects", 0, "live objects of 128 bytes")
+	backlog := flags.Int("backlog", 0, "connections that may wait to be accepted; 0: net.core.somaxconn")
+	acceptUs := flags.Int("accept-us", 0, "how long it takes to accept a connection, in µs")
+	acceptors := flags.Int("acceptors", 1, "how many accept at a time")
 	slowMs := flags.Int("slow-ms", 0, "how long a slow request waits")
 	flags.IntVar(&s.slowEvery, "slow-every", 0, "of so many requests one waits; 0: none")
 	flags.IntVar(&s.answerBytes, "answer-bytes", 30_000, "size of an answer")
@@ -67,7 +70,15 @@ func run(arguments []string) error {
 	}
 	// What lives long lies scattered in memory.
 	rand.Shuffle(len(s.table), func(i, j int) { s.table[i], s.table[j] = s.table[j], s.table[i] })
-	return http.ListenAndServe(*listen, &s)
+	listener, err := listenWith(*listen, *backlog)
+	if err != nil {
+		return err
+	}
+	failed := make(chan error)
+	for range *acceptors {
+		go func() { failed <- http.Serve(accepting{listener, time.Duration(*acceptUs) * time.Microsecond}, &s) }()
+	}
+	return <-failed
 }
 
 func newObject(number int) *object {

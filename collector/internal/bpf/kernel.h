@@ -22,6 +22,7 @@ typedef __u32 __wsum;
 enum {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_SK_STORAGE = 24,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
@@ -71,6 +72,11 @@ struct sk_buff {
 	unsigned char *data;
 	__u16 transport_header;
 	__u16 network_header;
+	char cb[48];
+};
+
+struct tcp_skb_cb {
+	__u32 ack_seq;
 };
 
 struct sk_buff_head {
@@ -84,16 +90,25 @@ struct sock {
 	__u16 sk_protocol;
 	__u8 sk_shutdown;
 	struct sk_buff_head sk_receive_queue;
+	__u32 sk_ack_backlog;
 };
 
 struct udp_sock {
 	struct sk_buff_head reader_queue;
 };
 
+struct inet_connection_sock {
+	__u8 icsk_ca_state : 5;
+};
+
 struct tcp_sock {
 	__u32 rcv_nxt;
 	__u32 copied_seq;
 	__u32 write_seq;
+	__u32 snd_una;
+	__u32 packets_out;
+	__u32 srtt_us;
+	__u32 total_retrans;
 };
 
 #pragma clang attribute pop

@@ -17,16 +17,24 @@
 #define IPPROTO_TCP 6
 #define AF_INET 2
 #define MSG_PEEK 2
+#define TCP_ESTABLISHED 1
+#define TCP_SYN_RECV 3
 #define TCP_CLOSE 7
 #define TCP_LISTEN 10
 #define RCV_SHUTDOWN 1
 #define SEND_SHUTDOWN 2
 #define BPF_SK_STORAGE_GET_F_CREATE 1
+#define TCP_CA_LOSS 4 /* the retransmission timer ran out */
 
 #define SERVERS 512
 #define TICKS 32 /* a power of 2 */
 #define TICK_NS 100000000ULL
 #define NO_SERVER 0xffffffff
+/* Behind the SYN-ACK that had to be sent again, the first of which waits so long (RFC 6298, 2.1). */
+#define SYNACK_TIMEOUT_NS 1000000000ULL
+#define CLIENTS 16384
+/* A client that opens a connection so soon behind another one could have used that. */
+#define AGAIN_NS 10000000000ULL
 /* A client that closes so soon behind its data waits for no answer: a farewell (TLS close_notify), or data that want none. */
 #define FAREWELL_NS 10000000ULL
 
@@ -72,8 +80,9 @@ struct {
 struct counts {
 	__u32 generation; /* of the server that has the place now */
 	__u32 lost;	  /* finished requests for which the ring had no room */
+	__u32 queued;	  /* most connections that waited to be accepted, since the collector set it to 0 */
 	__u32 came[TICKS];
-	__u8 pad[56];
+	__u8 pad[52];
 };
 
 struct {
@@ -95,18 +104,21 @@ struct {
 	__type(value, __u64);
 } wall SEC(".maps");
 
-enum { ANSWERED, ABANDONED, WITHDRAWN };
+enum { ANSWERED, ABANDONED, WITHDRAWN, CONNECTED, SYNACK_RESENT, RESENT, RECOVERED };
 
-/* A finished request. Times are CLOCK_MONOTONIC. */
+/* A finished request, or what happened to a connection. Times are CLOCK_MONOTONIC. Of CONNECTED came_ns is when the SYN was
+ * answered; of RESENT and RECOVERED, when data were last on their way before they had to be sent again. */
 struct request {
 	__u64 came_ns;
-	__u64 read_ns; /* 0: not seen */
+	__u64 read_ns; /* 0: not seen; of CONNECTED 1: the client had opened another connection just before */
 	__u64 ended_ns;
 	__u8 client[16]; /* IPv4 mapped into IPv6 */
 	__u32 server;
 	__u32 generation;
 	__u32 tick; /* in which it was counted as come */
-	__u32 end;  /* ANSWERED; ABANDONED: the client or the connection went away; WITHDRAWN: no answer was waited for */
+	/* ANSWERED; ABANDONED: the client or the connection went away; WITHDRAWN: no answer was waited for; CONNECTED: a client
+	 * has a connection; SYNACK_RESENT, RESENT: a segment was sent again; RECOVERED: what was sent again has come through. */
+	__u32 end;
 };
 
 const struct request *unused_request __attribute__((unused));
@@ -116,10 +128,28 @@ struct {
 	__uint(max_entries, 1 << 19);
 } requests SEC(".maps");
 
+struct client {
+	__u32 server;
+	__u32 generation;
+	__u8 address[16]; /* IPv4 mapped into IPv6 */
+};
+
+/* When a client opened a connection last. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, CLIENTS);
+	__type(key, struct client);
+	__type(value, __u64);
+} clients SEC(".maps");
+
 struct connection {
 	__u64 unread_ns; /* when the first data came that were not read yet, 0: all were */
 	__u64 came_ns;	 /* start of the request that was read and not answered yet, 0: none */
 	__u64 read_ns;
+	__u64 left_ns;	 /* when data began to leave of which nothing was acknowledged then */
+	__u64 acked_ns;	 /* when the client last acknowledged some */
+	__u64 stuck_ns;	 /* since when data are on their way that had to be sent again, 0: none */
+	__u64 resent_ns; /* when they were sent last */
 	__u32 seen;    /* sequence number behind the data seen last */
 	__u32 written; /* that of the server, before its answer */
 	__u32 tick;
@@ -229,15 +259,111 @@ static __always_inline void end_request(struct connection *c, __u32 end, __u64 n
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
+/* Tells what is no request and has no connection to be kept with. */
+static __always_inline void tell(__u32 server, __u32 generation, __u32 end, __u64 from, __u64 to, __u64 again)
+{
+	struct request *r = bpf_ringbuf_reserve(&requests, sizeof(*r), 0);
+
+	if (!r) {
+		count_lost();
+		return;
+	}
+	__builtin_memset(r, 0, sizeof(*r));
+	r->came_ns = from;
+	r->read_ns = again;
+	r->ended_ns = to;
+	r->server = server;
+	r->generation = generation;
+	r->end = end;
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+}
+
+/* What was sent again has come through, or never will. */
+static __always_inline void recovered(struct connection *c, __u64 until)
+{
+	tell(c->server, c->generation, RECOVERED, c->stuck_ns, until, 0);
+	c->stuck_ns = c->resent_ns = 0;
+}
+
 SEC("tp_btf/tcp_probe")
 int segment_came(__u64 *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
+	struct sk_buff *skb = (struct sk_buff *)ctx[1];
 	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	struct tcp_sock *tp;
 
-	if (c)
-		c->control = is_control((struct sk_buff *)ctx[1]);
+	if (!c)
+		return 0;
+	c->control = is_control(skb);
+	tp = bpf_skc_to_tcp_sock(sk);
+	/* A request that comes again acknowledges nothing: its answer was lost, and with it the word that it had come. */
+	if (tp && tp->packets_out && (__s32)(BPF_CORE_READ((struct tcp_skb_cb *)skb->cb, ack_seq) - tp->snd_una) > 0) {
+		c->acked_ns = bpf_ktime_get_ns();
+		if (c->stuck_ns)
+			recovered(c, c->resent_ns);
+	}
 	return 0;
+}
+
+/* Data are sent again. Those that a probe of the tail sends (RFC 8985) may have come through, unless they are all there is: a
+ * client acknowledges every second segment at once, and a single one within 200 ms. */
+SEC("tp_btf/tcp_retransmit_skb")
+int segment_resent(__u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct sk_buff *skb = (struct sk_buff *)ctx[1];
+	struct inet_connection_sock *icsk = (struct inet_connection_sock *)sk;
+	struct connection *c;
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct server *server;
+	__u64 now, since;
+
+	if (!skb->len)
+		return 0;
+	c = bpf_sk_storage_get(&connections, (void *)sk, 0, 0);
+	now = bpf_ktime_get_ns();
+	if (!c) {
+		server = server_of(sk);
+		if (server && server->number != NO_SERVER)
+			tell(server->number, server->generation, RESENT, now, now, 0);
+		return 0;
+	}
+	since = c->stuck_ns;
+	if (!since && (BPF_CORE_READ_BITFIELD_PROBED(icsk, icsk_ca_state) == TCP_CA_LOSS || BPF_CORE_READ(tp, packets_out) == 1))
+		since = c->stuck_ns = c->left_ns > c->acked_ns ? c->left_ns : c->acked_ns;
+	if (since)
+		c->resent_ns = now;
+	tell(c->server, c->generation, RESENT, since ?: now, now, 0);
+	return 0;
+}
+
+SEC("tp_btf/tcp_retransmit_synack")
+int synack_resent(__u64 *ctx)
+{
+	struct server *server = server_of((struct sock *)ctx[0]);
+	__u64 now;
+
+	if (!server || server->number == NO_SERVER)
+		return 0;
+	now = bpf_ktime_get_ns();
+	tell(server->number, server->generation, SYNACK_RESENT, now, now, 0);
+	return 0;
+}
+
+/* A listening socket has a connection more to accept. */
+static __always_inline void queued(struct sock *sk)
+{
+	struct server *server = server_of(sk);
+	__u32 number, waiting = sk->sk_ack_backlog;
+	struct counts *a;
+
+	if (!server || server->number == NO_SERVER)
+		return;
+	number = server->number;
+	a = bpf_map_lookup_elem(&arrivals, &number);
+	if (a && a->generation == server->generation && a->queued < waiting)
+		a->queued = waiting;
 }
 
 SEC("tp_btf/sk_data_ready")
@@ -251,8 +377,12 @@ int data_came(__u64 *ctx)
 	__u32 end;
 	__u64 now;
 
-	if (sk->sk_protocol != IPPROTO_TCP || sk->__sk_common.skc_state == TCP_LISTEN)
+	if (sk->sk_protocol != IPPROTO_TCP)
 		return 0;
+	if (sk->__sk_common.skc_state == TCP_LISTEN) {
+		queued(sk);
+		return 0;
+	}
 	c = bpf_sk_storage_get(&connections, sk, 0, 0);
 	if (!c) {
 		server = server_of(sk);
@@ -349,7 +479,11 @@ int packet_left(__u64 *ctx)
 	if (!sk)
 		return 0;
 	c = bpf_sk_storage_get(&connections, sk, 0, 0);
-	if (!c || (!c->came_ns && !c->unread_ns))
+	if (!c)
+		return 0;
+	if (!BPF_CORE_READ(tp, packets_out))
+		c->left_ns = bpf_ktime_get_ns();
+	if (!c->came_ns && !c->unread_ns)
 		return 0;
 	/* An acknowledgment, or something sent again: the program has written nothing. The end of the connection counts as a byte. */
 	next = BPF_CORE_READ(tp, write_seq);
@@ -382,16 +516,46 @@ int packet_left(__u64 *ctx)
 	return 0;
 }
 
+/* The kernel has measured how long the client took to acknowledge the SYN-ACK, unless that was sent twice. */
+static __always_inline void connected(struct sock *sk)
+{
+	struct server *server = server_of(sk);
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct client client = {};
+	__u64 now, took, *last;
+
+	if (!server || server->number == NO_SERVER)
+		return;
+	now = bpf_ktime_get_ns();
+	client.server = server->number;
+	client.generation = server->generation;
+	copy_address(client.address, sk, 0);
+	last = bpf_map_lookup_elem(&clients, &client);
+	took = BPF_CORE_READ(tp, total_retrans) ? SYNACK_TIMEOUT_NS : (__u64)(BPF_CORE_READ(tp, srtt_us) >> 3) * 1000;
+	tell(client.server, client.generation, CONNECTED, now - took, now, last && now - *last < AGAIN_NS);
+	bpf_map_update_elem(&clients, &client, &now, BPF_ANY);
+}
+
 SEC("tp_btf/inet_sock_set_state")
 int state_set(__u64 *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct connection *c;
 
-	if ((int)ctx[2] != TCP_CLOSE || sk->sk_protocol != IPPROTO_TCP)
+	if (sk->sk_protocol != IPPROTO_TCP)
+		return 0;
+	if ((int)ctx[1] == TCP_SYN_RECV && (int)ctx[2] == TCP_ESTABLISHED) {
+		connected(sk);
+		return 0;
+	}
+	if ((int)ctx[2] != TCP_CLOSE)
 		return 0;
 	c = bpf_sk_storage_get(&connections, sk, 0, 0);
-	if (!c || (!c->came_ns && !c->unread_ns))
+	if (!c)
+		return 0;
+	if (c->stuck_ns)
+		recovered(c, bpf_ktime_get_ns());
+	if (!c->came_ns && !c->unread_ns)
 		return 0;
 	end_request(c, c->farewell ? WITHDRAWN : ABANDONED, bpf_ktime_get_ns());
 	c->came_ns = c->unread_ns = 0;

@@ -19,11 +19,22 @@ type RequestsAddress struct {
 	Local [16]uint8
 }
 
+type RequestsClient struct {
+	_          structs.HostLayout
+	Server     uint32
+	Generation uint32
+	Address    [16]uint8
+}
+
 type RequestsConnection struct {
 	_          structs.HostLayout
 	UnreadNs   uint64
 	CameNs     uint64
 	ReadNs     uint64
+	LeftNs     uint64
+	AckedNs    uint64
+	StuckNs    uint64
+	ResentNs   uint64
 	Seen       uint32
 	Written    uint32
 	Tick       uint32
@@ -40,8 +51,9 @@ type RequestsCounts struct {
 	_          structs.HostLayout
 	Generation uint32
 	Lost       uint32
+	Queued     uint32
 	Came       [32]uint32
-	Pad        [56]uint8
+	Pad        [52]uint8
 }
 
 type RequestsRequest struct {
@@ -67,22 +79,25 @@ type RequestsServer struct {
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
-	RequestsMapAddresses     = "addresses"
-	RequestsMapArrivals      = "arrivals"
-	RequestsMapConnections   = "connections"
-	RequestsMapLost          = "lost"
-	RequestsMapPorts         = "ports"
-	RequestsMapRequests      = "requests"
-	RequestsMapServed        = "served"
-	RequestsMapWall          = "wall"
-	RequestsProgDataCame     = "data_came"
-	RequestsProgDataRead     = "data_read"
-	RequestsProgPacketLeft   = "packet_left"
-	RequestsProgSegmentCame  = "segment_came"
-	RequestsProgStateSet     = "state_set"
-	RequestsVarReadsPackets  = "reads_packets"
-	RequestsVarUnusedCounts  = "unused_counts"
-	RequestsVarUnusedRequest = "unused_request"
+	RequestsMapAddresses      = "addresses"
+	RequestsMapArrivals       = "arrivals"
+	RequestsMapClients        = "clients"
+	RequestsMapConnections    = "connections"
+	RequestsMapLost           = "lost"
+	RequestsMapPorts          = "ports"
+	RequestsMapRequests       = "requests"
+	RequestsMapServed         = "served"
+	RequestsMapWall           = "wall"
+	RequestsProgDataCame      = "data_came"
+	RequestsProgDataRead      = "data_read"
+	RequestsProgPacketLeft    = "packet_left"
+	RequestsProgSegmentCame   = "segment_came"
+	RequestsProgSegmentResent = "segment_resent"
+	RequestsProgStateSet      = "state_set"
+	RequestsProgSynackResent  = "synack_resent"
+	RequestsVarReadsPackets   = "reads_packets"
+	RequestsVarUnusedCounts   = "unused_counts"
+	RequestsVarUnusedRequest  = "unused_request"
 )
 
 // LoadRequests returns the embedded CollectionSpec for Requests.
@@ -127,11 +142,13 @@ type RequestsSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type RequestsProgramSpecs struct {
-	DataCame    *ebpf.ProgramSpec `ebpf:"data_came"`
-	DataRead    *ebpf.ProgramSpec `ebpf:"data_read"`
-	PacketLeft  *ebpf.ProgramSpec `ebpf:"packet_left"`
-	SegmentCame *ebpf.ProgramSpec `ebpf:"segment_came"`
-	StateSet    *ebpf.ProgramSpec `ebpf:"state_set"`
+	DataCame      *ebpf.ProgramSpec `ebpf:"data_came"`
+	DataRead      *ebpf.ProgramSpec `ebpf:"data_read"`
+	PacketLeft    *ebpf.ProgramSpec `ebpf:"packet_left"`
+	SegmentCame   *ebpf.ProgramSpec `ebpf:"segment_came"`
+	SegmentResent *ebpf.ProgramSpec `ebpf:"segment_resent"`
+	StateSet      *ebpf.ProgramSpec `ebpf:"state_set"`
+	SynackResent  *ebpf.ProgramSpec `ebpf:"synack_resent"`
 }
 
 // RequestsMapSpecs contains maps before they are loaded into the kernel.
@@ -140,6 +157,7 @@ type RequestsProgramSpecs struct {
 type RequestsMapSpecs struct {
 	Addresses   *ebpf.MapSpec `ebpf:"addresses"`
 	Arrivals    *ebpf.MapSpec `ebpf:"arrivals"`
+	Clients     *ebpf.MapSpec `ebpf:"clients"`
 	Connections *ebpf.MapSpec `ebpf:"connections"`
 	Lost        *ebpf.MapSpec `ebpf:"lost"`
 	Ports       *ebpf.MapSpec `ebpf:"ports"`
@@ -179,6 +197,7 @@ func (o *RequestsObjects) Close() error {
 type RequestsMaps struct {
 	Addresses   *ebpf.Map `ebpf:"addresses"`
 	Arrivals    *ebpf.Map `ebpf:"arrivals"`
+	Clients     *ebpf.Map `ebpf:"clients"`
 	Connections *ebpf.Map `ebpf:"connections"`
 	Lost        *ebpf.Map `ebpf:"lost"`
 	Ports       *ebpf.Map `ebpf:"ports"`
@@ -191,6 +210,7 @@ func (m *RequestsMaps) Close() error {
 	return _RequestsClose(
 		m.Addresses,
 		m.Arrivals,
+		m.Clients,
 		m.Connections,
 		m.Lost,
 		m.Ports,
@@ -213,11 +233,13 @@ type RequestsVariables struct {
 //
 // It can be passed to LoadRequestsObjects or ebpf.CollectionSpec.LoadAndAssign.
 type RequestsPrograms struct {
-	DataCame    *ebpf.Program `ebpf:"data_came"`
-	DataRead    *ebpf.Program `ebpf:"data_read"`
-	PacketLeft  *ebpf.Program `ebpf:"packet_left"`
-	SegmentCame *ebpf.Program `ebpf:"segment_came"`
-	StateSet    *ebpf.Program `ebpf:"state_set"`
+	DataCame      *ebpf.Program `ebpf:"data_came"`
+	DataRead      *ebpf.Program `ebpf:"data_read"`
+	PacketLeft    *ebpf.Program `ebpf:"packet_left"`
+	SegmentCame   *ebpf.Program `ebpf:"segment_came"`
+	SegmentResent *ebpf.Program `ebpf:"segment_resent"`
+	StateSet      *ebpf.Program `ebpf:"state_set"`
+	SynackResent  *ebpf.Program `ebpf:"synack_resent"`
 }
 
 func (p *RequestsPrograms) Close() error {
@@ -226,7 +248,9 @@ func (p *RequestsPrograms) Close() error {
 		p.DataRead,
 		p.PacketLeft,
 		p.SegmentCame,
+		p.SegmentResent,
 		p.StateSet,
+		p.SynackResent,
 	)
 }
 

@@ -173,6 +173,14 @@ const (
 	RequestsInflight            uint32 = 205 // Requests without an answer yet at the end of the tick
 	RequestsUnanswered          uint32 = 206 // Requests whose connection ended without an answer
 	RequestWaitUS               uint32 = 207 // Data in the socket until the program read it
+	ConnectionsOpened           uint32 = 208 // Connections that clients completed; those that the kernel dropped before are not among them
+	HandshakeUS                 uint32 = 209 // SYN answered to connection complete: one round trip and what came on top; where the SYN-ACK was sent again, 1 s, which is the least it can be. What a client waited before its SYN came through is not in it
+	AcceptQueue                 uint32 = 210 // Most connections at once that waited to be accepted, when one more began to (sk_ack_backlog); missing where none did
+	ListenDrops                 uint32 = 211 // Connection attempts that the listening sockets dropped (sk_drops, as ListenDrops by socket): SYNs, and last packets of handshakes; read every second
+	SynackRetransmits           uint32 = 212 // SYN-ACKs sent again: it or the client's answer was lost, or was dropped because the accept queue was full
+	Retransmits                 uint32 = 213 // Segments with data that were sent again (tcp:tcp_retransmit_skb)
+	RetransmitDelayUS           uint32 = 214 // Data on their way until they were sent the last time, of data that the retransmission timer sent again: clients got them at least so much later. Counted when the client is heard of again; on top of request_latency_us, in which it is not
+	Reconnections               uint32 = 215 // Connections of addresses that had opened another one to this server within 10 s
 )
 
 // Names of facts.
@@ -226,6 +234,9 @@ const (
 	FactTcpProgram          = "tcp.program"           // Base name of the executable that listens
 	FactTcpProcess          = "tcp.process"           // Key of the process that listens, PID:STARTTIME_TICKS
 	FactTcpAddresses        = "tcp.addresses"         // JSON list of ADDRESS:PORT it listens at
+	FactTcpAcceptLimit      = "tcp.accept_limit"      // Connections that may wait to be accepted (sk_max_ack_backlog: the backlog of listen(), at most net.core.somaxconn); the least of its listening sockets
+	FactTcpSomaxconn        = "tcp.somaxconn"         // net.core.somaxconn of the server's network namespace
+	FactTcpListeners        = "tcp.listeners"         // Listening sockets (more than one at an address: SO_REUSEPORT)
 	FactDNSSoftware         = "dns.software"          // coredns, dnsmasq, unbound, named, …
 	FactDNSVersion          = "dns.version"           // From build info or version.bind
 	FactDNSUDPSockets       = "dns.udp_sockets"       // UDP sockets bound to the address (more than one: SO_REUSEPORT)
@@ -404,4 +415,12 @@ var All = map[uint32]Metric{
 	RequestsInflight:            {RequestsInflight, "requests_inflight", "1", Gauge, I32, "tcp_requests", "Requests without an answer yet at the end of the tick"},
 	RequestsUnanswered:          {RequestsUnanswered, "requests_unanswered", "1", Delta, I32, "tcp_requests", "Requests whose connection ended without an answer"},
 	RequestWaitUS:               {RequestWaitUS, "request_wait_us", "us", Distribution, Unspecified, "tcp_requests", "Data in the socket until the program read it"},
+	ConnectionsOpened:           {ConnectionsOpened, "connections_opened", "1", Delta, I32, "tcp_requests", "Connections that clients completed; those that the kernel dropped before are not among them"},
+	HandshakeUS:                 {HandshakeUS, "handshake_us", "us", Distribution, Unspecified, "tcp_requests", "SYN answered to connection complete: one round trip and what came on top; where the SYN-ACK was sent again, 1 s, which is the least it can be. What a client waited before its SYN came through is not in it"},
+	AcceptQueue:                 {AcceptQueue, "accept_queue", "1", Gauge, I32, "tcp_requests", "Most connections at once that waited to be accepted, when one more began to (sk_ack_backlog); missing where none did"},
+	ListenDrops:                 {ListenDrops, "listen_drops", "1", Delta, I32, "tcp_requests", "Connection attempts that the listening sockets dropped (sk_drops, as ListenDrops by socket): SYNs, and last packets of handshakes; read every second"},
+	SynackRetransmits:           {SynackRetransmits, "synack_retransmits", "1", Delta, I32, "tcp_requests", "SYN-ACKs sent again: it or the client's answer was lost, or was dropped because the accept queue was full"},
+	Retransmits:                 {Retransmits, "retransmits", "1", Delta, I32, "tcp_requests", "Segments with data that were sent again (tcp:tcp_retransmit_skb)"},
+	RetransmitDelayUS:           {RetransmitDelayUS, "retransmit_delay_us", "us", Distribution, Unspecified, "tcp_requests", "Data on their way until they were sent the last time, of data that the retransmission timer sent again: clients got them at least so much later. Counted when the client is heard of again; on top of request_latency_us, in which it is not"},
+	Reconnections:               {Reconnections, "reconnections", "1", Delta, I32, "tcp_requests", "Connections of addresses that had opened another one to this server within 10 s"},
 }

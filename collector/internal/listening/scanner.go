@@ -48,6 +48,15 @@ type Socket struct {
 	Namespace uint64 // inode of the network namespace
 	Local     dnswire.Endpoint
 	Process   *Process
+	Queue     Queue
+}
+
+// Queue is what waits at a listening socket. Known is false where the kernel has no sock_diag.
+type Queue struct {
+	Inode uint64
+	Limit uint32 // how many connections may wait to be accepted
+	Drops uint32 // connection attempts dropped since the socket was made
+	Known bool
 }
 
 // Scanner looks for them again and again. It is used by one goroutine at a time.
@@ -82,6 +91,7 @@ type namespace struct {
 type row struct {
 	local dnswire.Endpoint
 	inode uint64
+	queue Queue
 }
 
 // NewScanner makes a Scanner for the processes below proc.
@@ -135,7 +145,7 @@ func (s *Scanner) Scan(ctx context.Context, moved bool) ([]Socket, error) {
 		}
 		for _, row := range ns.rows {
 			if process := ns.owners[row.inode]; process != nil && process.PID != s.self {
-				found = append(found, Socket{ns.inode, row.local, process})
+				found = append(found, Socket{ns.inode, row.local, process, row.queue})
 			}
 		}
 	}
@@ -193,7 +203,7 @@ func (s *Scanner) readNamespace(ns *namespace) error {
 	}
 	if ns.diag != nil {
 		err := ns.diag.Dump(sockdiag.Listening(), func(tcp *sockdiag.TCP) {
-			ns.rows = append(ns.rows, row{tcp.Local, uint64(tcp.Inode)})
+			ns.rows = append(ns.rows, row{tcp.Local, uint64(tcp.Inode), Queue{uint64(tcp.Inode), tcp.SendQueue, tcp.Drops, true}})
 		})
 		if err != nil {
 			return err
@@ -220,7 +230,7 @@ func (s *Scanner) readNamespace(ns *namespace) error {
 func (s *Scanner) readTables(ns *namespace) error {
 	take := func(socket *netsock.Socket) {
 		if socket.State == netsock.TCPListen {
-			ns.rows = append(ns.rows, row{socket.Local, socket.Inode})
+			ns.rows = append(ns.rows, row{local: socket.Local, inode: socket.Inode})
 		}
 	}
 	_ = netsock.List(s.proc, ns.pids[0], "tcp6", take) // no IPv6, no tcp6

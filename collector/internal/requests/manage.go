@@ -24,6 +24,7 @@ func (t *Tracker) Add() (*Server, error) {
 		server := &Server{place: place{uint32(number), t.generation}}
 		counts := &t.programs.counts[number]
 		server.readLost = atomic.LoadUint32(&counts.Lost)
+		atomic.StoreUint32(&counts.Queued, 0)
 		for slot := range server.readCame {
 			server.readCame[slot] = atomic.LoadUint32(&counts.Came[slot])
 		}

@@ -31,6 +31,10 @@ const (
 	answered = iota
 	abandoned
 	withdrawn
+	connected // no request: a client has a connection
+	synackResent
+	resent    // no request: data were sent again
+	recovered // they came through, or never will
 )
 
 // Programs is the attached programs.
@@ -79,7 +83,10 @@ func (p *Programs) open() (err error) {
 	var clock bpf.Clock
 	clock.Set()
 	p.setClock(&clock)
-	programs := []*ebpf.Program{p.objects.SegmentCame, p.objects.DataCame, p.objects.DataRead, p.objects.PacketLeft, p.objects.StateSet}
+	programs := []*ebpf.Program{
+		p.objects.SegmentCame, p.objects.DataCame, p.objects.DataRead, p.objects.PacketLeft, p.objects.StateSet,
+		p.objects.SegmentResent, p.objects.SynackResent,
+	}
 	for _, program := range programs {
 		l, err := link.AttachTracing(link.TracingOptions{Program: program})
 		if err != nil {

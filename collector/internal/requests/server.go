@@ -24,6 +24,8 @@ type Server struct {
 	open        [ticks]int32 // requests without an answer, by the tick in which they came
 	came, ended uint64
 	recent      uint64 // requests of the last time, see Decay
+	queued      uint32 // most connections that waited to be accepted, in the tick
+	drops       uint32 // connection attempts that were dropped, not recorded yet
 }
 
 // unanswered is how many requests have no answer yet.
@@ -40,6 +42,7 @@ type counted struct {
 	latency, wait                        batch.Histogram
 	requestSlot, responseSlot, slowSlot  batch.Slot
 	abandonedSlot, maxSlot, inflightSlot batch.Slot
+	connections                          connections
 }
 
 func newCounted(resource batch.ResourceID, nowNS int64, series func(batch.ResourceID, uint32) batch.Slot) *counted {
@@ -48,17 +51,18 @@ func newCounted(resource batch.ResourceID, nowNS int64, series func(batch.Resour
 		requestSlot: series(resource, catalogue.Requests), responseSlot: series(resource, catalogue.Responses),
 		slowSlot: series(resource, catalogue.ResponsesSlow), abandonedSlot: series(resource, catalogue.RequestsUnanswered),
 		maxSlot: series(resource, catalogue.RequestLatencyMaxUS), inflightSlot: series(resource, catalogue.RequestsInflight),
+		connections: newConnections(resource, series),
 	}
 }
 
 // record writes what was counted into a tick, or forgets it where the tick is not to be recorded.
-func (c *counted) record(back int, endUS int64, unanswered uint64, recorder Recorder) {
+func (c *counted) record(back int, endUS int64, server *Server, recorder Recorder) {
 	if endUS-batch.StepUS >= c.fromUS {
 		recorder.SetAt(back, c.requestSlot, float64(c.requests))
 		recorder.SetAt(back, c.responseSlot, float64(c.responses))
 		recorder.SetAt(back, c.slowSlot, float64(c.slow))
 		recorder.SetAt(back, c.abandonedSlot, float64(c.abandoned))
-		recorder.SetAt(back, c.inflightSlot, float64(unanswered))
+		recorder.SetAt(back, c.inflightSlot, float64(server.unanswered()))
 		if c.latency.Total() > 0 {
 			recorder.SetAt(back, c.maxSlot, float64(c.maxUS))
 			recorder.Distribution(back, c.kept.Resource, catalogue.RequestLatencyUS, &c.latency)
@@ -66,7 +70,10 @@ func (c *counted) record(back int, endUS int64, unanswered uint64, recorder Reco
 		if c.wait.Total() > 0 {
 			recorder.Distribution(back, c.kept.Resource, catalogue.RequestWaitUS, &c.wait)
 		}
+		c.connections.record(back, server, c.kept.Resource, recorder)
 	}
+	server.queued, server.drops = 0, 0
+	c.connections.reset()
 	c.requests, c.responses, c.slow, c.abandoned, c.maxUS = 0, 0, 0, 0, 0
 	c.latency.Reset()
 	c.wait.Reset()

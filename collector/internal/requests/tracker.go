@@ -80,7 +80,8 @@ func (t *Tracker) close(back int, endUS int64, recorder Recorder) {
 		if recorder.Throttled(c.throttled) {
 			c.kept.WantTick(t.nowNS)
 		}
-		c.record(back, endUS, server.unanswered(), recorder)
+		c.connections.ask(server, t.nowNS, c.kept.Resource, recorder)
+		c.record(back, endUS, server, recorder)
 	}
 }
 
@@ -105,6 +106,7 @@ func (t *Tracker) takeCame(server *Server, first, last uint32) {
 	server.came += uint64(came)
 	server.ended += uint64(gone)
 	server.recent += uint64(came)
+	server.queued = max(server.queued, atomic.SwapUint32(&counts.Queued, 0))
 	t.lossy = t.lossy || gone > 0
 	if c := server.counted; c != nil {
 		c.requests += came
@@ -135,6 +137,12 @@ func (t *Tracker) take(request *bpf.RequestsRequest) {
 	}
 	server := t.servers[request.Server]
 	if server == nil || server.generation != request.Generation {
+		return
+	}
+	if request.End >= connected {
+		if c := server.counted; c != nil {
+			c.connections.take(request, t.clock.NS(request.EndedNs))
+		}
 		return
 	}
 	server.ended++

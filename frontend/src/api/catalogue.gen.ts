@@ -139,4 +139,12 @@ export const METRIC_KINDS: Readonly<Record<string, string>> = {
   requests_inflight: "gauge",
   requests_unanswered: "delta",
   request_wait_us: "distribution",
+  connections_opened: "delta",
+  handshake_us: "distribution",
+  accept_queue: "gauge",
+  listen_drops: "delta",
+  synack_retransmits: "delta",
+  retransmits: "delta",
+  retransmit_delay_us: "distribution",
+  reconnections: "delta",
 };

@@ -113,7 +113,10 @@ def _pairs(
 ) -> tuple[list[tuple[_State, _State]], int | None]:
     """Old and new state of each resource that matters, and when a process that matters was started anew."""
     clients = _clients(session, before, baseline_us, clock_us) if watch.of("clients") else []
-    rows = [row for tree in (before, now) for row in (tree.subject, tree.node, *tree.processes, *tree.dns_servers)]
+    rows = [
+        row for tree in (before, now)
+        for row in (tree.subject, tree.node, *tree.processes, *tree.dns_servers, *tree.tcp_servers)
+    ]  # fmt: skip
     ids = sorted({row.id for row in (*rows, *(one for pair in clients for one in pair))})
     facts = inventory.facts(session, ids, baseline_us, clock_us + 1)
 
@@ -151,8 +154,20 @@ def _pairs(
         old_server = _at(before.dns_servers, baseline_us)
         new_server = _at(now.dns_servers, now.subject.last_seen_us) if now is not before else old_server
         found.append(pair(old_server, new_server, servers))
+    listening = watch.of("tcp_servers")
+    found += [pair(old, new, listening) for old, new in _same_ports(before.tcp_servers, now.tcp_servers)]
     found += [pair(old, new, watch.of("clients")) for old, new in clients]
     return found, max(restarts, default=None)
+
+
+def _same_ports(before: Sequence[ResourceRow], now: Sequence[ResourceRow]) -> list[tuple[ResourceRow, ResourceRow]]:
+    """TCP servers and who listens at the same port now, the newest: a port is what a server is known by."""
+
+    def by_port(rows: Sequence[ResourceRow]) -> dict[str, ResourceRow]:
+        return {row.key.rpartition(":")[2]: row for row in sorted(rows, key=lambda row: (row.first_seen_us, row.id))}
+
+    newest = by_port(now)
+    return [(row, newest[port]) for port, row in by_port(before).items() if port in newest]
 
 
 def _restarts(session: Session, subject: ResourceRow, members: Sequence[ResourceRow], baseline_us: int) -> list[int]:

@@ -43,6 +43,7 @@ type server struct {
 	process   *listening.Process
 	addresses []netip.AddrPort
 	resource  batch.ResourceID // NoResource: it was not asked yet, or others are busier
+	accepting accepting
 }
 
 // manager is the slow path of tcp_requests: which servers there are, and which of them have series.
@@ -62,12 +63,14 @@ type manager struct {
 	without int    // servers for which there is no place
 	quieter int    // servers that were asked and have no series
 	failed  error
+	limits  *backlogLimits
 }
 
 func newManager(registry *sampler.Registry, tracker *requests.Tracker) *manager {
 	m := &manager{
 		registry: registry, tracker: tracker, watcher: procwatch.Shared(registry), scanner: listening.NewScanner(registry.Roots.Proc),
 		dns: dnsservers.NewScanner(registry.Roots.Proc), servers: make(map[key]*server),
+		limits: newBacklogLimits(registry.Roots.Proc),
 	}
 	registry.OnCgroups(m.cgroupsChanged)
 	return m
@@ -142,6 +145,7 @@ func (m *manager) update(sockets []listening.Socket, dns map[dnsServer]bool) {
 	m.without = 0
 	for _, s := range m.servers {
 		s.addresses = s.addresses[:0]
+		s.accepting.begin()
 	}
 	for _, socket := range sockets {
 		if dns[dnsServer{socket.Process.PID, socket.Local.Port}] {
@@ -162,6 +166,9 @@ func (m *manager) update(sockets []listening.Socket, dns map[dnsServer]bool) {
 			s.listened, s.process = now, socket.Process
 		}
 		s.addresses = append(s.addresses, netip.AddrPortFrom(netip.AddrFrom16(socket.Local.Address).Unmap(), socket.Local.Port))
+		if fresh := s.accepting.add(socket); fresh > 0 {
+			m.tracker.Dropped(s.Server, fresh)
+		}
 		endpoints[requests.Endpoint{Namespace: socket.Namespace, Endpoint: socket.Local}] = s.Server
 	}
 	if err := m.tracker.SetEndpoints(endpoints); err != nil {
@@ -256,6 +263,7 @@ func (m *manager) describe(s *server) {
 	if len(s.addresses) == 0 {
 		return // it does not listen any more
 	}
+	m.describeQueue(s)
 	addresses := make([]string, 0, len(s.addresses))
 	for _, address := range s.addresses {
 		addresses = append(addresses, address.String())

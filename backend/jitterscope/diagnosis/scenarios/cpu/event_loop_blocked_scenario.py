@@ -14,6 +14,8 @@ from jitterscope.diagnosis.core.snapshot import Distribution, FloatArray, Snapsh
 from jitterscope.diagnosis.scenarios.cpu.contention import LITTLE, contended, delays, hiccup_ticks, throttled_delays
 from jitterscope.diagnosis.scenarios.cpu.simulate import TICK_US, Workload, facts_of, simulate
 from jitterscope.diagnosis.scenarios.dns import single_socket_serialization_scenario as one_socket
+from jitterscope.diagnosis.scenarios.net.runs import OVERFLOW as CROWD
+from jitterscope.diagnosis.scenarios.net.simulate import simulate as crowd
 from jitterscope.diagnosis.scenarios.scenario import Scenario
 
 ID = "cpu/event_loop_blocked"
@@ -108,4 +110,9 @@ SCENARIOS = (
         _throttled, Workload(serves="http", qps=200, live_mb=3, is_go=False,
                              bursts=tuple((5.0 + 7 * i, 0.5, 5000.0) for i in range(7)), seed=10), NODE)),
     Scenario("event_loop_blocked/near miss: dnsmasq reads one socket", "dns/single_socket_serialization", _one_socket),
+    Scenario(
+        "event_loop_blocked/near miss: bursts of connections that find no room",
+        "net/accept_queue",
+        partial(crowd, replace(CROWD, program="node", process_facts=NODE)),
+    ),
 )  # fmt: skip

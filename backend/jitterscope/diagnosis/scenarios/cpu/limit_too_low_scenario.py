@@ -7,6 +7,8 @@ from functools import partial
 
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, other_runtime, simulate
+from jitterscope.diagnosis.scenarios.net.runs import OVERFLOW as CROWD
+from jitterscope.diagnosis.scenarios.net.simulate import simulate as crowd
 from jitterscope.diagnosis.scenarios.scenario import Scenario
 
 ID = "cpu/limit_too_low"
@@ -54,5 +56,10 @@ SCENARIOS = (
         "limit_too_low/near miss: GC all the time",
         "cpu/memory_limit_gc_spiral",
         partial(_run, Workload(qps=800, gomemlimit_mb=140, seconds=30, seed=12)),
+    ),
+    Scenario(
+        "limit_too_low/near miss: bursts of connections that find no room",
+        "net/accept_queue",
+        partial(crowd, CROWD),
     ),
 )

@@ -13,6 +13,7 @@ from jitterscope.diagnosis.scenarios.cpu.views import without
 from jitterscope.diagnosis.scenarios.dns import slow_upstream_scenario, udp_loss_scenario
 from jitterscope.diagnosis.scenarios.io import disk_stall_scenario
 from jitterscope.diagnosis.scenarios.memory import limit_oom_scenario, reclaim_stall_scenario
+from jitterscope.diagnosis.scenarios.net import accept_queue_scenario
 from jitterscope.diagnosis.scenarios.runtime import gc_pause_scenario
 from jitterscope.diagnosis.scenarios.scenario import Scenario
 from jitterscope.diagnosis.scenarios.unexplained.simulate import Hold, Kind, Service, simulate
@@ -98,4 +99,5 @@ SCENARIOS = (
     _near_miss("out of memory", limit_oom_scenario.SCENARIOS),
     _near_miss("a disk", disk_stall_scenario.SCENARIOS),
     _near_miss("pauses of the collector", gc_pause_scenario.SCENARIOS),
+    _near_miss("no room for connections", accept_queue_scenario.SCENARIOS),
 )  # fmt: skip

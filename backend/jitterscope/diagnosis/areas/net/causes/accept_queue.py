@@ -1,0 +1,214 @@
+"""The queue of connections that wait to be accepted is full: clients are dropped, and try again after 1 s or more."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jitterscope.diagnosis.areas.net.causes import _report as report
+from jitterscope.diagnosis.areas.net.fixes import accepting, pooling
+from jitterscope.diagnosis.areas.net.quantities import ATTEMPTS, DROPPED_RATIO, LISTEN_DROPS
+from jitterscope.diagnosis.areas.net.readings.churn import read_churn
+from jitterscope.diagnosis.areas.net.readings.connections import missing
+from jitterscope.diagnosis.areas.net.readings.overflow import HELD, SILENT_TICKS, Overflow, read_overflow
+from jitterscope.diagnosis.core import impact, missing_data
+from jitterscope.diagnosis.core import wording as say
+from jitterscope.diagnosis.core.cause import Cause
+from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
+from jitterscope.diagnosis.core.quantity import impact_of
+from jitterscope.diagnosis.core.severity import harm_of, severity
+from jitterscope.diagnosis.core.signals import series
+from jitterscope.diagnosis.core.signs import Signs, shows
+from jitterscope.diagnosis.core.snapshot import Snapshot
+
+ID = "net/accept_queue"
+NEEDS = ("listen_drops", "connections_opened")
+# What a client waits before it sends a SYN again, at least (RFC 6298, 2.1).
+RETRY_US = 1_000_000.0
+
+
+def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
+    gone = missing(snapshot, NEEDS)
+    found = read_overflow(snapshot)
+    if gone or found is None:
+        return missing_data.not_enough(ID, gone or ["listen_drops"], snapshot)
+    numbers = report.known(
+        {
+            "drops": found.drops, "attempts": found.attempts, "peak": found.peak, "limit": found.at.limit,
+            "throttled": found.throttled, "waiting": found.waiting, "busy": found.busy,
+        }
+    )  # fmt: skip
+    level = severity(found.drops, found.attempts, RETRY_US / 1000)
+    if level is None:
+        return NotFound(cause=ID, reason=_few(found), numbers=numbers)
+    if found.at.limit is None or found.peak is None:
+        lacking = ["tcp.accept_limit"] if found.at.limit is None else ["accept_queue"]
+        return missing_data.not_enough(ID, lacking, snapshot)
+    if not found.full:
+        return NotFound(cause=ID, reason=_other(found), numbers=numbers)
+    if (reason := _held(found)) is not None:
+        return NotFound(cause=ID, reason=reason, numbers=numbers)
+    return _found(snapshot, found)
+
+
+def _few(found: Overflow) -> str:
+    return f"{found.drops:,.0f} of {say.count(found.attempts, 'connection attempt')} were dropped."
+
+
+def _other(found: Overflow) -> str:
+    return (
+        f"{found.drops:,.0f} connection attempts were dropped while at most {found.peak:,.0f} waited of "
+        f"{found.at.limit:,.0f} that may: not for lack of room."
+    )
+
+
+def _held(found: Overflow) -> str | None:
+    """What kept the server from accepting; None: nothing that is known."""
+    for share, what in (
+        (found.throttled, "its CPU limit held the server back"),
+        (found.waiting, "its threads waited for a CPU"),
+        (found.busy, "its one thread was busy"),
+    ):
+        if share is not None and share >= HELD:
+            return f"Within 1 s of {say.percent(share)} of {found.drops:,.0f} drops {what}."
+    if found.silent >= SILENT_TICKS:
+        return (
+            f"Around {found.drops:,.0f} drops the server answered nothing for {found.silent * 100:,} ms, though it "
+            "owed "
+            "answers: it stood still, and the queue filled up behind that."
+        )
+    return None
+
+
+def _found(snapshot: Snapshot, found: Overflow) -> Found:
+    span = report.extent(snapshot, np.flatnonzero(found.spans))
+    level = severity(found.drops, found.attempts, RETRY_US / 1000)
+    limit = found.at.limit or 0.0
+    where = found.at.name
+    owed = found.spans & (np.nan_to_num(series(found.at.server, "responses_slow", snapshot.ticks)) > 0)
+    slow = float(np.nansum(series(found.at.server, "responses_slow", snapshot.ticks)[owed]))
+    beside = f" {slow:,.0f} answers were slow meanwhile, as their requests waited in it." if slow else ""
+    return Found(
+        cause=ID,
+        score=round(0.55 + 0.25 * min(1.0, 5 * found.drops / max(1.0, found.attempts)) + 0.1 * (found.drops >= 20), 4),
+        confidence=_confidence(found),
+        severity=level,
+        harm=harm_of(level, known=True),
+        title=f"{say.who(snapshot)} drops {found.drops:,.0f} of {found.attempts:,.0f} connection attempts: its accept "
+        f"queue of {limit:,.0f} is full",
+        summary=f"{say.count(found.peak or 0, 'connection')} waited at {where} to be accepted, {limit:,.0f} may. The "
+        "kernel "
+        "drops what comes on top, and the client tries again after 1 s, then 2 and 4 s more (Linux 6.5 and later: "
+        "each "
+        "second at first). How often one client had to try is not seen here: each drop is 1 s of a client at "
+        f"least.{beside}",
+        onset_us=span[0],
+        last_us=span[1],
+        impact=report.waits(found.drops, found.attempts, RETRY_US, 0.0)
+        | impact_of(
+            {
+                LISTEN_DROPS: int(found.drops), ATTEMPTS: int(found.attempts),
+                DROPPED_RATIO: found.drops / max(1.0, found.attempts),
+            }
+        )
+        | impact.of_cpu(snapshot),
+        evidence=_evidence(snapshot, found, span),
+    )  # fmt: skip
+
+
+def _confidence(found: Overflow) -> Confidence:
+    unknown = [found.throttled, found.waiting].count(None)
+    if found.drops >= 10 and not unknown:
+        return "high"
+    return "medium" if unknown < 2 else "low"
+
+
+def _evidence(snapshot: Snapshot, found: Overflow, span: tuple[int, int]) -> list[Evidence]:
+    server, limit = found.at.server, found.at.limit or 0.0
+    per_second = found.accepted_per_s(snapshot.step_us)
+    evidence = [
+        Evidence(
+            id="dropped",
+            statement="Connection attempts that the listening socket dropped",
+            value=f"{found.drops:,.0f} of {found.attempts:,.0f}",
+            comparison="each costs its client 1 s or more",
+            numbers={"hits": found.drops, "of": found.attempts},
+            series=report.refs(span, server, "listen_drops", "connections_opened"),
+        ),
+        Evidence(
+            id="full",
+            statement="Connections that waited to be accepted, at most",
+            value=f"{found.peak:,.0f}",
+            comparison=f"limit: {limit:,.0f}" + _of_somaxconn(found),
+            numbers=report.known({"peak": found.peak, "limit": limit, "somaxconn": found.at.somaxconn}),
+            series=report.refs(span, server, "accept_queue"),
+        ),
+        Evidence(
+            id="accepted",
+            statement="Connections that got in while attempts were dropped",
+            value=f"{per_second:,.0f}/s",
+            comparison=f"up to {found.most_dropped:,.0f} dropped within a second",
+            numbers=report.known({"per_s": per_second, "most_dropped": found.most_dropped}),
+            series=report.refs(span, server, "connections_opened", "listen_drops"),
+        ),
+    ]
+    synacks = float(np.nansum(found.at.synacks))
+    if synacks:
+        evidence.append(
+            Evidence(
+                id="synacks",
+                statement="SYN-ACKs sent again, as the client's answer found the queue full",
+                value=f"{synacks:,.0f}",
+                numbers={"synacks": synacks},
+                series=report.refs(span, server, "synack_retransmits"),
+            )
+        )
+    return evidence
+
+
+def _of_somaxconn(found: Overflow) -> str:
+    most = found.at.somaxconn
+    return "" if most is None else f", net.core.somaxconn: {most:,.0f}"
+
+
+def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
+    overflow, churn = read_overflow(snapshot), read_churn(snapshot)
+    if overflow is None:
+        return []
+    fixes = accepting.propose(snapshot, overflow)
+    if churn is not None and churn.at.server.id == overflow.at.server.id and (fix := pooling.keep_alive(churn)):
+        fixes.append(fix)
+    return fixes
+
+
+def _dropped(snapshot: Snapshot) -> bool:
+    return shows(snapshot.tcp_servers, "listen_drops")
+
+
+CAUSE = Cause(
+    id=ID,
+    title="Accept queue overflows",
+    summary="More connections come at once than may wait to be accepted; the kernel drops the rest, whose clients try "
+    "again after 1 s or more.",
+    mechanism="A connection that is complete waits in the queue of the listening socket until the program accepts "
+    "it. As "
+    "many may wait as listen() was told, net.core.somaxconn at most. While it is full the kernel drops SYNs, and the "
+    "last packet of handshakes; clients send the SYN again after 1 s, then after 2, 4 and 8 s. Neither side is told, "
+    "and "
+    "the server never sees those requests. Where a burst is larger than the queue and is worked off soon, a longer "
+    "queue "
+    "is enough; where connections come faster than the program accepts them for good, it is not. Where the program "
+    "stood still meanwhile, the queue is only a consequence of that, and this cause stays silent.",
+    needs=NEEDS,
+    rivals=("cpu/event_loop_blocked", "cpu/limit_too_low", "net/connect_churn", "net/retransmission"),
+    detect=detect,
+    propose=propose,
+    false_positives=(
+        "A scan or a flood of connections fills the queue, too: more room helps an attacker as much as clients.",
+    ),
+    references=(
+        "https://man7.org/linux/man-pages/man2/listen.2.html",
+        "https://docs.kernel.org/networking/snmp_counter.html",
+        "https://www.rfc-editor.org/rfc/rfc6298",
+    ),
+    signs=Signs(("listen_drops",), _dropped),
+)

@@ -1,0 +1,180 @@
+"""Segments of answers are lost on the way, and clients wait until they are sent again."""
+
+from __future__ import annotations
+
+from jitterscope.diagnosis.areas.net.causes import _report as report
+from jitterscope.diagnosis.areas.net.fixes import path
+from jitterscope.diagnosis.areas.net.quantities import RESENT_LATE_RATIO
+from jitterscope.diagnosis.areas.net.readings.connections import missing
+from jitterscope.diagnosis.areas.net.readings.resends import Resends, read_resends
+from jitterscope.diagnosis.core import impact, missing_data
+from jitterscope.diagnosis.core import wording as say
+from jitterscope.diagnosis.core.cause import Cause
+from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
+from jitterscope.diagnosis.core.quantity import impact_of
+from jitterscope.diagnosis.core.severity import harm_of, severity
+from jitterscope.diagnosis.core.signs import Signs, shows
+from jitterscope.diagnosis.core.snapshot import Snapshot
+
+ID = "net/retransmission"
+NEEDS = ("retransmits", "requests")
+# Of the late ones, those that waited for the timer: a path that is only long makes others.
+BY_TIMER = 0.5
+
+
+def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
+    gone = missing(snapshot, NEEDS)
+    found = read_resends(snapshot)
+    if gone or found is None:
+        return missing_data.not_enough(ID, gone or ["retransmits"], snapshot)
+    numbers = {
+        "resent": found.resent, "late": float(found.late.count), "synacks": found.synacks, "requests": found.requests,
+    }  # fmt: skip
+    level = severity(found.suffered, max(found.requests, found.suffered), found.longest_us / 1000)
+    if level is None:
+        return NotFound(cause=ID, reason=_harmless(found), numbers=numbers)
+    if found.late.count and found.by_timer < BY_TIMER * found.late.count:
+        reason = (
+            f"{found.by_timer} of {found.late.count} answers that were sent again came 200 ms late or more: the others "
+            "waited for less than the retransmission timer, which is no loss but a long way."
+        )
+        return NotFound(cause=ID, reason=reason, numbers=numbers | {"by_timer": float(found.by_timer)})
+    span = report.extent(snapshot, found.ticks())
+    name = say.who(snapshot)
+    answers = say.count(found.late.count, "answer")
+    wait = say.ms(found.longest_us)
+    if found.late.count:
+        title = f"{name}: {answers} reached clients up to {wait} late: segments were lost and sent again"
+    else:
+        title = f"{name}: {say.count(found.synacks, 'connection')} waited 1 s or more: SYN-ACKs were sent again"
+    return Found(
+        cause=ID,
+        score=round(0.5 + 0.3 * min(1.0, 20 * found.suffered / max(1.0, found.requests)) + 0.1 * (level != "info"), 4),
+        confidence=_confidence(found),
+        severity=level,
+        harm=harm_of(level, known=True),
+        title=title,
+        summary=f"{_summary(found)} The server itself answered in time: what a client waits for a segment comes after "
+        "that. Requests and SYNs that were lost before they reached this node are not seen here.",
+        onset_us=span[0],
+        last_us=span[1],
+        impact=report.waits(found.suffered, found.requests, found.longest_us, found.late_us)
+        | impact_of({RESENT_LATE_RATIO: min(1.0, found.late.count / max(1.0, found.requests))})
+        | impact.of_cpu(snapshot),
+        evidence=_evidence(found, span),
+    )
+
+
+def _harmless(found: Resends) -> str:
+    if not found.resent and not found.synacks:
+        return f"0 segments were sent again for {say.count(found.requests, 'request')}."
+    return (
+        f"{say.count(found.resent, 'segment')} with data and {say.count(found.synacks, 'SYN-ACK')} were sent again for "
+        f"{say.count(found.requests, 'request')}; {say.count(found.late.count, 'answer')} came over "
+        f"{say.ms(found.late_us)} later for it."
+    )
+
+
+def _summary(found: Resends) -> str:
+    parts = []
+    if found.late.count:
+        parts.append(
+            f"{found.late.count:,} of {found.requests:,.0f} answers had to be sent again and reached their clients "
+            f"{say.ms(found.late.quantile(0.5))} later (median), {say.ms(found.longest_us)} at most"
+        )
+    if found.synacks:
+        parts.append(f"{say.count(found.synacks, 'SYN-ACK')} had to be sent again, 1 s after the first or later")
+    return "; ".join(parts) + "."
+
+
+def _confidence(found: Resends) -> Confidence:
+    if found.late.count >= 10:
+        return "high"
+    return "medium" if found.late.count >= 3 else "low"
+
+
+def _evidence(found: Resends, span: tuple[int, int]) -> list[Evidence]:
+    server = found.at.server
+    evidence = [
+        Evidence(
+            id="resent",
+            statement="Segments with data that were sent again",
+            value=f"{found.resent:,.0f}",
+            comparison=f"for {say.count(found.requests, 'request')}",
+            numbers={"resent": found.resent, "requests": found.requests},
+            series=report.refs(span, server, "retransmits", "responses"),
+        )
+    ]
+    if found.late.count:
+        evidence.append(
+            Evidence(
+                id="late",
+                statement=f"Answers that reached clients over {say.ms(found.late_us)} later for it",
+                value=f"{found.late.count:,}",
+                comparison=f"median {say.ms(found.late.quantile(0.5))}, longest {say.ms(found.longest_us)}",
+                numbers={
+                    "hits": float(found.late.count), "of": found.requests, "median_us": found.late.quantile(0.5),
+                    "longest_us": found.longest_us,
+                },
+                series=report.refs(span, server, "retransmit_delay_us"),
+            )
+        )  # fmt: skip
+        evidence.append(
+            Evidence(
+                id="timer",
+                statement="Of these, 200 ms or more",
+                value=f"{found.by_timer:,} of {found.late.count:,}",
+                comparison="the retransmission timer runs for 200 ms at first, then twice as long each time",
+                numbers={"hits": float(found.by_timer), "of": float(found.late.count)},
+                series=report.refs(span, server, "retransmit_delay_us"),
+            )
+        )
+    evidence.append(
+        Evidence(
+            id="synacks",
+            statement="SYN-ACKs sent again while no connection attempt was dropped",
+            value=f"{found.synacks:,.0f}",
+            comparison="each waits 1 s at least",
+            numbers={"synacks": found.synacks},
+            series=report.refs(span, server, "synack_retransmits", "listen_drops"),
+        )
+    )
+    return evidence
+
+
+def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
+    resends = read_resends(snapshot)
+    return [] if resends is None else path.propose(snapshot, found, resends)
+
+
+def _sent_again(snapshot: Snapshot) -> bool:
+    return shows(snapshot.tcp_servers, *_SIGNS)
+
+
+_SIGNS = ("retransmits", "synack_retransmits")
+CAUSE = Cause(
+    id=ID,
+    title="Lost TCP segments delay answers",
+    summary="Segments of answers are lost on the way; their clients wait 200 ms and more until the kernel sends them "
+    "again.",
+    mechanism="TCP sends a segment again when it is not acknowledged in time. An answer that fits into one segment has "
+    "nothing behind it that would show the gap, so its loss is noticed by the timer alone: after 200 ms at least, then "
+    "400, 800 ms, twice as long each time. SYN-ACKs wait for 1 s. The program knows nothing of it, and its own "
+    "latency stays as it is. The kernel tells each repetition (tcp:tcp_retransmit_skb); how late the data are by then "
+    "is counted from when they were sent first. Segments on the way to the server are lost unseen: the figures are a "
+    "lower bound of what clients wait.",
+    needs=NEEDS,
+    rivals=("net/accept_queue", "net/connect_churn"),
+    detect=detect,
+    propose=propose,
+    false_positives=(
+        "A client whose machine stands still acknowledges nothing: its kernel, not the path, is late then.",
+        "A path that delays packets by more than 200 ms now and then makes the timer run out, though nothing is lost.",
+    ),
+    references=(
+        "https://www.rfc-editor.org/rfc/rfc6298",
+        "https://www.rfc-editor.org/rfc/rfc8985",
+        "https://docs.kernel.org/networking/snmp_counter.html",
+    ),
+    signs=Signs(_SIGNS, _sent_again),
+)

@@ -1,0 +1,96 @@
+"""What is recorded of the connections of each TCP server, per tick."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jitterscope.diagnosis.core.reading import reading
+from jitterscope.diagnosis.core.signals import has, number, series
+from jitterscope.diagnosis.core.sketch import value_of
+from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """One server's; NaN where nothing was recorded. `opened` of them `again`: by an address that had opened another one
+    within 10 s. `drops` are counted up to 1 s after the attempt. `queue`: most at once that waited to be accepted, NaN
+    where none began to. `synacks` and `resent` are segments that were sent again."""
+
+    server: ResourceView
+    requests: FloatArray
+    answers: FloatArray
+    opened: FloatArray
+    again: FloatArray
+    drops: FloatArray
+    queue: FloatArray
+    synacks: FloatArray
+    resent: FloatArray
+
+    @property
+    def limit(self) -> float | None:
+        """How many may wait to be accepted; None: not known."""
+        return number(self.server.fact("tcp.accept_limit"))
+
+    @property
+    def somaxconn(self) -> float | None:
+        return number(self.server.fact("tcp.somaxconn"))
+
+    @property
+    def name(self) -> str:
+        """The port that clients connect to: "port 8080"."""
+        return f"port {self.server.key.rpartition(':')[2]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """A histogram, an entry each: tick, µs and how many."""
+
+    tick: FloatArray
+    took_us: FloatArray
+    many: FloatArray
+
+    def over(self, limit_us: float) -> Times:
+        chosen = self.took_us > limit_us
+        return Times(self.tick[chosen], self.took_us[chosen], self.many[chosen])
+
+    @property
+    def count(self) -> int:
+        return int(self.many.sum())
+
+    def quantile(self, q: float) -> float:
+        """In µs; NaN where there are none."""
+        if not len(self.took_us):
+            return float("nan")
+        order = np.argsort(self.took_us, kind="stable")
+        rank = q * (self.many.sum() - 1)
+        at = int(np.searchsorted(np.cumsum(self.many[order]), rank, side="right"))
+        return float(self.took_us[order][min(at, len(order) - 1)])
+
+
+@reading
+def read_connections(snapshot: Snapshot) -> tuple[Connections, ...]:
+    """Of the servers whose connections are watched."""
+
+    def of(server: ResourceView) -> Connections:
+        names = (
+            "requests", "responses", "connections_opened", "reconnections", "listen_drops", "accept_queue",
+            "synack_retransmits", "retransmits",
+        )  # fmt: skip
+        return Connections(server, *(series(server, name, snapshot.ticks) for name in names))
+
+    return tuple(of(one) for one in snapshot.tcp_servers if has(one, "connections_opened"))
+
+
+def times(server: ResourceView, name: str) -> Times:
+    """A distribution of a server; empty where it recorded none."""
+    part = server.distributions.get(name)
+    if part is None:
+        return Times(np.zeros(0), np.zeros(0), np.zeros(0))
+    return Times(part.tick.astype(np.float64), value_of(part.bucket), part.count.astype(np.float64))
+
+
+def missing(snapshot: Snapshot, names: tuple[str, ...]) -> list[str]:
+    """Those that no TCP server of the subject recorded."""
+    return [name for name in names if not any(has(one, name) for one in snapshot.tcp_servers)]

@@ -1,0 +1,55 @@
+"""Figures that fixes of the area are measured by, per tick."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jitterscope.diagnosis.areas.net.readings.connections import read_connections, times
+from jitterscope.diagnosis.core.area import Amounts
+from jitterscope.diagnosis.core.events import runs
+from jitterscope.diagnosis.core.served import late_after, summed, usual_us
+from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
+
+_MINUTE_US = 60e6
+
+
+def _sum(snapshot: Snapshot, rows: list[FloatArray]) -> FloatArray | None:
+    total = summed(snapshot, rows)
+    return total if np.isfinite(total).any() else None
+
+
+def dropped(snapshot: Snapshot) -> Amounts | None:
+    """Dropped connection attempts of all attempts."""
+    servers = read_connections(snapshot)
+    drops, opened = (_sum(snapshot, rows) for rows in ([s.drops for s in servers], [s.opened for s in servers]))
+    if drops is None or opened is None:
+        return None
+    return Amounts(drops, opened + drops, runs(drops, snapshot.step_us))
+
+
+def resent_late(snapshot: Snapshot) -> Amounts | None:
+    """Answers that waited for a segment to be sent again for longer than an answer may take."""
+    late, answers = [], []
+    for one in read_connections(snapshot):
+        limit = late_after(usual_us(one.server, np.ones(snapshot.ticks, np.bool_)))
+        found = times(one.server, "retransmit_delay_us").over(limit)
+        counted = np.bincount(found.tick.astype(np.int64), weights=found.many, minlength=snapshot.ticks)
+        late.append(np.where(np.isfinite(one.resent), counted[: snapshot.ticks], np.nan))
+        answers.append(one.answers)
+    part, whole = _sum(snapshot, late), _sum(snapshot, answers)
+    return None if part is None or whole is None else Amounts(part, whole, runs(part, snapshot.step_us))
+
+
+def resent(snapshot: Snapshot) -> Amounts | None:
+    """Segments sent again, per minute."""
+    part = _sum(snapshot, [one.resent for one in read_connections(snapshot)])
+    if part is None:
+        return None
+    return Amounts(part, np.where(np.isfinite(part), snapshot.step_us / _MINUTE_US, np.nan), part)
+
+
+def connects(snapshot: Snapshot) -> Amounts | None:
+    """Connections per request."""
+    servers = read_connections(snapshot)
+    opened, requests = (_sum(snapshot, rows) for rows in ([s.opened for s in servers], [s.requests for s in servers]))
+    return None if opened is None or requests is None else Amounts(opened, requests)

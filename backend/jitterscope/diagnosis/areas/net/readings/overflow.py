@@ -1,0 +1,128 @@
+"""Connection attempts that a listening socket dropped: where its queue was full, and what the server did meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jitterscope.diagnosis.areas.net.readings.connections import Connections, read_connections
+from jitterscope.diagnosis.core.reading import reading
+from jitterscope.diagnosis.core.signals import has, read_cpu, series
+from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
+from jitterscope.diagnosis.core.stats import BoolArray, dilate
+from jitterscope.diagnosis.programs.event_loops import event_loop
+
+# Drops are read once a second: the attempt was up to so many ticks before.
+READ_TICKS = 11
+# A queue may be full before nothing more gets in; then its last reading is older.
+_BEFORE_TICKS = 30
+# Of the drops, those in whose second something else kept the server from accepting.
+HELD = 0.5
+# One thread that uses so much of a CPU has no time to accept.
+BUSY = 0.8
+# A server that answers nothing for so long though it owes answers does not accept either.
+SILENT_TICKS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Overflow:
+    """Of one server. `spans` are the ticks in which attempts may have been dropped; `peak` is how many waited at most
+    around them (None: not recorded). Shares of the drops, None where not recorded: `throttled` by a CPU limit,
+    `waiting` for a CPU, `busy` the one thread that does the work. `silent`: the longest run of ticks without an
+    answer that was owed.
+    """
+
+    at: Connections
+    drops: float
+    spans: BoolArray
+    peak: float | None
+    throttled: float | None
+    waiting: float | None
+    busy: float | None
+    silent: int
+
+    @property
+    def attempts(self) -> float:
+        return float(np.nansum(self.at.opened)) + self.drops
+
+    @property
+    def full(self) -> bool:
+        """Whether the queue was full: that is, one more waited than its limit says (sk_acceptq_is_full)."""
+        return self.peak is not None and self.at.limit is not None and self.peak >= self.at.limit
+
+    @property
+    def sustained(self) -> float:
+        """Share of the window's seconds in which attempts were dropped."""
+        seconds = max(1.0, len(self.spans) / 10)
+        return min(1.0, float((np.nan_to_num(self.at.drops) > 0).sum()) / seconds)
+
+    @property
+    def most_dropped(self) -> float:
+        """In one second."""
+        return float(np.nanmax(self.at.drops)) if self.drops else 0.0
+
+    @property
+    def room(self) -> float:
+        """How many would have waited at once where none had been dropped, at most."""
+        return (self.peak or self.at.limit or 0.0) + self.most_dropped
+
+    def accepted_per_s(self, step_us: int) -> float:
+        """While the queue was full: what it takes in at its best. NaN where nothing was recorded."""
+        inside = self.at.opened[self.spans]
+        known = inside[np.isfinite(inside)]
+        return float(known.mean()) * 1e6 / step_us if len(known) else float("nan")
+
+
+@reading
+def read_overflow(snapshot: Snapshot) -> Overflow | None:
+    """Of the server that dropped most; None where none is watched."""
+    found = [_of(snapshot, one) for one in read_connections(snapshot) if np.isfinite(one.drops).any()]
+    return max(found, key=lambda one: one.drops, default=None)
+
+
+def _of(snapshot: Snapshot, at: Connections) -> Overflow:
+    spans = dilate(np.nan_to_num(at.drops) > 0, READ_TICKS - 1, 0)
+    around = dilate(spans, _BEFORE_TICKS, 0)
+    seen = at.queue[around & np.isfinite(at.queue)]
+    return Overflow(
+        at, float(np.nansum(at.drops)), spans, float(seen.max()) if len(seen) else None,
+        _held(at, read_cpu(snapshot).throttled, 1.0), _waiting(snapshot, at), _busy(snapshot, at),
+        _silent(snapshot, at, spans),
+    )  # fmt: skip
+
+
+def _held(at: Connections, values: FloatArray, least: float) -> float | None:
+    """Share of the drops in whose second a tick has at least that value; None where none of it was recorded."""
+    if not np.isfinite(values).any():
+        return None
+    near = dilate(np.nan_to_num(values) >= least, 0, READ_TICKS - 1)
+    drops = np.nan_to_num(at.drops)
+    return float(drops[near].sum() / drops.sum()) if drops.sum() else 0.0
+
+
+def _waiting(snapshot: Snapshot, at: Connections) -> float | None:
+    found = [
+        _held(at, series(one, "process_run_delay_us", snapshot.ticks), snapshot.step_us)
+        for one in snapshot.processes if has(one, "process_run_delay_us")
+    ]  # fmt: skip
+    return max((one for one in found if one is not None), default=None)
+
+
+def _busy(snapshot: Snapshot, at: Connections) -> float | None:
+    """Of programs that do their work in one thread; None where there is none, or its CPU time is not recorded."""
+    found = [
+        _held(at, series(one, "process_cpu_us", snapshot.ticks), BUSY * snapshot.step_us)
+        for one in snapshot.processes if event_loop(one) is not None
+    ]  # fmt: skip
+    return max((one for one in found if one is not None), default=None)
+
+
+def _silent(snapshot: Snapshot, at: Connections, spans: BoolArray) -> int:
+    owed = series(at.server, "requests_inflight", snapshot.ticks)
+    silent = spans & (np.nan_to_num(owed) > 0) & (at.answers == 0)
+    longest = run = 0
+    for one in silent.tolist():
+        run = run + 1 if one else 0
+        longest = max(longest, run)
+    return longest

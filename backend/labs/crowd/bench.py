@@ -1,0 +1,143 @@
+"""A service with a short accept queue, clients that come all at once, and what happens."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from jitterscope.analyses.load_file import LoadResult
+from jitterscope.diagnosis.core.query_results import TIMEOUT
+from labs import load, processes
+from labs.cgroups import Hierarchies, LabRun, remove_stale
+from labs.console import Say
+from labs.crowd.variants import Parameters
+from labs.errors import LabError
+from labs.limited import Measured, Stage, Window
+from labs.load import Load
+from labs.wire.figures import LATE_MS, Counters, WireFigures
+from labs.wire.namespaces import Wire, wire
+from labs.wire.service import PATH, WiredService
+
+_PORT = 8080
+_BURST_QPS = 8_000.0  # what one machine sends: all of a burst within some ms
+_PERIOD_US = 100_000
+_ANSWER_BYTES = 1_000
+_TIMEOUT_MS = 20_000  # clients of real services have more patience than DNS clients
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """The running service, before its load."""
+
+    stage: Stage
+    server: WiredService
+    wire: Wire
+    parameters: Parameters
+
+    @property
+    def load(self) -> Load:
+        p = self.parameters
+        ready = max(p.burst, 16) + 8 if p.keep else 0
+        return Load(
+            p.qps, burst_qps=_BURST_QPS if p.burst else 0.0, burst_ms=p.burst / _BURST_QPS * 1e3,
+            every_ms=p.every_ms if p.burst else 0.0, names=(PATH,), http=True, timeout_ms=_TIMEOUT_MS, reuse=p.keep,
+            ready=ready, inside=self.wire.clients.enter,
+        )  # fmt: skip
+
+    def listen_with(self, backlog: int) -> None:
+        """Start the service anew with another backlog."""
+        p = self.parameters.model_copy(update={"backlog": backlog})
+        self.server.restart(PATH, command=[*self.server.command[: -len(_options(p))], *_options(p)])
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What happened, by the lab's own account."""
+
+    measured: Measured
+    figures: WireFigures
+    first_waited_us: int | None
+
+
+@contextmanager
+def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
+    """Start the service; all of it is gone afterwards."""
+    hierarchies = Hierarchies.of_this_machine()
+    for name in remove_stale(hierarchies):
+        say(f"Removed the cgroup {name} of a killed lab")
+    p, names = parameters, LabRun(hierarchies)
+    with ExitStack() as stack:
+        cgroup, clients = names.cgroup("service"), names.cgroup("clients")
+        for one in (cgroup, clients):
+            stack.callback(one.remove)
+            one.create()
+        link = stack.enter_context(wire(clients, p.delay_ms))
+        # Its own limit is what the lab sets, whatever this machine has.
+        link.server.run("sysctl", "-qw", "net.core.somaxconn=4096")
+        server = WiredService("the service", link.server, _PORT, cgroup, _options(p))
+        say(
+            f"Starting a service in {cgroup.key}: {p.backlog} connections may wait, accepting one takes "
+            f"{p.accept_us} µs"
+        )
+        server.start(PATH)
+        stack.callback(server.stop)
+        burst = f", {p.burst} more at once every {p.every_ms:g} ms" if p.burst else ""
+        kept = "over connections that stay" if p.keep else "over a connection each"
+        say(f"{p.qps:g} requests/s {kept}{burst}; a round trip of {2 * p.delay_ms:g} ms; {p.seconds:g} s")
+        yield Bench(Stage(server, cgroup, clients, folder), server, link, p)
+
+
+def _options(p: Parameters) -> list[str]:
+    return [f"--answer-bytes={_ANSWER_BYTES}", f"--backlog={p.backlog}", f"--accept-us={p.accept_us}"]
+
+
+def run(made: Bench, say: Say) -> Run:
+    """Send the load, measure. Raises LabError where the service dies or the driver cannot keep up."""
+    p = made.parameters
+    with Counters(made.wire.server) as counters:
+        done = made.stage.measure(made.load, Window.soon(p.seconds, p.calm_seconds), _PERIOD_US, say)
+    counted = counters.between(done.from_us, done.to_us)
+    waited = _waited(done)
+    first = int(done.load.sent_us[waited][0]) if waited.any() else None
+    sent = int(((done.load.sent_us >= done.from_us) & (done.load.sent_us < done.to_us)).sum())
+    return Run(
+        done,
+        WireFigures(
+            **done.figures.model_dump(), opened=counted.opened, dropped=counted.dropped, resent=counted.resent,
+            waited_share=float(waited.sum()) / sent if sent else None,
+        ),
+        first,
+    )  # fmt: skip
+
+
+def _waited(done: Measured) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Requests of the window whose client waited for a connection longer than for anything else."""
+    result: LoadResult = done.load
+    inside = (result.sent_us >= done.from_us) & (result.sent_us < done.to_us)
+    return np.asarray(inside & ((result.latency_us > 1000 * (1000 - LATE_MS)) | (result.result == TIMEOUT)))
+
+
+@contextmanager
+def loaded(made: Bench, window: Window) -> Iterator[tuple[Callable[[], bool], Callable[[], None]]]:
+    """Send the load without measuring. What it yields says whether it goes on, and has clients keep their
+    connections."""
+    out, seconds = made.stage.folder / "load.bin", (window.to_us - window.start_us) / 1e6
+    stage = made.stage
+    with load.start(made.server, made.load, seconds, window.start_us, stage.cgroup, stage.clients, out) as driver:
+
+        def goes_on() -> bool:
+            if not made.server.is_running():
+                raise LabError(f"{made.server.name} exited under load.")
+            if driver.poll():
+                load.finish(driver, out)
+            return driver.returncode is None
+
+        try:
+            yield goes_on, lambda: driver.send_signal(signal.SIGUSR1)
+        finally:
+            processes.stop(driver)

@@ -1,0 +1,1 @@
+"""A service and its clients in network namespaces of their own, linked as two machines are."""

@@ -1,0 +1,34 @@
+"""The Go service of the labs in a network namespace of its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from labs import built
+from labs.cgroups import LabCgroup
+from labs.servers import Server
+from labs.wire.namespaces import SERVER, Namespace
+
+PATH = "/"
+
+
+class WiredService(Server):
+    """One that answers GET requests. It runs without a garbage collection worth the name."""
+
+    def __init__(self, name: str, inside: Namespace, port: int, cgroup: LabCgroup, options: Sequence[str]) -> None:
+        self._inside = inside
+        program = str(built.program("jitterscope-service", "JITTERSCOPE_SERVICE"))
+        command = [*inside.enter, program, f"--listen={SERVER}:{port}", *options]
+        super().__init__(name, (SERVER, port), command, cgroup, {"GOGC": "off", "GOMEMLIMIT": "256MiB"})
+
+    def answers(self, probe: str) -> bool:
+        """Whether it listens: the lab itself has no way there."""
+        if self._inside.listens(self.port):
+            return True
+        time.sleep(0.05)
+        return False
+
+    @property
+    def key(self) -> str:
+        return f"{self.cgroup.key}:{self.port}"

@@ -1,0 +1,200 @@
+package livetest
+
+import (
+	"io"
+	"net"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
+)
+
+// slowToAccept is a server that lets 3 connections wait (its backlog and one), accepts none until it gets a line, and then
+// answers each line.
+const slowToAccept = `
+import socket, sys, threading
+host, port = sys.argv[1].rsplit(":", 1)
+s = socket.create_server((host, int(port)), backlog=2)
+print("ready", flush=True)
+sys.stdin.readline()
+def serve(c):
+    while c.recv(100):
+        c.sendall(b"answer\n")
+while True:
+    threading.Thread(target=serve, args=(s.accept()[0],), daemon=True).start()
+`
+
+func triggersOf(o *observer, key, reason string) (count int) {
+	o.each(func(b *ingestpb.Batch) {
+		for _, trigger := range b.Triggers {
+			if trigger.Reason == reason && b.Resources[trigger.Resource].Key == key {
+				count++
+			}
+		}
+	})
+	return count
+}
+
+// TestAcceptQueueOverflows: what waits, what is dropped, and how long handshakes take that the server could not take in.
+func TestAcceptQueueOverflows(t *testing.T) {
+	t.Parallel()
+	address := freeAddress(t, "127.0.0.1")
+	server, accept := startPython(t, slowToAccept, address)
+	o := observe(t, requestSources)
+	o.needs("tcp_requests")
+	key := serverKey(t, server.Process.Pid, address)
+	ask := func() time.Duration {
+		began := time.Now()
+		c, err := net.DialTimeout("tcp", address, 10*time.Second)
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		connected := time.Since(began)
+		defer func() { _ = c.Close() }()
+		_, _ = c.Write([]byte("question\n"))
+		_, _ = c.Read(make([]byte, 100))
+		return connected
+	}
+	go ask()
+	waitFor(t, "the server is known", func() bool { return o.hasResource(key) })
+	time.Sleep(1500 * time.Millisecond) // its socket was read
+	from := nextTick()
+	took := make(chan time.Duration, 9)
+	for range 9 {
+		go func() { took <- ask() }()
+	}
+	time.Sleep(500 * time.Millisecond)
+	_, _ = io.WriteString(accept, "go\n")
+	late := 0.0
+	for range 9 {
+		if <-took > 900*time.Millisecond {
+			late++
+		}
+	}
+	time.Sleep(settle)
+	o.stop()
+	if late == 0 {
+		t.Fatal("no client waited for its connection")
+	}
+	most := 0.0
+	for _, p := range o.series(key, catalogue.AcceptQueue) {
+		most = max(most, p.value)
+	}
+	opened, drops := o.sum(key, catalogue.ConnectionsOpened, from), o.sum(key, catalogue.ListenDrops, from)
+	if most != 3 || opened != 9 || drops < late {
+		t.Errorf("at most %v waited, %v connections, %v drops while %v clients waited", most, opened, drops, late)
+	}
+	if limit := o.fact(key, "tcp.accept_limit"); limit != "2" {
+		t.Errorf("the limit is %q", limit)
+	}
+	if o.fact(key, "tcp.somaxconn") == "" || o.fact(key, "tcp.listeners") != "1" {
+		t.Error("facts are missing")
+	}
+	if triggersOf(o, key, "listen_drop") == 0 {
+		t.Error("no trigger")
+	}
+}
+
+// TestDataAreSentAgain: a client that drops what comes for a while, as a path that loses it.
+func TestDataAreSentAgain(t *testing.T) {
+	t.Parallel()
+	address := freeAddress(t, "127.0.0.1")
+	server, accept := startPython(t, slowToAccept, address)
+	_, _ = io.WriteString(accept, "go\n")
+	o := observe(t, requestSources)
+	o.needs("tcp_requests")
+	key := serverKey(t, server.Process.Pid, address)
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	ask := func() time.Duration {
+		began := time.Now()
+		_, _ = c.Write([]byte("question\n"))
+		_, _ = c.Read(make([]byte, 100))
+		return time.Since(began)
+	}
+	waitFor(t, "the server is known", func() bool { ask(); return o.hasResource(key) })
+	time.Sleep(500 * time.Millisecond)
+	from := nextTick()
+	for range 20 {
+		ask()
+		time.Sleep(10 * time.Millisecond)
+	}
+	raw, err := c.(syscall.Conn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var late time.Duration
+	done := make(chan struct{})
+	loses(t, raw, true)
+	go func() { late = ask(); close(done) }()
+	time.Sleep(250 * time.Millisecond) // the first repetition is lost too
+	loses(t, raw, false)
+	<-done
+	ask()
+	time.Sleep(settle)
+	o.stop()
+	resent := o.sum(key, catalogue.Retransmits, from)
+	delay, count := o.quantile(key, catalogue.RetransmitDelayUS, from, 1)
+	want := float64(late.Microseconds())
+	if resent != 2 || count != 1 || delay < 0.9*want || delay > 1.05*want {
+		t.Errorf("%v segments again, %d delays, the longest %.0f us; the client waited %.0f us", resent, count, delay, want)
+	}
+	if triggersOf(o, key, "retransmission") == 0 {
+		t.Error("no trigger")
+	}
+	if slow := o.sum(key, catalogue.ResponsesSlow, from); slow != 0 {
+		t.Errorf("%v slow answers: this server was quick", slow)
+	}
+}
+
+// loses has a socket drop what comes, or take it again.
+func loses(t *testing.T, raw syscall.RawConn, all bool) {
+	t.Helper()
+	nothing := []unix.SockFilter{{Code: unix.BPF_RET | unix.BPF_K, K: 0}}
+	err := raw.Control(func(fd uintptr) {
+		if all {
+			program := unix.SockFprog{Len: 1, Filter: &nothing[0]}
+			if err := unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &program); err != nil {
+				t.Error(err)
+			}
+		} else if err := unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_DETACH_FILTER, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// startPython runs a script that says when it is ready, and returns its standard input.
+func startPython(t *testing.T, script, address string) (*exec.Cmd, io.Writer) {
+	t.Helper()
+	command := exec.Command("python3", "-c", script, address)
+	stdin, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = command.Process.Kill(); _ = command.Wait() })
+	ready := make([]byte, 6)
+	if _, err := io.ReadFull(stdout, ready); err != nil || !strings.HasPrefix(string(ready), "ready") {
+		t.Fatalf("%q, %v", ready, err)
+	}
+	return command, stdin
+}
