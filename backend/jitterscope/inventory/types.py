@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-ResourceKind = Literal["node", "cgroup", "process", "dns_server", "dns_path", "probe", "tcp_server", "external"]
+ResourceKind = Literal[
+    "node", "cgroup", "process", "dns_server", "dns_path", "probe", "tcp_server", "tcp_upstream", "external"
+]
 
 
 @dataclass(frozen=True, slots=True)

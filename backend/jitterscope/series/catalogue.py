@@ -156,6 +156,11 @@ METRICS: Final[dict[str, Metric]] = {
     "requests_inflight": Metric(205, "requests_inflight", "1", "gauge", ("tcp_server",), "i32", "tcp_requests", "Requests without an answer yet at the end of the tick"),
     "requests_unanswered": Metric(206, "requests_unanswered", "1", "delta", ("tcp_server",), "i32", "tcp_requests", "Requests whose connection ended without an answer"),
     "request_wait_us": Metric(207, "request_wait_us", "us", "distribution", ("tcp_server",), "distribution", "tcp_requests", "Data in the socket until the program read it"),
+    "upstream_calls": Metric(210, "upstream_calls", "1", "delta", ("tcp_upstream",), "i32", "tcp_requests", "Calls that ended: answered, or given up"),
+    "upstream_calls_slow": Metric(211, "upstream_calls_slow", "1", "delta", ("tcp_upstream",), "i32", "tcp_requests", "Calls answered later than 20 ms"),
+    "upstream_latency_us": Metric(212, "upstream_latency_us", "us", "distribution", ("tcp_upstream",), "distribution", "tcp_requests", "Last packet of a request sent to first data of its answer: the upstream and the network, without the caller"),
+    "upstream_latency_max_us": Metric(213, "upstream_latency_max_us", "us", "gauge", ("tcp_upstream",), "i32", "tcp_requests", "Slowest answer of the tick; missing where there was none"),
+    "upstream_unanswered": Metric(214, "upstream_unanswered", "1", "delta", ("tcp_upstream",), "i32", "tcp_requests", "Calls whose connection ended without an answer"),
 }
 
 BY_ID: Final[dict[int, Metric]] = {metric.id: metric for metric in METRICS.values()}
@@ -207,6 +212,7 @@ FACTS: Final[dict[str, Name]] = {
     "tcp.program": Name("tcp.program", "tcp_server", "tcp_requests", "Base name of the executable that listens"),
     "tcp.process": Name("tcp.process", "tcp_server", "tcp_requests", "Key of the process that listens, PID:STARTTIME_TICKS"),
     "tcp.addresses": Name("tcp.addresses", "tcp_server", "tcp_requests", "JSON list of ADDRESS:PORT it listens at"),
+    "upstream.server": Name("upstream.server", "tcp_upstream", "tcp_requests", "Key of the TCP server of this node that listens there; absent where it is elsewhere or not known"),
     "dns.software": Name("dns.software", "dns_server", "dns_capture", "coredns, dnsmasq, unbound, named, …"),
     "dns.version": Name("dns.version", "dns_server", "dns_capture", "From build info or version.bind"),
     "dns.udp_sockets": Name("dns.udp_sockets", "dns_server", "udp_socket", "UDP sockets bound to the address (more than one: SO_REUSEPORT)"),

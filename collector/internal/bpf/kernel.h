@@ -94,6 +94,23 @@ struct tcp_sock {
 	__u32 rcv_nxt;
 	__u32 copied_seq;
 	__u32 write_seq;
+	__u32 snd_nxt;
+};
+
+struct socket {
+	struct sock *sk;
+};
+
+struct file;
+
+struct task_struct {
+	int pid;
+	int tgid;
+};
+
+struct bpf_iter__task_file {
+	struct task_struct *task;
+	struct file *file;
 };
 
 #pragma clang attribute pop

@@ -15,6 +15,8 @@
 #include "lost.h"
 
 #define IPPROTO_TCP 6
+#define TCP_ESTABLISHED 1
+#define TCP_SYN_SENT 2
 #define AF_INET 2
 #define MSG_PEEK 2
 #define TCP_CLOSE 7
@@ -118,7 +120,7 @@ struct {
 
 struct connection {
 	__u64 unread_ns; /* when the first data came that were not read yet, 0: all were */
-	__u64 came_ns;	 /* start of the request that was read and not answered yet, 0: none */
+	__u64 came_ns;	 /* start of the request that was read and not answered yet, 0: none; of a client: when it was sent */
 	__u64 read_ns;
 	__u32 seen;    /* sequence number behind the data seen last */
 	__u32 written; /* that of the server, before its answer */
@@ -128,7 +130,8 @@ struct connection {
 	__u8 partly;   /* a part of what is unread was read */
 	__u8 control;  /* the segment that came last holds nothing but frames that keep an HTTP/2 connection going */
 	__u8 farewell; /* the client closed right behind its data */
-	__u8 client[16];
+	__u8 client[16]; /* of a client: the server */
+	__u32 caller;	 /* the process that connected; 0: this is a server's end */
 };
 
 struct {
@@ -229,6 +232,8 @@ static __always_inline void end_request(struct connection *c, __u32 end, __u64 n
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
+#include "calls.h"
+
 SEC("tp_btf/tcp_probe")
 int segment_came(__u64 *ctx)
 {
@@ -266,6 +271,10 @@ int data_came(__u64 *ctx)
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;
+	if (c->caller) {
+		answer_came(c, sk, tp);
+		return 0;
+	}
 	a = arrivals_of(c, sk, tp->copied_seq);
 	if (!a)
 		return 0;
@@ -349,6 +358,10 @@ int packet_left(__u64 *ctx)
 	if (!sk)
 		return 0;
 	c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	if (c && c->caller) {
+		call_left(c, sk, skb);
+		return 0;
+	}
 	if (!c || (!c->came_ns && !c->unread_ns))
 		return 0;
 	/* An acknowledgment, or something sent again: the program has written nothing. The end of the connection counts as a byte. */
@@ -388,13 +401,45 @@ int state_set(__u64 *ctx)
 	struct sock *sk = (struct sock *)ctx[0];
 	struct connection *c;
 
-	if ((int)ctx[2] != TCP_CLOSE || sk->sk_protocol != IPPROTO_TCP)
+	if (sk->sk_protocol != IPPROTO_TCP)
+		return 0;
+	if ((int)ctx[2] == TCP_SYN_SENT) { /* in the system call of the process that connects */
+		follow_client(sk, bpf_get_current_pid_tgid() >> 32);
+		return 0;
+	}
+	if ((int)ctx[2] != TCP_CLOSE)
 		return 0;
 	c = bpf_sk_storage_get(&connections, sk, 0, 0);
 	if (!c || (!c->came_ns && !c->unread_ns))
 		return 0;
+	if (c->caller) {
+		give_up(c, sk);
+		return 0;
+	}
 	end_request(c, c->farewell ? WITHDRAWN : ABANDONED, bpf_ktime_get_ns());
 	c->came_ns = c->unread_ns = 0;
+	return 0;
+}
+
+/* Connections that were there before these programs: run once over the files of all processes. */
+SEC("iter/task_file")
+int connection_found(struct bpf_iter__task_file *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct file *file = ctx->file;
+	struct socket *socket;
+	struct sock *sk;
+
+	if (!task || !file)
+		return 0;
+	socket = bpf_sock_from_file(file);
+	if (!socket)
+		return 0;
+	sk = socket->sk;
+	if (!sk || sk->sk_protocol != IPPROTO_TCP || sk->__sk_common.skc_state != TCP_ESTABLISHED || server_of(sk))
+		return 0;
+	if (!bpf_sk_storage_get(&connections, sk, 0, 0))
+		follow_client(sk, task->tgid);
 	return 0;
 }
 

@@ -19,6 +19,19 @@ type RequestsAddress struct {
 	Local [16]uint8
 }
 
+type RequestsCall struct {
+	_         structs.HostLayout
+	SentNs    uint64
+	EndedNs   uint64
+	Server    [16]uint8
+	From      [16]uint8
+	Namespace uint32
+	Caller    uint32
+	Port      uint16
+	End       uint16
+	_         [4]byte
+}
+
 type RequestsConnection struct {
 	_          structs.HostLayout
 	UnreadNs   uint64
@@ -34,6 +47,8 @@ type RequestsConnection struct {
 	Farewell   uint8
 	Client     [16]uint8
 	_          [1]byte
+	Caller     uint32
+	_          [4]byte
 }
 
 type RequestsCounts struct {
@@ -67,22 +82,26 @@ type RequestsServer struct {
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
-	RequestsMapAddresses     = "addresses"
-	RequestsMapArrivals      = "arrivals"
-	RequestsMapConnections   = "connections"
-	RequestsMapLost          = "lost"
-	RequestsMapPorts         = "ports"
-	RequestsMapRequests      = "requests"
-	RequestsMapServed        = "served"
-	RequestsMapWall          = "wall"
-	RequestsProgDataCame     = "data_came"
-	RequestsProgDataRead     = "data_read"
-	RequestsProgPacketLeft   = "packet_left"
-	RequestsProgSegmentCame  = "segment_came"
-	RequestsProgStateSet     = "state_set"
-	RequestsVarReadsPackets  = "reads_packets"
-	RequestsVarUnusedCounts  = "unused_counts"
-	RequestsVarUnusedRequest = "unused_request"
+	RequestsMapAddresses        = "addresses"
+	RequestsMapArrivals         = "arrivals"
+	RequestsMapCallers          = "callers"
+	RequestsMapCalls            = "calls"
+	RequestsMapConnections      = "connections"
+	RequestsMapLost             = "lost"
+	RequestsMapPorts            = "ports"
+	RequestsMapRequests         = "requests"
+	RequestsMapServed           = "served"
+	RequestsMapWall             = "wall"
+	RequestsProgConnectionFound = "connection_found"
+	RequestsProgDataCame        = "data_came"
+	RequestsProgDataRead        = "data_read"
+	RequestsProgPacketLeft      = "packet_left"
+	RequestsProgSegmentCame     = "segment_came"
+	RequestsProgStateSet        = "state_set"
+	RequestsVarReadsPackets     = "reads_packets"
+	RequestsVarUnusedCall       = "unused_call"
+	RequestsVarUnusedCounts     = "unused_counts"
+	RequestsVarUnusedRequest    = "unused_request"
 )
 
 // LoadRequests returns the embedded CollectionSpec for Requests.
@@ -127,11 +146,12 @@ type RequestsSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type RequestsProgramSpecs struct {
-	DataCame    *ebpf.ProgramSpec `ebpf:"data_came"`
-	DataRead    *ebpf.ProgramSpec `ebpf:"data_read"`
-	PacketLeft  *ebpf.ProgramSpec `ebpf:"packet_left"`
-	SegmentCame *ebpf.ProgramSpec `ebpf:"segment_came"`
-	StateSet    *ebpf.ProgramSpec `ebpf:"state_set"`
+	ConnectionFound *ebpf.ProgramSpec `ebpf:"connection_found"`
+	DataCame        *ebpf.ProgramSpec `ebpf:"data_came"`
+	DataRead        *ebpf.ProgramSpec `ebpf:"data_read"`
+	PacketLeft      *ebpf.ProgramSpec `ebpf:"packet_left"`
+	SegmentCame     *ebpf.ProgramSpec `ebpf:"segment_came"`
+	StateSet        *ebpf.ProgramSpec `ebpf:"state_set"`
 }
 
 // RequestsMapSpecs contains maps before they are loaded into the kernel.
@@ -140,6 +160,8 @@ type RequestsProgramSpecs struct {
 type RequestsMapSpecs struct {
 	Addresses   *ebpf.MapSpec `ebpf:"addresses"`
 	Arrivals    *ebpf.MapSpec `ebpf:"arrivals"`
+	Callers     *ebpf.MapSpec `ebpf:"callers"`
+	Calls       *ebpf.MapSpec `ebpf:"calls"`
 	Connections *ebpf.MapSpec `ebpf:"connections"`
 	Lost        *ebpf.MapSpec `ebpf:"lost"`
 	Ports       *ebpf.MapSpec `ebpf:"ports"`
@@ -153,6 +175,7 @@ type RequestsMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type RequestsVariableSpecs struct {
 	ReadsPackets  *ebpf.VariableSpec `ebpf:"reads_packets"`
+	UnusedCall    *ebpf.VariableSpec `ebpf:"unused_call"`
 	UnusedCounts  *ebpf.VariableSpec `ebpf:"unused_counts"`
 	UnusedRequest *ebpf.VariableSpec `ebpf:"unused_request"`
 }
@@ -179,6 +202,8 @@ func (o *RequestsObjects) Close() error {
 type RequestsMaps struct {
 	Addresses   *ebpf.Map `ebpf:"addresses"`
 	Arrivals    *ebpf.Map `ebpf:"arrivals"`
+	Callers     *ebpf.Map `ebpf:"callers"`
+	Calls       *ebpf.Map `ebpf:"calls"`
 	Connections *ebpf.Map `ebpf:"connections"`
 	Lost        *ebpf.Map `ebpf:"lost"`
 	Ports       *ebpf.Map `ebpf:"ports"`
@@ -191,6 +216,8 @@ func (m *RequestsMaps) Close() error {
 	return _RequestsClose(
 		m.Addresses,
 		m.Arrivals,
+		m.Callers,
+		m.Calls,
 		m.Connections,
 		m.Lost,
 		m.Ports,
@@ -205,6 +232,7 @@ func (m *RequestsMaps) Close() error {
 // It can be passed to LoadRequestsObjects or ebpf.CollectionSpec.LoadAndAssign.
 type RequestsVariables struct {
 	ReadsPackets  *ebpf.Variable `ebpf:"reads_packets"`
+	UnusedCall    *ebpf.Variable `ebpf:"unused_call"`
 	UnusedCounts  *ebpf.Variable `ebpf:"unused_counts"`
 	UnusedRequest *ebpf.Variable `ebpf:"unused_request"`
 }
@@ -213,15 +241,17 @@ type RequestsVariables struct {
 //
 // It can be passed to LoadRequestsObjects or ebpf.CollectionSpec.LoadAndAssign.
 type RequestsPrograms struct {
-	DataCame    *ebpf.Program `ebpf:"data_came"`
-	DataRead    *ebpf.Program `ebpf:"data_read"`
-	PacketLeft  *ebpf.Program `ebpf:"packet_left"`
-	SegmentCame *ebpf.Program `ebpf:"segment_came"`
-	StateSet    *ebpf.Program `ebpf:"state_set"`
+	ConnectionFound *ebpf.Program `ebpf:"connection_found"`
+	DataCame        *ebpf.Program `ebpf:"data_came"`
+	DataRead        *ebpf.Program `ebpf:"data_read"`
+	PacketLeft      *ebpf.Program `ebpf:"packet_left"`
+	SegmentCame     *ebpf.Program `ebpf:"segment_came"`
+	StateSet        *ebpf.Program `ebpf:"state_set"`
 }
 
 func (p *RequestsPrograms) Close() error {
 	return _RequestsClose(
+		p.ConnectionFound,
 		p.DataCame,
 		p.DataRead,
 		p.PacketLeft,

@@ -162,6 +162,11 @@ const (
 	RequestsInflight            uint32 = 205 // Requests without an answer yet at the end of the tick
 	RequestsUnanswered          uint32 = 206 // Requests whose connection ended without an answer
 	RequestWaitUS               uint32 = 207 // Data in the socket until the program read it
+	UpstreamCalls               uint32 = 210 // Calls that ended: answered, or given up
+	UpstreamCallsSlow           uint32 = 211 // Calls answered later than 20 ms
+	UpstreamLatencyUS           uint32 = 212 // Last packet of a request sent to first data of its answer: the upstream and the network, without the caller
+	UpstreamLatencyMaxUS        uint32 = 213 // Slowest answer of the tick; missing where there was none
+	UpstreamUnanswered          uint32 = 214 // Calls whose connection ended without an answer
 )
 
 // Names of facts.
@@ -212,6 +217,7 @@ const (
 	FactTcpProgram          = "tcp.program"           // Base name of the executable that listens
 	FactTcpProcess          = "tcp.process"           // Key of the process that listens, PID:STARTTIME_TICKS
 	FactTcpAddresses        = "tcp.addresses"         // JSON list of ADDRESS:PORT it listens at
+	FactUpstreamServer      = "upstream.server"       // Key of the TCP server of this node that listens there; absent where it is elsewhere or not known
 	FactDNSSoftware         = "dns.software"          // coredns, dnsmasq, unbound, named, …
 	FactDNSVersion          = "dns.version"           // From build info or version.bind
 	FactDNSUDPSockets       = "dns.udp_sockets"       // UDP sockets bound to the address (more than one: SO_REUSEPORT)
@@ -379,4 +385,9 @@ var All = map[uint32]Metric{
 	RequestsInflight:            {RequestsInflight, "requests_inflight", "1", Gauge, I32, "tcp_requests", "Requests without an answer yet at the end of the tick"},
 	RequestsUnanswered:          {RequestsUnanswered, "requests_unanswered", "1", Delta, I32, "tcp_requests", "Requests whose connection ended without an answer"},
 	RequestWaitUS:               {RequestWaitUS, "request_wait_us", "us", Distribution, Unspecified, "tcp_requests", "Data in the socket until the program read it"},
+	UpstreamCalls:               {UpstreamCalls, "upstream_calls", "1", Delta, I32, "tcp_requests", "Calls that ended: answered, or given up"},
+	UpstreamCallsSlow:           {UpstreamCallsSlow, "upstream_calls_slow", "1", Delta, I32, "tcp_requests", "Calls answered later than 20 ms"},
+	UpstreamLatencyUS:           {UpstreamLatencyUS, "upstream_latency_us", "us", Distribution, Unspecified, "tcp_requests", "Last packet of a request sent to first data of its answer: the upstream and the network, without the caller"},
+	UpstreamLatencyMaxUS:        {UpstreamLatencyMaxUS, "upstream_latency_max_us", "us", Gauge, I32, "tcp_requests", "Slowest answer of the tick; missing where there was none"},
+	UpstreamUnanswered:          {UpstreamUnanswered, "upstream_unanswered", "1", Delta, I32, "tcp_requests", "Calls whose connection ended without an answer"},
 }

@@ -128,4 +128,9 @@ export const METRIC_KINDS: Readonly<Record<string, string>> = {
   requests_inflight: "gauge",
   requests_unanswered: "delta",
   request_wait_us: "distribution",
+  upstream_calls: "delta",
+  upstream_calls_slow: "delta",
+  upstream_latency_us: "distribution",
+  upstream_latency_max_us: "gauge",
+  upstream_unanswered: "delta",
 };
