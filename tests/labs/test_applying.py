@@ -17,10 +17,27 @@ from jitterscope.diagnosis.core.registry import all_areas, fixes_of
 from labs import commands
 from labs import variants as coredns_variants
 from labs import watched as coredns_watched
-from labs.applying import attempt, coredns_gc, dentries, forwarding, nodelocal, noisy, oom, podstart, search, service
+from labs.applying import (
+    attempt,
+    coredns_gc,
+    dentries,
+    dependency,
+    eventloop,
+    forwarding,
+    nodelocal,
+    noisy,
+    oom,
+    podstart,
+    search,
+    service,
+)
 from labs.applying.ongoing import Ongoing
 from labs.dentries import variants as dentries_variants
 from labs.dentries import watched as dentries_watched
+from labs.dependency import variants as dependency_variants
+from labs.dependency import watched as dependency_watched
+from labs.eventloop import variants as eventloop_variants
+from labs.eventloop import watched as eventloop_watched
 from labs.forwarding import variants as forwarding_variants
 from labs.forwarding import watched as forwarding_watched
 from labs.hosting import own_product
@@ -54,6 +71,8 @@ TRIED = {
     dentries_watched.LAB: set(dentries.FIXES),
     podstart_watched.LAB: set(podstart.FIXES),
     noisy_watched.LAB: set(noisy.FIXES),
+    dependency_watched.LAB: set(dependency.FIXES),
+    eventloop_watched.LAB: set(eventloop.FIXES),
 }
 
 
@@ -92,6 +111,8 @@ MADE_BY: dict[str, tuple[Any, Any]] = {
     dentries_watched.LAB: (dentries, dentries_variants),
     service_watched.LAB: (service, service_variants),
     noisy_watched.LAB: (noisy, noisy_variants),
+    dependency_watched.LAB: (dependency, dependency_variants),
+    eventloop_watched.LAB: (eventloop, eventloop_variants),
 }
 
 
@@ -134,6 +155,8 @@ SESSION = {"names": "session"}
         tried(170, "cpu/gc_throttling", "service-gc go", "raise_cpu_limit", "seen", "verified"),
         tried(170, "cpu/gc_throttling", "service-gc jvm-parallel", "raise_cpu_limit", "seen", "verified"),
         tried(170, "cpu/neighbours", "noisy-neighbour fault", "raise_cpu_weight", "seen", "verified"),
+        tried(200, "app/lock_or_dependency", "slow-dependency fault", "end_idle_transactions", "declared", "verified"),
+        tried(200, "cpu/event_loop_blocked", "event-loop fault-node", "off_loop", "declared", "verified"),
         tried(180, "cpu/periodic_burst", "coredns-gc periodic-burst", "raise_cpu_limit", "seen", "verified"),
         tried(170, "cpu/request_burst", "coredns-gc request-burst", "raise_cpu_limit", "seen", "verified"),
         tried(200, "cpu/memory_limit_gc_spiral", "coredns-gc gc-spiral", "unset_gomemlimit", "seen", "verified"),

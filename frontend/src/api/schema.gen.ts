@@ -3666,7 +3666,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "external";
+            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "tcp_upstream" | "external";
             /**
              * Last Seen At
              * Format: date-time
@@ -3723,7 +3723,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "external";
+            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "tcp_upstream" | "external";
             /**
              * Last Seen At
              * Format: date-time
@@ -3755,7 +3755,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "external";
+            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "tcp_upstream" | "external";
             /** Name */
             name: string;
         };
@@ -4056,7 +4056,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "external";
+            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "tcp_upstream" | "external";
             /**
              * Max Us
              * @description Slowest answer
@@ -7978,7 +7978,7 @@ export interface operations {
     list_resources: {
         parameters: {
             query?: {
-                kind?: ("node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "external") | null;
+                kind?: ("node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "tcp_upstream" | "external") | null;
                 /** @description Part of the name or key */
                 search?: string | null;
                 /** @description Resource id of a node */

@@ -83,6 +83,7 @@ def _ids(tree: SubjectTree, of: Of) -> list[int]:
         "node": (tree.node,),
         "processes": tree.processes,
         "dns_servers": tree.dns_servers,
+        "tcp_upstreams": tree.tcp_upstreams,
         "clients": tree.workloads,
     }[of]
     return [row.id for row in rows]

@@ -11,6 +11,7 @@ import numpy as np
 from jitterscope.diagnosis.core.signals import series
 from jitterscope.diagnosis.core.sketch import bucket_of, value_of
 from jitterscope.diagnosis.core.snapshot import Distribution, FloatArray, Snapshot
+from jitterscope.diagnosis.scenarios.app.near import near_miss
 from jitterscope.diagnosis.scenarios.cpu.contention import LITTLE, contended, delays, hiccup_ticks, throttled_delays
 from jitterscope.diagnosis.scenarios.cpu.simulate import TICK_US, Workload, facts_of, simulate
 from jitterscope.diagnosis.scenarios.dns import single_socket_serialization_scenario as one_socket
@@ -108,4 +109,5 @@ SCENARIOS = (
         _throttled, Workload(serves="http", qps=200, live_mb=3, is_go=False,
                              bursts=tuple((5.0 + 7 * i, 0.5, 5000.0) for i in range(7)), seed=10), NODE)),
     Scenario("event_loop_blocked/near miss: dnsmasq reads one socket", "dns/single_socket_serialization", _one_socket),
+    near_miss("event_loop_blocked"),
 )  # fmt: skip

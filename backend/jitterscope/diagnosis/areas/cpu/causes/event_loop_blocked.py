@@ -212,9 +212,15 @@ CAUSE = Cause(
     "pauses, and "
     "times without an idle CPU.",
     needs=NEEDS,
-    rivals=("cpu/gc_throttling", "cpu/neighbours", "cpu/request_burst", "dns/single_socket_serialization"),
+    rivals=(
+        "app/lock_or_dependency",
+        "cpu/gc_throttling",
+        "cpu/neighbours",
+        "cpu/request_burst",
+        "dns/single_socket_serialization",
+    ),
     # One reads servers of another kind; a process that runs for most of an answer's time does not wait for a CPU.
-    excludes=("cpu/neighbours", "dns/single_socket_serialization"),
+    excludes=("app/lock_or_dependency", "cpu/neighbours", "dns/single_socket_serialization"),
     detect=detect,
     propose=propose,
     false_positives=(
