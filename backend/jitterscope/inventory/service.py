@@ -125,6 +125,13 @@ def tcp_cgroups_at(session: Session, cgroup_id: int, upstream: str, from_us: int
     return tcp_upstreams.cgroups_at(session, cgroup_id, upstream, from_us, to_us)
 
 
+def upstreams_of(
+    session: Session, cgroup_ids: Sequence[int], from_us: int, to_us: int
+) -> list[tuple[ResourceRow, ResourceRow | None]]:
+    """What cgroups ask over TCP, seen in a window, and which server of the node that is; None: not known."""
+    return tcp_upstreams.of_cgroups(session, cgroup_ids, from_us, to_us)
+
+
 def dns_nodes(session: Session, from_us: int, to_us: int) -> list[ResourceRow]:
     """Nodes with DNS servers seen in a window, those with the most servers first."""
     return dns_servers.nodes(session, from_us, to_us)

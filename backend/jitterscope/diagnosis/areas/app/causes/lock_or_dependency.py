@@ -25,6 +25,8 @@ MOST = 0.5
 # The server itself had so many of the long answers that its callers saw: it took the time. Or so few: the way did.
 AGREES, CONTRADICTS = 0.5, 0.1
 FEW = 10
+# Where long calls are under way for more of the time, that they fall together with late answers says little.
+RARE = 0.25
 
 
 def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
@@ -93,7 +95,8 @@ def _confidence(late: Late, waits: Waits) -> Confidence:
     account = waits.account
     unsure = account is None or account.long < AGREES * waits.long
     little = waits.hits < FEW or waits.hits < 0.7 * len(late)
-    return lowered("high", int(unsure) + int(little) + int(waits.within < MOST * waits.hits))
+    crowded = waits.within < MOST * waits.hits and waits.open_ratio > RARE
+    return lowered("high", int(unsure) + int(little) + int(crowded))
 
 
 def propose(snapshot: Snapshot, found: Found) -> list[Fix]:

@@ -9,6 +9,7 @@ from jitterscope.diagnosis.core import predicted
 from jitterscope.diagnosis.core.finding import Fix, Found, Patch, predictions
 from jitterscope.diagnosis.core.landing import FixKind, Unseen
 
+RELEASED = 0.7
 VERIFY = (
     "Watch this incident: before and after are compared, and it closes as verified once slow answers are gone. By "
     "hand: the slowest answer of the server that is asked falls to its usual."
@@ -55,9 +56,9 @@ _KNOWN = (_POSTGRES, _MYSQL, _REDIS)
 def propose(found: Found, waits: Waits) -> list[Fix]:
     software = _software(waits)
     proposals = [_look(waits, software)]
-    # Nobody waits for a lock who does not even read.
+    # Nobody waits for a lock who does not even read, and who waited for one goes on together with others.
     reads = waits.account is not None and (waits.account.unread is None or waits.account.unread < 0.5)
-    if software is _POSTGRES and reads:
+    if software is _POSTGRES and reads and waits.together >= RELEASED:
         proposals.append(_idle_transactions(found, waits))
     return proposals
 

@@ -23,7 +23,11 @@ WAITED, LONG = 0.6, 0.5
 SLACK_US = 2_000
 # All long calls at one time explain a late answer only where they are rare.
 LIFT = 2.0
+# Of a call the server has its own part: the way there and back is no time of it.
+OWN = 0.8
 MOST = 5_000
+# Who waited for one lock goes on at one time.
+AT_ONCE_US = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,8 @@ class Late:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What the server behind an upstream recorded itself while calls to it were long: answers that took `LONG` of them.
+    """What the server behind an upstream recorded itself while calls to it were long: answers that took `OWN` of what
+    is long.
 
     `unread`: the part of their time in which they lay in its socket, 0..1; None where single ones are not known.
     """
@@ -61,7 +66,8 @@ class Waits:
     """Calls to one upstream. `hit[i]`: the late answer i waited for them; `within` of those span calls of their own.
 
     `long` of `calls` took over `long_us`, the slowest `max_us`, a usual one `usual_us` (NaN: too few); `open_ratio`:
-    the share of the window in which a long one was under way; `ticks`: those that long ones touch.
+    the share of the window in which a long one was under way; `together`: the share of
+    long ones that ended at one time with another; `ticks`: those that long ones touch.
     """
 
     upstream: ResourceView
@@ -73,6 +79,7 @@ class Waits:
     usual_us: float
     max_us: float
     open_ratio: float
+    together: float
     ticks: BoolArray
     account: Account | None
 
@@ -149,6 +156,7 @@ def _waits(snapshot: Snapshot, late: Late, upstream: ResourceView) -> Waits:
         usual_us=quantile_us(part.bucket, part.count, 0.5) if part is not None and part.count.sum() >= 20 else np.nan,
         max_us=float(took.max()) if len(took) else 0.0,
         open_ratio=ratio,
+        together=_together(end),
         ticks=ticks,
         account=_account(snapshot, upstream, long_us, ticks),
     )
@@ -201,6 +209,14 @@ def _spanned(late: Late, begin: IntArray, end: IntArray) -> FloatArray:
     return spanned
 
 
+def _together(end: IntArray) -> float:
+    """The share of long calls that end at one time with another."""
+    if len(end) < 2:
+        return 0.0
+    near = np.diff(np.sort(end)) <= AT_ONCE_US
+    return float((np.concatenate([[False], near]) | np.concatenate([near, [False]])).mean())
+
+
 def _touched(snapshot: Snapshot, begin: IntArray, end: IntArray) -> BoolArray:
     ticks = np.zeros(snapshot.ticks, np.bool_)
     first = np.clip((begin - snapshot.start_us) // snapshot.step_us, 0, snapshot.ticks - 1)
@@ -216,8 +232,8 @@ def _account(snapshot: Snapshot, upstream: ResourceView, long_us: float, ticks: 
     if server is None or (part := server.distributions.get(metric(server, "latency"))) is None:
         return None
     near = dilate(ticks, 0, 1)
-    chosen = near[part.tick] & (value_of(part.bucket) >= LONG * long_us)
-    return Account(server, float(part.count[chosen].sum()), _unread(server, LONG * long_us))
+    chosen = near[part.tick] & (value_of(part.bucket) >= OWN * long_us)
+    return Account(server, float(part.count[chosen].sum()), _unread(server, OWN * long_us))
 
 
 def _unread(server: ResourceView, over_us: float) -> float | None:
