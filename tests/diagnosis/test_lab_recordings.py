@@ -32,6 +32,8 @@ VARIANTS = {
     "noisy-neighbour": {"fault"},
     "disk-stall": {"fault"},
     "page-cache": {"fault"},
+    "slow-dependency": {"fault", "heavy-query", "http"},
+    "event-loop": {"fault-node", "fault-python"},
 }  # fmt: skip
 
 

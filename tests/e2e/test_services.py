@@ -22,6 +22,7 @@ SERVERS = (
     Serving(
         "checkout", 8080, 41, slow=SLOW, throttled=dict.fromkeys(SLOW, 60_000), lost={1300: 12},
         runtime={"go.version": "1.25.3"},
+        asks={"10.0.0.7:9090": "/kubepods/burstable/pod-stock/stock:9090", "203.0.113.20:443": ""},
     ),
     Serving(
         "stock", 9090, 42, per_tick=5, usual_us=3000.0,
@@ -68,7 +69,10 @@ def test_every_server_with_its_figures(open_window: OpenWindow, product: Product
     expect(checkout.get_by_role("img")).to_have_attribute(
         "aria-label", re.compile(rf"^Slowest answer 103 ms at ..:..; over 20 ms in 2 of {MINUTES} minutes$")
     )
-    expect(row(page, "stock :9090")).to_contain_text("not throttled")
+    for text in ("→ stock :9090", "→ 203.0.113.20:443", "up to 103 ms · 300 calls/s"):
+        expect(checkout).to_contain_text(text)
+    stock = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="stock :9090"))
+    expect(stock).to_contain_text("not throttled")
     dns = row(page, product.node.pod)
     expect(dns).to_contain_text("queries/s")
     dns.get_by_role("link", name=product.title).click()

@@ -22,6 +22,8 @@ from labs.applying import (
     coredns_gc,
     dentries,
     disk,
+    dependency,
+    eventloop,
     forwarding,
     nodelocal,
     noisy,
@@ -36,6 +38,10 @@ from labs.dentries import variants as dentries_variants
 from labs.dentries import watched as dentries_watched
 from labs.disk import variants as disk_variants
 from labs.disk import watched as disk_watched
+from labs.dependency import variants as dependency_variants
+from labs.dependency import watched as dependency_watched
+from labs.eventloop import variants as eventloop_variants
+from labs.eventloop import watched as eventloop_watched
 from labs.forwarding import variants as forwarding_variants
 from labs.forwarding import watched as forwarding_watched
 from labs.hosting import own_product
@@ -73,6 +79,8 @@ TRIED = {
     noisy_watched.LAB: set(noisy.FIXES),
     disk_watched.LAB: set(disk.FIXES),
     pagecache_watched.LAB: set(pagecache.FIXES),
+    dependency_watched.LAB: set(dependency.FIXES),
+    eventloop_watched.LAB: set(eventloop.FIXES),
 }
 
 
@@ -113,6 +121,8 @@ MADE_BY: dict[str, tuple[Any, Any]] = {
     noisy_watched.LAB: (noisy, noisy_variants),
     disk_watched.LAB: (disk, disk_variants),
     pagecache_watched.LAB: (pagecache, pagecache_variants),
+    dependency_watched.LAB: (dependency, dependency_variants),
+    eventloop_watched.LAB: (eventloop, eventloop_variants),
 }
 
 
@@ -159,6 +169,8 @@ SESSION = {"names": "session"}
         tried(
             180, "memory/page_cache_thrashing", "page-cache fault", "raise_memory_limit_for_files", "seen", "verified"
         ),
+        tried(200, "app/lock_or_dependency", "slow-dependency fault", "end_idle_transactions", "declared", "verified"),
+        tried(200, "cpu/event_loop_blocked", "event-loop fault-node", "off_loop", "declared", "verified"),
         tried(180, "cpu/periodic_burst", "coredns-gc periodic-burst", "raise_cpu_limit", "seen", "verified"),
         tried(170, "cpu/request_burst", "coredns-gc request-burst", "raise_cpu_limit", "seen", "verified"),
         tried(200, "cpu/memory_limit_gc_spiral", "coredns-gc gc-spiral", "unset_gomemlimit", "seen", "verified"),

@@ -11,7 +11,7 @@ from jitterscope.diagnosis.core.sketch import bucket_of
 from jitterscope.pb import ingest_pb2 as pb
 from tests.support.batches import CGROUP, PROCESS, TICK_US, BatchBuilder
 
-TCP_SERVER = pb.RESOURCE_KIND_TCP_SERVER
+TCP_SERVER, TCP_UPSTREAM = pb.RESOURCE_KIND_TCP_SERVER, pb.RESOURCE_KIND_TCP_UPSTREAM
 TICKS_PER_MINUTE = 60_000_000 // TICK_US
 SLOW_US = 20_000
 # Answers over 20 ms in a tick that has slow ones.
@@ -20,7 +20,8 @@ SLOW_PER_TICK = 3
 
 @dataclass(frozen=True)
 class Serving:
-    """A container with one listening program. `slow`: the slowest answer (µs) of ticks that have slow ones;
+    """A container with one listening program. `asks`: by address the key of the server there, "" where it is not
+    known; every call takes as long as the answers. `slow`: the slowest answer (µs) of ticks that have slow ones;
     `throttled`: throttled µs by tick; `lost`: requests without an answer by tick."""
 
     program: str
@@ -33,6 +34,7 @@ class Serving:
     lost: Mapping[int, int] = field(default_factory=dict)
     runtime: Mapping[str, str] = field(default_factory=dict)
     namespace: str = "shop"
+    asks: Mapping[str, str] = field(default_factory=dict)
 
     def part(self, first: int, ticks: int) -> Serving:
         """The same server from tick `first` on."""
@@ -100,6 +102,12 @@ def add(builder: BatchBuilder, serving: Serving, start_us: int, ticks: int) -> t
             for tick in range(ticks)
         ),
     )
+    for address, asked in serving.asks.items():
+        upstream = builder.resource(TCP_UPSTREAM, f"{serving.path}>{address}", container)
+        builder.fact(upstream, "upstream.server", asked, start_us)
+        calls = {"upstream_calls": np.full(ticks, float(serving.per_tick)), "upstream_latency_max_us": slowest}
+        builder.block({(upstream, name): values for name, values in calls.items()}, start_us)
+        builder.distribution(upstream, "upstream_latency_us", start_us, [{usual: serving.per_tick}] * ticks)
     return container, server
 
 

@@ -37,6 +37,7 @@ _KINDS: dict[int, ResourceKind] = {
     pb.RESOURCE_KIND_DNS_SERVER: "dns_server",
     pb.RESOURCE_KIND_DNS_PATH: "dns_path",
     pb.RESOURCE_KIND_TCP_SERVER: "tcp_server",
+    pb.RESOURCE_KIND_TCP_UPSTREAM: "tcp_upstream",
     pb.RESOURCE_KIND_PROBE: "probe",
 }
 _KIND_BITS = {kind: 1 << number for number, kind in _KINDS.items()}
@@ -240,8 +241,8 @@ def _event(event: pb.Event, resources: int, clock: Clock) -> EventSpec:
 
 def _queries(block: pb.QueryBlock, resources: list[ResourceSpec], clock: Clock) -> QuerySpec:
     index(block.server, len(resources), "a query block")
-    served = resources[block.server].kind in ("dns_server", "tcp_server")
-    check(served, "a query block belongs to something that is no DNS or TCP server")
+    served = resources[block.server].kind in ("dns_server", "tcp_server", "tcp_upstream")
+    check(served, "a query block belongs to something that is no DNS server, TCP server, or upstream")
     clock.stored(block.start_us, "the start of a query block")
     span_us = block.end_us - block.start_us
     check(0 <= span_us <= limits.MAX_QUERY_SPAN_US, f"a query block covers {span_us} µs")

@@ -142,4 +142,6 @@ def display_name(kind: str, key: str, facts: dict[str, str]) -> str:
     elif kind == "tcp_server":
         listening = facts.get("tcp.program", "")
         name = f"{listening} :{key.rpartition(':')[2]}" if listening else ""
+    elif kind == "tcp_upstream":
+        name = key.partition(">")[2]
     return name or key

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from jitterscope.inventory import busiest, collectors, dns_servers, narrow, neighbours, nodes, tree
+from jitterscope.inventory import busiest, collectors, dns_servers, narrow, neighbours, nodes, tcp_upstreams, tree
 from jitterscope.inventory import dns_upstreams as dns_asked
 from jitterscope.inventory import facts as fact_store
 from jitterscope.inventory import servers as serving
@@ -90,6 +90,11 @@ def with_dns_neighbours(session: Session, found: SubjectTree, from_us: int, to_u
     return neighbours.added(session, found, from_us, to_us)
 
 
+def with_asked_servers(session: Session, found: SubjectTree, from_us: int, to_us: int) -> SubjectTree:
+    """The tree with the TCP servers of its node that it asks, as far as they are known; bounded."""
+    return tcp_upstreams.added(session, found, from_us, to_us)
+
+
 def with_busiest_cgroups(session: Session, found: SubjectTree, from_us: int, to_us: int) -> SubjectTree:
     """The tree of a cgroup with the node's other cgroups that used most CPU in a window; bounded. A node's as it is."""
     return busiest.added(session, found, from_us, to_us)
@@ -113,6 +118,18 @@ def dns_cgroups(session: Session, seen_after_us: int) -> list[int]:
 def dns_cgroups_at(session: Session, cgroup_id: int, upstream: str, from_us: int, to_us: int) -> set[int]:
     """Cgroups, on whatever node, of the DNS servers that answer when a cgroup asks `upstream`, an ADDRESS:PORT."""
     return dns_asked.cgroups_at(session, cgroup_id, upstream, from_us, to_us)
+
+
+def tcp_cgroups_at(session: Session, cgroup_id: int, upstream: str, from_us: int, to_us: int) -> set[int]:
+    """Cgroups of the same node whose TCP servers answer when a cgroup asks `upstream`, an ADDRESS:PORT."""
+    return tcp_upstreams.cgroups_at(session, cgroup_id, upstream, from_us, to_us)
+
+
+def upstreams_of(
+    session: Session, cgroup_ids: Sequence[int], from_us: int, to_us: int
+) -> list[tuple[ResourceRow, ResourceRow | None]]:
+    """What cgroups ask over TCP, seen in a window, and which server of the node that is; None: not known."""
+    return tcp_upstreams.of_cgroups(session, cgroup_ids, from_us, to_us)
 
 
 def dns_nodes(session: Session, from_us: int, to_us: int) -> list[ResourceRow]:

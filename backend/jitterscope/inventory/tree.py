@@ -119,6 +119,7 @@ def subject_tree(session: Session, cgroup_id: int, from_us: int | None, to_us: i
         processes=_of_kind(below, "process"),
         dns_servers=servers,
         tcp_servers=_of_kind(below, "tcp_server"),
+        tcp_upstreams=_of_kind(below, "tcp_upstream"),
         probes=tuple(as_resource(row) for row in probes),
     )
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-ResourceKind = Literal["node", "cgroup", "process", "dns_server", "dns_path", "probe", "tcp_server", "external"]
+ResourceKind = Literal[
+    "node", "cgroup", "process", "dns_server", "dns_path", "probe", "tcp_server", "tcp_upstream", "external"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,8 @@ class SubjectTree:
     """A cgroup, or a node, with everything that a diagnosis of it looks at. `ancestors` runs from its parent cgroup
     upwards. `cgroups` of a cgroup are filled by `service.with_busiest_cgroups` only.
 
-    `dns_paths`, `neighbours` and `workloads` are filled by `service.with_dns_neighbours` only.
+    `dns_paths`, `neighbours` and `workloads` are filled by `service.with_dns_neighbours` only, `asked` (the node's
+    servers that `tcp_upstreams` are) by `service.with_asked_servers`.
     """
 
     subject: ResourceRow
@@ -48,6 +51,8 @@ class SubjectTree:
     processes: tuple[ResourceRow, ...] = ()
     dns_servers: tuple[ResourceRow, ...] = ()
     tcp_servers: tuple[ResourceRow, ...] = ()
+    tcp_upstreams: tuple[ResourceRow, ...] = ()
+    asked: tuple[ResourceRow, ...] = ()
     probes: tuple[ResourceRow, ...] = ()
     dns_paths: tuple[ResourceRow, ...] = ()
     neighbours: tuple[ResourceRow, ...] = ()

@@ -17,6 +17,7 @@ class ResourceKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     RESOURCE_KIND_DNS_PATH: _ClassVar[ResourceKind]
     RESOURCE_KIND_PROBE: _ClassVar[ResourceKind]
     RESOURCE_KIND_TCP_SERVER: _ClassVar[ResourceKind]
+    RESOURCE_KIND_TCP_UPSTREAM: _ClassVar[ResourceKind]
 
 class Encoding(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -48,6 +49,7 @@ RESOURCE_KIND_DNS_SERVER: ResourceKind
 RESOURCE_KIND_DNS_PATH: ResourceKind
 RESOURCE_KIND_PROBE: ResourceKind
 RESOURCE_KIND_TCP_SERVER: ResourceKind
+RESOURCE_KIND_TCP_UPSTREAM: ResourceKind
 ENCODING_UNSPECIFIED: Encoding
 ENCODING_F64: Encoding
 ENCODING_I32: Encoding

@@ -20,6 +20,7 @@ KINDS = {
     "dns_server": pb.RESOURCE_KIND_DNS_SERVER,
     "dns_path": pb.RESOURCE_KIND_DNS_PATH,
     "tcp_server": pb.RESOURCE_KIND_TCP_SERVER,
+    "tcp_upstream": pb.RESOURCE_KIND_TCP_UPSTREAM,
     "probe": pb.RESOURCE_KIND_PROBE,
 }
 STATES = {

@@ -86,7 +86,7 @@ def part(
         histograms.setdefault(resource_id, {})[name] = one
     facts = inventory.facts(session, ids, from_us, to_us)
     events = series.read_events(session, ids, from_us, to_us)
-    servers = [row.id for row in planned.rows if row.kind in ("dns_server", "tcp_server")]
+    servers = [row.id for row in planned.rows if row.kind in ("dns_server", "tcp_server", "tcp_upstream")]
     queries = series.read_queries(session, servers, from_us, to_us) if servers else {}
     return Recording(
         start_us=from_us,
@@ -148,10 +148,12 @@ def _members(
         subject_id = subject_id or subject.id
         if subject.kind != "node":
             tree = inventory.with_dns_neighbours(session, tree, from_us, to_us)
+            tree = inventory.with_asked_servers(session, tree, from_us, to_us)
             tree = inventory.with_busiest_cgroups(session, tree, from_us, to_us)
         own = (tree.node, *tree.ancestors, tree.subject, *tree.processes, *tree.dns_servers, *tree.probes)
-        around = [row for one in (*tree.neighbours, *tree.cgroups) for row in inventory.ancestors(session, one.id)]
-        for row in (*own, *tree.tcp_servers, *tree.dns_paths, *tree.neighbours, *tree.cgroups, *around):
+        others = (*tree.neighbours, *tree.cgroups, *tree.asked)
+        around = [row for one in others for row in inventory.ancestors(session, one.id)]
+        for row in (*own, *tree.tcp_servers, *tree.tcp_upstreams, *tree.dns_paths, *others, *around):
             rows[row.id] = row
         workloads |= {row.id: row for row in tree.workloads}
     if subject_id is None:

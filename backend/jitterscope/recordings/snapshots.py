@@ -19,6 +19,7 @@ from jitterscope.series.types import TICK_US, StoredDistribution, StoredEvent, S
 
 _RESOLV_CONF = "dns.resolv_conf"
 _USAGE = "cpu_usage_us"
+_UPSTREAM_SERVER = "upstream.server"
 
 
 def load_recording(path: Path) -> Snapshot:
@@ -44,6 +45,12 @@ def snapshot_of(recording: Recording, from_us: int | None = None, to_us: int | N
     ]  # fmt: skip
 
     paths = [i for i, one in enumerate(resources) if one.kind == "dns_path" and one.parent in servers]
+    upstreams = [i for i in below if resources[i].kind == "tcp_upstream"]
+    behind = {fact.value for i in upstreams for fact in resources[i].facts if fact.name == _UPSTREAM_SERVER}
+    asked = [
+        i for i, one in enumerate(resources)
+        if one.kind == "tcp_server" and i not in below and one.key in behind
+    ]  # fmt: skip
     neighbours = [
         i for i, one in enumerate(resources) if servers and one.kind == "dns_server" and i not in servers
     ]  # fmt: skip
@@ -69,6 +76,8 @@ def snapshot_of(recording: Recording, from_us: int | None = None, to_us: int | N
         processes=views([i for i in below if resources[i].kind == "process"]),
         dns_servers=views(servers),
         tcp_servers=views([i for i in below if resources[i].kind == "tcp_server"]),
+        tcp_upstreams=views(upstreams),
+        asked=views(asked),
         probes=views(probes),
         dns_paths=views(paths),
         neighbours=views(neighbours),
@@ -108,6 +117,8 @@ def recording_of(snapshot: Snapshot, labels: Mapping[str, str] | None = None) ->
         for path in (snapshot.dns_paths if server_of else ())
     )
     resources.extend(_recorded(server, "tcp_server", subject) for server in snapshot.tcp_servers)
+    resources.extend(_recorded(one, "tcp_upstream", subject) for one in snapshot.tcp_upstreams)
+    resources.extend(_recorded(server, "tcp_server", 0) for server in snapshot.asked)
     # The synthetic ones live in no cgroup that is known.
     resources.extend(_recorded(neighbour, "dns_server", 0) for neighbour in snapshot.neighbours)
     resources.extend(_recorded(cgroup, "cgroup", 0) for cgroup in snapshot.cgroups)

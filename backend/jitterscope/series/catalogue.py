@@ -175,6 +175,11 @@ METRICS: Final[dict[str, Metric]] = {
     "retransmits": Metric(213, "retransmits", "1", "delta", ("tcp_server",), "i32", "tcp_requests", "Segments with data that were sent again (tcp:tcp_retransmit_skb)"),
     "retransmit_delay_us": Metric(214, "retransmit_delay_us", "us", "distribution", ("tcp_server",), "distribution", "tcp_requests", "Data on their way until they were sent the last time, of data that the retransmission timer sent again: clients got them at least so much later. Counted when the client is heard of again; on top of request_latency_us, in which it is not"),
     "reconnections": Metric(215, "reconnections", "1", "delta", ("tcp_server",), "i32", "tcp_requests", "Connections of addresses that had opened another one to this server within 10 s"),
+    "upstream_calls": Metric(220, "upstream_calls", "1", "delta", ("tcp_upstream",), "i32", "tcp_requests", "Calls that ended: answered, or given up"),
+    "upstream_calls_slow": Metric(221, "upstream_calls_slow", "1", "delta", ("tcp_upstream",), "i32", "tcp_requests", "Calls answered later than 20 ms"),
+    "upstream_latency_us": Metric(222, "upstream_latency_us", "us", "distribution", ("tcp_upstream",), "distribution", "tcp_requests", "Last packet of a request sent to first data of its answer: the upstream and the network, without the caller"),
+    "upstream_latency_max_us": Metric(223, "upstream_latency_max_us", "us", "gauge", ("tcp_upstream",), "i32", "tcp_requests", "Slowest answer of the tick; missing where there was none"),
+    "upstream_unanswered": Metric(224, "upstream_unanswered", "1", "delta", ("tcp_upstream",), "i32", "tcp_requests", "Calls whose connection ended without an answer"),
 }
 
 BY_ID: Final[dict[int, Metric]] = {metric.id: metric for metric in METRICS.values()}
@@ -232,6 +237,7 @@ FACTS: Final[dict[str, Name]] = {
     "tcp.accept_limit": Name("tcp.accept_limit", "tcp_server", "tcp_requests", "Connections that may wait to be accepted (sk_max_ack_backlog: the backlog of listen(), at most net.core.somaxconn); the least of its listening sockets"),
     "tcp.somaxconn": Name("tcp.somaxconn", "tcp_server", "tcp_requests", "net.core.somaxconn of the server's network namespace"),
     "tcp.listeners": Name("tcp.listeners", "tcp_server", "tcp_requests", "Listening sockets (more than one at an address: SO_REUSEPORT)"),
+    "upstream.server": Name("upstream.server", "tcp_upstream", "tcp_requests", "Key of the TCP server of this node that listens there; absent where it is elsewhere or not known"),
     "dns.software": Name("dns.software", "dns_server", "dns_capture", "coredns, dnsmasq, unbound, named, …"),
     "dns.version": Name("dns.version", "dns_server", "dns_capture", "From build info or version.bind"),
     "dns.udp_sockets": Name("dns.udp_sockets", "dns_server", "udp_socket", "UDP sockets bound to the address (more than one: SO_REUSEPORT)"),

@@ -16,8 +16,9 @@ from jitterscope.inventory.schemas import ResourceRef
 from jitterscope.inventory.types import ResourceRow
 from jitterscope.kit import cursor as cursors
 from jitterscope.services import listing
+from jitterscope.services.calls import Call
 from jitterscope.services.listing import Entry, Listing
-from jitterscope.services.schemas import Order, ServiceItem, Services
+from jitterscope.services.schemas import Order, ServiceCall, ServiceItem, Services
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(tags=["services"])
@@ -99,7 +100,23 @@ def _item(found: Listing, one: Entry) -> ServiceItem:
         max_us=one.figures.max_us,
         worst_us=[None if math.isnan(us) else us for us in one.figures.worst_us],
         throttled_ms_per_min=one.figures.throttled_ms_per_min,
+        asks=[_call(call) for call in found.asks.get(home or 0, [])],
         incidents=one.incidents,
+    )
+
+
+def _call(one: Call) -> ServiceCall:
+    return ServiceCall(
+        id=one.row.id,
+        kind=one.row.kind,
+        key=one.row.key,
+        name=one.row.name,
+        server=None if one.server is None else _ref(one.server),
+        calls_per_s=one.calls_per_s,
+        slow_ratio=one.slow_ratio,
+        p50_us=one.p50_us,
+        p99_us=one.p99_us,
+        max_us=one.max_us,
     )
 
 

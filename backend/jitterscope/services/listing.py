@@ -13,7 +13,8 @@ from jitterscope.incidents.api.schemas import IncidentRef
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.servers import Server
 from jitterscope.inventory.types import FactRow, ResourceRow
-from jitterscope.services import figures
+from jitterscope.services import calls, figures
+from jitterscope.services.calls import Call
 from jitterscope.services.figures import Figures, Watched
 from jitterscope.services.schemas import Order
 
@@ -39,10 +40,12 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A part of the list; `found` servers match, `compared` of them are in the list, which goes on where `more`."""
+    """A part of the list; `asks` by cgroup. `found` servers match, `compared` of them are in the list, which goes on
+    where `more`."""
 
     entries: list[Entry]
     quantiles: dict[int, Quantiles]
+    asks: dict[int, list[Call]]
     places: dict[int, ResourceRow]
     found: int
     compared: int
@@ -66,6 +69,7 @@ def read(
     return Listing(
         entries=shown,
         quantiles=quantiles,
+        asks=calls.read(session, sorted({one.watched.cgroup_id for one in shown if one.watched.cgroup_id}), *span),
         places=inventory.resources(session, sorted(ids)),
         found=found,
         compared=len(servers),

@@ -13,6 +13,17 @@ from jitterscope.kit.schema import Page
 Order = Literal["name", "rate", "failed", "p50", "p99", "slow", "worst", "runtime", "stalls"]
 
 
+class ServiceCall(ResourceRef):
+    """A server that a service asks over TCP, as seen at the service's own end of the connection."""
+
+    server: ResourceRef | None = Field(description="The server of the same node that listens there, where it is known")
+    calls_per_s: float = Field(description="Calls that ended: answered, or given up")
+    slow_ratio: float | None = Field(description="Calls answered after over 20 ms, of all calls")
+    p50_us: float | None = Field(description="From the request sent to the first data of its answer")
+    p99_us: float | None
+    max_us: float | None = Field(description="Slowest answer")
+
+
 class ServiceItem(ResourceRef):
     """A server: one listening port of a container, or one address that answers DNS."""
 
@@ -30,6 +41,7 @@ class ServiceItem(ResourceRef):
     max_us: float | None = Field(description="Slowest answer")
     worst_us: list[float | None] = Field(description="Slowest answer of each minute from `from_us` on")
     throttled_ms_per_min: float | None = Field(description="Of its container, added up over CPUs")
+    asks: list[ServiceCall] = Field(description="What its container asks over TCP, the four asked most")
     incidents: list[IncidentRef] = Field(description="Active ones of its container, newest first")
 
 

@@ -24,7 +24,7 @@ _ZONE = "lab.test"
 _NAMES = tuple(f"{name}.{_ZONE}" for name in ("api", "pay", "mail", "cdn"))
 _PERIOD_US = 100_000  # of the server's own limit
 _CLIENT_SHARES = 100 * 1024  # clients are other machines: nothing here delays them
-_LOOP = "import sys, time; time.sleep(max(0, float(sys.argv[1]) - time.time()))\nwhile True: pass"
+LOOP = "import sys, time; time.sleep(max(0, float(sys.argv[1]) - time.time()))\nwhile True: pass"
 
 
 class NoisyFigures(Figures):
@@ -108,7 +108,7 @@ def run(made: Bench, say: Say) -> Run:
 @contextmanager
 def busy(made: Bench, from_us: int) -> Iterator[None]:
     """The neighbor's loops, from that time on until the context ends."""
-    command = [sys.executable, "-I", "-c", _LOOP, str(from_us / 1e6)]
+    command = [sys.executable, "-I", "-c", LOOP, str(from_us / 1e6)]
     with ExitStack() as stack:
         for _ in range(made.parameters.loops):
             stack.callback(processes.stop, processes.spawn(command, cgroup_procs=made.neighbour.procs_files()))

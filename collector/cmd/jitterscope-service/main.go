@@ -1,5 +1,5 @@
 // jitterscope-service is an HTTP service as the labs need one: a table of many small objects stays alive, each answer
-// allocates, and a request may cost CPU time or wait. The services of other runtimes in backend/labs/service take the
+// allocates, and a request may cost CPU time, wait, or ask a database or another server. The services of other runtimes in backend/labs/service take the
 // same options.
 package main
 
@@ -30,6 +30,7 @@ type service struct {
 	slowEvery   int // of so many requests one waits; 0: none
 	slow        time.Duration
 	disk        disk
+	dependency  dependency
 
 	mu     sync.Mutex
 	table  []*object
@@ -57,6 +58,12 @@ func run(arguments []string) error {
 	flags.IntVar(&s.replaced, "replaced", 0, "objects that each request replaces")
 	flags.IntVar(&s.hashedKiB, "hashed-kib", 0, "KiB that each request hashes with SHA-256: its CPU time")
 	s.disk.declare(flags)
+	flags.StringVar(&s.dependency.database, "database", "", "PostgreSQL that each request asks, postgres://…")
+	flags.StringVar(&s.dependency.query, "query", "SELECT 1", "what it is asked")
+	flags.StringVar(&s.dependency.heavyQuery, "heavy-query", "SELECT 1", "what it is asked now and then")
+	flags.IntVar(&s.dependency.heavyEvery, "heavy-every", 0, "of so many requests one asks that; 0: none")
+	flags.IntVar(&s.dependency.connections, "connections", 8, "most connections to the database or the other server")
+	flags.StringVar(&s.dependency.url, "ask", "", "URL of another server that each request asks")
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
@@ -64,6 +71,9 @@ func run(arguments []string) error {
 		return err
 	}
 	s.slow = time.Duration(*slowMs) * time.Millisecond
+	if err := s.dependency.open(); err != nil {
+		return err
+	}
 	s.table = make([]*object, *objects)
 	for i := range s.table {
 		s.table[i] = newObject(i)
@@ -95,6 +105,10 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.table[(number*s.replaced+i)%len(s.table)] = newObject(number)
 	}
 	s.mu.Unlock()
+	if err := s.dependency.ask(r.Context(), number); err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
 	work(s.hashedKiB)
 	if s.slowEvery > 0 && number%s.slowEvery == 0 {
 		time.Sleep(s.slow)

@@ -109,6 +109,19 @@ struct tcp_sock {
 	__u32 packets_out;
 	__u32 srtt_us;
 	__u32 total_retrans;
+	__u32 snd_nxt;
+};
+
+struct socket {
+	struct sock *sk;
+};
+
+struct file;
+struct task_struct;
+
+struct bpf_iter__task_file {
+	struct task_struct *task;
+	struct file *file;
 };
 
 #pragma clang attribute pop

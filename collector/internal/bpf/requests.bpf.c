@@ -14,7 +14,18 @@
 #include "kernel.h"
 #include "lost.h"
 
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct task_struct {
+	int pid;
+	int tgid;
+};
+
+#pragma clang attribute pop
+
 #define IPPROTO_TCP 6
+#define TCP_ESTABLISHED 1
+#define TCP_SYN_SENT 2
 #define AF_INET 2
 #define MSG_PEEK 2
 #define TCP_ESTABLISHED 1
@@ -144,7 +155,7 @@ struct {
 
 struct connection {
 	__u64 unread_ns; /* when the first data came that were not read yet, 0: all were */
-	__u64 came_ns;	 /* start of the request that was read and not answered yet, 0: none */
+	__u64 came_ns;	 /* start of the request that was read and not answered yet, 0: none; of a client: when it was sent */
 	__u64 read_ns;
 	__u64 left_ns;	 /* when data began to leave of which nothing was acknowledged then */
 	__u64 acked_ns;	 /* when the client last acknowledged some */
@@ -158,7 +169,8 @@ struct connection {
 	__u8 partly;   /* a part of what is unread was read */
 	__u8 control;  /* the segment that came last holds nothing but frames that keep an HTTP/2 connection going */
 	__u8 farewell; /* the client closed right behind its data */
-	__u8 client[16];
+	__u8 client[16]; /* of a client: the server */
+	__u32 caller;	 /* the process that connected; 0: this is a server's end */
 };
 
 struct {
@@ -285,6 +297,8 @@ static __always_inline void recovered(struct connection *c, __u64 until)
 	c->stuck_ns = c->resent_ns = 0;
 }
 
+#include "calls.h"
+
 SEC("tp_btf/tcp_probe")
 int segment_came(__u64 *ctx)
 {
@@ -329,6 +343,8 @@ int segment_resent(__u64 *ctx)
 			tell(server->number, server->generation, RESENT, now, now, 0);
 		return 0;
 	}
+	if (c->caller)
+		return 0; /* what it asks, not what it answers */
 	since = c->stuck_ns;
 	if (!since && (BPF_CORE_READ_BITFIELD_PROBED(icsk, icsk_ca_state) == TCP_CA_LOSS || BPF_CORE_READ(tp, packets_out) == 1))
 		since = c->stuck_ns = c->left_ns > c->acked_ns ? c->left_ns : c->acked_ns;
@@ -396,6 +412,10 @@ int data_came(__u64 *ctx)
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;
+	if (c->caller) {
+		answer_came(c, sk, tp);
+		return 0;
+	}
 	a = arrivals_of(c, sk, tp->copied_seq);
 	if (!a)
 		return 0;
@@ -481,6 +501,10 @@ int packet_left(__u64 *ctx)
 	c = bpf_sk_storage_get(&connections, sk, 0, 0);
 	if (!c)
 		return 0;
+	if (c->caller) {
+		call_left(c, sk, skb);
+		return 0;
+	}
 	if (!BPF_CORE_READ(tp, packets_out))
 		c->left_ns = bpf_ktime_get_ns();
 	if (!c->came_ns && !c->unread_ns)
@@ -546,6 +570,8 @@ int state_set(__u64 *ctx)
 		return 0;
 	if ((int)ctx[1] == TCP_SYN_RECV && (int)ctx[2] == TCP_ESTABLISHED) {
 		connected(sk);
+	} else if ((int)ctx[2] == TCP_SYN_SENT) { /* in the system call of the process that connects */
+		follow_client(sk, bpf_get_current_pid_tgid() >> 32);
 		return 0;
 	}
 	if ((int)ctx[2] != TCP_CLOSE)
@@ -557,8 +583,34 @@ int state_set(__u64 *ctx)
 		recovered(c, bpf_ktime_get_ns());
 	if (!c->came_ns && !c->unread_ns)
 		return 0;
+	if (c->caller) {
+		give_up(c, sk);
+		return 0;
+	}
 	end_request(c, c->farewell ? WITHDRAWN : ABANDONED, bpf_ktime_get_ns());
 	c->came_ns = c->unread_ns = 0;
+	return 0;
+}
+
+/* Connections that were there before these programs: run once over the files of all processes. */
+SEC("iter/task_file")
+int connection_found(struct bpf_iter__task_file *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct file *file = ctx->file;
+	struct socket *socket;
+	struct sock *sk;
+
+	if (!task || !file)
+		return 0;
+	socket = bpf_sock_from_file(file);
+	if (!socket)
+		return 0;
+	sk = socket->sk;
+	if (!sk || sk->sk_protocol != IPPROTO_TCP || sk->__sk_common.skc_state != TCP_ESTABLISHED || server_of(sk))
+		return 0;
+	if (!bpf_sk_storage_get(&connections, sk, 0, 0))
+		follow_client(sk, task->tgid);
 	return 0;
 }
 

@@ -19,6 +19,19 @@ type RequestsAddress struct {
 	Local [16]uint8
 }
 
+type RequestsCall struct {
+	_         structs.HostLayout
+	SentNs    uint64
+	EndedNs   uint64
+	Server    [16]uint8
+	From      [16]uint8
+	Namespace uint32
+	Caller    uint32
+	Port      uint16
+	End       uint16
+	_         [4]byte
+}
+
 type RequestsClient struct {
 	_          structs.HostLayout
 	Server     uint32
@@ -45,6 +58,8 @@ type RequestsConnection struct {
 	Farewell   uint8
 	Client     [16]uint8
 	_          [1]byte
+	Caller     uint32
+	_          [4]byte
 }
 
 type RequestsCounts struct {
@@ -79,25 +94,29 @@ type RequestsServer struct {
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
-	RequestsMapAddresses      = "addresses"
-	RequestsMapArrivals       = "arrivals"
-	RequestsMapClients        = "clients"
-	RequestsMapConnections    = "connections"
-	RequestsMapLost           = "lost"
-	RequestsMapPorts          = "ports"
-	RequestsMapRequests       = "requests"
-	RequestsMapServed         = "served"
-	RequestsMapWall           = "wall"
-	RequestsProgDataCame      = "data_came"
-	RequestsProgDataRead      = "data_read"
-	RequestsProgPacketLeft    = "packet_left"
-	RequestsProgSegmentCame   = "segment_came"
-	RequestsProgSegmentResent = "segment_resent"
-	RequestsProgStateSet      = "state_set"
-	RequestsProgSynackResent  = "synack_resent"
-	RequestsVarReadsPackets   = "reads_packets"
-	RequestsVarUnusedCounts   = "unused_counts"
-	RequestsVarUnusedRequest  = "unused_request"
+	RequestsMapAddresses        = "addresses"
+	RequestsMapArrivals         = "arrivals"
+	RequestsMapCallers          = "callers"
+	RequestsMapCalls            = "calls"
+	RequestsMapClients          = "clients"
+	RequestsMapConnections      = "connections"
+	RequestsMapLost             = "lost"
+	RequestsMapPorts            = "ports"
+	RequestsMapRequests         = "requests"
+	RequestsMapServed           = "served"
+	RequestsMapWall             = "wall"
+	RequestsProgConnectionFound = "connection_found"
+	RequestsProgDataCame        = "data_came"
+	RequestsProgDataRead        = "data_read"
+	RequestsProgPacketLeft      = "packet_left"
+	RequestsProgSegmentCame     = "segment_came"
+	RequestsProgSegmentResent   = "segment_resent"
+	RequestsProgStateSet        = "state_set"
+	RequestsProgSynackResent    = "synack_resent"
+	RequestsVarReadsPackets     = "reads_packets"
+	RequestsVarUnusedCall       = "unused_call"
+	RequestsVarUnusedCounts     = "unused_counts"
+	RequestsVarUnusedRequest    = "unused_request"
 )
 
 // LoadRequests returns the embedded CollectionSpec for Requests.
@@ -142,13 +161,14 @@ type RequestsSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type RequestsProgramSpecs struct {
-	DataCame      *ebpf.ProgramSpec `ebpf:"data_came"`
-	DataRead      *ebpf.ProgramSpec `ebpf:"data_read"`
-	PacketLeft    *ebpf.ProgramSpec `ebpf:"packet_left"`
-	SegmentCame   *ebpf.ProgramSpec `ebpf:"segment_came"`
-	SegmentResent *ebpf.ProgramSpec `ebpf:"segment_resent"`
-	StateSet      *ebpf.ProgramSpec `ebpf:"state_set"`
-	SynackResent  *ebpf.ProgramSpec `ebpf:"synack_resent"`
+	ConnectionFound *ebpf.ProgramSpec `ebpf:"connection_found"`
+	DataCame        *ebpf.ProgramSpec `ebpf:"data_came"`
+	DataRead        *ebpf.ProgramSpec `ebpf:"data_read"`
+	PacketLeft      *ebpf.ProgramSpec `ebpf:"packet_left"`
+	SegmentCame     *ebpf.ProgramSpec `ebpf:"segment_came"`
+	SegmentResent   *ebpf.ProgramSpec `ebpf:"segment_resent"`
+	StateSet        *ebpf.ProgramSpec `ebpf:"state_set"`
+	SynackResent    *ebpf.ProgramSpec `ebpf:"synack_resent"`
 }
 
 // RequestsMapSpecs contains maps before they are loaded into the kernel.
@@ -157,6 +177,8 @@ type RequestsProgramSpecs struct {
 type RequestsMapSpecs struct {
 	Addresses   *ebpf.MapSpec `ebpf:"addresses"`
 	Arrivals    *ebpf.MapSpec `ebpf:"arrivals"`
+	Callers     *ebpf.MapSpec `ebpf:"callers"`
+	Calls       *ebpf.MapSpec `ebpf:"calls"`
 	Clients     *ebpf.MapSpec `ebpf:"clients"`
 	Connections *ebpf.MapSpec `ebpf:"connections"`
 	Lost        *ebpf.MapSpec `ebpf:"lost"`
@@ -171,6 +193,7 @@ type RequestsMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type RequestsVariableSpecs struct {
 	ReadsPackets  *ebpf.VariableSpec `ebpf:"reads_packets"`
+	UnusedCall    *ebpf.VariableSpec `ebpf:"unused_call"`
 	UnusedCounts  *ebpf.VariableSpec `ebpf:"unused_counts"`
 	UnusedRequest *ebpf.VariableSpec `ebpf:"unused_request"`
 }
@@ -197,6 +220,8 @@ func (o *RequestsObjects) Close() error {
 type RequestsMaps struct {
 	Addresses   *ebpf.Map `ebpf:"addresses"`
 	Arrivals    *ebpf.Map `ebpf:"arrivals"`
+	Callers     *ebpf.Map `ebpf:"callers"`
+	Calls       *ebpf.Map `ebpf:"calls"`
 	Clients     *ebpf.Map `ebpf:"clients"`
 	Connections *ebpf.Map `ebpf:"connections"`
 	Lost        *ebpf.Map `ebpf:"lost"`
@@ -210,6 +235,8 @@ func (m *RequestsMaps) Close() error {
 	return _RequestsClose(
 		m.Addresses,
 		m.Arrivals,
+		m.Callers,
+		m.Calls,
 		m.Clients,
 		m.Connections,
 		m.Lost,
@@ -225,6 +252,7 @@ func (m *RequestsMaps) Close() error {
 // It can be passed to LoadRequestsObjects or ebpf.CollectionSpec.LoadAndAssign.
 type RequestsVariables struct {
 	ReadsPackets  *ebpf.Variable `ebpf:"reads_packets"`
+	UnusedCall    *ebpf.Variable `ebpf:"unused_call"`
 	UnusedCounts  *ebpf.Variable `ebpf:"unused_counts"`
 	UnusedRequest *ebpf.Variable `ebpf:"unused_request"`
 }
@@ -233,17 +261,19 @@ type RequestsVariables struct {
 //
 // It can be passed to LoadRequestsObjects or ebpf.CollectionSpec.LoadAndAssign.
 type RequestsPrograms struct {
-	DataCame      *ebpf.Program `ebpf:"data_came"`
-	DataRead      *ebpf.Program `ebpf:"data_read"`
-	PacketLeft    *ebpf.Program `ebpf:"packet_left"`
-	SegmentCame   *ebpf.Program `ebpf:"segment_came"`
-	SegmentResent *ebpf.Program `ebpf:"segment_resent"`
-	StateSet      *ebpf.Program `ebpf:"state_set"`
-	SynackResent  *ebpf.Program `ebpf:"synack_resent"`
+	ConnectionFound *ebpf.Program `ebpf:"connection_found"`
+	DataCame        *ebpf.Program `ebpf:"data_came"`
+	DataRead        *ebpf.Program `ebpf:"data_read"`
+	PacketLeft      *ebpf.Program `ebpf:"packet_left"`
+	SegmentCame     *ebpf.Program `ebpf:"segment_came"`
+	SegmentResent   *ebpf.Program `ebpf:"segment_resent"`
+	StateSet        *ebpf.Program `ebpf:"state_set"`
+	SynackResent    *ebpf.Program `ebpf:"synack_resent"`
 }
 
 func (p *RequestsPrograms) Close() error {
 	return _RequestsClose(
+		p.ConnectionFound,
 		p.DataCame,
 		p.DataRead,
 		p.PacketLeft,

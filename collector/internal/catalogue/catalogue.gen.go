@@ -181,6 +181,11 @@ const (
 	Retransmits                 uint32 = 213 // Segments with data that were sent again (tcp:tcp_retransmit_skb)
 	RetransmitDelayUS           uint32 = 214 // Data on their way until they were sent the last time, of data that the retransmission timer sent again: clients got them at least so much later. Counted when the client is heard of again; on top of request_latency_us, in which it is not
 	Reconnections               uint32 = 215 // Connections of addresses that had opened another one to this server within 10 s
+	UpstreamCalls               uint32 = 220 // Calls that ended: answered, or given up
+	UpstreamCallsSlow           uint32 = 221 // Calls answered later than 20 ms
+	UpstreamLatencyUS           uint32 = 222 // Last packet of a request sent to first data of its answer: the upstream and the network, without the caller
+	UpstreamLatencyMaxUS        uint32 = 223 // Slowest answer of the tick; missing where there was none
+	UpstreamUnanswered          uint32 = 224 // Calls whose connection ended without an answer
 )
 
 // Names of facts.
@@ -237,6 +242,7 @@ const (
 	FactTcpAcceptLimit      = "tcp.accept_limit"      // Connections that may wait to be accepted (sk_max_ack_backlog: the backlog of listen(), at most net.core.somaxconn); the least of its listening sockets
 	FactTcpSomaxconn        = "tcp.somaxconn"         // net.core.somaxconn of the server's network namespace
 	FactTcpListeners        = "tcp.listeners"         // Listening sockets (more than one at an address: SO_REUSEPORT)
+	FactUpstreamServer      = "upstream.server"       // Key of the TCP server of this node that listens there; absent where it is elsewhere or not known
 	FactDNSSoftware         = "dns.software"          // coredns, dnsmasq, unbound, named, …
 	FactDNSVersion          = "dns.version"           // From build info or version.bind
 	FactDNSUDPSockets       = "dns.udp_sockets"       // UDP sockets bound to the address (more than one: SO_REUSEPORT)
@@ -423,4 +429,9 @@ var All = map[uint32]Metric{
 	Retransmits:                 {Retransmits, "retransmits", "1", Delta, I32, "tcp_requests", "Segments with data that were sent again (tcp:tcp_retransmit_skb)"},
 	RetransmitDelayUS:           {RetransmitDelayUS, "retransmit_delay_us", "us", Distribution, Unspecified, "tcp_requests", "Data on their way until they were sent the last time, of data that the retransmission timer sent again: clients got them at least so much later. Counted when the client is heard of again; on top of request_latency_us, in which it is not"},
 	Reconnections:               {Reconnections, "reconnections", "1", Delta, I32, "tcp_requests", "Connections of addresses that had opened another one to this server within 10 s"},
+	UpstreamCalls:               {UpstreamCalls, "upstream_calls", "1", Delta, I32, "tcp_requests", "Calls that ended: answered, or given up"},
+	UpstreamCallsSlow:           {UpstreamCallsSlow, "upstream_calls_slow", "1", Delta, I32, "tcp_requests", "Calls answered later than 20 ms"},
+	UpstreamLatencyUS:           {UpstreamLatencyUS, "upstream_latency_us", "us", Distribution, Unspecified, "tcp_requests", "Last packet of a request sent to first data of its answer: the upstream and the network, without the caller"},
+	UpstreamLatencyMaxUS:        {UpstreamLatencyMaxUS, "upstream_latency_max_us", "us", Gauge, I32, "tcp_requests", "Slowest answer of the tick; missing where there was none"},
+	UpstreamUnanswered:          {UpstreamUnanswered, "upstream_unanswered", "1", Delta, I32, "tcp_requests", "Calls whose connection ended without an answer"},
 }

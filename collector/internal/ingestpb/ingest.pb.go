@@ -28,14 +28,15 @@ const (
 type ResourceKind int32
 
 const (
-	ResourceKind_RESOURCE_KIND_UNSPECIFIED ResourceKind = 0
-	ResourceKind_RESOURCE_KIND_NODE        ResourceKind = 1 // key: machine id; exactly one per batch, index 0
-	ResourceKind_RESOURCE_KIND_CGROUP      ResourceKind = 2 // key: path below the hierarchy root, "/kubepods/…"
-	ResourceKind_RESOURCE_KIND_PROCESS     ResourceKind = 3 // key: "PID:STARTTIME_TICKS"
-	ResourceKind_RESOURCE_KIND_DNS_SERVER  ResourceKind = 4 // key: "ADDRESS:PORT"
-	ResourceKind_RESOURCE_KIND_DNS_PATH    ResourceKind = 5 // key: "CLIENT_ADDRESS>SERVER_ADDRESS:PORT"
-	ResourceKind_RESOURCE_KIND_PROBE       ResourceKind = 6 // key: "NAME/TYPE@SERVER_ADDRESS:PORT"
-	ResourceKind_RESOURCE_KIND_TCP_SERVER  ResourceKind = 7 // key: "CGROUP_PATH:PORT"
+	ResourceKind_RESOURCE_KIND_UNSPECIFIED  ResourceKind = 0
+	ResourceKind_RESOURCE_KIND_NODE         ResourceKind = 1 // key: machine id; exactly one per batch, index 0
+	ResourceKind_RESOURCE_KIND_CGROUP       ResourceKind = 2 // key: path below the hierarchy root, "/kubepods/…"
+	ResourceKind_RESOURCE_KIND_PROCESS      ResourceKind = 3 // key: "PID:STARTTIME_TICKS"
+	ResourceKind_RESOURCE_KIND_DNS_SERVER   ResourceKind = 4 // key: "ADDRESS:PORT"
+	ResourceKind_RESOURCE_KIND_DNS_PATH     ResourceKind = 5 // key: "CLIENT_ADDRESS>SERVER_ADDRESS:PORT"
+	ResourceKind_RESOURCE_KIND_PROBE        ResourceKind = 6 // key: "NAME/TYPE@SERVER_ADDRESS:PORT"
+	ResourceKind_RESOURCE_KIND_TCP_SERVER   ResourceKind = 7 // key: "CGROUP_PATH:PORT"
+	ResourceKind_RESOURCE_KIND_TCP_UPSTREAM ResourceKind = 8 // key: "CGROUP_PATH>ADDRESS:PORT"
 )
 
 // Enum value maps for ResourceKind.
@@ -49,16 +50,18 @@ var (
 		5: "RESOURCE_KIND_DNS_PATH",
 		6: "RESOURCE_KIND_PROBE",
 		7: "RESOURCE_KIND_TCP_SERVER",
+		8: "RESOURCE_KIND_TCP_UPSTREAM",
 	}
 	ResourceKind_value = map[string]int32{
-		"RESOURCE_KIND_UNSPECIFIED": 0,
-		"RESOURCE_KIND_NODE":        1,
-		"RESOURCE_KIND_CGROUP":      2,
-		"RESOURCE_KIND_PROCESS":     3,
-		"RESOURCE_KIND_DNS_SERVER":  4,
-		"RESOURCE_KIND_DNS_PATH":    5,
-		"RESOURCE_KIND_PROBE":       6,
-		"RESOURCE_KIND_TCP_SERVER":  7,
+		"RESOURCE_KIND_UNSPECIFIED":  0,
+		"RESOURCE_KIND_NODE":         1,
+		"RESOURCE_KIND_CGROUP":       2,
+		"RESOURCE_KIND_PROCESS":      3,
+		"RESOURCE_KIND_DNS_SERVER":   4,
+		"RESOURCE_KIND_DNS_PATH":     5,
+		"RESOURCE_KIND_PROBE":        6,
+		"RESOURCE_KIND_TCP_SERVER":   7,
+		"RESOURCE_KIND_TCP_UPSTREAM": 8,
 	}
 )
 
@@ -814,10 +817,10 @@ func (x *Event) GetAttributes() map[string]string {
 	return nil
 }
 
-// Single DNS queries, or requests of a TCP server: all slow ones, and every one around a trigger.
+// Single DNS queries, requests of a TCP server, or calls of an upstream: all slow ones, and every one around a trigger.
 type QueryBlock struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
-	Server   uint32                 `protobuf:"varint,1,opt,name=server,proto3" json:"server,omitempty"`     // index of a DNS_SERVER or TCP_SERVER resource
+	Server   uint32                 `protobuf:"varint,1,opt,name=server,proto3" json:"server,omitempty"`     // index of a DNS_SERVER, TCP_SERVER or TCP_UPSTREAM resource
 	Complete bool                   `protobuf:"varint,2,opt,name=complete,proto3" json:"complete,omitempty"` // true: every query of [start_us, end_us) is here; false: slow ones only
 	StartUs  int64                  `protobuf:"varint,3,opt,name=start_us,json=startUs,proto3" json:"start_us,omitempty"`
 	EndUs    int64                  `protobuf:"varint,4,opt,name=end_us,json=endUs,proto3" json:"end_us,omitempty"`
@@ -1497,7 +1500,7 @@ const file_ingest_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x128\n" +
 	"\x05state\x18\x02 \x01(\x0e2\".jitterscope.ingest.v1.SourceStateR\x05state\x12\x16\n" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x14\n" +
-	"\x05needs\x18\x04 \x01(\tR\x05needs*\xeb\x01\n" +
+	"\x05needs\x18\x04 \x01(\tR\x05needs*\x8b\x02\n" +
 	"\fResourceKind\x12\x1d\n" +
 	"\x19RESOURCE_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12RESOURCE_KIND_NODE\x10\x01\x12\x18\n" +
@@ -1506,7 +1509,8 @@ const file_ingest_proto_rawDesc = "" +
 	"\x18RESOURCE_KIND_DNS_SERVER\x10\x04\x12\x1a\n" +
 	"\x16RESOURCE_KIND_DNS_PATH\x10\x05\x12\x17\n" +
 	"\x13RESOURCE_KIND_PROBE\x10\x06\x12\x1c\n" +
-	"\x18RESOURCE_KIND_TCP_SERVER\x10\a*Z\n" +
+	"\x18RESOURCE_KIND_TCP_SERVER\x10\a\x12\x1e\n" +
+	"\x1aRESOURCE_KIND_TCP_UPSTREAM\x10\b*Z\n" +
 	"\bEncoding\x12\x18\n" +
 	"\x14ENCODING_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fENCODING_F64\x10\x01\x12\x10\n" +

@@ -59,7 +59,8 @@ func TestTickUnderLoadDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestTickWithRequestsDoesNotAllocate does so with two web servers under load, one of which is slow.
+// TestTickWithRequestsDoesNotAllocate does so with two web servers under load, one of which is slow. Who asks them lives in their
+// cgroup, so that its calls are timed too.
 func TestTickWithRequestsDoesNotAllocate(t *testing.T) {
 	const load = `import socket,sys
 s=socket.create_connection(sys.argv[1].rsplit(":",1))
@@ -69,32 +70,37 @@ while True:
         break
 `
 	binary := buildWebServer(t)
+	group, _ := cgroupFor(t, -1)
 	for _, sleep := range []string{"0", "25ms"} {
 		address := freeAddress(t, "127.0.0.1")
-		startServer(t, nil, binary, address)
-		command := exec.Command("python3", "-c", load, address, sleep)
+		startServer(t, inCgroup(group), binary, address)
+		line := append(inCgroup(group), "python3", "-c", load, address, sleep)
+		command := exec.Command(line[0], line[1:]...)
 		if err := deathsig.Start(command); err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = command.Process.Kill(); _ = command.Wait() }()
 	}
 	engine, settled := engineOf(t, "tcp_requests", "cgroup_cpu")
-	finished := func() (count float64) {
+	finished := func(what string) (count float64) {
 		engine.EachCounter(func(_, name string, value float64) {
-			if name == "requests_total" {
+			if name == what {
 				count = value
 			}
 		})
 		return count
 	}
 	tick := engine.Ticker()
-	waitFor(t, "requests are seen", func() bool { tick(); return finished() > 0 })
-	time.Sleep(time.Second) // the servers have series
+	waitFor(t, "requests are seen", func() bool { tick(); return finished("requests_total") > 0 })
+	waitFor(t, "calls are seen", func() bool { tick(); return finished("calls_total") > 0 })
+	time.Sleep(time.Second) // the servers and upstreams have series
 	settled()
-	before := finished()
-	countAllocations(t, engine)
-	if seen := finished() - before; seen < 200 {
-		t.Errorf("only %v requests were seen in the test", seen)
+	for _, what := range []string{"requests_total", "calls_total"} {
+		before := finished(what)
+		countAllocations(t, engine)
+		if seen := finished(what) - before; seen < 200 {
+			t.Errorf("only %v more %s in the test", seen, what)
+		}
 	}
 }
 

@@ -53,6 +53,12 @@ func (t *Tracker) SetEndpoints(endpoints map[Endpoint]*Server) error {
 	return t.programs.setEndpoints(places)
 }
 
+// SetCallers says of which processes the calls are wanted: by process, the number of its cgroup.
+func (t *Tracker) SetCallers(callers map[uint32]uint32) error { return t.programs.setCallers(callers) }
+
+// FollowConnections has the connections timed that were there before the programs. It is called once it is known who listens.
+func (t *Tracker) FollowConnections() error { return t.programs.followConnections() }
+
 // Asked tells whether a server ever got a request, and how many of late.
 func (t *Tracker) Asked(server *Server) (ever bool, recent uint64) {
 	t.mu.Lock()
@@ -99,10 +105,18 @@ func (t *Tracker) SetThrottled(server *Server, series []batch.Slot) {
 func (t *Tracker) Flush() []exchanges.Block {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	lost := t.lost()
+	t.lossy = t.lossy || lost != t.wasLost
+	t.wasLost = lost
 	var blocks []exchanges.Block
 	for number, server := range t.servers {
 		if server != nil && server.counted != nil {
 			blocks = t.history.Flush(blocks, uint16(number), &server.counted.kept, t.settledNS(server), t.nowNS, t.lossy)
+		}
+	}
+	for _, u := range t.calls.upstreams {
+		if u != nil { // what is open is known of servers alone
+			blocks = t.history.Flush(blocks, u.place(), &u.kept, t.nowNS-exchanges.Patience, t.nowNS, t.lossy)
 		}
 	}
 	t.lossy = false

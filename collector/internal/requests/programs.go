@@ -4,6 +4,7 @@ package requests
 import (
 	"errors"
 	"fmt"
+	"io"
 	"sync/atomic"
 	"unsafe"
 
@@ -42,6 +43,7 @@ type Programs struct {
 	objects bpf.RequestsObjects
 	links   []link.Link
 	ring    *bpf.Ring
+	calls   *bpf.Ring
 	memory  []byte
 	counts  []bpf.RequestsCounts // by place; the programs count in it
 	clock   []byte
@@ -50,6 +52,7 @@ type Programs struct {
 	ports     map[uint64]bpf.RequestsServer
 	served    map[uint32]uint64 // a bit for each port
 	addresses map[bpf.RequestsAddress]bpf.RequestsServer
+	callers   map[uint32]uint32
 }
 
 // Open loads and attaches the programs.
@@ -71,6 +74,9 @@ func Open() (*Programs, error) {
 func (p *Programs) open() (err error) {
 	if p.ring, err = bpf.OpenRing(p.objects.Requests); err != nil {
 		return fmt.Errorf("open the ring: %w", err)
+	}
+	if p.calls, err = bpf.OpenRing(p.objects.Calls); err != nil {
+		return fmt.Errorf("open the ring of calls: %w", err)
 	}
 	if p.memory, err = mapAll(p.objects.Arrivals, Places*int(unsafe.Sizeof(bpf.RequestsCounts{}))); err != nil {
 		return err
@@ -184,7 +190,39 @@ func (p *Programs) next() *bpf.RequestsRequest {
 	return (*bpf.RequestsRequest)(unsafe.Pointer(&record[0]))
 }
 
-// Lost counts finished requests for which the ring had no room.
+// nextCall returns the next finished call, nil where there is none. It is valid until the next call.
+func (p *Programs) nextCall() *bpf.RequestsCall {
+	record := p.calls.Next()
+	if len(record) < int(unsafe.Sizeof(bpf.RequestsCall{})) {
+		return nil
+	}
+	return (*bpf.RequestsCall)(unsafe.Pointer(&record[0]))
+}
+
+// setCallers replaces the processes whose calls are told.
+func (p *Programs) setCallers(callers map[uint32]uint32) error {
+	err := replace(p.objects.Callers, p.callers, callers)
+	p.callers = callers
+	return err
+}
+
+// followConnections goes once through the files of all processes.
+func (p *Programs) followConnections() error {
+	iterator, err := link.AttachIter(link.IterOptions{Program: p.objects.ConnectionFound})
+	if err != nil {
+		return fmt.Errorf("attach %s: %w", p.objects.ConnectionFound, err)
+	}
+	defer func() { _ = iterator.Close() }()
+	files, err := iterator.Open()
+	if err != nil {
+		return fmt.Errorf("go through open files: %w", err)
+	}
+	defer func() { _ = files.Close() }()
+	_, err = io.Copy(io.Discard, files)
+	return err
+}
+
+// Lost counts finished requests and calls for which a ring had no room.
 func (p *Programs) Lost() uint64 { return bpf.CounterOf(p.objects.Lost) }
 
 // Close detaches.
@@ -193,8 +231,10 @@ func (p *Programs) Close() error {
 	for _, l := range p.links {
 		errs = append(errs, l.Close())
 	}
-	if p.ring != nil {
-		errs = append(errs, p.ring.Close())
+	for _, ring := range []*bpf.Ring{p.ring, p.calls} {
+		if ring != nil {
+			errs = append(errs, ring.Close())
+		}
 	}
 	for _, memory := range [][]byte{p.memory, p.clock} {
 		if memory != nil {

@@ -20,22 +20,27 @@ const (
 type Tracker struct {
 	mu         priority.Mutex
 	programs   *Programs
-	ended      func() *bpf.RequestsRequest // the next request that ended, nil where there is none
+	ended      pending[bpf.RequestsRequest]
 	clock      bpf.Clock
 	servers    [Places]*Server
 	generation uint32
 	history    *exchanges.History
-	held       bpf.RequestsRequest // taken from the ring, of a later tick
-	holds      bool
+	calls      calls
 	tick       uint32 // number of the last tick, of the wall clock
 	nowNS      int64
+	lost       func() uint64 // requests and calls for which a ring had no room
+	wasLost    uint64
 	lossy      bool // requests were lost since Flush
 	finished   uint64
 }
 
 // NewTracker makes a Tracker. ordinary keeps threads of the slow path from real-time priority.
 func NewTracker(programs *Programs, ordinary bool) *Tracker {
-	t := &Tracker{programs: programs, ended: programs.next, history: exchanges.NewHistory(historyCapacity)}
+	t := &Tracker{
+		programs: programs, history: exchanges.NewHistory(historyCapacity), lost: programs.Lost,
+		ended: pending[bpf.RequestsRequest]{take: programs.next, ended: func(r *bpf.RequestsRequest) uint64 { return r.EndedNs }},
+		calls: newCalls(programs.nextCall),
+	}
 	t.mu.Ordinary = ordinary
 	return t
 }
@@ -66,9 +71,10 @@ func (t *Tracker) close(back int, endUS int64, recorder Recorder) {
 		}
 	}
 	t.tick = tick
-	for request := t.next(t.nowNS); request != nil; request = t.next(t.nowNS) {
+	for request := t.ended.next(&t.clock, t.nowNS); request != nil; request = t.ended.next(&t.clock, t.nowNS) {
 		t.take(request)
 	}
+	t.closeCalls(back, endUS, recorder)
 	for _, server := range t.servers {
 		if server == nil || server.counted == nil {
 			continue
@@ -112,22 +118,6 @@ func (t *Tracker) takeCame(server *Server, first, last uint32) {
 		c.requests += came
 		c.responses += gone // nearly all that end are answered; when, only the ring knew
 	}
-}
-
-// next returns the next request that ended before a time.
-func (t *Tracker) next(beforeNS int64) *bpf.RequestsRequest {
-	if !t.holds {
-		request := t.ended()
-		if request == nil {
-			return nil
-		}
-		t.held, t.holds = *request, true
-	}
-	if t.clock.NS(t.held.EndedNs) >= beforeNS {
-		return nil
-	}
-	t.holds = false
-	return &t.held
 }
 
 // take counts a finished request.

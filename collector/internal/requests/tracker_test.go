@@ -2,12 +2,14 @@ package requests
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"testing"
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+	"github.com/jitterscope/jitterscope/collector/internal/dnswire"
 )
 
 // world is a tracker whose programs are played, with one server, and a recorder that keeps everything. Times are in µs after base.
@@ -16,6 +18,7 @@ type world struct {
 	tracker  *Tracker
 	server   *Server
 	pending  []bpf.RequestsRequest
+	calls    []bpf.RequestsCall
 	offsetNS int64 // of the wall clock
 	metrics  map[batch.Slot]uint32
 	values   map[string]float64 // by tick and metric
@@ -29,7 +32,16 @@ func newWorld(t *testing.T) *world {
 	w := &world{t: t, metrics: make(map[batch.Slot]uint32), values: make(map[string]float64)}
 	programs := &Programs{counts: make([]bpf.RequestsCounts, Places), wall: new(uint64)}
 	w.tracker = NewTracker(programs, true)
-	w.tracker.ended = func() *bpf.RequestsRequest {
+	w.tracker.lost = func() uint64 { return 0 }
+	w.tracker.calls.pending.take = func() *bpf.RequestsCall {
+		if len(w.calls) == 0 {
+			return nil
+		}
+		next := w.calls[0]
+		w.calls = w.calls[1:]
+		return &next
+	}
+	w.tracker.ended.take = func() *bpf.RequestsRequest {
 		if len(w.pending) == 0 {
 			return nil
 		}
@@ -234,5 +246,86 @@ func TestWindowsWaitForWhatIsOpen(t *testing.T) {
 	}
 	if !slices.Equal(w.triggers, []int64{10_000, 250_000}) {
 		t.Errorf("triggers at %v", w.triggers)
+	}
+}
+
+// call has a call that was sent at one time end at another.
+func (w *world) call(port uint16, sentUS, endedUS int64, end uint16) {
+	monotonic := func(us int64) uint64 { return uint64((baseTick*batch.StepUS+us)*1000 - w.offsetNS) }
+	w.calls = append(w.calls, bpf.RequestsCall{
+		SentNs: monotonic(sentUS), EndedNs: monotonic(endedUS), End: end, Caller: 7, Namespace: 9, Port: bits.ReverseBytes16(port),
+		Server: [16]byte{10: 0xff, 11: 0xff, 12: 10, 15: 1}, From: [16]byte{10: 0xff, 11: 0xff, 12: 10, 15: 2},
+	})
+}
+
+func TestCallsBelongToTheTickInWhichTheyEnd(t *testing.T) {
+	w := newWorld(t)
+	w.call(5432, 10_000, 11_000, answered)
+	w.call(5432, 20_000, 21_000, answered)
+	w.call(6379, 30_000, 31_000, answered)
+	w.sample(0, 0)
+	unknown := w.tracker.Unknown()
+	if len(unknown) != 2 || unknown[0].Port != 5432 || unknown[1].Port != 6379 || unknown[0].Caller != 7 || unknown[0].Local {
+		t.Fatalf("upstreams %+v", unknown)
+	}
+	if again := w.tracker.Unknown(); len(again) != 0 {
+		t.Errorf("told again: %+v", again)
+	}
+	upstream := w.tracker.Follow(unknown[0].Remote, 2, func(_ batch.ResourceID, metric uint32) batch.Slot {
+		slot := batch.Slot(len(w.metrics) + 1)
+		w.metrics[slot] = metric
+		return slot
+	})
+	upstream.fromUS, upstream.kept = 0, newCounted(2, baseTick*batch.StepUS*1000, func(batch.ResourceID, uint32) batch.Slot { return 0 }).kept
+	w.call(5432, 90_000, 112_000, answered)
+	w.call(5432, 120_000, 123_000, answered)
+	w.call(5432, 130_000, 160_000, abandoned)
+	w.call(5432, 190_000, 205_000, answered) // in the next tick
+	w.sample(1, 0)
+	for metric, want := range map[uint32]float64{
+		catalogue.UpstreamCalls: 3, catalogue.UpstreamCallsSlow: 1, catalogue.UpstreamUnanswered: 1, catalogue.UpstreamLatencyMaxUS: 22_000,
+		catalogue.UpstreamLatencyUS: 2,
+	} {
+		w.expect(1, metric, want)
+	}
+	w.sample(2, 0)
+	w.expect(2, catalogue.UpstreamCalls, 1)
+	for tick := int64(3); tick < 40; tick++ {
+		w.sample(tick, 0)
+	}
+	rows := 0
+	for _, block := range w.tracker.Flush() {
+		if block.Server == 2 {
+			rows += len(block.Queries.LatencyUs)
+		}
+	}
+	if rows != 4 {
+		t.Errorf("%d calls were sent around the slow one, of 4", rows)
+	}
+	w.tracker.Unfollow(upstream)
+	w.call(5432, 4_010_000, 4_011_000, answered)
+	w.sample(40, 0)
+	if again := w.tracker.Unknown(); len(again) != 1 {
+		t.Errorf("upstreams %+v", again)
+	}
+}
+
+func TestUpstreamsAreBounded(t *testing.T) {
+	w := newWorld(t)
+	for port := range uint16(2 * maxUnknown) {
+		w.call(port+1, 10_000, 11_000, answered)
+	}
+	w.sample(0, 0)
+	if got := len(w.tracker.Unknown()); got != maxUnknown {
+		t.Errorf("%d upstreams are told", got)
+	}
+	remote := func(port int) Remote { return Remote{1, dnswire.Endpoint{Port: uint16(port)}} }
+	for port := range MaxUpstreams {
+		if w.tracker.Follow(remote(port), 2, func(batch.ResourceID, uint32) batch.Slot { return 0 }) == nil {
+			t.Fatalf("no place for number %d", port)
+		}
+	}
+	if w.tracker.Follow(remote(MaxUpstreams), 2, func(batch.ResourceID, uint32) batch.Slot { return 0 }) != nil {
+		t.Error("there is a place too many")
 	}
 }

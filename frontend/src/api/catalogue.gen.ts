@@ -147,4 +147,9 @@ export const METRIC_KINDS: Readonly<Record<string, string>> = {
   retransmits: "delta",
   retransmit_delay_us: "distribution",
   reconnections: "delta",
+  upstream_calls: "delta",
+  upstream_calls_slow: "delta",
+  upstream_latency_us: "distribution",
+  upstream_latency_max_us: "gauge",
+  upstream_unanswered: "delta",
 };

@@ -3666,7 +3666,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "external";
+            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "tcp_upstream" | "external";
             /**
              * Last Seen At
              * Format: date-time
@@ -3723,7 +3723,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "external";
+            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "tcp_upstream" | "external";
             /**
              * Last Seen At
              * Format: date-time
@@ -3755,7 +3755,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "external";
+            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "tcp_upstream" | "external";
             /** Name */
             name: string;
         };
@@ -4032,10 +4032,56 @@ export interface components {
             to_us: number;
         };
         /**
+         * ServiceCall
+         * @description A server that a service asks over TCP, as seen at the service's own end of the connection.
+         */
+        ServiceCall: {
+            /**
+             * Calls Per S
+             * @description Calls that ended: answered, or given up
+             */
+            calls_per_s: number;
+            /** Id */
+            id: number;
+            /** Key */
+            key: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "tcp_upstream" | "external";
+            /**
+             * Max Us
+             * @description Slowest answer
+             */
+            max_us: number | null;
+            /** Name */
+            name: string;
+            /**
+             * P50 Us
+             * @description From the request sent to the first data of its answer
+             */
+            p50_us: number | null;
+            /** P99 Us */
+            p99_us: number | null;
+            /** @description The server of the same node that listens there, where it is known */
+            server: components["schemas"]["ResourceRef"] | null;
+            /**
+             * Slow Ratio
+             * @description Calls answered after over 20 ms, of all calls
+             */
+            slow_ratio: number | null;
+        };
+        /**
          * ServiceItem
          * @description A server: one listening port of a container, or one address that answers DNS.
          */
         ServiceItem: {
+            /**
+             * Asks
+             * @description What its container asks over TCP, the four asked most
+             */
+            asks: components["schemas"]["ServiceCall"][];
             /** @description The cgroup that it runs in */
             container: components["schemas"]["ResourceRef"] | null;
             /**
@@ -4056,7 +4102,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "external";
+            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "tcp_upstream" | "external";
             /**
              * Max Us
              * @description Slowest answer
@@ -7978,7 +8024,7 @@ export interface operations {
     list_resources: {
         parameters: {
             query?: {
-                kind?: ("node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "external") | null;
+                kind?: ("node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "tcp_upstream" | "external") | null;
                 /** @description Part of the name or key */
                 search?: string | null;
                 /** @description Resource id of a node */

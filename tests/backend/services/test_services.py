@@ -12,13 +12,14 @@ from fastapi.testclient import TestClient
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core.sketch import bucket_of, value_of
 from jitterscope.inventory import service as inventory
+from jitterscope.pb import ingest_pb2 as pb
 from jitterscope.recordings.model import Recording
 from jitterscope.series import compaction
 from jitterscope.series import service as series
 from tests.backend.conftest import Organization
 from tests.backend.incidents.conftest import Service, gc_fault, service
-from tests.support.batches import DNS_SERVER, PROCESS, BatchBuilder, now_us
-from tests.support.tcp_servers import SLOW_PER_TICK, TICKS_PER_MINUTE, Serving, add, minute_ago
+from tests.support.batches import CGROUP, DNS_SERVER, PROCESS, BatchBuilder, now_us
+from tests.support.tcp_servers import SLOW_PER_TICK, TCP_SERVER, TICKS_PER_MINUTE, Serving, add, minute_ago
 
 __all__ = ["gc_fault", "service"]
 
@@ -186,6 +187,36 @@ def test_active_incidents_of_the_container_are_named(service: Service, gc_fault:
     assert server["throttled_ms_per_min"] > 0
     service.post(f"/incidents/{incident['id']}/resolve", {})
     assert service.get("/services")["items"][0]["incidents"] == []
+
+
+def test_what_a_service_asks_is_listed_with_the_time_of_the_hop(client: TestClient, organization: Organization) -> None:
+    start_us = minute_ago(2 * MINUTES_AGO, now_us())
+    builder = BatchBuilder()
+    shop, database = builder.resource(CGROUP, "/shop"), builder.resource(CGROUP, "/database")
+    server = builder.resource(TCP_SERVER, "/shop:8080", shop)
+    asked = builder.resource(TCP_SERVER, "/database:5432", database)
+    columns: dict[tuple[int, str], Any] = {(one, "requests"): np.ones(600) for one in (server, asked)}
+    builder.fact(asked, "tcp.program", "postgres", start_us)
+    for port, per_tick in ((5432, 20.0), (443, 1.0), (1, 0.0)):
+        upstream = builder.resource(pb.RESOURCE_KIND_TCP_UPSTREAM, f"/shop>10.0.0.9:{port}", shop)
+        columns[upstream, "upstream_calls"] = np.full(600, per_tick)
+        columns[upstream, "upstream_calls_slow"] = np.full(600, per_tick / 4)
+        if port == 5432:
+            columns[upstream, "upstream_latency_max_us"] = np.full(600, 31_000.0)
+            builder.fact(upstream, "upstream.server", "/database:5432", start_us)
+            builder.distribution(upstream, "upstream_latency_us", start_us, [{100: 15, 200: 5}] * 600)
+    builder.block(columns, start_us)
+    sent = client.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers)
+    assert sent.status_code == 200, sent.text
+    answer = client.get("/api/v1/services", headers=organization.headers).json()["items"]
+    asks = {one["key"]: one["asks"] for one in answer}
+    assert asks["/database:5432"] == []
+    first, second = asks["/shop:8080"]
+    assert (first["name"], first["server"]["name"]) == ("10.0.0.9:5432", "postgres :5432")
+    assert (first["calls_per_s"], first["slow_ratio"], first["max_us"]) == (pytest.approx(200), 0.25, 31_000)
+    usual, slow = value_of(np.array([100, 200])).tolist()
+    assert (first["p50_us"], first["p99_us"]) == (pytest.approx(usual), pytest.approx(slow))
+    assert (second["name"], second["server"], second["p50_us"]) == ("10.0.0.9:443", None, None)
 
 
 def test_quantiles_are_those_of_the_window_though_rows_reach_out_of_it(

@@ -17,7 +17,7 @@ from jitterscope.diagnosis.core.snapshot import Event, FactValue, FloatArray, Sn
 from jitterscope.diagnosis.core.whatif import Answer, Asked
 
 # "clients": cgroups of the node whose resolv.conf is known, and with it who asks a DNS server.
-Of = Literal["subject", "node", "processes", "dns_servers", "tcp_servers", "clients"]
+Of = Literal["subject", "node", "processes", "dns_servers", "tcp_servers", "tcp_upstreams", "clients"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ def _elsewhere(rival: Cause, found: Found) -> Rival:
 def _is_foreign(snapshot: Snapshot, cause: Cause) -> bool:
     """Whether something that it needs is recorded of kinds of resources of which the subject has none."""
     kinds = {"node", "process", snapshot.subject.kind}
-    views = (*snapshot.dns_servers, *snapshot.tcp_servers, *snapshot.probes, *snapshot.dns_paths)
+    servers = (*snapshot.dns_servers, *snapshot.tcp_servers, *snapshot.tcp_upstreams)
+    views = (*servers, *snapshot.probes, *snapshot.dns_paths)
     kinds |= {view.kind for view in views}
     return not all(kinds.intersection(METRICS[name].resources) for name in cause.needs)

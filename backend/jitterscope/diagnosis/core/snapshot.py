@@ -98,7 +98,9 @@ class Snapshot:
     whole node (processes whose NSS is known first); there are no ancestors, paths or workloads. Of a cgroup, `cgroups`
     are the node's others that used most CPU in the window.
 
-    `processes`, `dns_servers` and `tcp_servers` belong to the subject; `ancestors` runs from its parent cgroup upwards.
+    `processes`, `dns_servers`, `tcp_servers` and `tcp_upstreams` (addresses that it asks) belong to the subject;
+    `asked` are TCP servers of the node that are known to be behind those; `ancestors` runs from its parent cgroup
+    upwards.
     `dns_paths` are the clients of the subject's servers; `neighbours` the node's other DNS servers, which the subject
     may ask or be asked by; `workloads` cgroups of the node with facts alone (whose resolv.conf, whose address).
     `unavailable` names sources that could not deliver here, with what they need, so that a cause can say why
@@ -113,6 +115,8 @@ class Snapshot:
     processes: tuple[ResourceView, ...] = ()
     dns_servers: tuple[ResourceView, ...] = ()
     tcp_servers: tuple[ResourceView, ...] = ()
+    tcp_upstreams: tuple[ResourceView, ...] = ()
+    asked: tuple[ResourceView, ...] = ()
     probes: tuple[ResourceView, ...] = ()
     dns_paths: tuple[ResourceView, ...] = ()
     neighbours: tuple[ResourceView, ...] = ()

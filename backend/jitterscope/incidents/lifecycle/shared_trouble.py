@@ -1,9 +1,10 @@
 """One incident for trouble that several subjects have at one time: replicas with one limit, servers along one path.
 
 Joined are findings of one cause that spreads (`Cause.spreads`), what a server's trouble looks like to those who ask
-it (`Found.upstream`), and late answers without a cause of their own at a time when the node's trouble made answers of
-its servers late (`Cause.is_residual`). The incident stays with the subject that showed it first, or that is asked, or
-with the node; the others are listed in `also_affected` and keep it open as long as any of them is in trouble.
+it (`Found.upstream`), and late answers without a cause of their own (`Cause.is_residual`): of a server that another
+one is known to wait for, or at a time when the node's trouble made answers of its servers late. The incident stays
+with the subject that showed it first, or that is asked, or with the node; the others are listed in `also_affected` and
+keep it open as long as any of them is in trouble.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _LOCK_CLASS = 0x6A6470  # "jdp"
 
 
 def lock(session: Session, subject_id: int, findings: Iterable[Found]) -> bool:
-    """Make one worker at a time decide where trouble of a DNS server, or a spreading one, belongs; False for others.
+    """Make one worker at a time decide where trouble of a server, or a spreading one, belongs; False for others.
 
     Taken before any subject's lock by all who may need another subject's incident: so nobody waits for it who holds a
     subject's lock.
@@ -46,7 +47,7 @@ def lock(session: Session, subject_id: int, findings: Iterable[Found]) -> bool:
         if subject is None:
             return False
         tree = None if subject.kind == "node" else inventory.subject_tree(session, subject_id)
-        if tree is not None and not tree.dns_servers:
+        if tree is not None and not tree.dns_servers and not tree.tcp_servers:
             return False
     session.execute(
         text("SELECT pg_advisory_xact_lock(hashtextextended(:name, :class))"),
@@ -61,37 +62,61 @@ def host_of(session: Session, subject_id: int, found: Found) -> IncidentRow | No
     if _spreads(found.cause):
         ways.append(IncidentRow.cause == found.cause)
     if found.upstream is not None:
-        ways += [or_(lives_on == one, _lists(one)) for one in sorted(_asked(session, subject_id, found))]
+        asked = sorted(_asked(session, subject_id, found))
+        ways += [and_(or_(lives_on == one, _lists(one)), _is_explained()) for one in asked]
     if is_residual(found.cause) and (subject := inventory.resource(session, subject_id)) is not None:
         slow = cast(IncidentRow.finding["impact"][SLOW_QUERIES.id].astext, Float)
         ways.append(and_(lives_on == subject.node_id, slow > 0))
-    if not ways:
-        return None
     statement = _simultaneous(subject_id, found).where(or_(*ways)).limit(1)
-    return session.scalars(statement).first()
+    host = session.scalars(statement).first() if ways else None
+    return _blaming(session, subject_id, found) if host is None and is_residual(found.cause) else host
+
+
+def _blaming(session: Session, subject_id: int, found: Found) -> IncidentRow | None:
+    """The active incident of a subject that says it waits for this one: it tells more than late answers without a
+    cause."""
+    rows = session.scalars(_simultaneous(subject_id, found).where(_blames())).all()
+    return next((row for row in rows if subject_id in _asked_by(session, row)), None)
 
 
 def followers(session: Session, subject_id: int, found: Found) -> list[IncidentRow]:
-    """Active incidents of others that tell of the same trouble: of those who ask the subject's servers, and, where the
-    subject is a node whose trouble made answers late, of its servers whose late answers have no cause of their own."""
-    blaming = IncidentRow.finding["upstream"].astext.is_not(None)
-    rest = IncidentRow.cause.in_([one.id for one in all_causes().values() if one.is_residual])
-    rows = session.scalars(_simultaneous(subject_id, found).where(or_(blaming, rest))).all()
-    is_slow = (found.impact.get(SLOW_QUERIES.id) or 0) > 0
-    return [row for row in rows if _follows(session, row, subject_id, is_slow)]
+    """Active incidents of others that tell of the same trouble: of those who ask the subject's servers; of late answers
+    without a cause of their own where the subject waits for that server; and, where the subject is a node whose trouble
+    made answers late, of its servers whose late answers have no cause of their own."""
+    statement = _simultaneous(subject_id, found).where(or_(_blames(), ~_is_explained()))
+    asked = _asked(session, subject_id, found)
+    return [row for row in session.scalars(statement).all() if _follows(session, row, subject_id, found, asked)]
 
 
-def _follows(session: Session, row: IncidentRow, subject_id: int, is_slow: bool) -> bool:
+def _follows(session: Session, row: IncidentRow, subject_id: int, found: Found, asked: set[int]) -> bool:
     if is_residual(row.cause):
+        if row.lives_on in asked and not is_residual(found.cause):
+            return True
         subject = inventory.resource(session, row.lives_on)
+        is_slow = (found.impact.get(SLOW_QUERIES.id) or 0) > 0
         return is_slow and subject is not None and subject.node_id == subject_id
-    return subject_id in _asked(session, row.lives_on, Found.model_validate(row.finding))
+    return not is_residual(found.cause) and subject_id in _asked_by(session, row)
+
+
+def _blames() -> ColumnElement[bool]:
+    return IncidentRow.finding["upstream"].astext.is_not(None)
+
+
+def _is_explained() -> ColumnElement[bool]:
+    return IncidentRow.cause.not_in([one.id for one in all_causes().values() if one.is_residual])
+
+
+def _asked_by(session: Session, row: IncidentRow) -> set[int]:
+    return _asked(session, row.lives_on, Found.model_validate(row.finding))
 
 
 def _asked(session: Session, subject_id: int, found: Found) -> set[int]:
     """The cgroups of the servers that a finding blames."""
     window = (found.onset_us, found.last_us + 1)
-    return set() if found.upstream is None else inventory.dns_cgroups_at(session, subject_id, found.upstream, *window)
+    if found.upstream is None:
+        return set()
+    ways = (inventory.dns_cgroups_at, inventory.tcp_cgroups_at)
+    return {one for at in ways for one in at(session, subject_id, found.upstream, *window)}
 
 
 def _simultaneous(subject_id: int, found: Found) -> Select[IncidentRow]:

@@ -30,7 +30,7 @@ from jitterscope.series.types import TICK_US, StoredDistribution, StoredEvent, S
 # A window never starts before the CPU limit changed: the rules compare demand with one limit.
 _REGIME_FACTS = frozenset({"cpu.quota_us", "cpu.period_us", "cpu.burst_us"})
 # Bounds what one diagnosis reads, whatever lives in the cgroup.
-_MAX_PROCESSES, _MAX_SERVERS, _MAX_PROBES, _MAX_ANCESTORS = 32, 8, 8, 8
+_MAX_PROCESSES, _MAX_SERVERS, _MAX_UPSTREAMS, _MAX_PROBES, _MAX_ANCESTORS = 32, 8, 16, 8, 8
 # Single queries of neighbours are compared hop by hop where something happens, which is at the window's end.
 _NEIGHBOUR_QUERIES_US = 60_000_000
 _OF_NEIGHBOURS = ("cpu_usage_us", "disk_read_bytes", "disk_written_bytes")
@@ -62,6 +62,7 @@ def load(session: Session, subject_id: int, window_us: int) -> Loaded | None:
         facts = inventory.facts(session, [subject_id], start_us, end_us)
         start_us = _regime_start(facts.get(subject_id, ()), start_us)
         tree = inventory.with_dns_neighbours(session, tree, start_us, end_us)
+        tree = inventory.with_asked_servers(session, tree, start_us, end_us)
         tree = inventory.with_busiest_cgroups(session, tree, start_us, end_us)
     ref = SubjectRef(resource_id=subject.id, kind=subject.kind, key=subject.key, name=subject.name, node=tree.node.name)
     return Loaded(read(session, tree, start_us, end_us), ref, clock_us)
@@ -116,13 +117,15 @@ def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Sna
         processes=tree.processes if of_node else _latest(tree.processes, _MAX_PROCESSES),
         dns_servers=_latest(tree.dns_servers, _MAX_SERVERS),
         tcp_servers=_latest(tree.tcp_servers, _MAX_SERVERS),
+        tcp_upstreams=_latest(tree.tcp_upstreams, _MAX_UPSTREAMS),
         probes=_latest(tree.probes, _MAX_PROBES),
     )
-    own = [row.id for row in (*tree.dns_servers, *tree.tcp_servers)]
+    own = [row.id for row in (*tree.dns_servers, *tree.tcp_servers, *tree.tcp_upstreams)]
     others = [row.id for row in tree.neighbours]
     rows = (
         *(() if of_node else (tree.subject,)), *tree.ancestors, *tree.cgroups, tree.node, *tree.processes,
         *tree.dns_servers, *tree.tcp_servers, *tree.neighbours, *tree.dns_paths, *tree.probes,
+        *tree.tcp_upstreams, *tree.asked,
     )  # fmt: skip
     wanted = {row.id: _metrics_of(row.kind) for row in rows}
     if not of_node:
@@ -158,6 +161,8 @@ def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Sna
         processes=tuple(map(reader.view, tree.processes)),
         dns_servers=tuple(map(reader.view, tree.dns_servers)),
         tcp_servers=tuple(map(reader.view, tree.tcp_servers)),
+        tcp_upstreams=tuple(map(reader.view, tree.tcp_upstreams)),
+        asked=tuple(map(reader.view, tree.asked)),
         probes=tuple(map(reader.view, tree.probes)),
         dns_paths=tuple(map(reader.view, tree.dns_paths)),
         neighbours=tuple(map(reader.view, tree.neighbours)),

@@ -84,6 +84,7 @@ def _ids(tree: SubjectTree, of: Of) -> list[int]:
         "processes": tree.processes,
         "dns_servers": tree.dns_servers,
         "tcp_servers": tree.tcp_servers,
+        "tcp_upstreams": tree.tcp_upstreams,
         "clients": tree.workloads,
     }[of]
     return [row.id for row in rows]

@@ -39,6 +39,7 @@ def read(session: Session, subject_id: int, from_us: int, to_us: int, needs: Ite
         "process": _newest(tree.processes),
         "dns_server": _newest(tree.dns_servers),
         "tcp_server": _newest(tree.tcp_servers),
+        "tcp_upstream": _newest(tree.tcp_upstreams),
         "dns_path": _newest(tree.dns_paths),
         "probe": _newest(tree.probes),
     }
@@ -85,6 +86,7 @@ def read(session: Session, subject_id: int, from_us: int, to_us: int, needs: Ite
         processes=tuple(map(view, groups["process"])),
         dns_servers=tuple(map(view, groups["dns_server"])),
         tcp_servers=tuple(map(view, groups["tcp_server"])),
+        tcp_upstreams=tuple(map(view, groups["tcp_upstream"])),
         probes=tuple(map(view, groups["probe"])),
         dns_paths=tuple(map(view, groups["dns_path"])),
         neighbours=tuple(map(view, tree.neighbours)),
@@ -118,6 +120,7 @@ def members(tree: SubjectTree) -> tuple[int, ...]:
         *tree.processes,
         *tree.dns_servers,
         *tree.tcp_servers,
+        *tree.tcp_upstreams,
         *tree.cgroups,
     )
     return tuple(dict.fromkeys(row.id for row in rows))

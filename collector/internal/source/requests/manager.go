@@ -54,22 +54,23 @@ type manager struct {
 	scanner  *listening.Scanner
 	dns      *dnsservers.Scanner
 
-	mu      sync.Mutex
-	servers map[key]*server
-	timed   int
-	decayed time.Time
-	moves   uint64
-	epoch   uint64 // of the limits, when series of throttled periods were chosen
-	without int    // servers for which there is no place
-	quieter int    // servers that were asked and have no series
-	failed  error
-	limits  *backlogLimits
+	mu        sync.Mutex
+	servers   map[key]*server
+	upstreams upstreams
+	timed     int
+	decayed   time.Time
+	moves     uint64
+	epoch     uint64 // of the limits, when series of throttled periods were chosen
+	without   int    // servers for which there is no place
+	quieter   int    // servers that were asked and have no series
+	failed    error
+	limits    *backlogLimits
 }
 
 func newManager(registry *sampler.Registry, tracker *requests.Tracker) *manager {
 	m := &manager{
 		registry: registry, tracker: tracker, watcher: procwatch.Shared(registry), scanner: listening.NewScanner(registry.Roots.Proc),
-		dns: dnsservers.NewScanner(registry.Roots.Proc), servers: make(map[key]*server),
+		dns: dnsservers.NewScanner(registry.Roots.Proc), servers: make(map[key]*server), upstreams: newUpstreams(),
 		limits: newBacklogLimits(registry.Roots.Proc),
 	}
 	registry.OnCgroups(m.cgroupsChanged)
@@ -108,6 +109,7 @@ func (m *manager) discover(ctx context.Context) {
 		}
 	}
 	m.epoch = epoch
+	m.followCallers()
 	m.state()
 }
 
@@ -142,6 +144,7 @@ func (m *manager) dnsPorts(ctx context.Context, sockets []listening.Socket) map[
 func (m *manager) update(sockets []listening.Socket, dns map[dnsServer]bool) {
 	now := time.Now()
 	endpoints := make(map[requests.Endpoint]*requests.Server, len(sockets))
+	m.upstreams.behind = make(map[requests.Endpoint]key, len(sockets))
 	m.without = 0
 	for _, s := range m.servers {
 		s.addresses = s.addresses[:0]
@@ -169,7 +172,8 @@ func (m *manager) update(sockets []listening.Socket, dns map[dnsServer]bool) {
 		if fresh := s.accepting.add(socket); fresh > 0 {
 			m.tracker.Dropped(s.Server, fresh)
 		}
-		endpoints[requests.Endpoint{Namespace: socket.Namespace, Endpoint: socket.Local}] = s.Server
+		at := requests.Endpoint{Namespace: socket.Namespace, Endpoint: socket.Local}
+		endpoints[at], m.upstreams.behind[at] = s.Server, k
 	}
 	if err := m.tracker.SetEndpoints(endpoints); err != nil {
 		m.failed = err
@@ -180,7 +184,7 @@ func (m *manager) update(sockets []listening.Socket, dns map[dnsServer]bool) {
 func (m *manager) admit() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	quieter := 0
+	quieter, timed := 0, m.timed
 	for _, s := range m.servers {
 		ever, recent := m.tracker.Asked(s.Server)
 		if s.resource != batch.NoResource || !ever {
@@ -193,6 +197,9 @@ func (m *manager) admit() {
 		m.time(s)
 	}
 	m.quieter = quieter
+	if m.timed > timed {
+		m.followCallers()
+	}
 }
 
 // makeRoom takes the series of a server that is asked less than half as often. Called with mu held.
@@ -284,6 +291,7 @@ func (m *manager) cgroupsChanged(_, removed []*sampler.Group) {
 				m.drop(k, s)
 			}
 		}
+		m.leaveUpstreams(group.Path)
 	}
 }
 
@@ -297,6 +305,6 @@ func (m *manager) state() {
 	case m.quieter > 0:
 		m.registry.Degraded(fmt.Sprintf("the %d busiest servers are timed, %d others are not", m.timed, m.quieter), "")
 	default:
-		m.registry.Degraded("", "")
+		m.registry.Degraded(m.upstreams.untold(), "")
 	}
 }

@@ -36,6 +36,7 @@ func (s *tcpRequests) Start(ctx context.Context, registry *sampler.Registry) err
 	// What need not wait for the next discovery, off the sampling thread: servers that are asked for the first time, and
 	// requests that are ready to be sent.
 	go sampler.Every(ctx, 250*time.Millisecond, s.manager.admit)
+	go sampler.Every(ctx, 250*time.Millisecond, s.manager.admitUpstreams)
 	go sampler.Every(ctx, 500*time.Millisecond, s.flush)
 	return nil
 }
@@ -59,6 +60,7 @@ func (s *tcpRequests) Finish() { s.flush() }
 // EachCounter implements sampler.Counters.
 func (s *tcpRequests) EachCounter(yield func(name string, value float64)) {
 	finished, open := s.tracker.Statistics()
+	yield("calls_total", float64(s.tracker.Calls()))
 	yield("requests_total", float64(finished))
 	yield("requests_open", float64(open))
 	yield("requests_lost_total", float64(s.programs.Lost()))

@@ -11,6 +11,7 @@ const LABELS: Record<(typeof KINDS)[number], string> = {
   dns_server: "DNS servers",
   dns_path: "DNS clients → servers",
   tcp_server: "TCP servers",
+  tcp_upstream: "TCP upstreams",
   probe: "Probes",
   node: "Nodes",
 };

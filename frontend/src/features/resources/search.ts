@@ -1,6 +1,6 @@
 import { optionalString, optionalNumber, oneOf, pictureSearch, type PictureSearch } from "@/lib/search";
 
-export const KINDS = ["cgroup", "process", "tcp_server", "dns_server", "dns_path", "probe", "node"] as const;
+export const KINDS = ["cgroup", "process", "tcp_server", "tcp_upstream", "dns_server", "dns_path", "probe", "node"] as const;
 
 /** The explorer's filter in the URL. */
 export interface ResourceListSearch {

@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { useMemo, type ReactElement, type ReactNode } from "react";
+import { Fragment, useMemo, type ReactElement, type ReactNode } from "react";
 
 import type { ServiceItem, ServiceOrder } from "@/api/services";
 import { Spark } from "@/charts/spark/Spark";
@@ -11,7 +11,7 @@ import { SeverityChip } from "@/widgets/Severity";
 
 import { DEFAULT_ORDER, isDescending, sortedBy, type ServicesSearch } from "./search";
 import styles from "./Services.module.css";
-import { rateText, SLOW_US, throttledText, worstText } from "./words";
+import { hopText, rateText, SLOW_US, throttledText, worstText } from "./words";
 
 export interface ServiceTableProps {
   items: readonly ServiceItem[];
@@ -19,6 +19,9 @@ export interface ServiceTableProps {
   search: ServicesSearch;
   onSearch: (search: ServicesSearch) => void;
 }
+
+/** Ahead of this column stands what a service asks, which nothing is sorted by. */
+const AFTER_ASKS: ServiceOrder = "runtime";
 
 const COLUMNS: readonly { order: ServiceOrder; title: string; isFigure: boolean }[] = [
   { order: "name", title: "Service", isFigure: false },
@@ -41,17 +44,19 @@ export function ServiceTable({ items, fromUs, search, onSearch }: ServiceTablePr
       <thead>
         <tr>
           {COLUMNS.map((column) => (
-            <th
-              key={column.order}
-              scope="col"
-              className={column.isFigure ? tableStyles["number"] : undefined}
-              aria-sort={column.order === order ? (isDescending(search) ? "descending" : "ascending") : undefined}
-            >
-              <button type="button" className={styles["sort"]} data-figure={column.isFigure || undefined} onClick={() => onSearch(sortedBy(search, column.order))}>
-                {column.title}
-                <span aria-hidden="true">{column.order === order ? (isDescending(search) ? "▼" : "▲") : ""}</span>
-              </button>
-            </th>
+            <Fragment key={column.order}>
+              {column.order === AFTER_ASKS && <th scope="col">Asks</th>}
+              <th
+                scope="col"
+                className={column.isFigure ? tableStyles["number"] : undefined}
+                aria-sort={column.order === order ? (isDescending(search) ? "descending" : "ascending") : undefined}
+              >
+                <button type="button" className={styles["sort"]} data-figure={column.isFigure || undefined} onClick={() => onSearch(sortedBy(search, column.order))}>
+                  {column.title}
+                  <span aria-hidden="true">{column.order === order ? (isDescending(search) ? "▼" : "▲") : ""}</span>
+                </button>
+              </th>
+            </Fragment>
           ))}
         </tr>
       </thead>
@@ -87,6 +92,9 @@ function Row({ item, fromUs, scale }: { item: ServiceItem; fromUs: number; scale
       <td className={tableStyles["number"]}>{rateText(item)}</td>
       {/* A client that ends its connection is no failure of a server: only DNS tells them apart. */}
       <Figure text={percent(item.failed_ratio)} isHot={item.kind === "dns_server" && (item.failed_ratio ?? 0) > 0} />
+      <td>
+        <Asks item={item} />
+      </td>
       <td className={tableStyles["nowrap"]}>{item.runtime ?? MISSING}</td>
       <td>
         <Stalls item={item} />
@@ -100,6 +108,22 @@ function Figure({ text, isHot }: { text: string; isHot: boolean }): ReactElement
     <td className={tableStyles["number"]} data-hot={isHot || undefined}>
       {text}
     </td>
+  );
+}
+
+/** Each server that it asks, with the time of that hop. */
+function Asks({ item }: { item: ServiceItem }): ReactElement {
+  if (item.asks.length === 0) return <span className={tableStyles["dim"]}>{MISSING}</span>;
+  return (
+    <ul className={styles["asks"]}>
+      {item.asks.map((call) => (
+        <li key={call.id}>
+          <span aria-hidden="true">→ </span>
+          <ResourceLink id={call.server?.id ?? call.id}>{call.server?.name ?? call.name}</ResourceLink>
+          <p data-hot={(call.p99_us ?? 0) > SLOW_US || undefined}>{hopText(call)}</p>
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -56,7 +56,7 @@ export function ServicesPage(): ReactElement {
           )}
           <p className={styles["notes"]}>
             Slowest by minute: one bar per minute with its slowest answer, on one log scale for all rows; the dashed line is at 20 ms. Failed: of DNS SERVFAIL, REFUSED, and timeouts; of other protocols requests whose connection ended
-            without an answer, which can be the client&apos;s doing. Errors inside their answers are not read.
+            without an answer, which can be the client&apos;s doing. Errors inside their answers are not read. Asks: servers that the container asks over TCP, with the time from the request sent to the first data of its answer.
           </p>
         </>
       )}

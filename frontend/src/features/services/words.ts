@@ -12,6 +12,13 @@ const nounOf = (kind: ServiceItem["kind"]): string => (kind === "dns_server" ? "
 
 export const rateText = ({ kind, requests_per_s: rate }: ServiceItem): string => (rate === null ? MISSING : `${significant(rate)} ${nounOf(kind)}/s`);
 
+/** A hop to another server: how long it takes, and how often. */
+export function hopText({ p50_us: p50, p99_us: p99, max_us: max, calls_per_s: rate }: ServiceItem["asks"][number]): string {
+  const times = p50 === null || p99 === null ? [] : [`p50 ${inUnit(p50, "us")}`, `p99 ${inUnit(p99, "us")}`];
+  if (max !== null) times.push(`up to ${inUnit(max, "us")}`);
+  return [...times, `${significant(rate)} calls/s`].join(" · ");
+}
+
 /** The sparkline as a sentence. `fromUs`: start of its first minute. */
 export function worstText(worst: readonly (number | null)[], fromUs: number): string {
   let at = -1;

@@ -11,6 +11,7 @@ import numpy as np
 from jitterscope.diagnosis.core.signals import series
 from jitterscope.diagnosis.core.sketch import bucket_of, value_of
 from jitterscope.diagnosis.core.snapshot import Distribution, FloatArray, Snapshot
+from jitterscope.diagnosis.scenarios.app.near import near_miss
 from jitterscope.diagnosis.scenarios.cpu.contention import LITTLE, contended, delays, hiccup_ticks, throttled_delays
 from jitterscope.diagnosis.scenarios.cpu.simulate import TICK_US, Workload, facts_of, simulate
 from jitterscope.diagnosis.scenarios.dns import single_socket_serialization_scenario as one_socket
@@ -115,4 +116,5 @@ SCENARIOS = (
         "net/accept_queue",
         partial(crowd, replace(CROWD, program="node", process_facts=NODE)),
     ),
+    near_miss("event_loop_blocked"),
 )  # fmt: skip

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from jitterscope.diagnosis.core.snapshot import Snapshot
+from jitterscope.diagnosis.scenarios.app.near import near_miss
 from jitterscope.diagnosis.scenarios.cpu.contention import (
     LITTLE,
     LOOPS,
@@ -152,4 +153,5 @@ SCENARIOS = (
     Scenario("neighbours/near miss: one reader is too slow", "dns/single_socket_serialization", _one_socket),
     Scenario("neighbours/near miss: datagrams are lost on the way", "dns/udp_loss", _lost),
     Scenario("neighbours/near miss: a slow upstream on a full node", "dns/slow_upstream", _busy_upstream),
+    near_miss("neighbours"),
 )  # fmt: skip

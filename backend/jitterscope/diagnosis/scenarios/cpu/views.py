@@ -168,6 +168,8 @@ def without(snapshot: Snapshot, metric: str) -> Snapshot:
         processes=tuple(map(strip, snapshot.processes)),
         dns_servers=tuple(map(strip, snapshot.dns_servers)),
         tcp_servers=tuple(map(strip, snapshot.tcp_servers)),
+        tcp_upstreams=tuple(map(strip, snapshot.tcp_upstreams)),
+        asked=tuple(map(strip, snapshot.asked)),
         dns_paths=tuple(map(strip, snapshot.dns_paths)),
         neighbours=tuple(map(strip, snapshot.neighbours)),
         cgroups=tuple(map(strip, snapshot.cgroups)),

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from jitterscope.diagnosis.core.snapshot import Event, FactValue, Snapshot
+from jitterscope.diagnosis.scenarios.app.near import near_miss
 from jitterscope.diagnosis.scenarios.cpu import event_loop_blocked_scenario as event_loop
 from jitterscope.diagnosis.scenarios.cpu.contention import LITTLE, contended, delays, hiccup_ticks
 from jitterscope.diagnosis.scenarios.cpu.neighbours_scenario import STARVED
@@ -114,4 +115,5 @@ SCENARIOS = (
         "memory/reclaim_stall",
         partial(_reclaims, 31),
     ),
+    near_miss("gc_pause"),
 )  # fmt: skip

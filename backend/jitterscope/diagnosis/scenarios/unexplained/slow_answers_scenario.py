@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
+from jitterscope.diagnosis.scenarios.app.near import near_miss
 from jitterscope.diagnosis.scenarios.cpu import gc_throttling_scenario, limit_too_low_scenario, periodic_burst_scenario
 from jitterscope.diagnosis.scenarios.cpu.simulate import Workload
 from jitterscope.diagnosis.scenarios.cpu.simulate import simulate as run
@@ -100,4 +101,5 @@ SCENARIOS = (
     _near_miss("a disk", disk_stall_scenario.SCENARIOS),
     _near_miss("pauses of the collector", gc_pause_scenario.SCENARIOS),
     _near_miss("no room for connections", accept_queue_scenario.SCENARIOS),
+    near_miss("slow_answers"),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-// Command webserver answers HTTP after as long as the request asks for: "/?sleep=5ms". It is HTTP/1.1 and HTTP/2 in clear, or both in
+// Command webserver answers HTTP after as long as the request asks for: "/?sleep=5ms", or once another server has: "/?ask=URL". It is HTTP/1.1 and HTTP/2 in clear, or both in
 // TLS with a certificate of its own making. It ends when its standard input does.
 package main
 
@@ -47,6 +47,17 @@ func main() {
 func answer(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.Copy(io.Discard, r.Body); err != nil {
 		return
+	}
+	if url := r.FormValue("ask"); url != "" {
+		client := http.Client{}
+		client.Timeout, _ = time.ParseDuration(r.FormValue("patience"))
+		answer, err := client.Get(url)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+			return
+		}
+		_, _ = io.Copy(io.Discard, answer.Body)
+		_ = answer.Body.Close()
 	}
 	if sleep, err := time.ParseDuration(r.FormValue("sleep")); err == nil {
 		time.Sleep(sleep)

@@ -213,15 +213,16 @@ CAUSE = Cause(
     "times without an idle CPU.",
     needs=NEEDS,
     rivals=(
+        "app/lock_or_dependency",
         "cpu/gc_throttling",
         "cpu/neighbours",
         "cpu/request_burst",
         "dns/single_socket_serialization",
         "net/accept_queue",
     ),
-    # One reads servers of another kind; a process that runs for most of an answer's time does not wait for a CPU, and
-    # does not accept meanwhile either.
-    excludes=("cpu/neighbours", "dns/single_socket_serialization", "net/accept_queue"),
+    # One reads servers of another kind; a process that runs for most of an answer's time does not wait for a CPU or
+    # for another server, and does not accept meanwhile either.
+    excludes=("app/lock_or_dependency", "cpu/neighbours", "dns/single_socket_serialization", "net/accept_queue"),
     detect=detect,
     propose=propose,
     false_positives=(

@@ -252,7 +252,15 @@ CAUSE = Cause(
     "cycles and the requests alone, replayed through the limit, would not have been throttled, or when collections "
     "that stop the program used most of the CPU of the stalls.",
     needs=NEEDS,
-    rivals=("cpu/limit_too_low", "cpu/memory_limit_gc_spiral", "cpu/periodic_burst", "cpu/request_burst"),
+    rivals=(
+        "app/lock_or_dependency",
+        "cpu/limit_too_low",
+        "cpu/memory_limit_gc_spiral",
+        "cpu/periodic_burst",
+        "cpu/request_burst",
+    ),
+    # Its stalls are throttled periods.
+    excludes=("app/lock_or_dependency",),
     detect=detect,
     propose=propose,
     false_positives=(

@@ -235,7 +235,7 @@ CAUSE = Cause(
     "answers fall into these waits.",
     needs=NEEDS,
     rivals=(
-        "cpu/gc_throttling",
+        "app/lock_or_dependency", "cpu/gc_throttling",
         "cpu/limit_too_low",
         "cpu/request_burst",
         "cpu/steal",
@@ -244,7 +244,7 @@ CAUSE = Cause(
         "dns/udp_loss",
     ),
     # Late answers fall into the waits of its own threads, or it is not found.
-    excludes=("dns/single_socket_serialization", "dns/slow_upstream", "dns/udp_loss"),
+    excludes=("app/lock_or_dependency", "dns/single_socket_serialization", "dns/slow_upstream", "dns/udp_loss"),
     detect=detect,
     propose=propose,
     false_positives=(

@@ -151,10 +151,16 @@ CAUSE = Cause(
     "throttled, waited for memory or hardly got CPU do not count. Found when slow answers fall into the pauses that "
     "are left. Go's pauses stay below 1 ms.",
     needs=NEEDS,
-    rivals=("cpu/event_loop_blocked", "cpu/gc_throttling", "cpu/neighbours", "memory/reclaim_stall"),
+    rivals=(
+        "app/lock_or_dependency",
+        "cpu/event_loop_blocked",
+        "cpu/gc_throttling",
+        "cpu/neighbours",
+        "memory/reclaim_stall",
+    ),
     # Certain is only what used CPU all along, and who waits for memory or for a CPU uses none. Whether answers waited
     # in pauses or in the program's own work the times of single answers tell.
-    excludes=("cpu/event_loop_blocked", "cpu/neighbours", "memory/reclaim_stall"),
+    excludes=("app/lock_or_dependency", "cpu/event_loop_blocked", "cpu/neighbours", "memory/reclaim_stall"),
     detect=detect,
     propose=propose,
     false_positives=(

@@ -1,0 +1,1 @@
+"""The area `app`: what a program waits for by its own doing."""

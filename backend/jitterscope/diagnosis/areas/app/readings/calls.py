@@ -1,0 +1,245 @@
+"""What a subject's servers asked other servers while their own answers were late.
+
+Which call belongs to which request nobody tells: both have a begin and an end. A request that waited for a call spans
+it; where calls are long at the same time, all of them may also wait for a connection or a lock that one of those holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jitterscope.diagnosis.core.query_results import TIMEOUT
+from jitterscope.diagnosis.core.reading import reading
+from jitterscope.diagnosis.core.served import late_after, metric, read_served, usual_us
+from jitterscope.diagnosis.core.sketch import quantile_us, value_of
+from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray, ResourceView, Snapshot
+from jitterscope.diagnosis.core.stats import BoolArray, dilate
+
+# A late answer waited for calls that take this share of its time. A call is long that takes this share of what is late.
+WAITED, LONG = 0.6, 0.5
+# Clocks of both ends of a connection are one; between them lies the caller's own work.
+SLACK_US = 2_000
+# All long calls at one time explain a late answer only where they are rare.
+LIFT = 2.0
+# Of a call the server has its own part: the way there and back is no time of it.
+OWN = 0.8
+MOST = 5_000
+# Who waited for one lock goes on at one time.
+AT_ONCE_US = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """Late answers of the subject's TCP servers, parallel arrays in µs; `gone[i]`: the client did not wait for it.
+
+    `late_us`: from when an answer is late, of the server with the lowest such time.
+    """
+
+    start_us: IntArray
+    end_us: IntArray
+    gone: BoolArray
+    server: IntArray
+    servers: tuple[ResourceView, ...]
+    late_us: float
+
+    def __len__(self) -> int:
+        return len(self.start_us)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What the server behind an upstream recorded itself while calls to it were long: answers that took `OWN` of what
+    is long.
+
+    `unread`: the part of their time in which they lay in its socket, 0..1; None where single ones are not known.
+    """
+
+    server: ResourceView
+    long: float
+    unread: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Calls to one upstream. `hit[i]`: the late answer i waited for them; `within` of those span calls of their own.
+
+    `long` of `calls` took over `long_us`, the slowest `max_us`, a usual one `usual_us` (NaN: too few); `open_ratio`:
+    the share of the window in which a long one was under way; `together`: the share of
+    long ones that ended at one time with another; `ticks`: those that long ones touch.
+    """
+
+    upstream: ResourceView
+    hit: BoolArray
+    within: int
+    long: int
+    calls: float
+    long_us: float
+    usual_us: float
+    max_us: float
+    open_ratio: float
+    together: float
+    ticks: BoolArray
+    account: Account | None
+
+    @property
+    def hits(self) -> int:
+        return int(self.hit.sum())
+
+    @property
+    def address(self) -> str:
+        """ADDRESS:PORT."""
+        return self.upstream.key.partition(">")[2]
+
+
+@reading
+def read_late(snapshot: Snapshot) -> Late:
+    every = np.ones(snapshot.ticks, np.bool_)
+    chosen = []
+    servers = tuple(one for one in read_served(snapshot).servers if one.kind == "tcp_server")
+    least = float("inf")
+    for number, server in enumerate(servers):
+        limit = late_after(usual_us(server, every) if metric(server, "latency") in server.distributions else None)
+        least = min(least, limit)
+        single = server.queries
+        if single is None or not len(single.sent_us):
+            continue
+        late = single.latency_us > limit
+        sent, took = single.sent_us[late], single.latency_us[late]
+        chosen.append((sent, sent + took, single.result[late] == TIMEOUT, np.full(len(sent), number, np.int64)))
+    if not chosen:
+        none = np.zeros(0, np.int64)
+        return Late(none, none, np.zeros(0, np.bool_), none, servers, late_after(None))
+    start, end, gone, which = (np.concatenate(part) for part in zip(*chosen, strict=True))
+    order = np.argsort(start, kind="stable")[-MOST:]
+    return Late(start[order], end[order], gone[order], which[order], servers, least)
+
+
+@reading
+def read_waits(snapshot: Snapshot) -> tuple[Waits, ...]:
+    """Of every upstream that was asked and is not a server of the subject itself, the one with most hits first."""
+    late = read_late(snapshot)
+    own = {server.key for server in snapshot.tcp_servers}
+    found = [
+        _waits(snapshot, late, upstream)
+        for upstream in snapshot.tcp_upstreams
+        if upstream.fact("upstream.server") not in own
+    ]
+    return tuple(sorted(found, key=lambda one: (-one.hits, -one.long, one.upstream.id)))
+
+
+def _waits(snapshot: Snapshot, late: Late, upstream: ResourceView) -> Waits:
+    long_us = LONG * late.late_us
+    single = upstream.queries
+    known = single is not None and len(single.sent_us) > 0
+    begin = single.sent_us[single.latency_us >= long_us][-MOST:] if single is not None and known else _NONE
+    took = single.latency_us[single.latency_us >= long_us][-MOST:] if single is not None and known else _NONE
+    end = begin + took
+    open_us = _under_way(begin, end)
+    window = float(snapshot.ticks * snapshot.step_us)
+    ratio = min(1.0, open_us.total / window)
+    length = np.maximum(1, late.end_us - late.start_us).astype(np.float64)
+    covered = open_us.inside(late.start_us, late.end_us) >= WAITED * length
+    own = _spanned(late, begin, end) >= WAITED * length
+    rare = len(late) > 0 and float(covered.mean()) >= LIFT * ratio
+    part = upstream.distributions.get("upstream_latency_us")
+    calls = float(np.nansum(upstream.series.get("upstream_calls", np.zeros(1))))
+    ticks = _touched(snapshot, begin, end)
+    return Waits(
+        upstream=upstream,
+        hit=np.asarray((covered | own) if rare else own),
+        within=int(own.sum()),
+        long=len(begin),
+        calls=max(calls, float(len(begin))),
+        long_us=long_us,
+        usual_us=quantile_us(part.bucket, part.count, 0.5) if part is not None and part.count.sum() >= 20 else np.nan,
+        max_us=float(took.max()) if len(took) else 0.0,
+        open_ratio=ratio,
+        together=_together(end),
+        ticks=ticks,
+        account=_account(snapshot, upstream, long_us, ticks),
+    )
+
+
+_NONE = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class _UnderWay:
+    """Spans in which at least one call was under way: time up to each edge, µs."""
+
+    edges: FloatArray
+    so_far: FloatArray
+
+    @property
+    def total(self) -> float:
+        return float(self.so_far[-1]) if len(self.so_far) else 0.0
+
+    def inside(self, start_us: IntArray, end_us: IntArray) -> FloatArray:
+        if not len(self.edges):
+            return np.zeros(len(start_us))
+        low, high = (np.interp(at.astype(np.float64), self.edges, self.so_far) for at in (start_us, end_us))
+        return np.asarray(high - low)
+
+
+def _under_way(begin: IntArray, end: IntArray) -> _UnderWay:
+    if not len(begin):
+        return _UnderWay(np.zeros(0), np.zeros(0))
+    order = np.argsort(begin, kind="stable")
+    low, furthest = begin[order].astype(np.float64), np.maximum.accumulate(end[order]).astype(np.float64)
+    first = np.concatenate([[True], low[1:] > furthest[:-1]])
+    last = np.concatenate([first[1:], [True]])
+    starts, ends = low[first], furthest[last]
+    edges = np.stack([starts, ends], axis=1).reshape(-1)
+    so_far = np.stack([np.concatenate([[0.0], np.cumsum(ends - starts)[:-1]]), np.cumsum(ends - starts)], axis=1)
+    return _UnderWay(edges, so_far.reshape(-1))
+
+
+def _spanned(late: Late, begin: IntArray, end: IntArray) -> FloatArray:
+    """Time of the calls that each late answer spans; a call counts for the one that fits it most closely."""
+    spanned = np.zeros(len(late))
+    if not len(late):
+        return spanned
+    length = late.end_us - late.start_us
+    for low, high in zip(begin.tolist(), end.tolist(), strict=True):
+        fits = np.flatnonzero((late.start_us <= low + SLACK_US) & (late.end_us >= high - SLACK_US))
+        if len(fits):
+            spanned[fits[int(np.argmin(length[fits]))]] += high - low
+    return spanned
+
+
+def _together(end: IntArray) -> float:
+    """The share of long calls that end at one time with another."""
+    if len(end) < 2:
+        return 0.0
+    near = np.diff(np.sort(end)) <= AT_ONCE_US
+    return float((np.concatenate([[False], near]) | np.concatenate([near, [False]])).mean())
+
+
+def _touched(snapshot: Snapshot, begin: IntArray, end: IntArray) -> BoolArray:
+    ticks = np.zeros(snapshot.ticks, np.bool_)
+    first = np.clip((begin - snapshot.start_us) // snapshot.step_us, 0, snapshot.ticks - 1)
+    last = np.clip((end - snapshot.start_us) // snapshot.step_us, 0, snapshot.ticks - 1)
+    for low, high in zip(first.tolist(), last.tolist(), strict=True):
+        ticks[low : high + 1] = True
+    return ticks
+
+
+def _account(snapshot: Snapshot, upstream: ResourceView, long_us: float, ticks: BoolArray) -> Account | None:
+    key = upstream.fact("upstream.server")
+    server = next((one for one in snapshot.asked if one.key == key), None)
+    if server is None or (part := server.distributions.get(metric(server, "latency"))) is None:
+        return None
+    near = dilate(ticks, 0, 1)
+    chosen = near[part.tick] & (value_of(part.bucket) >= OWN * long_us)
+    return Account(server, float(part.count[chosen].sum()), _unread(server, OWN * long_us))
+
+
+def _unread(server: ResourceView, over_us: float) -> float | None:
+    single = server.queries
+    if single is None or single.queue_wait_us is None:
+        return None
+    chosen = (single.latency_us >= over_us) & (single.queue_wait_us >= 0)
+    took = float(single.latency_us[chosen].sum())
+    return min(1.0, float(single.queue_wait_us[chosen].sum()) / took) if took > 0 else None

@@ -1,0 +1,104 @@
+"""Which TCP servers of the node are behind the addresses that a cgroup asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from sqlalchemy import bindparam, text
+from sqlalchemy.dialects.postgresql import ARRAY, BIGINT, TEXT
+from sqlalchemy.orm import Session
+
+from jitterscope.inventory import dns_servers, facts, tree
+from jitterscope.inventory.types import ResourceRow, SubjectTree
+
+# Bounds of what a diagnosis reads of other servers.
+MAX_UPSTREAMS, MAX_ASKED = 16, 8
+_MOST = 400
+_SERVER = "upstream.server"
+_BY_KEY = text(
+    f"SELECT {tree.COLUMNS} FROM resources WHERE node_id = :node AND kind = 'tcp_server' "  # noqa: S608
+    f"AND key = ANY(:keys) AND {dns_servers.SEEN} ORDER BY last_seen_at DESC, id LIMIT :limit"
+).bindparams(bindparam("keys", type_=ARRAY(TEXT)))
+# A pod's server listens at any address in a network namespace of its own, whose addresses are known.
+_KEYS_AT = text(
+    """
+    SELECT c.key FROM resources c
+     WHERE c.node_id = :node AND c.kind = 'cgroup' AND EXISTS (
+           SELECT FROM facts f WHERE f.resource_id = c.id AND f.name = 'net.addresses'
+              AND f.value LIKE '%"' || :address || '"%')
+    """
+)
+_OF_CGROUPS = text(
+    f"SELECT {tree.COLUMNS} FROM resources WHERE kind = 'tcp_upstream' AND parent_id = ANY(:ids) "  # noqa: S608
+    f"AND {dns_servers.SEEN} ORDER BY last_seen_at DESC, id LIMIT :limit"
+).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
+_UPSTREAM = text(
+    f"SELECT {tree.COLUMNS} FROM resources WHERE node_id = :node AND kind = 'tcp_upstream' "  # noqa: S608
+    "AND starts_with(key, CAST(:path AS text)) AND split_part(key, '>', 2) = :upstream"
+)
+
+
+def of_cgroups(
+    session: Session, cgroup_ids: Sequence[int], from_us: int, to_us: int
+) -> list[tuple[ResourceRow, ResourceRow | None]]:
+    wanted = {"ids": sorted(cgroup_ids), "limit": _MOST, **dns_servers.around(from_us, to_us)}
+    rows = [tree.as_resource(row) for row in session.execute(_OF_CGROUPS, wanted)] if cgroup_ids else []
+    found: list[tuple[ResourceRow, ResourceRow | None]] = []
+    by_node: dict[int, list[ResourceRow]] = {}
+    for row in rows:
+        by_node.setdefault(row.node_id, []).append(row)
+    for node_id, upstreams in by_node.items():
+        keys = _keys(session, node_id, upstreams, to_us)
+        servers = {one.key: one for one in _named(session, node_id, set().union(*keys.values()), _MOST, from_us, to_us)}
+        for row in upstreams:
+            behind = [servers[key] for key in sorted(keys[row.id]) if key in servers]
+            found.append((row, behind[0] if behind else None))
+    return found
+
+
+def added(session: Session, found: SubjectTree, from_us: int, to_us: int) -> SubjectTree:
+    """The tree with the servers of the node that its upstreams are."""
+    own = {row.id for row in found.tcp_servers}
+    asked = _servers(session, found.node.id, found.tcp_upstreams[:MAX_UPSTREAMS], from_us, to_us)
+    return replace(found, asked=tuple(sorted((row for row in asked if row.id not in own), key=lambda row: row.id)))
+
+
+def cgroups_at(session: Session, cgroup_id: int, upstream: str, from_us: int, to_us: int) -> set[int]:
+    """Cgroups of the servers that answer when a cgroup of their node asks `upstream`; without itself."""
+    asker = tree.by_id(session, [cgroup_id]).get(cgroup_id)
+    if asker is None or asker.kind != "cgroup":
+        return set()
+    wanted = {"node": asker.node_id, "path": asker.key, "upstream": upstream}
+    rows = [tree.as_resource(row) for row in session.execute(_UPSTREAM, wanted)]
+    servers = _servers(session, asker.node_id, rows, from_us, to_us)
+    return set(tree.owning_subjects(session, [row.id for row in servers]).values()) - {cgroup_id}
+
+
+def _servers(
+    session: Session, node_id: int, upstreams: Iterable[ResourceRow], from_us: int, to_us: int
+) -> list[ResourceRow]:
+    keys = _keys(session, node_id, list(upstreams), to_us)
+    return _named(session, node_id, set().union(*keys.values()), MAX_ASKED, from_us, to_us)
+
+
+def _keys(session: Session, node_id: int, rows: Sequence[ResourceRow], to_us: int) -> dict[int, set[str]]:
+    """Keys of the servers that each upstream may be."""
+    known = facts.in_effect(session, [row.id for row in rows], to_us) if rows else {}
+    keys: dict[int, set[str]] = {}
+    for row in rows:
+        told = next((fact.value for fact in reversed(known[row.id]) if fact.name == _SERVER), None)
+        address, _, port = row.key.partition(">")[2].rpartition(":")
+        if told:
+            keys[row.id] = {told}
+        else:
+            at = session.execute(_KEYS_AT, {"node": node_id, "address": address.strip("[]")}).scalars()
+            keys[row.id] = {f"{path}:{port}" for path in at}
+    return keys
+
+
+def _named(session: Session, node_id: int, keys: set[str], limit: int, from_us: int, to_us: int) -> list[ResourceRow]:
+    if not keys:
+        return []
+    wanted = {"node": node_id, "keys": sorted(keys), "limit": limit, **dns_servers.around(from_us, to_us)}
+    return [tree.as_resource(row) for row in session.execute(_BY_KEY, wanted)]

@@ -1,0 +1,1 @@
+"""The slow-dependency lab: an HTTP service that asks a database, or another service, that is slow."""

@@ -1,0 +1,123 @@
+"""A service with one working thread, requests to it, and what happens."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from labs import processes
+from labs.cgroups import Hierarchies, LabCgroup, LabRun, remove_stale
+from labs.console import Say
+from labs.errors import LabError
+from labs.eventloop.variants import Parameters, Runtime
+from labs.figures import Figures
+from labs.limited import Measured, Stage, Window
+from labs.load import Load
+from labs.noisy.bench import LOOP
+from labs.noisy.waiting import RunDelay
+from labs.service.servers import PATH, HttpService
+
+_PERIOD_US = 100_000
+_CLIENT_SHARES = 100 * 1024
+_NEIGHBOUR_SHARES = 20_000
+_SOURCES = Path(__file__).parent
+
+
+class EventLoopFigures(Figures):
+    """`run_delay_s`: how long threads of the service were runnable and did not run, added up."""
+
+    run_delay_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """The running service, before its load; the neighbor rests."""
+
+    stage: Stage
+    server: HttpService
+    neighbour: LabCgroup
+    parameters: Parameters
+
+    @property
+    def load(self) -> Load:
+        return Load(self.parameters.qps, names=(PATH,), http=True)
+
+    def restart_off_loop(self) -> None:
+        """Serve from now on with reports made elsewhere."""
+        changed = self.parameters.model_copy(update={"off_loop": True})
+        listen = f"--listen={self.server.address}:{self.server.port}"
+        self.server.restart(PATH, command=[*_command(changed), listen])
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What happened, by the lab's own account."""
+
+    measured: Measured
+    figures: EventLoopFigures
+
+
+@contextmanager
+def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
+    """Start the service; all of it is gone afterwards."""
+    hierarchies = Hierarchies.of_this_machine()
+    for name in remove_stale(hierarchies):
+        say(f"Removed the cgroup {name} of a killed lab")
+    p, names = parameters, LabRun(hierarchies)
+    with ExitStack() as stack:
+
+        def cgroup(name: str, shares: int) -> LabCgroup:
+            """With a neighbor the lab has no more of the machine than others: the product has to get its share."""
+            made = names.cgroup(name)
+            stack.callback(made.remove)
+            made.create(preferred=not p.loops)
+            if p.loops:
+                made.weigh(shares)
+            return made
+
+        own, batch = cgroup(p.runtime.value, p.shares), cgroup("batch", _NEIGHBOUR_SHARES)
+        clients = cgroup("clients", _CLIENT_SHARES)
+        name = "Node.js" if p.runtime is Runtime.NODE else "Python"
+        server = HttpService(name, _command(p), own, {}, lambda _line, _now_us: None)
+        say(f"Starting {name} in {own.key}")
+        stack.callback(server.stop)
+        server.start(PATH)
+        reports = (
+            f"a report of {p.report_rows:,} rows for one of {p.report_every:,}" if p.report_every else "no reports"
+        )
+        say(f"{p.qps:g} requests/s, {reports}, for {p.calm_seconds:g} s, then for {p.seconds:g} s measured")
+        yield Bench(Stage(server, own, clients, folder), server, batch, p)
+
+
+def _command(p: Parameters) -> list[str]:
+    options = [f"--report-every={p.report_every}", f"--report-rows={p.report_rows}", f"--off-loop={int(p.off_loop)}"]
+    if p.runtime is Runtime.PYTHON:
+        return [sys.executable, "-I", str(_SOURCES / "service.py"), *options]
+    node = shutil.which("node")
+    if node is None:
+        raise LabError("node is missing: install Node (`make deps` does), or choose --variant fault-python.")
+    return [node, str(_SOURCES / "service.js"), *options]
+
+
+@contextmanager
+def crowded(made: Bench, from_us: int) -> Iterator[None]:
+    """The neighbor's loops, from that time on until the context ends."""
+    command = [sys.executable, "-I", "-c", LOOP, str(from_us / 1e6)]
+    with ExitStack() as stack:
+        for _ in range(made.parameters.loops):
+            stack.callback(processes.stop, processes.spawn(command, cgroup_procs=made.neighbour.procs_files()))
+        yield
+
+
+def run(made: Bench, say: Say) -> Run:
+    """Send the load. Raises LabError where a part of it fails."""
+    p = made.parameters
+    window = Window.soon(p.seconds, p.calm_seconds)
+    with crowded(made, window.from_us), RunDelay(made.server.pid) as delay:
+        done = made.stage.measure(made.load, window, _PERIOD_US, say)
+    waited_s = delay.waited_us(done.from_us, done.to_us) / 1e6
+    return Run(done, EventLoopFigures(**done.figures.model_dump(), run_delay_s=waited_s))

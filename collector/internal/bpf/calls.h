@@ -1,0 +1,124 @@
+//go:build ignore
+
+/* Times what processes of servers ask other servers, at the client's end of the connection: from the packet with the last of
+ * the request to the first data of the answer. What the caller does meanwhile, or is kept from doing, has no part in it. */
+#ifndef JITTERSCOPE_CALLS_H
+#define JITTERSCOPE_CALLS_H
+
+#define CALLERS 8192
+
+/* The processes whose calls are wanted, and whose they are: a number that the collector gives to each cgroup that serves. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, CALLERS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32);
+	__type(value, __u32);
+} callers SEC(".maps");
+
+/* A finished call. Times are CLOCK_MONOTONIC. */
+struct call {
+	__u64 sent_ns;
+	__u64 ended_ns;
+	__u8 server[16]; /* IPv4 mapped into IPv6 */
+	__u8 from[16];	 /* the caller's own end */
+	__u32 namespace;
+	__u32 caller; /* as in `callers` */
+	__u16 port;   /* in network byte order */
+	__u16 end;    /* ANSWERED or ABANDONED */
+};
+
+const struct call *unused_call __attribute__((unused));
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 18);
+} calls SEC(".maps");
+
+static __always_inline void follow_client(struct sock *sk, __u32 caller)
+{
+	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (!c)
+		return;
+	c->server = NO_SERVER;
+	c->caller = caller;
+	c->came_ns = c->unread_ns = 0;
+	copy_address(c->client, sk, 0);
+}
+
+static __always_inline void end_call(struct connection *c, struct sock *sk, __u32 end)
+{
+	__u64 sent = c->came_ns;
+	__u32 *caller = bpf_map_lookup_elem(&callers, &c->caller);
+	struct call *call;
+
+	c->came_ns = 0;
+	if (!caller)
+		return;
+	call = bpf_ringbuf_reserve(&calls, sizeof(*call), 0);
+	if (!call) {
+		count_lost();
+		return;
+	}
+	call->sent_ns = sent;
+	call->ended_ns = bpf_ktime_get_ns();
+	__builtin_memcpy(call->server, c->client, sizeof(call->server));
+	copy_address(call->from, sk, 1);
+	call->namespace = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
+	call->caller = *caller;
+	call->port = sk->__sk_common.skc_dport;
+	call->end = end;
+	bpf_ringbuf_submit(call, BPF_RB_NO_WAKEUP);
+}
+
+/* The client or the connection went away. Who closes right behind its last words waits for no answer. */
+static __always_inline void give_up(struct connection *c, struct sock *sk)
+{
+	if (bpf_ktime_get_ns() - c->came_ns < FAREWELL_NS)
+		c->came_ns = 0;
+	else
+		end_call(c, sk, ABANDONED);
+}
+
+/* A packet leaves. Until it has, what it brings for the first time lies between `snd_nxt` and `write_seq`; an acknowledgment and
+ * what is sent again bring nothing. */
+static __always_inline void call_left(struct connection *c, struct sock *sk, struct sk_buff *skb)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	__u32 fresh = BPF_CORE_READ(tp, write_seq) - BPF_CORE_READ(tp, snd_nxt);
+
+	if (fresh == 0 || sk->__sk_common.skc_state == TCP_SYN_SENT)
+		return;
+	if (fresh == 1 && sk->sk_shutdown & SEND_SHUTDOWN) {
+		if (c->came_ns)
+			give_up(c, sk);
+		return;
+	}
+	if (is_control(skb))
+		return;
+	c->came_ns = bpf_ktime_get_ns();
+	c->seen = BPF_CORE_READ(tp, rcv_nxt);
+}
+
+static __always_inline void answer_came(struct connection *c, struct sock *sk, struct tcp_sock *tp)
+{
+	__u32 end = tp->rcv_nxt;
+
+	if (!c->came_ns)
+		return;
+	if (sk->sk_shutdown & RCV_SHUTDOWN)
+		end--;
+	if (end == c->seen) {
+		if (sk->sk_shutdown & RCV_SHUTDOWN)
+			give_up(c, sk);
+		return;
+	}
+	if (c->control) {
+		c->seen = end;
+		return;
+	}
+	end_call(c, sk, ANSWERED);
+}
+
+#endif

@@ -1,0 +1,126 @@
+package livetest
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
+)
+
+// TestCallsAreTimed: what a server asks another one takes as long as the other one says, be the caller held up itself or not, and
+// also on a connection that was there before the collector.
+func TestCallsAreTimed(t *testing.T) {
+	t.Parallel()
+	binary := buildWebServer(t)
+	askedGroup, askedPath := cgroupFor(t, -1)
+	askingGroup, askingPath := cgroupFor(t, -1)
+	asked, asking := freeAddress(t, "127.0.0.1"), freeAddress(t, "127.0.0.1")
+	startServer(t, inCgroup(askedGroup), binary, asked)
+	caller := startServer(t, inCgroup(askingGroup), binary, asking)
+	client := webClient("http", newMeasured(t))
+	defer client.CloseIdleConnections()
+	ask := func(sleep string) {
+		fetch(t, client, "http://"+asking+"/?ask="+url.QueryEscape("http://"+asked+"/?sleep="+sleep))
+	}
+	ask("0") // both connections are there before the collector
+	o := observe(t, requestSources)
+	o.needs("tcp_requests")
+	server, upstream := askedPath+asked[strings.LastIndex(asked, ":"):], askingPath+">"+asked
+	waitFor(t, "the upstream is known", func() bool { ask("0"); return o.hasResource(upstream) && o.hasResource(server) })
+	time.Sleep(500 * time.Millisecond)
+	from := nextTick()
+	for i := range 200 {
+		if i%20 == 19 {
+			ask("30ms")
+		} else {
+			ask("3ms")
+		}
+	}
+	// The caller stands still for as long as its own clients see; its upstream answers meanwhile.
+	stopped := make(chan struct{})
+	go func() {
+		time.Sleep(20 * time.Millisecond)
+		_ = caller.Process.Signal(syscall.SIGSTOP)
+		time.Sleep(250 * time.Millisecond)
+		_ = caller.Process.Signal(syscall.SIGCONT)
+		close(stopped)
+	}()
+	ask("60ms")
+	<-stopped
+	time.Sleep(settle)
+	o.stop()
+	if got := o.sum(upstream, catalogue.UpstreamCalls, from); got != 201 {
+		t.Errorf("%v calls of 201", got)
+	}
+	if got := o.sum(upstream, catalogue.UpstreamCallsSlow, from); got != 11 {
+		t.Errorf("%v slow calls of 11", got)
+	}
+	if got := o.sum(upstream, catalogue.UpstreamUnanswered, from); got != 0 {
+		t.Errorf("%v calls without an answer", got)
+	}
+	for _, q := range []float64{0.5, 0.99, 1} {
+		got, count := o.quantile(upstream, catalogue.UpstreamLatencyUS, from, q)
+		want, _ := o.quantile(server, catalogue.RequestLatencyUS, from, q)
+		t.Logf("quantile %v of %d: %.0f us, the server itself took %.0f us", q, count, got, want)
+		if count != 201 || got < want-100 || got > 1.1*want+500 {
+			t.Errorf("quantile %v of %d is %.0f us, the server itself took %.0f us", q, count, got, want)
+		}
+	}
+	if got := o.fact(upstream, "upstream.server"); got != server {
+		t.Errorf("the server behind it is %q", got)
+	}
+	if got := o.parents(upstream); len(got) < 2 || got[1] != askingPath {
+		t.Errorf("its caller is %v", got)
+	}
+	slow := 0
+	o.each(func(b *ingestpb.Batch) {
+		for _, block := range b.Queries {
+			if b.Resources[block.Server].Key == upstream {
+				for _, took := range block.LatencyUs {
+					if took > 20_000 {
+						slow++
+					}
+				}
+			}
+		}
+	})
+	if slow != 11 {
+		t.Errorf("%d slow calls were sent one by one", slow)
+	}
+}
+
+// TestCallsThatAreGivenUp: a caller that closes its connection after a while got no answer.
+func TestCallsThatAreGivenUp(t *testing.T) {
+	t.Parallel()
+	binary := buildWebServer(t)
+	askingGroup, askingPath := cgroupFor(t, -1)
+	asked, asking := freeAddress(t, "127.0.0.1"), freeAddress(t, "127.0.0.1")
+	startServer(t, nil, binary, asked)
+	startServer(t, inCgroup(askingGroup), binary, asking)
+	o := observe(t, requestSources)
+	o.needs("tcp_requests")
+	upstream := askingPath + ">" + asked
+	client := http.Client{Timeout: 10 * time.Second}
+	ask := func(query string) {
+		answer, err := client.Get("http://" + asking + "/?ask=" + url.QueryEscape("http://"+asked+"/?sleep=300ms") + query)
+		if err == nil {
+			_ = answer.Body.Close()
+		}
+	}
+	waitFor(t, "the upstream is known", func() bool { ask(""); return o.hasResource(upstream) })
+	time.Sleep(500 * time.Millisecond)
+	from := nextTick()
+	for range 3 {
+		ask("&patience=100ms")
+	}
+	time.Sleep(settle)
+	o.stop()
+	if calls, lost := o.sum(upstream, catalogue.UpstreamCalls, from), o.sum(upstream, catalogue.UpstreamUnanswered, from); calls != 3 || lost != 3 {
+		t.Errorf("%v of %v calls without an answer, of 3", lost, calls)
+	}
+}

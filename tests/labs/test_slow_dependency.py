@@ -1,0 +1,49 @@
+"""The slow-dependency lab, short: a Go service that asks a real PostgreSQL or another service, the product watching."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from labs.dependency.variants import Variant, expected_cause, parameters_of
+from labs.dependency.watched import watch
+from labs.product import Product
+from tests.support.accounts import differing
+from tests.support.lab_plan import live
+from tests.support.said import say
+from tests.support.told import causes
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and watches requests: needs root")
+SECONDS = 25.0
+CALLS_ARE_SLOW = {Variant.FAULT, Variant.HEAVY_QUERY, Variant.HTTP, Variant.THROTTLED}
+
+
+def case(variant: Variant) -> Any:
+    return pytest.param(variant, marks=live(60, expected_cause(variant)), id=variant)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("variant", [case(one) for one in Variant])
+def test_variant(shared_product: Product, variant: Variant) -> None:
+    report = watch(shared_product, variant, parameters_of(variant, {"seconds": SECONDS}), None, say)
+    say(report.model_dump_json())
+    cause = expected_cause(variant)
+    told = causes(report.incidents)
+    if variant is Variant.THROTTLED:
+        # Whoever is noticed first: what the service waits for ends as a part of the other one's incident.
+        assert cause in told
+        assert set(told) <= {cause, "app/lock_or_dependency"}
+    else:
+        assert told[:1] == ([] if cause == "none" else [cause])
+    measured, observed = report.measured, report.observed
+    assert measured.slow_share is not None
+    assert measured.slow_calls is not None
+    assert observed.slow_calls is not None
+    assert (measured.slow_share > 0.005) == (variant is not Variant.HEALTHY)
+    if variant in CALLS_ARE_SLOW:
+        assert measured.slow_calls > 10
+        assert observed.slow_calls == pytest.approx(measured.slow_calls, rel=0.1)
+        assert observed.slowest_call_ms == pytest.approx(measured.slowest_call_ms, rel=0.15)
+    assert differing(report, {"p50_ms": (0.1, 0.1), "slow_calls": (0.1, 3), "slowest_call_ms": (0.15, 5)}) == {}
