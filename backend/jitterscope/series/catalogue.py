@@ -182,6 +182,7 @@ FACTS: Final[dict[str, Name]] = {
     "workload.pod": Name("workload.pod", "cgroup", "names", "Pod name"),
     "workload.container": Name("workload.container", "cgroup", "names", "Container or systemd unit name"),
     "workload.owner": Name("workload.owner", "cgroup", "names", "KIND/NAME of the controller that manages the pod"),
+    "workload.objective": Name("workload.objective", "cgroup", "names", "Annotation jitterscope.io/objective of the pod, as it is written: p99<50ms; empty: it was removed"),
     "workload.image": Name("workload.image", "cgroup", "names", "Image reference"),
     "process.command": Name("process.command", "process", "process", "comm"),
     "process.executable": Name("process.executable", "process", "process", "Base name of the executable"),

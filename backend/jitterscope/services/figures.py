@@ -72,6 +72,12 @@ def quantiles(session: Session, server: Watched, from_us: int, to_us: int) -> tu
     return (None, None) if found is None else (found[0], found[1])
 
 
+def quantile(session: Session, server: Watched, q: float, from_us: int, to_us: int) -> float | None:
+    """The q-quantile (0..1) of its answers, µs."""
+    found = series.read_quantiles(session, server.id, METRICS["latency"][server.kind], (q,), from_us, to_us)
+    return None if found is None else found[0]
+
+
 def _figures(server: Watched, found: Minutes, minutes: int) -> Figures:
     def mean(name: str) -> float | None:
         return _per_tick(found.get((server.id, name)))

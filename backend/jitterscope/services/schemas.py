@@ -6,11 +6,22 @@ from typing import Literal
 
 from pydantic import Field
 
+from jitterscope.diagnosis.core.objective import Origin
 from jitterscope.incidents.api.schemas import IncidentRef
 from jitterscope.inventory.schemas import ResourceRef
-from jitterscope.kit.schema import Page
+from jitterscope.kit.schema import Page, Schema
 
 Order = Literal["name", "rate", "failed", "p50", "p99", "slow", "worst", "runtime", "stalls"]
+
+
+class ServiceObjective(Schema):
+    """A latency objective, and how the window compares with it."""
+
+    objective: str = Field(description="`p99<50ms`")
+    origin: Origin = Field(description="Set for this port, for the whole workload, or by the pod's annotation")
+    limit_us: int
+    value_us: float | None = Field(description="Its quantile in the window, within 2 %; null: not measured")
+    met: bool | None = Field(description="Null: not measured")
 
 
 class ServiceItem(ResourceRef):
@@ -27,6 +38,7 @@ class ServiceItem(ResourceRef):
     slow_ratio: float | None = Field(description="Answers over 20 ms, of all requests")
     p50_us: float | None
     p99_us: float | None
+    objective: ServiceObjective | None = Field(description="Null: none is set")
     max_us: float | None = Field(description="Slowest answer")
     worst_us: list[float | None] = Field(description="Slowest answer of each minute from `from_us` on")
     throttled_ms_per_min: float | None = Field(description="Of its container, added up over CPUs")

@@ -187,6 +187,7 @@ const (
 	FactWorkloadPod         = "workload.pod"          // Pod name
 	FactWorkloadContainer   = "workload.container"    // Container or systemd unit name
 	FactWorkloadOwner       = "workload.owner"        // KIND/NAME of the controller that manages the pod
+	FactWorkloadObjective   = "workload.objective"    // Annotation jitterscope.io/objective of the pod, as it is written: p99<50ms; empty: it was removed
 	FactWorkloadImage       = "workload.image"        // Image reference
 	FactProcessCommand      = "process.command"       // comm
 	FactProcessExecutable   = "process.executable"    // Base name of the executable

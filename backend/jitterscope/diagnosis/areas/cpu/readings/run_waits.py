@@ -10,8 +10,10 @@ import numpy as np
 
 from jitterscope.diagnosis.core.query_results import TIMEOUT
 from jitterscope.diagnosis.core.reading import reading
-from jitterscope.diagnosis.core.served import metric, read_served, usual_us
+from jitterscope.diagnosis.core.served import metric, read_served
+from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.signals import has, number, read_cpu, series
+from jitterscope.diagnosis.core.slow import limits, loosest_us
 from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, DoseResponse, dilate, dose_response
 
@@ -208,7 +210,8 @@ def late_answers(snapshot: Snapshot, late_us: float) -> tuple[IntArray, IntArray
     """(begin, duration) in µs of late answers; what was lost began 5 s before it was given up."""
     begun, took = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for server in read_served(snapshot).servers:
-        if server.queries is not None and len(server.queries.sent_us):
+        # Of quicker ones only a part is kept.
+        if server.queries is not None and len(server.queries.sent_us) and late_us >= SLOW_US:
             late = (server.queries.latency_us > late_us) | (server.queries.result == TIMEOUT)
             begun.append(server.queries.sent_us[late])
             took.append(server.queries.latency_us[late])
@@ -234,11 +237,9 @@ def calm(snapshot: Snapshot, spans: BoolArray) -> BoolArray:
     return ~dilate(spans, 1, 1_000_000 // snapshot.step_us)
 
 
-def usual(snapshot: Snapshot, spans: BoolArray) -> float | None:
-    """Median time to the answer (µs) well away from the spans, of the slowest server; None where too few came there."""
-    away = calm(snapshot, spans)
-    found = [usual_us(server, away) for server in read_served(snapshot).servers]
-    return max((one for one in found if one is not None), default=None)
+def late_us(snapshot: Snapshot, spans: BoolArray) -> float:
+    """After so long (µs) an answer of any server is late, by what is usual well away from the spans."""
+    return loosest_us(limits(snapshot, read_served(snapshot).servers, calm(snapshot, spans)))
 
 
 def pinned(snapshot: Snapshot) -> float | None:
