@@ -44,7 +44,8 @@ def only(snapshot: Snapshot) -> Found:
     [
         ("p99<50ms", "p99<50ms", 0.99, 50_000), (" p99.9 < 1.5 s ", "p99.9<1.5s", 0.999, 1_500_000),
         ("p50<2000ms", "p50<2s", 0.5, 2_000_000), ("p95<0.25s", "p95<250ms", 0.95, 250_000),
-        ("p90<1ms", "p90<1ms", 0.9, 1_000), ("p99<2.5ms", "p99<2.5ms", 0.99, 2_500), ("p99<999s", "p99<999s", 0.99, 999_000_000),
+        ("p90<1ms", "p90<1ms", 0.9, 1_000), ("p99<2.5ms", "p99<2.5ms", 0.99, 2_500),
+        ("p99<999s", "p99<999s", 0.99, 999_000_000),
     ],
 )  # fmt: skip
 def test_what_an_objective_is(text: str, plain: str, quantile: float, limit_us: int) -> None:
@@ -55,8 +56,8 @@ def test_what_an_objective_is(text: str, plain: str, quantile: float, limit_us: 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "p99", "p99<50", "p99<=50ms", "p98<50ms", "99<50ms", "p99<50us", "p99<0ms", "p99<-5ms", "p99<0.5ms", "p99<1000s",
-     "p99<50ms\n", "p99<50ms p50<1ms", "P99<50ms", "p99<٥٠ms", "p99<1e3ms", "x" * 500],
+    ["", "p99", "p99<50", "p99<=50ms", "p98<50ms", "99<50ms", "p99<50us", "p99<0ms", "p99<-5ms", "p99<0.5ms",
+     "p99<1000s", "p99<50ms\n", "p99<50ms p50<1ms", "P99<50ms", "p99<٥٠ms", "p99<1e3ms", "x" * 500],
 )  # fmt: skip
 def test_what_is_none_is_told_with_an_example(text: str) -> None:
     with pytest.raises(BadObjective) as raised:

@@ -7,6 +7,7 @@ import { commonScale, type SparkScale } from "@/charts/spark/spark";
 import { microseconds, MISSING, percent } from "@/lib/format";
 import { Chip } from "@/ui/Chip";
 import { Table, tableStyles } from "@/ui/Table";
+import { ObjectiveCell } from "@/widgets/objective/ObjectiveCell";
 import { SeverityChip } from "@/widgets/Severity";
 
 import { DEFAULT_ORDER, isDescending, sortedBy, type ServicesSearch } from "./search";
@@ -32,27 +33,33 @@ const COLUMNS: readonly { order: ServiceOrder; title: string; isFigure: boolean 
   { order: "stalls", title: "Stalls", isFigure: false },
 ];
 
+/** Behind the quantiles that it is compared with: nothing sorts by it. */
+const OBJECTIVE_AT = 4;
+
 /** A row for each server; a press on a heading sorts by it. */
 export function ServiceTable({ items, fromUs, search, onSearch }: ServiceTableProps): ReactElement {
   const scale = useMemo(() => commonScale(items.map((item) => item.worst_us)), [items]);
   const order = search.order ?? DEFAULT_ORDER;
+  const heading = (column: (typeof COLUMNS)[number]): ReactElement => (
+    <th
+      key={column.order}
+      scope="col"
+      className={column.isFigure ? tableStyles["number"] : undefined}
+      aria-sort={column.order === order ? (isDescending(search) ? "descending" : "ascending") : undefined}
+    >
+      <button type="button" className={styles["sort"]} data-figure={column.isFigure || undefined} onClick={() => onSearch(sortedBy(search, column.order))}>
+        {column.title}
+        <span aria-hidden="true">{column.order === order ? (isDescending(search) ? "▼" : "▲") : ""}</span>
+      </button>
+    </th>
+  );
   return (
     <Table label="Services">
       <thead>
         <tr>
-          {COLUMNS.map((column) => (
-            <th
-              key={column.order}
-              scope="col"
-              className={column.isFigure ? tableStyles["number"] : undefined}
-              aria-sort={column.order === order ? (isDescending(search) ? "descending" : "ascending") : undefined}
-            >
-              <button type="button" className={styles["sort"]} data-figure={column.isFigure || undefined} onClick={() => onSearch(sortedBy(search, column.order))}>
-                {column.title}
-                <span aria-hidden="true">{column.order === order ? (isDescending(search) ? "▼" : "▲") : ""}</span>
-              </button>
-            </th>
-          ))}
+          {COLUMNS.slice(0, OBJECTIVE_AT).map(heading)}
+          <th scope="col">Objective</th>
+          {COLUMNS.slice(OBJECTIVE_AT).map(heading)}
         </tr>
       </thead>
       <tbody>
@@ -81,6 +88,9 @@ function Row({ item, fromUs, scale }: { item: ServiceItem; fromUs: number; scale
       <Figure text={percent(item.slow_ratio)} isHot={(item.slow_ratio ?? 0) > 0} />
       <Figure text={microseconds(item.p99_us)} isHot={(item.p99_us ?? 0) > SLOW_US} />
       <Figure text={microseconds(item.p50_us)} isHot={(item.p50_us ?? 0) > SLOW_US} />
+      <td>
+        <ObjectiveCell item={item} />
+      </td>
       <td>
         <Spark label={worstText(item.worst_us, fromUs)} values={item.worst_us} scale={scale} threshold={SLOW_US} />
       </td>

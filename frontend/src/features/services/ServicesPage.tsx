@@ -55,7 +55,7 @@ export function ServicesPage(): ReactElement {
             </Button>
           )}
           <p className={styles["notes"]}>
-            Slowest by minute: one bar per minute with its slowest answer, on one log scale for all rows; the dashed line is at 20 ms. Failed: of DNS SERVFAIL, REFUSED, and timeouts; of other protocols requests whose connection ended
+            Objective: the latency that somebody set for the service, and its quantile in this window. Slowest by minute: one bar per minute with its slowest answer, on one log scale for all rows; the dashed line is at 20 ms. Failed: of DNS SERVFAIL, REFUSED, and timeouts; of other protocols requests whose connection ended
             without an answer, which can be the client&apos;s doing. Errors inside their answers are not read.
           </p>
         </>
