@@ -149,7 +149,7 @@ func burn(t *testing.T) *exec.Cmd {
 
 // waitForRise waits for the capture of a rise of system CPU. Where other work has just kept the kernel busy, one more program
 // is no rise: the program rests and goes on until it is one.
-func waitForRise(t *testing.T, taken *ingest, culprit *exec.Cmd) {
+func waitForRise(t *testing.T, taken *backend, culprit *exec.Cmd) {
 	t.Helper()
 	begun := time.Now()
 	waitFor(t, "a capture of the rise of system CPU", func() bool {
