@@ -20,7 +20,7 @@ MINUTES = 12
 SLOW = {2 * TICKS_PER_MINUTE + tick: 95_000 + 40 * tick for tick in range(200)} | {7 * TICKS_PER_MINUTE: 31_000}
 SERVERS = (
     Serving(
-        "checkout", 8080, 41, slow=SLOW, throttled=dict.fromkeys(SLOW, 60_000), lost={1300: 12},
+        "checkout", 8080, 41, slow=SLOW, throttled=dict.fromkeys(SLOW, 60_000), lost={1300: 12}, errors={1400: 72},
         runtime={"go.version": "1.25.3"},
     ),
     Serving(
@@ -61,7 +61,7 @@ def test_every_server_with_its_figures(open_window: OpenWindow, product: Product
     page.get_by_role("navigation", name="Pages").get_by_role("link", name="Services").click()
     checkout = row(page, "checkout :8080")
     expect(checkout).to_contain_text("shop/checkout-5d8/checkout")
-    for text in ("shop-node", "300 requests/s", "Go 1.25.3", "▲ throttled", "TCP"):
+    for text in ("shop-node", "300 requests/s", "Go 1.25.3", "▲ throttled", "TCP", "5xx 0.1/s"):
         expect(checkout).to_contain_text(text)
     share = len(SLOW) * 3 / (30 * MINUTES * TICKS_PER_MINUTE)
     expect(checkout).to_contain_text(f"{share * 100:.2g} %")

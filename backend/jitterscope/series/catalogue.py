@@ -156,6 +156,9 @@ METRICS: Final[dict[str, Metric]] = {
     "requests_inflight": Metric(205, "requests_inflight", "1", "gauge", ("tcp_server",), "i32", "tcp_requests", "Requests without an answer yet at the end of the tick"),
     "requests_unanswered": Metric(206, "requests_unanswered", "1", "delta", ("tcp_server",), "i32", "tcp_requests", "Requests whose connection ended without an answer"),
     "request_wait_us": Metric(207, "request_wait_us", "us", "distribution", ("tcp_server",), "distribution", "tcp_requests", "Data in the socket until the program read it"),
+    "http_responses": Metric(230, "http_responses", "1", "delta", ("tcp_server",), "i32", "tcp_requests", "Answers that began with a status of HTTP/1 in clear; missing until a server has given one"),
+    "http_client_errors": Metric(231, "http_client_errors", "1", "delta", ("tcp_server",), "i32", "tcp_requests", "Of these, status 4xx"),
+    "http_server_errors": Metric(232, "http_server_errors", "1", "delta", ("tcp_server",), "i32", "tcp_requests", "Of these, status 5xx"),
 }
 
 BY_ID: Final[dict[int, Metric]] = {metric.id: metric for metric in METRICS.values()}

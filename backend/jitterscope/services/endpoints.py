@@ -93,6 +93,7 @@ def _item(found: Listing, one: Entry) -> ServiceItem:
         runtime=one.runtime,
         requests_per_s=one.figures.requests_per_s,
         failed_ratio=one.figures.failed_ratio,
+        server_errors_per_s=one.figures.server_errors_per_s,
         slow_ratio=one.figures.slow_ratio,
         p50_us=p50,
         p99_us=p99,

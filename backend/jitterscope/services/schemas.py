@@ -33,7 +33,11 @@ class ServiceItem(ResourceRef):
     runtime: str | None = Field(description="Go 1.25.3, JVM 17.0.13, …; None: neither recognized")
     requests_per_s: float | None = Field(description="Mean of the time that was recorded")
     failed_ratio: float | None = Field(
-        description="Requests without an answer; of DNS also SERVFAIL and REFUSED. Other protocols' errors are not read"
+        description="Requests without an answer; of DNS also SERVFAIL and REFUSED, of HTTP/1 in clear status 5xx. "
+        "Other protocols' errors are not read"
+    )
+    server_errors_per_s: float | None = Field(
+        description="Answers with status 5xx of HTTP/1 in clear; null: no answer with a status was seen"
     )
     slow_ratio: float | None = Field(description="Answers over 20 ms, of all requests")
     p50_us: float | None

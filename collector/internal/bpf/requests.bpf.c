@@ -13,6 +13,7 @@
 #include "control.h"
 #include "kernel.h"
 #include "lost.h"
+#include "status.h"
 
 #define IPPROTO_TCP 6
 #define AF_INET 2
@@ -106,7 +107,9 @@ struct request {
 	__u32 server;
 	__u32 generation;
 	__u32 tick; /* in which it was counted as come */
-	__u32 end;  /* ANSWERED; ABANDONED: the client or the connection went away; WITHDRAWN: no answer was waited for */
+	__u8 end;    /* ANSWERED; ABANDONED: the client or the connection went away; WITHDRAWN: no answer was waited for */
+	__u8 status; /* class of the answer's status in HTTP/1, 1 to 5; 0: it has none that could be read */
+	__u16 pad;
 };
 
 const struct request *unused_request __attribute__((unused));
@@ -206,7 +209,7 @@ static __always_inline void count_arrival(struct connection *c, struct counts *a
 	__sync_fetch_and_add(&a->came[c->tick & (TICKS - 1)], 1);
 }
 
-static __always_inline void end_request(struct connection *c, __u32 end, __u64 now)
+static __always_inline void end_request(struct connection *c, __u8 end, __u8 status, __u64 now)
 {
 	struct request *r = bpf_ringbuf_reserve(&requests, sizeof(*r), 0);
 	struct counts *a;
@@ -226,6 +229,8 @@ static __always_inline void end_request(struct connection *c, __u32 end, __u64 n
 	r->generation = c->generation;
 	r->tick = c->tick;
 	r->end = end;
+	r->status = status;
+	r->pad = 0;
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
@@ -281,7 +286,7 @@ int data_came(__u64 *ctx)
 			return 0;
 		}
 		/* The client has given up: the server may notice only when it answers. */
-		end_request(c, ABANDONED, now);
+		end_request(c, ABANDONED, 0, now);
 		c->came_ns = c->unread_ns = 0;
 		return 0;
 	}
@@ -364,7 +369,7 @@ int packet_left(__u64 *ctx)
 		return 0;
 	}
 	now = bpf_ktime_get_ns();
-	end_request(c, ANSWERED, now);
+	end_request(c, ANSWERED, status_of(skb), now);
 	if (!c->came_ns)
 		c->unread_ns = 0;
 	c->came_ns = 0;
@@ -393,7 +398,7 @@ int state_set(__u64 *ctx)
 	c = bpf_sk_storage_get(&connections, sk, 0, 0);
 	if (!c || (!c->came_ns && !c->unread_ns))
 		return 0;
-	end_request(c, c->farewell ? WITHDRAWN : ABANDONED, bpf_ktime_get_ns());
+	end_request(c, c->farewell ? WITHDRAWN : ABANDONED, 0, bpf_ktime_get_ns());
 	c->came_ns = c->unread_ns = 0;
 	return 0;
 }

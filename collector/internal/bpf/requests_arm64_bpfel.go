@@ -53,7 +53,9 @@ type RequestsRequest struct {
 	Server     uint32
 	Generation uint32
 	Tick       uint32
-	End        uint32
+	End        uint8
+	Status     uint8
+	Pad        uint16
 }
 
 type RequestsServer struct {
@@ -81,6 +83,7 @@ const (
 	RequestsProgSegmentCame  = "segment_came"
 	RequestsProgStateSet     = "state_set"
 	RequestsVarReadsPackets  = "reads_packets"
+	RequestsVarReadsStatus   = "reads_status"
 	RequestsVarUnusedCounts  = "unused_counts"
 	RequestsVarUnusedRequest = "unused_request"
 )
@@ -153,6 +156,7 @@ type RequestsMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type RequestsVariableSpecs struct {
 	ReadsPackets  *ebpf.VariableSpec `ebpf:"reads_packets"`
+	ReadsStatus   *ebpf.VariableSpec `ebpf:"reads_status"`
 	UnusedCounts  *ebpf.VariableSpec `ebpf:"unused_counts"`
 	UnusedRequest *ebpf.VariableSpec `ebpf:"unused_request"`
 }
@@ -205,6 +209,7 @@ func (m *RequestsMaps) Close() error {
 // It can be passed to LoadRequestsObjects or ebpf.CollectionSpec.LoadAndAssign.
 type RequestsVariables struct {
 	ReadsPackets  *ebpf.Variable `ebpf:"reads_packets"`
+	ReadsStatus   *ebpf.Variable `ebpf:"reads_status"`
 	UnusedCounts  *ebpf.Variable `ebpf:"unused_counts"`
 	UnusedRequest *ebpf.Variable `ebpf:"unused_request"`
 }

@@ -162,6 +162,9 @@ const (
 	RequestsInflight            uint32 = 205 // Requests without an answer yet at the end of the tick
 	RequestsUnanswered          uint32 = 206 // Requests whose connection ended without an answer
 	RequestWaitUS               uint32 = 207 // Data in the socket until the program read it
+	HttpResponses               uint32 = 230 // Answers that began with a status of HTTP/1 in clear; missing until a server has given one
+	HttpClientErrors            uint32 = 231 // Of these, status 4xx
+	HttpServerErrors            uint32 = 232 // Of these, status 5xx
 )
 
 // Names of facts.
@@ -380,4 +383,7 @@ var All = map[uint32]Metric{
 	RequestsInflight:            {RequestsInflight, "requests_inflight", "1", Gauge, I32, "tcp_requests", "Requests without an answer yet at the end of the tick"},
 	RequestsUnanswered:          {RequestsUnanswered, "requests_unanswered", "1", Delta, I32, "tcp_requests", "Requests whose connection ended without an answer"},
 	RequestWaitUS:               {RequestWaitUS, "request_wait_us", "us", Distribution, Unspecified, "tcp_requests", "Data in the socket until the program read it"},
+	HttpResponses:               {HttpResponses, "http_responses", "1", Delta, I32, "tcp_requests", "Answers that began with a status of HTTP/1 in clear; missing until a server has given one"},
+	HttpClientErrors:            {HttpClientErrors, "http_client_errors", "1", Delta, I32, "tcp_requests", "Of these, status 4xx"},
+	HttpServerErrors:            {HttpServerErrors, "http_server_errors", "1", Delta, I32, "tcp_requests", "Of these, status 5xx"},
 }

@@ -128,4 +128,7 @@ export const METRIC_KINDS: Readonly<Record<string, string>> = {
   requests_inflight: "gauge",
   requests_unanswered: "delta",
   request_wait_us: "distribution",
+  http_responses: "delta",
+  http_client_errors: "delta",
+  http_server_errors: "delta",
 };

@@ -4123,7 +4123,7 @@ export interface components {
             container: components["schemas"]["ResourceRef"] | null;
             /**
              * Failed Ratio
-             * @description Requests without an answer; of DNS also SERVFAIL and REFUSED. Other protocols' errors are not read
+             * @description Requests without an answer; of DNS also SERVFAIL and REFUSED, of HTTP/1 in clear status 5xx. Other protocols' errors are not read
              */
             failed_ratio: number | null;
             /** Id */
@@ -4166,6 +4166,11 @@ export interface components {
              * @description Go 1.25.3, JVM 17.0.13, …; None: neither recognized
              */
             runtime: string | null;
+            /**
+             * Server Errors Per S
+             * @description Answers with status 5xx of HTTP/1 in clear; null: no answer with a status was seen
+             */
+            server_errors_per_s: number | null;
             /**
              * Slow Ratio
              * @description Answers over 20 ms, of all requests

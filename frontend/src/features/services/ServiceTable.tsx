@@ -12,7 +12,7 @@ import { SeverityChip } from "@/widgets/Severity";
 
 import { DEFAULT_ORDER, isDescending, sortedBy, type ServicesSearch } from "./search";
 import styles from "./Services.module.css";
-import { rateText, SLOW_US, throttledText, worstText } from "./words";
+import { rateText, serverErrorsText, SLOW_US, throttledText, worstText } from "./words";
 
 export interface ServiceTableProps {
   items: readonly ServiceItem[];
@@ -95,8 +95,7 @@ function Row({ item, fromUs, scale }: { item: ServiceItem; fromUs: number; scale
         <Spark label={worstText(item.worst_us, fromUs)} values={item.worst_us} scale={scale} threshold={SLOW_US} />
       </td>
       <td className={tableStyles["number"]}>{rateText(item)}</td>
-      {/* A client that ends its connection is no failure of a server: only DNS tells them apart. */}
-      <Figure text={percent(item.failed_ratio)} isHot={item.kind === "dns_server" && (item.failed_ratio ?? 0) > 0} />
+      <Failed item={item} />
       <td className={tableStyles["nowrap"]}>{item.runtime ?? MISSING}</td>
       <td>
         <Stalls item={item} />
@@ -109,6 +108,18 @@ function Figure({ text, isHot }: { text: string; isHot: boolean }): ReactElement
   return (
     <td className={tableStyles["number"]} data-hot={isHot || undefined}>
       {text}
+    </td>
+  );
+}
+
+/** A client that ends its connection is no failure of a server: only DNS and the status of HTTP tell them apart. */
+function Failed({ item }: { item: ServiceItem }): ReactElement {
+  const errors = serverErrorsText(item);
+  const isHot = (item.kind === "dns_server" && (item.failed_ratio ?? 0) > 0) || errors !== null;
+  return (
+    <td className={tableStyles["number"]} data-hot={isHot || undefined}>
+      {percent(item.failed_ratio)}
+      {errors !== null && <p className={styles["errors"]}>{errors}</p>}
     </td>
   );
 }

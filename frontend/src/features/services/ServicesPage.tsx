@@ -56,7 +56,7 @@ export function ServicesPage(): ReactElement {
           )}
           <p className={styles["notes"]}>
             Objective: the latency that somebody set for the service, and its quantile in this window. Slowest by minute: one bar per minute with its slowest answer, on one log scale for all rows; the dashed line is at 20 ms. Failed: of DNS SERVFAIL, REFUSED, and timeouts; of other protocols requests whose connection ended
-            without an answer, which can be the client&apos;s doing. Errors inside their answers are not read.
+            without an answer, which can be the client&apos;s doing, and of HTTP/1 in clear also answers with status 5xx. Other errors inside answers are not read.
           </p>
         </>
       )}

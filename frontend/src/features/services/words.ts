@@ -12,6 +12,9 @@ const nounOf = (kind: ServiceItem["kind"]): string => (kind === "dns_server" ? "
 
 export const rateText = ({ kind, requests_per_s: rate }: ServiceItem): string => (rate === null ? MISSING : `${significant(rate)} ${nounOf(kind)}/s`);
 
+/** "5xx 2.5/s"; null where there was no such answer, and where no status was seen. */
+export const serverErrorsText = ({ server_errors_per_s: errors }: ServiceItem): string | null => (errors === null || errors === 0 ? null : `5xx ${significant(errors)}/s`);
+
 /** The sparkline as a sentence. `fromUs`: start of its first minute. */
 export function worstText(worst: readonly (number | null)[], fromUs: number): string {
   let at = -1;
