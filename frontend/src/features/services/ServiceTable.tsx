@@ -58,7 +58,9 @@ export function ServiceTable({ items, fromUs, search, onSearch }: ServiceTablePr
       <thead>
         <tr>
           {COLUMNS.slice(0, OBJECTIVE_AT).map(heading)}
-          <th scope="col">Objective</th>
+          <th scope="col">
+            <span className={styles["unsorted"]}>Objective</span>
+          </th>
           {COLUMNS.slice(OBJECTIVE_AT).map(heading)}
         </tr>
       </thead>

@@ -116,7 +116,7 @@ function Form({ objective, onDone }: { objective: Objective; onDone: () => void 
         )}
         <Button onClick={onDone}>Cancel</Button>
         <Button type="submit" kind="primary" disabled={change.isPending}>
-          {change.isPending ? "Saving…" : "Set objective"}
+          {change.isPending ? "Saving…" : objective.own ? "Change objective" : "Set objective"}
         </Button>
       </DialogActions>
     </form>

@@ -4,7 +4,7 @@ import type { Objective } from "@/api/objectives";
 import { Time } from "@/ui/Time";
 
 import styles from "./Objective.module.css";
-import { originOf, readable } from "./words";
+import { limitOf, originOf, readable } from "./words";
 
 /** What decides now which answers are slow, and who says so. */
 export function ObjectiveInEffect({ objective }: { objective: Objective }): ReactElement {
@@ -24,7 +24,7 @@ export function ObjectiveInEffect({ objective }: { objective: Objective }): Reac
                 <Time at={set_at} />
               </>
             )}
-            . Slower answers are slow.
+            . Answers over {limitOf(text)} are slow.
           </p>
         </>
       )}

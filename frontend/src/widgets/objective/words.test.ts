@@ -1,13 +1,13 @@
 import type { Objective } from "@/api/objectives";
 
-import { draftOf, originOf, problemOf, readable, shareOf, writtenOf } from "./words";
+import { draftOf, limitOf, originOf, problemOf, readable, shareOf, writtenOf } from "./words";
 
 describe("an objective", () => {
   it("is written as the service reads it, and read as it is written", () => {
     for (const text of ["p99<50ms", "p99.9<1.5s", "p50<2ms"]) expect(writtenOf(draftOf(text))).toBe(text);
     expect(draftOf(null)).toEqual({ quantile: "p99", amount: "", unit: "ms" });
     expect(draftOf("p98<5ms")).toEqual({ quantile: "p99", amount: "", unit: "ms" });
-    expect([readable("p99<50ms"), readable("p99.9<1.5s"), shareOf("p99.9")]).toEqual(["p99 < 50 ms", "p99.9 < 1.5 s", "99.9 %"]);
+    expect([readable("p99<50ms"), readable("p99.9<1.5s"), shareOf("p99.9"), limitOf("p99<50ms")]).toEqual(["p99 < 50 ms", "p99.9 < 1.5 s", "99.9 %", "50 ms"]);
   });
 
   it("is from 1 ms to 999 s", () => {

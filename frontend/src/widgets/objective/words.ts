@@ -36,6 +36,9 @@ export function problemOf({ amount, unit }: Draft): string | null {
 /** "p99<50ms" → "p99 < 50 ms". */
 export const readable = (objective: string): string => objective.replace(WRITTEN, "$1 < $2 $3");
 
+/** "50 ms" of "p99<50ms". */
+export const limitOf = (objective: string): string => objective.replace(WRITTEN, "$2 $3");
+
 /** "99 %" of "p99". */
 export const shareOf = (quantile: string): string => `${quantile.slice(1)} %`;
 
