@@ -156,7 +156,7 @@ def steady(slow_ratio: float, slow_us: float, *, seconds: int = 60, seed: int = 
     server = ResourceView(
         3, "tcp_server", "/shop/cart:8080", "cart :8080",
         series={
-            "requests": full, "responses": full, "responses_slow": slow * float(slow_us > 20_000),
+            "requests": full, "responses": full, "responses_slow": (slow * (slow_us > 20_000)).astype(np.float64),
             "request_latency_max_us": np.where(slow > 0, slow_us, 1_000.0),
         },
         distributions={

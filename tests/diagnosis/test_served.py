@@ -105,7 +105,10 @@ def test_slow_is_what_takes_far_longer_than_usual() -> None:
     assert found.impact["slow_after_ms"] == pytest.approx(90, rel=0.05)
     assert "over 89 ms, 3 times its calm median" in found.summary
     assert impact.SLOW_RATIO.detail is not None
-    assert impact.SLOW_RATIO.detail(found.impact) == f"{found.impact['slow_queries']:,.0f} of 18,000, over 89 ms, 3 times its calm median"
+    assert (
+        impact.SLOW_RATIO.detail(found.impact)
+        == f"{found.impact['slow_queries']:,.0f} of 18,000, over 89 ms, 3 times its calm median"
+    )
 
 
 def test_a_replay_counts_as_slow_what_is_slow_for_the_server() -> None:
