@@ -10,9 +10,7 @@ from playwright.sync_api import Route, expect
 
 from tests.e2e.conftest import OpenWindow, Product
 from tests.e2e.looks import Look, below_the_bar
-from tests.e2e.test_services import row, services
-
-__all__ = ["services"]
+from tests.e2e.test_services import row
 
 
 @pytest.mark.usefixtures("services")
