@@ -4,7 +4,7 @@
 set -eu
 
 packages="clang llvm libbpf-dev bpftool iproute2 debootstrap chromium qemu-system-x86 busybox-static cpio \
-dnsperf tcpdump tshark victoria-metrics systemd e2fsprogs default-jdk-headless binutils"
+dnsperf tcpdump tshark victoria-metrics systemd e2fsprogs default-jdk-headless binutils nginx"
 
 missing=""
 for package in $packages; do

@@ -5,7 +5,7 @@ from __future__ import annotations
 from alembic import op
 
 revision = "20261124_1040"
-down_revision = "20261124_0650"
+down_revision = "20261124_1030"
 depends_on = None
 branch_labels = None
 

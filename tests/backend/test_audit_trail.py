@@ -85,6 +85,9 @@ def _incident(act: Actor, service: Service) -> None:
         act("POST", f"/incidents/{number}/{verb}", body)
     newest = next(entry for entry in act.entries() if entry["action"] == "incident.resolved")
     assert newest["detail"]["state"] == {"from": "fix_applied", "to": "resolved"}
+    act("PUT", f"/resources/{subject}/objective", {"objective": "p99<50ms"})
+    act("DELETE", f"/resources/{subject}/objective")
+    assert act.entries()[0]["detail"]["objective"] == {"from": "p99<50ms", "to": None}
     act(
         "GET", "/recordings", params={"resource": subject, "from": "2026-11-23T10:00:00Z", "to": "2026-11-23T10:01:00Z"}
     )

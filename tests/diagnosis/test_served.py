@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jitterscope.diagnosis.areas.cpu.whatif.answer import answer
-from jitterscope.diagnosis.core import impact, served
+from jitterscope.diagnosis.core import impact, served, slow
 from jitterscope.diagnosis.core.engine import diagnose
 from jitterscope.diagnosis.core.finding import Found
 from jitterscope.diagnosis.core.sketch import bucket_of
@@ -103,9 +103,12 @@ def test_slow_is_what_takes_far_longer_than_usual() -> None:
     assert counted == found.impact["queries"], "the collector counts every answer as over 20 ms"
     assert 0 < found.impact["slow_queries"] < 0.01 * counted
     assert found.impact["slow_after_ms"] == pytest.approx(90, rel=0.05)
-    assert "over 89 ms, 3 × their usual time" in found.summary
+    assert "over 89 ms, 3 times its calm median" in found.summary
     assert impact.SLOW_RATIO.detail is not None
-    assert impact.SLOW_RATIO.detail(found.impact) == f"{found.impact['slow_queries']:,.0f} of 18,000, over 89 ms"
+    assert (
+        impact.SLOW_RATIO.detail(found.impact)
+        == f"{found.impact['slow_queries']:,.0f} of 18,000, over 89 ms, 3 times its calm median"
+    )
 
 
 def test_a_replay_counts_as_slow_what_is_slow_for_the_server() -> None:
@@ -164,12 +167,12 @@ def test_a_node_has_all_its_servers() -> None:
 def test_each_server_is_slow_by_its_own_usual_time() -> None:
     quick, far = server(4, "tcp_server", "/shop:8080", 10, 200), server(5, "tcp_server", "/shop:8081", 10, 50_000)
     snapshot = subject(tcp=(quick, far))
-    found = served.slow(snapshot, served.read_served(snapshot), np.ones(100, dtype=np.bool_))
+    found = slow.slow(snapshot, served.read_served(snapshot), np.ones(100, dtype=np.bool_))
     assert found.over_us[0] == 20_000
     assert found.over_us[1] == pytest.approx(150_000, rel=0.03)
     assert float(np.nansum(found.ticks)) == 0
     assert found.words == "over 20 to 148 ms, by server"
-    unknown = served.slow(snapshot, served.read_served(snapshot), np.zeros(100, dtype=np.bool_))
+    unknown = slow.slow(snapshot, served.read_served(snapshot), np.zeros(100, dtype=np.bool_))
     assert unknown.words == "over 20 ms"
     assert float(np.nansum(unknown.ticks)) == 1000
 

@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator
 from jitterscope.devstack.stack import Stack
 from tests.e2e.looks import Look
 from tests.e2e.recorded_batches import RecordedNode, ingest, wait_for_incident, wait_for_state
+from tests.e2e.served import feed
 from tests.support.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
@@ -81,6 +82,13 @@ def product() -> Iterator[Product]:
             ingest(stack.url, stack.create_ingest_token(), other)
             wait_for_incident(client, other.node)
         yield Product(stack, node, incident["id"], incident["subject"]["resource_id"], incident["title"])
+
+
+@pytest.fixture(scope="session")
+def services(product: Product) -> Product:
+    """With a node whose servers were slow some minutes ago."""
+    feed(product.url, product.stack.create_ingest_token())
+    return product
 
 
 @pytest.fixture(scope="session")

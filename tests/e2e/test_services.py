@@ -5,45 +5,13 @@ from __future__ import annotations
 import json
 import re
 
-import httpx
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.e2e.conftest import OpenWindow, Product
 from tests.e2e.looks import Look
-from tests.e2e.recorded_batches import HEADERS
-from tests.support.batches import now_us
-from tests.support.tcp_servers import TICKS_PER_MINUTE, Serving, batches, minute_ago
-
-MINUTES = 12
-# The third minute, and a little in the eighth.
-SLOW = {2 * TICKS_PER_MINUTE + tick: 95_000 + 40 * tick for tick in range(200)} | {7 * TICKS_PER_MINUTE: 31_000}
-SERVERS = (
-    Serving(
-        "checkout", 8080, 41, slow=SLOW, throttled=dict.fromkeys(SLOW, 60_000), lost={1300: 12},
-        runtime={"go.version": "1.25.3"},
-        asks={"10.0.0.7:9090": "/kubepods/burstable/pod-stock/stock:9090", "203.0.113.20:443": ""},
-    ),
-    Serving(
-        "stock", 9090, 42, per_tick=5, usual_us=3000.0,
-        runtime={"runtime.name": "jvm", "runtime.version": "17.0.13"},
-    ),
-    Serving(
-        "cart", 3000, 44, per_tick=4, usual_us=26_000.0,
-        runtime={"runtime.name": "nodejs", "runtime.version": "20.19.2"},
-    ),
-)  # fmt: skip
-
-
-@pytest.fixture(scope="session")
-def services(product: Product) -> Product:
-    """A node with servers that were slow some minutes ago."""
-    start_us = minute_ago(MINUTES + 1, now_us())
-    headers = {"Authorization": f"Bearer {product.stack.create_ingest_token()}", **HEADERS}
-    with httpx.Client(base_url=product.url, headers=headers, timeout=30) as client:
-        for body in batches("shop-node", SERVERS, start_us, MINUTES * TICKS_PER_MINUTE):
-            client.post("/api/v1/ingest", content=body).raise_for_status()
-    return product
+from tests.e2e.served import MINUTES, SERVERS, SLOW
+from tests.support.tcp_servers import TICKS_PER_MINUTE
 
 
 def row(page: Page, name: str) -> Locator:
@@ -62,7 +30,7 @@ def test_every_server_with_its_figures(open_window: OpenWindow, product: Product
     page.get_by_role("navigation", name="Pages").get_by_role("link", name="Services").click()
     checkout = row(page, "checkout :8080")
     expect(checkout).to_contain_text("shop/checkout-5d8/checkout")
-    for text in ("shop-node", "300 requests/s", "Go 1.25.3", "▲ throttled", "TCP"):
+    for text in ("shop-node", "300 requests/s", "Go 1.25.3", "▲ throttled", "TCP", "5xx 0.1/s"):
         expect(checkout).to_contain_text(text)
     share = len(SLOW) * 3 / (30 * MINUTES * TICKS_PER_MINUTE)
     expect(checkout).to_contain_text(f"{share * 100:.2g} %")

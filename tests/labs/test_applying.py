@@ -21,8 +21,8 @@ from labs.applying import (
     attempt,
     coredns_gc,
     dentries,
-    disk,
     dependency,
+    disk,
     eventloop,
     forwarding,
     nodelocal,
@@ -36,10 +36,10 @@ from labs.applying import (
 from labs.applying.ongoing import Ongoing
 from labs.dentries import variants as dentries_variants
 from labs.dentries import watched as dentries_watched
-from labs.disk import variants as disk_variants
-from labs.disk import watched as disk_watched
 from labs.dependency import variants as dependency_variants
 from labs.dependency import watched as dependency_watched
+from labs.disk import variants as disk_variants
+from labs.disk import watched as disk_watched
 from labs.eventloop import variants as eventloop_variants
 from labs.eventloop import watched as eventloop_watched
 from labs.forwarding import variants as forwarding_variants

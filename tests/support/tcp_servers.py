@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,8 @@ SLOW_PER_TICK = 3
 class Serving:
     """A container with one listening program. `asks`: by address the key of the server there, "" where it is not
     known; every call takes as long as the answers. `slow`: the slowest answer (µs) of ticks that have slow ones;
-    `throttled`: throttled µs by tick; `lost`: requests without an answer by tick."""
+    `throttled`: throttled µs by tick; `lost`: requests without an answer by tick; `errors`: answers with status 5xx by
+    tick, where it speaks HTTP in clear."""
 
     program: str
     port: int
@@ -32,6 +34,7 @@ class Serving:
     slow: Mapping[int, int] = field(default_factory=dict)
     throttled: Mapping[int, int] = field(default_factory=dict)
     lost: Mapping[int, int] = field(default_factory=dict)
+    errors: Mapping[int, int] | None = None
     runtime: Mapping[str, str] = field(default_factory=dict)
     namespace: str = "shop"
     asks: Mapping[str, str] = field(default_factory=dict)
@@ -42,7 +45,13 @@ class Serving:
         def cut(values: Mapping[int, int]) -> dict[int, int]:
             return {tick - first: value for tick, value in values.items() if first <= tick < first + ticks}
 
-        return replace(self, slow=cut(self.slow), throttled=cut(self.throttled), lost=cut(self.lost))
+        return replace(
+            self,
+            slow=cut(self.slow),
+            throttled=cut(self.throttled),
+            lost=cut(self.lost),
+            errors=None if self.errors is None else cut(self.errors),
+        )
 
     @property
     def path(self) -> str:
@@ -82,6 +91,7 @@ def add(builder: BatchBuilder, serving: Serving, start_us: int, ticks: int) -> t
             (server, "request_latency_max_us"): slowest,
             (server, "requests_inflight"): np.full(ticks, 1.0),
             (server, "requests_unanswered"): _at(serving.lost, ticks),
+            **_http(server, serving, ticks),
             (container, "cpu_usage_us"): np.where(late, 50_000.0, 18_000.0),
             (container, "cpu_periods"): np.ones(ticks),
             (container, "cpu_throttled_periods"): (_at(serving.throttled, ticks) > 0).astype(np.float64),
@@ -109,6 +119,15 @@ def add(builder: BatchBuilder, serving: Serving, start_us: int, ticks: int) -> t
         builder.block({(upstream, name): values for name, values in calls.items()}, start_us)
         builder.distribution(upstream, "upstream_latency_us", start_us, [{usual: serving.per_tick}] * ticks)
     return container, server
+
+
+def _http(server: int, serving: Serving, ticks: int) -> dict[tuple[int, str], np.ndarray[tuple[int], Any]]:
+    if serving.errors is None:
+        return {}
+    return {
+        (server, "http_responses"): serving.per_tick - _at(serving.lost, ticks),
+        (server, "http_server_errors"): _at(serving.errors, ticks),
+    }
 
 
 def batches(node: str, servers: Sequence[Serving], start_us: int, ticks: int) -> Iterator[bytes]:

@@ -38,6 +38,17 @@ _FIND = text(
 ).bindparams(bindparam("kinds", type_=ARRAY(TEXT)))
 
 
+_SEEN = text(
+    """
+    SELECT s.id FROM resources s LEFT JOIN resources p ON p.id = s.parent_id
+     WHERE s.kind = ANY(:kinds) AND s.last_seen_at >= to_timestamp(:after_us / 1e6)
+       AND (CAST(:fact AS text) IS NULL OR EXISTS (
+            SELECT FROM facts f WHERE f.resource_id IN (p.id, p.parent_id) AND f.name = :fact))
+     ORDER BY s.last_seen_at DESC, s.id LIMIT 1000
+    """
+).bindparams(bindparam("kinds", type_=ARRAY(TEXT)))
+
+
 @dataclass(frozen=True, slots=True)
 class Server:
     """A server and the process that listens, where that is known."""
@@ -55,3 +66,8 @@ def find(session: Session, containing: str, from_us: int, to_us: int, limit: int
     }  # fmt: skip
     rows = session.execute(_FIND, wanted).all()
     return [Server(as_resource(row), row.process_id) for row in rows], rows[0].found if rows else 0
+
+
+def seen(session: Session, after_us: int, fact: str | None) -> list[int]:
+    """Those seen after a time, by id; with `fact` those alone whose parent or its parent has it."""
+    return list(session.execute(_SEEN, {"kinds": list(KINDS), "after_us": after_us, "fact": fact}).scalars())

@@ -143,6 +143,12 @@ def servers(session: Session, containing: str, from_us: int, to_us: int, limit: 
     return serving.find(session, containing, from_us, to_us, limit)
 
 
+def seen_servers(session: Session, after_us: int, annotated: str | None) -> list[int]:
+    """DNS and TCP servers seen after a time, by id, the latest where there are very many; with `annotated` those alone
+    whose cgroup has this fact."""
+    return serving.seen(session, after_us, annotated)
+
+
 def of_kind_on_node(
     session: Session, node_id: int, kind: ResourceKind, from_us: int, to_us: int, limit: int
 ) -> list[ResourceRow]:

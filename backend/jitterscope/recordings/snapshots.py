@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from jitterscope.diagnosis.core.objective import BadObjective, Objective, parse
 from jitterscope.diagnosis.core.snapshot import Distribution, Event, FactValue, Queries, ResourceView, Snapshot
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.types import FactRow, ResourceKind, SourceRow
@@ -18,6 +19,7 @@ from jitterscope.recordings.model import RecordedResource, Recording
 from jitterscope.series.types import TICK_US, StoredDistribution, StoredEvent, StoredQueries
 
 _RESOLV_CONF = "dns.resolv_conf"
+_OBJECTIVE = "workload.objective"
 _USAGE = "cpu_usage_us"
 _UPSTREAM_SERVER = "upstream.server"
 
@@ -67,6 +69,9 @@ def snapshot_of(recording: Recording, from_us: int | None = None, to_us: int | N
     def views(indices: list[int]) -> tuple[ResourceView, ...]:
         return tuple(_view(i, resources[i]) for i in indices)
 
+    def serving(indices: list[int]) -> tuple[ResourceView, ...]:
+        return tuple(replace(_view(i, resources[i]), objective=_objective(resources, i)) for i in indices)
+
     return Snapshot(
         start_us=part.start_us,
         ticks=part.ticks,
@@ -74,8 +79,8 @@ def snapshot_of(recording: Recording, from_us: int | None = None, to_us: int | N
         node=_view(0, resources[0]),
         ancestors=views(ancestors),
         processes=views([i for i in below if resources[i].kind == "process"]),
-        dns_servers=views(servers),
-        tcp_servers=views([i for i in below if resources[i].kind == "tcp_server"]),
+        dns_servers=serving(servers),
+        tcp_servers=serving([i for i in below if resources[i].kind == "tcp_server"]),
         tcp_upstreams=views(upstreams),
         asked=views(asked),
         probes=views(probes),
@@ -89,6 +94,20 @@ def snapshot_of(recording: Recording, from_us: int | None = None, to_us: int | N
             if source.state == "unavailable"
         },
     )
+
+
+def _objective(resources: Sequence[RecordedResource], server: int) -> Objective | None:
+    """What the annotation of its pod says: those that people set in a service are not recorded."""
+    at = server
+    while at not in (0, resources[at].parent):
+        at = resources[at].parent
+        written = [fact.value for fact in resources[at].facts if fact.name == _OBJECTIVE]
+        if written and written[-1]:
+            try:
+                return parse(written[-1], "annotation")
+            except BadObjective:
+                return None
+    return None
 
 
 def recording_of(snapshot: Snapshot, labels: Mapping[str, str] | None = None) -> Recording:

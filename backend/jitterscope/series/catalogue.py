@@ -180,6 +180,9 @@ METRICS: Final[dict[str, Metric]] = {
     "upstream_latency_us": Metric(222, "upstream_latency_us", "us", "distribution", ("tcp_upstream",), "distribution", "tcp_requests", "Last packet of a request sent to first data of its answer: the upstream and the network, without the caller"),
     "upstream_latency_max_us": Metric(223, "upstream_latency_max_us", "us", "gauge", ("tcp_upstream",), "i32", "tcp_requests", "Slowest answer of the tick; missing where there was none"),
     "upstream_unanswered": Metric(224, "upstream_unanswered", "1", "delta", ("tcp_upstream",), "i32", "tcp_requests", "Calls whose connection ended without an answer"),
+    "http_responses": Metric(230, "http_responses", "1", "delta", ("tcp_server",), "i32", "tcp_requests", "Answers that began with a status of HTTP/1 in clear; missing until a server has given one"),
+    "http_client_errors": Metric(231, "http_client_errors", "1", "delta", ("tcp_server",), "i32", "tcp_requests", "Of these, status 4xx"),
+    "http_server_errors": Metric(232, "http_server_errors", "1", "delta", ("tcp_server",), "i32", "tcp_requests", "Of these, status 5xx"),
 }
 
 BY_ID: Final[dict[int, Metric]] = {metric.id: metric for metric in METRICS.values()}
@@ -206,6 +209,7 @@ FACTS: Final[dict[str, Name]] = {
     "workload.pod": Name("workload.pod", "cgroup", "names", "Pod name"),
     "workload.container": Name("workload.container", "cgroup", "names", "Container or systemd unit name"),
     "workload.owner": Name("workload.owner", "cgroup", "names", "KIND/NAME of the controller that manages the pod"),
+    "workload.objective": Name("workload.objective", "cgroup", "names", "Annotation jitterscope.io/objective of the pod, as it is written: p99<50ms; empty: it was removed"),
     "workload.image": Name("workload.image", "cgroup", "names", "Image reference"),
     "process.command": Name("process.command", "process", "process", "comm"),
     "process.executable": Name("process.executable", "process", "process", "Base name of the executable"),

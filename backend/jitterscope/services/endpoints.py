@@ -17,8 +17,8 @@ from jitterscope.inventory.types import ResourceRow
 from jitterscope.kit import cursor as cursors
 from jitterscope.services import listing
 from jitterscope.services.calls import Call
-from jitterscope.services.listing import Entry, Listing
-from jitterscope.services.schemas import Order, ServiceCall, ServiceItem, Services
+from jitterscope.services.listing import Entry, Listing, Promised
+from jitterscope.services.schemas import Order, ServiceCall, ServiceItem, ServiceObjective, Services
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(tags=["services"])
@@ -94,9 +94,11 @@ def _item(found: Listing, one: Entry) -> ServiceItem:
         runtime=one.runtime,
         requests_per_s=one.figures.requests_per_s,
         failed_ratio=one.figures.failed_ratio,
+        server_errors_per_s=one.figures.server_errors_per_s,
         slow_ratio=one.figures.slow_ratio,
         p50_us=p50,
         p99_us=p99,
+        objective=_objective(found.objectives.get(one.row.id)),
         max_us=one.figures.max_us,
         worst_us=[None if math.isnan(us) else us for us in one.figures.worst_us],
         throttled_ms_per_min=one.figures.throttled_ms_per_min,
@@ -117,6 +119,18 @@ def _call(one: Call) -> ServiceCall:
         p50_us=one.p50_us,
         p99_us=one.p99_us,
         max_us=one.max_us,
+    )
+
+
+def _objective(one: Promised | None) -> ServiceObjective | None:
+    if one is None:
+        return None
+    return ServiceObjective(
+        objective=str(one.objective),
+        origin=one.objective.origin,
+        limit_us=one.objective.limit_us,
+        value_us=one.value_us,
+        met=None if one.value_us is None else one.value_us <= one.objective.limit_us,
     )
 
 

@@ -18,7 +18,10 @@ from jitterscope.series.types import TICK_US, FloatArray
 _PER_SECOND = 1_000_000 / TICK_US
 _PER_MINUTE = 60 * _PER_SECOND
 # An answer can be a failure only where the protocol is read; of any other server it is a request without an answer.
-_ERRORS: Mapping[str, tuple[str, ...]] = {"dns_server": ("dns_servfail", "dns_refused"), "tcp_server": ()}
+_SERVER_ERRORS = "http_server_errors"
+_ERRORS: Mapping[str, tuple[str, ...]] = {
+    "dns_server": ("dns_servfail", "dns_refused"), "tcp_server": (_SERVER_ERRORS,)
+}  # fmt: skip
 _THROTTLED = "cpu_throttled_us"
 _METRICS = tuple(
     sorted({METRICS[figure][kind] for figure in ("requests", "slow", "lost", "latency_max") for kind in _ERRORS}
@@ -42,10 +45,12 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Ratios are of all requests, times µs. `worst_us`: the slowest answer of each minute, NaN where there was none."""
+    """Ratios are of all requests, times µs. `server_errors_per_s`: answers with status 5xx, None where none with any
+    status was seen. `worst_us`: the slowest answer of each minute, NaN where there was none."""
 
     requests_per_s: float | None
     failed_ratio: float | None
+    server_errors_per_s: float | None
     slow_ratio: float | None
     max_us: float | None
     worst_us: FloatArray
@@ -72,6 +77,12 @@ def quantiles(session: Session, server: Watched, from_us: int, to_us: int) -> tu
     return (None, None) if found is None else (found[0], found[1])
 
 
+def quantile(session: Session, server: Watched, q: float, from_us: int, to_us: int) -> float | None:
+    """The q-quantile (0..1) of its answers, µs."""
+    found = series.read_quantiles(session, server.id, METRICS["latency"][server.kind], (q,), from_us, to_us)
+    return None if found is None else found[0]
+
+
 def _figures(server: Watched, found: Minutes, minutes: int) -> Figures:
     def mean(name: str) -> float | None:
         return _per_tick(found.get((server.id, name)))
@@ -79,12 +90,14 @@ def _figures(server: Watched, found: Minutes, minutes: int) -> Figures:
     requests = mean(METRICS["requests"][server.kind])
     failures = [mean(name) for name in (METRICS["lost"][server.kind], *_ERRORS[server.kind])]
     known = [one for one in failures if one is not None]
+    errors = mean(_SERVER_ERRORS)
     slowest = found.get((server.id, METRICS["latency_max"][server.kind]))
     worst = np.full(minutes, np.nan) if slowest is None else slowest.high.copy()  # not all that was read with it
     throttled = None if server.cgroup_id is None else _per_tick(found.get((server.cgroup_id, _THROTTLED)))
     return Figures(
         requests_per_s=None if requests is None else requests * _PER_SECOND,
         failed_ratio=_share(sum(known) if known else None, requests),
+        server_errors_per_s=None if errors is None else errors * _PER_SECOND,
         slow_ratio=_share(mean(METRICS["slow"][server.kind]), requests),
         max_us=None if np.isnan(worst).all() else float(np.nanmax(worst)),
         worst_us=worst,

@@ -8,11 +8,13 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from jitterscope.diagnosis.core.objective import Objective
 from jitterscope.incidents.api import queries
 from jitterscope.incidents.api.schemas import IncidentRef
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.servers import Server
 from jitterscope.inventory.types import FactRow, ResourceRow
+from jitterscope.objectives import service as objectives
 from jitterscope.services import calls, figures
 from jitterscope.services.calls import Call
 from jitterscope.services.figures import Figures, Watched
@@ -24,6 +26,14 @@ _RUNTIMES = {"jvm": "JVM", "nodejs": "Node.js", "python": "Python"}
 
 Quantiles = tuple[float | None, float | None]
 Facts = Mapping[int, Sequence[FactRow]]
+
+
+@dataclass(frozen=True, slots=True)
+class Promised:
+    """An objective and what its quantile is in the window (µs); None: not measured."""
+
+    objective: Objective
+    value_us: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +55,7 @@ class Listing:
 
     entries: list[Entry]
     quantiles: dict[int, Quantiles]
+    objectives: dict[int, Promised]
     asks: dict[int, list[Call]]
     places: dict[int, ResourceRow]
     found: int
@@ -69,6 +80,7 @@ def read(
     return Listing(
         entries=shown,
         quantiles=quantiles,
+        objectives=_objectives(session, shown, span),
         asks=calls.read(session, sorted({one.watched.cgroup_id for one in shown if one.watched.cgroup_id}), *span),
         places=inventory.resources(session, sorted(ids)),
         found=found,
@@ -114,6 +126,15 @@ def _fact(facts: Facts, resource_id: int, name: str) -> str | None:
 
 def _quantiles(session: Session, entries: Iterable[Entry], span: tuple[int, int]) -> dict[int, Quantiles]:
     return {one.row.id: figures.quantiles(session, one.watched, *span) for one in entries}
+
+
+def _objectives(session: Session, entries: Sequence[Entry], span: tuple[int, int]) -> dict[int, Promised]:
+    watched = {one.row.id: one.watched for one in entries}
+    found = objectives.in_effect(session, list(watched))
+    return {
+        one: Promised(objective, figures.quantile(session, watched[one], objective.quantile, *span))
+        for one, objective in found.items()
+    }
 
 
 _Key = Callable[[Entry], Any]

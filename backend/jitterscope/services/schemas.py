@@ -6,9 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
+from jitterscope.diagnosis.core.objective import Origin
 from jitterscope.incidents.api.schemas import IncidentRef
 from jitterscope.inventory.schemas import ResourceRef
-from jitterscope.kit.schema import Page
+from jitterscope.kit.schema import Page, Schema
 
 Order = Literal["name", "rate", "failed", "p50", "p99", "slow", "worst", "runtime", "stalls"]
 
@@ -24,6 +25,16 @@ class ServiceCall(ResourceRef):
     max_us: float | None = Field(description="Slowest answer")
 
 
+class ServiceObjective(Schema):
+    """A latency objective, and how the window compares with it."""
+
+    objective: str = Field(description="`p99<50ms`")
+    origin: Origin = Field(description="Set for this port, for the whole workload, or by the pod's annotation")
+    limit_us: int
+    value_us: float | None = Field(description="Its quantile in the window, within 2 %; null: not measured")
+    met: bool | None = Field(description="Null: not measured")
+
+
 class ServiceItem(ResourceRef):
     """A server: one listening port of a container, or one address that answers DNS."""
 
@@ -33,11 +44,16 @@ class ServiceItem(ResourceRef):
     runtime: str | None = Field(description="Go 1.25.3, JVM 17.0.13, …; None: neither recognized")
     requests_per_s: float | None = Field(description="Mean of the time that was recorded")
     failed_ratio: float | None = Field(
-        description="Requests without an answer; of DNS also SERVFAIL and REFUSED. Other protocols' errors are not read"
+        description="Requests without an answer; of DNS also SERVFAIL and REFUSED, of HTTP/1 in clear status 5xx. "
+        "Other protocols' errors are not read"
+    )
+    server_errors_per_s: float | None = Field(
+        description="Answers with status 5xx of HTTP/1 in clear; null: no answer with a status was seen"
     )
     slow_ratio: float | None = Field(description="Answers over 20 ms, of all requests")
     p50_us: float | None
     p99_us: float | None
+    objective: ServiceObjective | None = Field(description="Null: none is set")
     max_us: float | None = Field(description="Slowest answer")
     worst_us: list[float | None] = Field(description="Slowest answer of each minute from `from_us` on")
     throttled_ms_per_min: float | None = Field(description="Of its container, added up over CPUs")

@@ -13,6 +13,7 @@
 #include "control.h"
 #include "kernel.h"
 #include "lost.h"
+#include "status.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -26,12 +27,11 @@ struct task_struct {
 #define IPPROTO_TCP 6
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
-#define AF_INET 2
-#define MSG_PEEK 2
-#define TCP_ESTABLISHED 1
 #define TCP_SYN_RECV 3
 #define TCP_CLOSE 7
 #define TCP_LISTEN 10
+#define AF_INET 2
+#define MSG_PEEK 2
 #define RCV_SHUTDOWN 1
 #define SEND_SHUTDOWN 2
 #define BPF_SK_STORAGE_GET_F_CREATE 1
@@ -129,7 +129,9 @@ struct request {
 	__u32 tick; /* in which it was counted as come */
 	/* ANSWERED; ABANDONED: the client or the connection went away; WITHDRAWN: no answer was waited for; CONNECTED: a client
 	 * has a connection; SYNACK_RESENT, RESENT: a segment was sent again; RECOVERED: what was sent again has come through. */
-	__u32 end;
+	__u8 end;
+	__u8 status; /* class of the answer's status in HTTP/1, 1 to 5; 0: it has none that could be read */
+	__u16 pad;
 };
 
 const struct request *unused_request __attribute__((unused));
@@ -248,7 +250,7 @@ static __always_inline void count_arrival(struct connection *c, struct counts *a
 	__sync_fetch_and_add(&a->came[c->tick & (TICKS - 1)], 1);
 }
 
-static __always_inline void end_request(struct connection *c, __u32 end, __u64 now)
+static __always_inline void end_request(struct connection *c, __u8 end, __u8 status, __u64 now)
 {
 	struct request *r = bpf_ringbuf_reserve(&requests, sizeof(*r), 0);
 	struct counts *a;
@@ -268,11 +270,13 @@ static __always_inline void end_request(struct connection *c, __u32 end, __u64 n
 	r->generation = c->generation;
 	r->tick = c->tick;
 	r->end = end;
+	r->status = status;
+	r->pad = 0;
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
 /* Tells what is no request and has no connection to be kept with. */
-static __always_inline void tell(__u32 server, __u32 generation, __u32 end, __u64 from, __u64 to, __u64 again)
+static __always_inline void tell(__u32 server, __u32 generation, __u8 end, __u64 from, __u64 to, __u64 again)
 {
 	struct request *r = bpf_ringbuf_reserve(&requests, sizeof(*r), 0);
 
@@ -431,7 +435,7 @@ int data_came(__u64 *ctx)
 			return 0;
 		}
 		/* The client has given up: the server may notice only when it answers. */
-		end_request(c, ABANDONED, now);
+		end_request(c, ABANDONED, 0, now);
 		c->came_ns = c->unread_ns = 0;
 		return 0;
 	}
@@ -522,7 +526,7 @@ int packet_left(__u64 *ctx)
 		return 0;
 	}
 	now = bpf_ktime_get_ns();
-	end_request(c, ANSWERED, now);
+	end_request(c, ANSWERED, status_of(skb), now);
 	if (!c->came_ns)
 		c->unread_ns = 0;
 	c->came_ns = 0;
@@ -587,7 +591,7 @@ int state_set(__u64 *ctx)
 		give_up(c, sk);
 		return 0;
 	}
-	end_request(c, c->farewell ? WITHDRAWN : ABANDONED, bpf_ktime_get_ns());
+	end_request(c, c->farewell ? WITHDRAWN : ABANDONED, 0, bpf_ktime_get_ns());
 	c->came_ns = c->unread_ns = 0;
 	return 0;
 }

@@ -80,7 +80,9 @@ type RequestsRequest struct {
 	Server     uint32
 	Generation uint32
 	Tick       uint32
-	End        uint32
+	End        uint8
+	Status     uint8
+	Pad        uint16
 }
 
 type RequestsServer struct {
@@ -114,6 +116,7 @@ const (
 	RequestsProgStateSet        = "state_set"
 	RequestsProgSynackResent    = "synack_resent"
 	RequestsVarReadsPackets     = "reads_packets"
+	RequestsVarReadsStatus      = "reads_status"
 	RequestsVarUnusedCall       = "unused_call"
 	RequestsVarUnusedCounts     = "unused_counts"
 	RequestsVarUnusedRequest    = "unused_request"
@@ -193,6 +196,7 @@ type RequestsMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type RequestsVariableSpecs struct {
 	ReadsPackets  *ebpf.VariableSpec `ebpf:"reads_packets"`
+	ReadsStatus   *ebpf.VariableSpec `ebpf:"reads_status"`
 	UnusedCall    *ebpf.VariableSpec `ebpf:"unused_call"`
 	UnusedCounts  *ebpf.VariableSpec `ebpf:"unused_counts"`
 	UnusedRequest *ebpf.VariableSpec `ebpf:"unused_request"`
@@ -252,6 +256,7 @@ func (m *RequestsMaps) Close() error {
 // It can be passed to LoadRequestsObjects or ebpf.CollectionSpec.LoadAndAssign.
 type RequestsVariables struct {
 	ReadsPackets  *ebpf.Variable `ebpf:"reads_packets"`
+	ReadsStatus   *ebpf.Variable `ebpf:"reads_status"`
 	UnusedCall    *ebpf.Variable `ebpf:"unused_call"`
 	UnusedCounts  *ebpf.Variable `ebpf:"unused_counts"`
 	UnusedRequest *ebpf.Variable `ebpf:"unused_request"`

@@ -186,6 +186,9 @@ const (
 	UpstreamLatencyUS           uint32 = 222 // Last packet of a request sent to first data of its answer: the upstream and the network, without the caller
 	UpstreamLatencyMaxUS        uint32 = 223 // Slowest answer of the tick; missing where there was none
 	UpstreamUnanswered          uint32 = 224 // Calls whose connection ended without an answer
+	HttpResponses               uint32 = 230 // Answers that began with a status of HTTP/1 in clear; missing until a server has given one
+	HttpClientErrors            uint32 = 231 // Of these, status 4xx
+	HttpServerErrors            uint32 = 232 // Of these, status 5xx
 )
 
 // Names of facts.
@@ -211,6 +214,7 @@ const (
 	FactWorkloadPod         = "workload.pod"          // Pod name
 	FactWorkloadContainer   = "workload.container"    // Container or systemd unit name
 	FactWorkloadOwner       = "workload.owner"        // KIND/NAME of the controller that manages the pod
+	FactWorkloadObjective   = "workload.objective"    // Annotation jitterscope.io/objective of the pod, as it is written: p99<50ms; empty: it was removed
 	FactWorkloadImage       = "workload.image"        // Image reference
 	FactProcessCommand      = "process.command"       // comm
 	FactProcessExecutable   = "process.executable"    // Base name of the executable
@@ -434,4 +438,7 @@ var All = map[uint32]Metric{
 	UpstreamLatencyUS:           {UpstreamLatencyUS, "upstream_latency_us", "us", Distribution, Unspecified, "tcp_requests", "Last packet of a request sent to first data of its answer: the upstream and the network, without the caller"},
 	UpstreamLatencyMaxUS:        {UpstreamLatencyMaxUS, "upstream_latency_max_us", "us", Gauge, I32, "tcp_requests", "Slowest answer of the tick; missing where there was none"},
 	UpstreamUnanswered:          {UpstreamUnanswered, "upstream_unanswered", "1", Delta, I32, "tcp_requests", "Calls whose connection ended without an answer"},
+	HttpResponses:               {HttpResponses, "http_responses", "1", Delta, I32, "tcp_requests", "Answers that began with a status of HTTP/1 in clear; missing until a server has given one"},
+	HttpClientErrors:            {HttpClientErrors, "http_client_errors", "1", Delta, I32, "tcp_requests", "Of these, status 4xx"},
+	HttpServerErrors:            {HttpServerErrors, "http_server_errors", "1", Delta, I32, "tcp_requests", "Of these, status 5xx"},
 }

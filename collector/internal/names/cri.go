@@ -21,14 +21,35 @@ type CRISocket struct{ Path string }
 // Name implements Directory.
 func (c CRISocket) Name() string { return "container runtime at " + c.Path }
 
-// List calls runtime.v1.RuntimeService/ListContainers with an empty filter.
+// List asks for the containers, and for the annotations of their pods: the runtime has those of the time when it made the
+// pod, so that a change shows with the pod's next start.
 func (c CRISocket) List(ctx context.Context) ([]Container, error) {
 	if !isSocket(c.Path) {
 		return nil, ErrAbsent
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://runtime/runtime.v1.RuntimeService/ListContainers",
+	answer, err := c.call(ctx, "ListContainers")
+	if err != nil {
+		return nil, err
+	}
+	containers, err := parseContainers(answer)
+	if err != nil || len(containers) == 0 {
+		return containers, err
+	}
+	if answer, err = c.call(ctx, "ListPodSandbox"); err != nil {
+		return nil, err
+	}
+	objectives, err := parseObjectives(answer)
+	for i := range containers {
+		containers[i].Objective = objectives[containers[i].PodUID]
+	}
+	return containers, err
+}
+
+// call calls a method of runtime.v1.RuntimeService with an empty filter.
+func (c CRISocket) call(ctx context.Context, method string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://runtime/runtime.v1.RuntimeService/"+method,
 		bytes.NewReader(make([]byte, 5)))
 	if err != nil {
 		return nil, err
@@ -59,7 +80,7 @@ func (c CRISocket) List(ctx context.Context) ([]Container, error) {
 	if len(body) < 5 || body[0] != 0 || int(binary.BigEndian.Uint32(body[1:])) != len(body)-5 {
 		return nil, fmt.Errorf("%s: malformed answer", c.Name())
 	}
-	return parseContainers(body[5:])
+	return body[5:], nil
 }
 
 var errMalformed = errors.New("malformed CRI message")
@@ -101,6 +122,31 @@ func parseContainers(message []byte) ([]Container, error) {
 		return err
 	})
 	return containers, err
+}
+
+// parseObjectives reads ListPodSandboxResponse: the objectives of pods by their UID.
+func parseObjectives(message []byte) (map[string]string, error) {
+	objectives := make(map[string]string)
+	err := eachField(message, func(number protowire.Number, value []byte) error {
+		if number != 1 {
+			return nil
+		}
+		labels, annotations := make(map[string]string), make(map[string]string)
+		err := eachField(value, func(number protowire.Number, value []byte) error {
+			switch number {
+			case 5:
+				return label(value, labels)
+			case 6:
+				return label(value, annotations)
+			}
+			return nil
+		})
+		if promised := objective(annotations); promised != "" {
+			objectives[labels["io.kubernetes.pod.uid"]] = promised
+		}
+		return err
+	})
+	return objectives, err
 }
 
 func label(entry []byte, labels map[string]string) error {

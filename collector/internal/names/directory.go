@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -18,6 +19,22 @@ type Container struct {
 	Name      string
 	Owner     string // "Deployment/coredns"
 	Image     string
+	Objective string // the pod's annotation ObjectiveAnnotation
+}
+
+// ObjectiveAnnotation is the only annotation of pods that is read: a latency objective, "p99<50ms".
+const ObjectiveAnnotation = "jitterscope.io/objective"
+
+// maxObjectiveBytes is more than any objective takes.
+const maxObjectiveBytes = 64
+
+// objective reads it from a pod's annotations. What is too long is cut: it is no objective, and the service says so.
+func objective(annotations map[string]string) string {
+	value := strings.TrimSpace(strings.ToValidUTF8(annotations[ObjectiveAnnotation], ""))
+	if len(value) > maxObjectiveBytes {
+		value = strings.ToValidUTF8(value[:maxObjectiveBytes], "")
+	}
+	return value
 }
 
 // Directory is somebody who can be asked for all containers of this node.

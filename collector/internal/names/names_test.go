@@ -102,18 +102,24 @@ func TestCRI(t *testing.T) {
 	container = append(container, labelled("io.kubernetes.pod.uid", uid)...)
 	container = append(container, labelled("io.kubernetes.pod.name", "coredns-1")...)
 	container = append(container, labelled("io.kubernetes.pod.namespace", "kube-system")...)
-	message := field(1, container...)
+	pod := field(5, append(field(1, []byte("io.kubernetes.pod.uid")...), field(2, []byte(uid)...)...)...)
+	pod = append(pod, field(6, append(field(1, []byte(ObjectiveAnnotation)...), field(2, []byte(" p99<50ms")...)...)...)...)
+	pod = append(pod, field(6, append(field(1, []byte("password")...), field(2, []byte("secret")...)...)...)...)
+	message, pods := field(1, container...), field(1, pod...)
 	status := "0"
 	path := onSocket(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.ProtoMajor != 2 || r.Header.Get("Content-Type") != "application/grpc" || r.URL.Path != "/runtime.v1.RuntimeService/ListContainers" {
+		if r.ProtoMajor != 2 || r.Header.Get("Content-Type") != "application/grpc" {
 			t.Errorf("request %s %s %v", r.Proto, r.URL, r.Header)
 		}
+		message := map[string][]byte{
+			"/runtime.v1.RuntimeService/ListContainers": message, "/runtime.v1.RuntimeService/ListPodSandbox": pods,
+		}[r.URL.Path]
 		w.Header().Set("Content-Type", "application/grpc")
 		w.Header().Set("Trailer", "Grpc-Status")
 		_, _ = w.Write(append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...))
 		w.Header().Set("Grpc-Status", status)
 	})
-	want := Container{ID: id, PodUID: uid, Namespace: "kube-system", Pod: "coredns-1", Name: "coredns", Image: "coredns:1.12.0"}
+	want := Container{ID: id, PodUID: uid, Namespace: "kube-system", Pod: "coredns-1", Name: "coredns", Image: "coredns:1.12.0", Objective: "p99<50ms"}
 	found, err := CRISocket{path}.List(context.Background())
 	if err != nil || len(found) != 1 || found[0] != want {
 		t.Errorf("%+v, %v", found, err)
@@ -125,10 +131,14 @@ func TestCRI(t *testing.T) {
 	for cut := range len(message) { // a cut message is an error or fewer containers, never a crash
 		_, _ = parseContainers(message[:cut])
 	}
+	for cut := range len(pods) {
+		_, _ = parseObjectives(pods[:cut])
+	}
 }
 
 const podList = `{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[{
  "metadata":{"name":"coredns-668d6bf9bc-x","namespace":"kube-system","uid":"` + uid + `","labels":{"pod-template-hash":"668d6bf9bc"},
+  "annotations":{"` + ObjectiveAnnotation + `":"p99<50ms","password":"secret"},
   "ownerReferences":[{"kind":"ReplicaSet","name":"coredns-668d6bf9bc","controller":true}]},
  "spec":{"containers":[{"name":"coredns","image":"registry.k8s.io/coredns/coredns:v1.12.0"}]},
  "status":{"containerStatuses":[{"name":"coredns","containerID":"containerd://` + id + `","image":"sha256:1"}]}},
@@ -164,6 +174,7 @@ func TestKubelet(t *testing.T) {
 	want := map[string]string{
 		"workload.manager": "kubernetes", "workload.namespace": "kube-system", "workload.pod": "coredns-668d6bf9bc-x",
 		"workload.container": "coredns", "workload.owner": "Deployment/coredns", "workload.image": "registry.k8s.io/coredns/coredns:v1.12.0",
+		"workload.objective": "p99<50ms",
 	}
 	if !known || len(facts) != len(want) {
 		t.Errorf("container: %v %v", facts, known)
@@ -173,7 +184,7 @@ func TestKubelet(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, facts[name], value)
 		}
 	}
-	if facts, known := resolver.Facts("/kubepods/burstable/pod" + uid); !known || facts["workload.pod"] != want["workload.pod"] || facts["workload.container"] != "" {
+	if facts, known := resolver.Facts("/kubepods/burstable/pod" + uid); !known || facts["workload.pod"] != want["workload.pod"] || facts["workload.objective"] != "p99<50ms" || facts["workload.container"] != "" {
 		t.Errorf("pod: %v %v", facts, known)
 	}
 	kubelet.Insecure = false
@@ -188,6 +199,16 @@ func TestKubelet(t *testing.T) {
 	}
 	if owner := mustPods(t)[2].Owner; owner != "StatefulSet/web" {
 		t.Errorf("owner %q", owner)
+	}
+}
+
+func TestObjectiveIsBounded(t *testing.T) {
+	for annotation, want := range map[string]string{
+		"": "", " p99 < 50 ms ": "p99 < 50 ms", strings.Repeat("é", 60): strings.Repeat("é", 32), "p99<50\xffms": "p99<50ms",
+	} {
+		if got := objective(map[string]string{ObjectiveAnnotation: annotation}); got != want {
+			t.Errorf("%q is %q, want %q", annotation, got, want)
+		}
 	}
 }
 

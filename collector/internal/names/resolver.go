@@ -61,7 +61,7 @@ func (r *Resolver) Ask(ctx context.Context) {
 				containers[c.ID] = c
 			}
 			if _, known := pods[c.PodUID]; c.PodUID != "" && !known {
-				pods[c.PodUID] = Container{PodUID: c.PodUID, Namespace: c.Namespace, Pod: c.Pod, Owner: c.Owner}
+				pods[c.PodUID] = Container{PodUID: c.PodUID, Namespace: c.Namespace, Pod: c.Pod, Owner: c.Owner, Objective: c.Objective}
 			}
 		}
 	}
@@ -100,6 +100,7 @@ func (r *Resolver) Facts(cgroupPath string) (facts map[string]string, known bool
 	set(catalogue.FactWorkloadNamespace, found.Namespace)
 	set(catalogue.FactWorkloadPod, found.Pod)
 	set(catalogue.FactWorkloadOwner, found.Owner)
+	set(catalogue.FactWorkloadObjective, found.Objective)
 	set(catalogue.FactWorkloadContainer, found.Name)
 	set(catalogue.FactWorkloadImage, found.Image)
 	if identity.ContainerID != "" && found.Name == "" {

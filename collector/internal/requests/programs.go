@@ -55,11 +55,18 @@ type Programs struct {
 	callers   map[uint32]uint32
 }
 
-// Open loads and attaches the programs.
-func Open() (*Programs, error) {
+// Open loads and attaches the programs. readsStatus: answers in HTTP/1 in clear are told by the class of their status.
+func Open(readsStatus bool) (*Programs, error) {
 	p := &Programs{ports: make(map[uint64]bpf.RequestsServer), addresses: make(map[bpf.RequestsAddress]bpf.RequestsServer)}
-	if err := bpf.Load(bpf.LoadRequests, nil, &p.objects); err != nil {
-		// Before Linux 6.12 such programs may not read packets: frames that keep HTTP/2 connections going look like requests.
+	reads := func(spec *ebpf.CollectionSpec) error {
+		if readsStatus {
+			return nil
+		}
+		return spec.Variables["reads_status"].Set(uint32(0))
+	}
+	if err := bpf.Load(bpf.LoadRequests, reads, &p.objects); err != nil {
+		// Before Linux 6.12 such programs may not read packets: frames that keep HTTP/2 connections going look like requests,
+		// and no status is known.
 		blind := func(spec *ebpf.CollectionSpec) error { return spec.Variables["reads_packets"].Set(uint32(0)) }
 		if bpf.Load(bpf.LoadRequests, blind, &p.objects) != nil {
 			return nil, err

@@ -38,10 +38,14 @@ type counted struct {
 	fromUS    int64        // ticks before are not complete
 
 	requests, responses, slow, abandoned uint32
+	http                                 bool // it has answered in HTTP/1 in clear
+	httpResponses                        uint32
+	clientErrors, serverErrors           uint32
 	maxUS                                int64
 	latency, wait                        batch.Histogram
 	requestSlot, responseSlot, slowSlot  batch.Slot
 	abandonedSlot, maxSlot, inflightSlot batch.Slot
+	httpSlot, clientSlot, serverSlot     batch.Slot
 	connections                          connections
 }
 
@@ -51,7 +55,8 @@ func newCounted(resource batch.ResourceID, nowNS int64, series func(batch.Resour
 		requestSlot: series(resource, catalogue.Requests), responseSlot: series(resource, catalogue.Responses),
 		slowSlot: series(resource, catalogue.ResponsesSlow), abandonedSlot: series(resource, catalogue.RequestsUnanswered),
 		maxSlot: series(resource, catalogue.RequestLatencyMaxUS), inflightSlot: series(resource, catalogue.RequestsInflight),
-		connections: newConnections(resource, series),
+		httpSlot: series(resource, catalogue.HttpResponses), clientSlot: series(resource, catalogue.HttpClientErrors),
+		serverSlot: series(resource, catalogue.HttpServerErrors), connections: newConnections(resource, series),
 	}
 }
 
@@ -63,6 +68,11 @@ func (c *counted) record(back int, endUS int64, server *Server, recorder Recorde
 		recorder.SetAt(back, c.slowSlot, float64(c.slow))
 		recorder.SetAt(back, c.abandonedSlot, float64(c.abandoned))
 		recorder.SetAt(back, c.inflightSlot, float64(server.unanswered()))
+		if c.http {
+			recorder.SetAt(back, c.httpSlot, float64(c.httpResponses))
+			recorder.SetAt(back, c.clientSlot, float64(c.clientErrors))
+			recorder.SetAt(back, c.serverSlot, float64(c.serverErrors))
+		}
 		if c.latency.Total() > 0 {
 			recorder.SetAt(back, c.maxSlot, float64(c.maxUS))
 			recorder.Distribution(back, c.kept.Resource, catalogue.RequestLatencyUS, &c.latency)
@@ -75,6 +85,7 @@ func (c *counted) record(back int, endUS int64, server *Server, recorder Recorde
 	server.queued, server.drops = 0, 0
 	c.connections.reset()
 	c.requests, c.responses, c.slow, c.abandoned, c.maxUS = 0, 0, 0, 0, 0
+	c.httpResponses, c.clientErrors, c.serverErrors = 0, 0, 0
 	c.latency.Reset()
 	c.wait.Reset()
 }

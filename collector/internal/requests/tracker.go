@@ -157,6 +157,7 @@ func (t *Tracker) take(request *bpf.RequestsRequest) {
 	t.history.Put(record)
 	if c := server.counted; c != nil {
 		c.take(&record)
+		c.answered(request.Status)
 	}
 }
 
@@ -178,6 +179,21 @@ func (c *counted) take(record *exchanges.Record) {
 	}
 	c.latency.Observe(int64(record.LatencyUS))
 	c.maxUS = max(c.maxUS, int64(record.LatencyUS))
+}
+
+// answered counts an answer by the class of its status in HTTP/1; 0 is none.
+func (c *counted) answered(class uint8) {
+	if class == 0 {
+		return
+	}
+	c.http = true
+	c.httpResponses++
+	switch class {
+	case 4:
+		c.clientErrors++
+	case 5:
+		c.serverErrors++
+	}
 }
 
 func microseconds(ns uint64) uint32 { return uint32(min(ns/1000, 1<<32-1)) }

@@ -152,4 +152,7 @@ export const METRIC_KINDS: Readonly<Record<string, string>> = {
   upstream_latency_us: "distribution",
   upstream_latency_max_us: "gauge",
   upstream_unanswered: "delta",
+  http_responses: "delta",
+  http_client_errors: "delta",
+  http_server_errors: "delta",
 };

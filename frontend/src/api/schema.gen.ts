@@ -1268,6 +1268,34 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/resources/{resource_id}/objective": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Objective
+         * @description The latency objective in effect, who set it, and what the pod's annotation says.
+         */
+        get: operations["get_objective"];
+        /**
+         * Set Objective
+         * @description Set it: of a server for its port, of a cgroup for all servers of its workload. It comes before an annotation.
+         */
+        put: operations["set_objective"];
+        post?: never;
+        /**
+         * Remove Objective
+         * @description Take back what was set for this resource; what holds then. Where nothing was set nothing changes.
+         */
+        delete: operations["remove_objective"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/resources/{resource_id}/timeline": {
         parameters: {
             query?: never;
@@ -3311,6 +3339,15 @@ export interface components {
             /** Note */
             note?: string | null;
         };
+        /** ObjectiveRequest */
+        ObjectiveRequest: {
+            /**
+             * Objective
+             * @description `p50|p90|p95|p99|p99.9 < N ms|s`
+             * @example p99<50ms
+             */
+            objective: string;
+        };
         /**
          * OpenInvitation
          * @description What an invitation says to who holds its link.
@@ -3745,6 +3782,52 @@ export interface components {
             throttled_at: string | null;
             usage: components["schemas"]["ResourceUsage"];
         };
+        /**
+         * ResourceObjective
+         * @description What decides which answers of a server, or of the servers of a cgroup, are slow.
+         */
+        ResourceObjective: {
+            /**
+             * Annotation
+             * @description `jitterscope.io/objective` of the pod; what is set here comes first
+             */
+            annotation: string | null;
+            /**
+             * Annotation Problem
+             * @description Why the annotation is not an objective
+             */
+            annotation_problem: string | null;
+            /**
+             * Applies To
+             * @description What an objective that is set here applies to, in words
+             */
+            applies_to: string;
+            /** Limit Us */
+            limit_us: number | null;
+            /**
+             * Objective
+             * @description In effect: `p99<50ms`. Null: slow is over 20 ms and far over the median
+             */
+            objective: string | null;
+            /**
+             * Origin
+             * @description Set for this port, for the whole workload, or by the pod's annotation
+             */
+            origin: ("server" | "workload" | "annotation") | null;
+            /**
+             * Own
+             * @description It was set for this very resource, and can be removed here
+             */
+            own: boolean;
+            /** Quantile */
+            quantile: number | null;
+            /** Resource Id */
+            resource_id: number;
+            /** Set At */
+            set_at: string | null;
+            /** Set By */
+            set_by: string | null;
+        };
         /** ResourceRef */
         ResourceRef: {
             /** Id */
@@ -4086,7 +4169,7 @@ export interface components {
             container: components["schemas"]["ResourceRef"] | null;
             /**
              * Failed Ratio
-             * @description Requests without an answer; of DNS also SERVFAIL and REFUSED. Other protocols' errors are not read
+             * @description Requests without an answer; of DNS also SERVFAIL and REFUSED, of HTTP/1 in clear status 5xx. Other protocols' errors are not read
              */
             failed_ratio: number | null;
             /** Id */
@@ -4111,6 +4194,8 @@ export interface components {
             /** Name */
             name: string;
             node: components["schemas"]["ResourceRef"];
+            /** @description Null: none is set */
+            objective: components["schemas"]["ServiceObjective"] | null;
             /** P50 Us */
             p50_us: number | null;
             /** P99 Us */
@@ -4128,6 +4213,11 @@ export interface components {
              */
             runtime: string | null;
             /**
+             * Server Errors Per S
+             * @description Answers with status 5xx of HTTP/1 in clear; null: no answer with a status was seen
+             */
+            server_errors_per_s: number | null;
+            /**
              * Slow Ratio
              * @description Answers over 20 ms, of all requests
              */
@@ -4142,6 +4232,35 @@ export interface components {
              * @description Slowest answer of each minute from `from_us` on
              */
             worst_us: (number | null)[];
+        };
+        /**
+         * ServiceObjective
+         * @description A latency objective, and how the window compares with it.
+         */
+        ServiceObjective: {
+            /** Limit Us */
+            limit_us: number;
+            /**
+             * Met
+             * @description Null: not measured
+             */
+            met: boolean | null;
+            /**
+             * Objective
+             * @description `p99<50ms`
+             */
+            objective: string;
+            /**
+             * Origin
+             * @description Set for this port, for the whole workload, or by the pod's annotation
+             * @enum {string}
+             */
+            origin: "server" | "workload" | "annotation";
+            /**
+             * Value Us
+             * @description Its quantile in the window, within 2 %; null: not measured
+             */
+            value_us: number | null;
         };
         /** Services */
         Services: {
@@ -8242,6 +8361,173 @@ export interface operations {
             };
             /** @description The organization has no such resource. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_objective: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                resource_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResourceObjective"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope resources:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such resource. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The resource is neither a server nor a cgroup. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    set_objective: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                resource_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ObjectiveRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResourceObjective"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope resources:write. A session's cookie came with a request from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such resource. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The resource is neither a server nor a cgroup. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    remove_objective: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                resource_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResourceObjective"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope resources:write. A session's cookie came with a request from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such resource. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The resource is neither a server nor a cgroup. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

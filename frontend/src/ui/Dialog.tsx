@@ -1,5 +1,5 @@
 import { Dialog as Radix } from "radix-ui";
-import type { ReactElement, ReactNode } from "react";
+import { useRef, type ReactElement, type ReactNode } from "react";
 
 import styles from "./Dialog.module.css";
 
@@ -11,13 +11,24 @@ export interface DialogProps {
   children: ReactNode;
 }
 
-/** A modal dialog: focus is kept inside, Escape closes, the title is announced. */
+/** A modal dialog: focus is kept inside and goes back to where it came from, Escape closes, the title is announced. */
 export function Dialog({ open, onOpenChange, title, description, children }: DialogProps): ReactElement {
+  const opener = useRef<Element | null>(null);
   return (
     <Radix.Root open={open} onOpenChange={onOpenChange}>
       <Radix.Portal>
         <Radix.Overlay className={styles["overlay"]} />
-        <Radix.Content className={styles["content"]} {...(description === undefined ? { "aria-describedby": undefined } : {})}>
+        <Radix.Content
+          className={styles["content"]}
+          onOpenAutoFocus={() => {
+            opener.current = document.activeElement;
+          }}
+          onCloseAutoFocus={(event) => {
+            event.preventDefault();
+            if (opener.current instanceof HTMLElement) opener.current.focus();
+          }}
+          {...(description === undefined ? { "aria-describedby": undefined } : {})}
+        >
           <Radix.Title className={styles["title"]}>{title}</Radix.Title>
           {description !== undefined && <Radix.Description className={styles["description"]}>{description}</Radix.Description>}
           {children}

@@ -28,7 +28,7 @@ TICKS = 2 * TICKS_PER_MINUTE
 MINUTES_AGO = 25
 SHOP = Serving(
     "shop", 8080, 41, usual_us=900.0, slow=dict.fromkeys(range(700, 730), 90_000), throttled={700: 42_000, 701: 18_000},
-    lost={5: 6}, runtime={"go.version": "1.25.3"},
+    lost={5: 6}, errors={9: 12}, runtime={"go.version": "1.25.3"},
 )  # fmt: skip
 STOCK = Serving(
     "stock", 9090, 42, per_tick=5, usual_us=3000.0, runtime={"runtime.name": "jvm", "runtime.version": "17.0.13"}
@@ -86,7 +86,8 @@ def check(page: dict[str, Any], began_us: int) -> None:
     assert (shop["kind"], shop["program"], shop["runtime"]) == ("tcp_server", "shop", "Go 1.25.3")
     assert (shop["container"]["name"], shop["node"]["name"]) == ("shop/shop-5d8/shop", "machine-1")
     assert shop["requests_per_s"] == pytest.approx(300)
-    assert shop["failed_ratio"] == pytest.approx(6 / (30 * TICKS))
+    assert shop["failed_ratio"] == pytest.approx((6 + 12) / (30 * TICKS))
+    assert shop["server_errors_per_s"] == pytest.approx(12 / TICKS * 10)
     assert shop["slow_ratio"] == pytest.approx(30 * SLOW_PER_TICK / (30 * TICKS))
     assert (shop["p50_us"], shop["max_us"]) == (pytest.approx(value(900)), 90_000)
     assert shop["p99_us"] == pytest.approx(value(900))  # 0.25 % are slow
@@ -100,6 +101,7 @@ def check(page: dict[str, Any], began_us: int) -> None:
 
     assert (stock["runtime"], stock["slow_ratio"], stock["failed_ratio"]) == ("JVM 17.0.13", 0, 0)
     assert stock["throttled_ms_per_min"] == 0
+    assert stock["server_errors_per_s"] is None, "not 0: no answer with a status was seen"
 
     assert (dns["kind"], dns["program"], dns["requests_per_s"]) == ("dns_server", "coredns", pytest.approx(100))
     assert dns["failed_ratio"] == pytest.approx(0.1)

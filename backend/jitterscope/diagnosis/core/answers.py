@@ -12,6 +12,7 @@ from jitterscope.diagnosis.core.area import Amounts, Load, WatchedFact, measured
 from jitterscope.diagnosis.core.events import runs
 from jitterscope.diagnosis.core.served import Served, metrics, read_dns, read_served
 from jitterscope.diagnosis.core.signals import number
+from jitterscope.diagnosis.core.slow import slow as slow_of
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray
 
@@ -23,7 +24,7 @@ def slow_answers(snapshot: Snapshot, calm: BoolArray | None = None) -> Amounts |
 
 
 def _slow(snapshot: Snapshot, of: Served, calm: BoolArray | None) -> Amounts | None:
-    slow = served.slow(snapshot, of, calm).ticks
+    slow = slow_of(snapshot, of, calm).ticks
     if not (np.isfinite(slow).any() and of.known):
         return None
     return Amounts(slow, of.requests, runs(slow, snapshot.step_us))
@@ -48,10 +49,10 @@ def _per_second(of: Served, step_us: int) -> FloatArray | None:
 # Of everything that the subject serves, and of its DNS servers alone.
 SLOW_ANSWERS = measured(
     impact.SLOW_RATIO,
-    (*metrics("slow", "requests"), "request_latency_us"),
+    metrics("slow", "requests", "latency"),
     slow_answers,
 )
-SLOW_DNS_ANSWERS = measured(impact.SLOW_RATIO, ("dns_slow", "dns_queries"), _slow_of_dns)
+SLOW_DNS_ANSWERS = measured(impact.SLOW_RATIO, ("dns_slow", "dns_queries", "dns_latency_us"), _slow_of_dns)
 P99 = measured(impact.P99, metrics("latency", "requests"), _p99_ms, decides=False)
 DNS_P99 = measured(impact.P99, ("dns_latency_us",), _p99_ms_of_dns, decides=False)
 REQUESTS = Load(

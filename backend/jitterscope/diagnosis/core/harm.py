@@ -1,7 +1,7 @@
 """Who was harmed by trouble of a server: late answers, lost requests, and requests that nothing works on yet.
 
 A server whose upstream takes 50 ms has no answer under 20 ms, and that harms no client more than usual: late is what
-takes much longer than this server's answers do otherwise.
+takes much longer than this server's answers do otherwise, or longer than the objective that somebody set for it.
 """
 
 from __future__ import annotations
@@ -10,25 +10,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from jitterscope.diagnosis.core import late as lateness
 from jitterscope.diagnosis.core.finding import Harm, Severity
+from jitterscope.diagnosis.core.late import Late
 from jitterscope.diagnosis.core.query_results import SERVFAIL, TIMEOUT
-from jitterscope.diagnosis.core.served import Served, beyond_chance, late_after, lost, metric, read_dns, usual_us
+from jitterscope.diagnosis.core.served import Served, beyond_chance, lost, metric, read_dns, usual_us
 from jitterscope.diagnosis.core.severity import SLOW_US, harm_of, severity
 from jitterscope.diagnosis.core.signals import series
 from jitterscope.diagnosis.core.sketch import value_of
+from jitterscope.diagnosis.core.slow import beyond_objectives, loosest_us
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
 
 
 @dataclass(frozen=True, slots=True)
 class AnswersHarm:
-    """`late` answers took over `late_us` or were SERVFAIL; `inside` of them waited in the spans.
+    """`late` answers took over `late_us` or were SERVFAIL; `inside` of them waited in the spans. `limits`: after what
+    the answers of each server that was asked are late.
 
     `failed` of those were SERVFAIL; `lost`: no answer within 5 s, of which `failed_late` got SERVFAIL afterwards.
 
     `waiting` queries had nobody to work on them at the same time, some of them for `waited_us`. `queries`: those since
     the first span, over 10 s at least; `timed`: how long their answers took was recorded. `served`: of which servers.
-    Answers of its TCP servers are late after `over_us` at most.
     """
 
     served: Served
@@ -46,7 +49,7 @@ class AnswersHarm:
     severity: Severity | None
     failed_late: int = 0
     timed: bool = False
-    over_us: float = SLOW_US
+    limits: tuple[Late, ...] = ()
 
     @property
     def harm(self) -> Harm:
@@ -61,6 +64,16 @@ class AnswersHarm:
     def failures(self) -> int:
         return self.lost + self.failed
 
+    @property
+    def over(self) -> str:
+        """ "over the objective of 50 ms"; "over 20 ms, 12 times its calm median"."""
+        return lateness.words(self.limits or (Late(self.late_us),))
+
+    @property
+    def briefly_over(self) -> str:
+        """ "over the objective of 50 ms"; "over 20 ms"."""
+        return lateness.words(self.limits or (Late(self.late_us),), brief=True)
+
 
 def harm(
     snapshot: Snapshot,
@@ -71,26 +84,31 @@ def harm(
     waiting: int = 0,
     turned_away: int = 0,
     waited_us: float = 0.0,
+    made: bool = False,
 ) -> AnswersHarm:
     """In the ticks `spans`, of the snapshot's DNS servers alone or of `served`; `turned_away` are attempts that never
-    reached a server. A DNS answer is late after `late_us`, that of a TCP server by what is usual outside the spans."""
+    reached a server. A DNS answer is late after `late_us`, that of a TCP server by what is usual outside the spans, and
+    either after the objective of its server where it has one. `made`: the trouble makes no DNS answer late that took
+    less than `late_us`, whatever its objective."""
     served = served or read_dns(snapshot)
     hit = np.flatnonzero(spans)
     since = min(int(hit[0]) if len(hit) else 0, max(0, snapshot.ticks - 100))
     queries = float(np.nansum(served.requests[since:]))
     late = inside = gone = failed = 0
-    suffered, over_us = 0.0, float(SLOW_US)
+    suffered = 0.0
+    limits: list[Late] = []
     max_ms: float | None = None
     first: int | None = None
     for server in served.servers:
-        over = late_us if server.kind == "dns_server" else late_after(usual_us(server, ~spans))
+        limit = _limit(server, usual_us(server, ~spans), late_us, made=made)
+        limits.append(limit)
+        over = limit.over_us
         counted = _single(snapshot, server, spans, over) or _counted(snapshot, server, spans, over)
         late, inside, gone, failed = (a + b for a, b in zip((late, inside, gone, failed), counted[:4], strict=True))
         if server.kind == "dns_server":
             suffered += counted[1]
         else:
             requests = series(server, metric(server, "requests"), snapshot.ticks)
-            over_us = max(over_us, over)
             suffered += beyond_chance(requests, dilate(spans, 0, 1), counted[1], counted[0] - counted[1])
         if counted[4] is not None:
             max_ms = max(max_ms or 0.0, counted[4] / 1000)
@@ -98,15 +116,31 @@ def harm(
             first = counted[5] if first is None else min(first, counted[5])
     worst = max(max_ms or 0.0, waited_us / 1000 if waiting or turned_away else 0.0)
     if queries > 0:
+        suffered = failed + beyond_objectives(snapshot, limits, served, suffered - failed, since)
         hurt = min(suffered + waiting + turned_away, queries + turned_away)
-        level = severity(hurt, queries + turned_away, worst or None, gone + failed)
+        bad_us = loosest_us([one for one in limits if one.objective])
+        level = severity(hurt, queries + turned_away, worst or None, gone + failed, bad_us)
     else:
         # No packets are captured here: connections that wait are seen all the same.
         level = "warning" if waiting >= 5 else None
+    of_dns = [one.over_us for one, server in zip(limits, served.servers, strict=True) if server.kind == "dns_server"]
     return AnswersHarm(
-        served, late_us, late, inside, gone, failed, waiting, turned_away, waited_us, queries, max_ms, first, level,
-        min(gone, _failed_late(snapshot, spans)), queries > 0 and served.timed, over_us,
+        served, max(of_dns, default=late_us), late, inside, gone, failed, waiting, turned_away, waited_us, queries,
+        max_ms, first, level,
+        min(gone, _failed_late(snapshot, spans)), queries > 0 and served.timed,
+        tuple(one for one, server in zip(limits, served.servers, strict=True) if _asked(snapshot, server)),
     )  # fmt: skip
+
+
+def _limit(server: ResourceView, usual: float | None, late_us: float, *, made: bool) -> Late:
+    if server.kind != "dns_server":
+        return lateness.late(server, usual)
+    found = lateness.late(server, usual, late_us)
+    return Late(late_us, usual) if made and found.over_us < late_us else found
+
+
+def _asked(snapshot: Snapshot, server: ResourceView) -> bool:
+    return bool(np.nansum(series(server, metric(server, "requests"), snapshot.ticks)) > 0)
 
 
 def _failed_late(snapshot: Snapshot, spans: BoolArray) -> int:
@@ -123,7 +157,7 @@ _Counts = tuple[int, int, int, int, float | None, int | None]
 def _single(snapshot: Snapshot, server: ResourceView, spans: BoolArray, late_us: float) -> _Counts | None:
     """From single queries of a DNS server: those over 20 ms are always kept."""
     queries = server.queries
-    if server.kind != "dns_server" or queries is None or not len(queries.sent_us):
+    if server.kind != "dns_server" or late_us < SLOW_US or queries is None or not len(queries.sent_us):
         return None
     sent, took = queries.sent_us, queries.latency_us
     count = np.concatenate([[0], np.cumsum(spans)])

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from jitterscope.diagnosis.core.query_results import TIMEOUT
-from jitterscope.diagnosis.core.served import metric, read_served, usual_us
+from jitterscope.diagnosis.core.served import metric, read_served
+from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.signals import has, series
 from jitterscope.diagnosis.core.signs import shows
+from jitterscope.diagnosis.core.slow import limits, loosest_us, may_be_slow
 from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, DoseResponse, dilate, dose_response
 
@@ -116,7 +118,8 @@ def late_answers(snapshot: Snapshot, late_us: float) -> tuple[IntArray, IntArray
     """(begin, duration) in µs of late answers; what was lost began 5 s before it was given up."""
     begun, took = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for server in read_served(snapshot).servers:
-        if server.queries is not None and len(server.queries.sent_us):
+        # Of quicker ones only a part is kept.
+        if server.queries is not None and len(server.queries.sent_us) and late_us >= SLOW_US:
             late = (server.queries.latency_us > late_us) | (server.queries.result == TIMEOUT)
             begun.append(server.queries.sent_us[late])
             took.append(server.queries.latency_us[late])
@@ -142,11 +145,9 @@ def calm(snapshot: Snapshot, spans: BoolArray) -> BoolArray:
     return ~dilate(spans, 1, 1_000_000 // snapshot.step_us)
 
 
-def usual(snapshot: Snapshot, spans: BoolArray) -> float | None:
-    """Median time to the answer (µs) well away from the spans, of the slowest server; None where too few came there."""
-    away = calm(snapshot, spans)
-    found = [usual_us(server, away) for server in read_served(snapshot).servers]
-    return max((one for one in found if one is not None), default=None)
+def late_us(snapshot: Snapshot, spans: BoolArray) -> float:
+    """After so long (µs) an answer of any server is late, by what is usual well away from the spans."""
+    return loosest_us(limits(snapshot, read_served(snapshot).servers, calm(snapshot, spans)))
 
 
 def slow_or_untimed(snapshot: Snapshot) -> bool:
@@ -154,4 +155,4 @@ def slow_or_untimed(snapshot: Snapshot) -> bool:
     served = [one for one in read_served(snapshot).servers if has(one, metric(one, "requests"))]
     if not served or not all(has(one, metric(one, "slow")) for one in served):
         return True
-    return any(shows([one], metric(one, "slow"), metric(one, "lost"), "dns_servfail") for one in served)
+    return any(may_be_slow(one) or shows([one], metric(one, "lost"), "dns_servfail") for one in served)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from jitterscope.diagnosis.core import late as lateness
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Impact
 from jitterscope.diagnosis.core.harm import AnswersHarm
+from jitterscope.diagnosis.core.late import Late
+from jitterscope.diagnosis.core.objective import limit_words
 from jitterscope.diagnosis.core.quantity import Quantity, impact_of
 from jitterscope.diagnosis.core.served import Served, quantiles_ms, read_dns, read_served, slowest_us
-from jitterscope.diagnosis.core.served import slow as slow_of
-from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.signals import read_cpu
+from jitterscope.diagnosis.core.slow import loosest_us
+from jitterscope.diagnosis.core.slow import slow as slow_of
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
 
@@ -19,8 +24,15 @@ def _of_requests(impact: Impact) -> str | None:
     slow, queries = SLOW_QUERIES.of(impact), QUERIES.of(impact)
     if slow is None or queries is None:
         return None
-    over = SLOW_AFTER.of(impact)
-    return f"{slow:,.0f} of {queries:,.0f}" + ("" if over is None else f", over {say.ms(over * 1000)}")
+    return f"{slow:,.0f} of {queries:,.0f}" + ("" if (over := _over(impact)) is None else f", {over}")
+
+
+def _over(impact: Impact) -> str | None:
+    """ "over the objective of 50 ms"; "over 20 ms, 12 times its calm median"."""
+    objective, after, usual = OBJECTIVE.of(impact), SLOW_AFTER.of(impact), CALM_P50.of(impact)
+    if objective is not None:
+        return f"over the objective of {limit_words(round(objective * 1000))}"
+    return None if after is None else lateness.Late(after * 1000, None if usual is None else usual * 1000).words
 
 
 def _median(impact: Impact) -> str | None:
@@ -44,8 +56,10 @@ SLOW_RATIO = Quantity(
     "slow_ratio", "Slow answers", "ratio",
     threshold=0.0, phrase="slow answers", short="slow", detail=_of_requests,
 )  # fmt: skip
-# Given where it is more than 20 ms: of a server whose answers usually take long.
+# What decides it is one of the two after it, where that is known.
 SLOW_AFTER = Quantity("slow_after_ms", "An answer is slow after", "ms", better="none", aside=True)
+OBJECTIVE = Quantity("objective_ms", "Latency objective", "ms", better="none", aside=True)
+CALM_P50 = Quantity("calm_p50_ms", "p50 latency without the stalls", "ms", better="none", aside=True)
 P50 = Quantity("p50_ms", "p50 latency", "ms", aside=True)
 P99 = Quantity("p99_ms", "p99 latency", "ms", short="p99", detail=_median)
 MAX = Quantity("max_ms", "Slowest answer", "ms", per_subject=True)
@@ -55,14 +69,14 @@ CPU_PEAK = Quantity(
     "cpu_peak_100ms", "Peak CPU in 100 ms", "cpu", better="none", threshold=CPU_LIMIT.id, detail=_times_mean
 )
 # In the order in which they are shown.
-ANSWERS = (SLOW_RATIO, SLOW_QUERIES, SLOW_AFTER, QUERIES, P99, P50, MAX)
+ANSWERS = (SLOW_RATIO, SLOW_QUERIES, SLOW_AFTER, OBJECTIVE, CALM_P50, QUERIES, P99, P50, MAX)
 CPU_USE = (CPU_MEAN, CPU_PEAK, CPU_LIMIT)
 
 
 def of_answers(
-    snapshot: Snapshot, served: Served, slow: float, max_ms: float | None, over_us: float = SLOW_US
+    snapshot: Snapshot, served: Served, slow: float, max_ms: float | None, limits: Sequence[Late] = ()
 ) -> Impact:
-    """`slow` of the window's answers took over `over_us`; where it was not recorded how long answers took, how many
+    """`slow` of the window's answers were late by `limits`; where it was not recorded how long answers took, how many
     were slow is not known."""
     p50, p99 = quantiles_ms(snapshot, served)
     requests = float(np.nansum(served.requests))
@@ -72,7 +86,7 @@ def of_answers(
             QUERIES: int(requests) if requests > 0 else None,
             SLOW_QUERIES: int(slow) if timed else None,
             SLOW_RATIO: min(1.0, slow / requests) if timed else None,
-            SLOW_AFTER: over_us / 1000 if timed and over_us > SLOW_US else None,
+            **(slow_after(limits) if timed else {}),
             P50: p50,
             P99: p99,
             MAX: max_ms,
@@ -80,10 +94,24 @@ def of_answers(
     )
 
 
+def slow_after(limits: Sequence[Late]) -> dict[Quantity, float | None]:
+    """From when on an answer is slow, and by what: of several servers what is loosest, and only what is one for all."""
+    loosest = loosest_us(limits)
+    by_people = {None if one.objective is None else one.objective.limit_us for one in limits}
+    by_usual = [one.usual_us for one in limits if one.times_usual is not None]
+    objective = by_people.pop() if len(by_people) == 1 else None
+    is_usual = objective is None and len(by_usual) == len(limits) and len({one.over_us for one in limits}) == 1
+    return {
+        SLOW_AFTER: loosest / 1000,
+        OBJECTIVE: None if objective is None else objective / 1000,
+        CALM_P50: max(one for one in by_usual if one is not None) / 1000 if is_usual and by_usual else None,
+    }
+
+
 def of_harm(snapshot: Snapshot, found: AnswersHarm) -> Impact:
     """Answers of the servers that the harm is about; slow are the late, lost and waiting ones."""
     slow = found.late + found.lost + found.waiting
-    return of_answers(snapshot, found.served, slow, found.max_ms, found.over_us)
+    return of_answers(snapshot, found.served, slow, found.max_ms, found.limits)
 
 
 def of_servers(snapshot: Snapshot) -> Impact:
@@ -99,7 +127,7 @@ def of_served(snapshot: Snapshot) -> Impact:
 def _counted(snapshot: Snapshot, served: Served) -> Impact:
     peak, slow = slowest_us(snapshot, served), slow_of(snapshot, served)
     max_ms = float(np.nanmax(peak)) / 1000 if np.isfinite(peak).any() else None
-    return of_answers(snapshot, served, float(np.nansum(slow.ticks)), max_ms, slow.most_us)
+    return of_answers(snapshot, served, float(np.nansum(slow.ticks)), max_ms, slow.limits)
 
 
 def of_cpu(snapshot: Snapshot) -> Impact:

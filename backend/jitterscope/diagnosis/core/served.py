@@ -2,8 +2,6 @@
 
 A DNS server's series have names of their own (`dns_queries`), a TCP server's others (`requests`): `METRICS` says which
 is which, and nothing else needs to know.
-
-Slow is relative: an answer is slow that took over 20 ms and three times what the answers of its server usually take.
 """
 
 from __future__ import annotations
@@ -15,7 +13,6 @@ from typing import Literal
 
 import numpy as np
 
-from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.signals import has, series
@@ -35,18 +32,18 @@ METRICS: dict[Figure, dict[str, str]] = {
     "inflight": {"dns_server": "dns_inflight", "tcp_server": "requests_inflight"},
     "wait": {"dns_server": "dns_queue_wait_us", "tcp_server": "request_wait_us"},
 }
-TIMES_USUAL = 3.0
 ENOUGH = 20
 # Standard deviations of a count that chance hardly exceeds.
 _CHANCE = 3.0
-_COUNTED: tuple[Figure, ...] = ("requests", "answers", "slow")
+_COUNTED: tuple[Figure, ...] = ("requests", "answers")
 # Of all requests of a cgroup.
 _LEAST_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Servers added up, per tick; NaN where nothing was recorded. `slow`: answers over 20 ms, whatever is usual.
+    """Servers added up, per tick; NaN where nothing was recorded. `slow`: answers over the objective of their server,
+    or over 20 ms where it has none, whatever is usual.
 
     `noun`: what they are asked with, `one` of them.
     """
@@ -72,30 +69,12 @@ class Served:
         return any(
             np.nansum(series(server, metric(server, "requests"), len(self.requests))) > 0
             and (
-                has(server, metric(server, "slow"))
+                (has(server, metric(server, "slow")) and server.objective is None)
                 or metric(server, "latency") in server.distributions
                 or server.queries is not None
             )
             for server in self.servers
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Slow:
-    """Slow answers of each tick, and from when on one is slow (µs): of each server in `over_us`."""
-
-    ticks: FloatArray
-    over_us: tuple[float, ...]
-
-    @property
-    def most_us(self) -> float:
-        return max(self.over_us, default=float(SLOW_US))
-
-    @property
-    def words(self) -> str:
-        """ "over 20 ms"; "over 20 to 90 ms, by server" where servers differ."""
-        most, least = say.ms(self.most_us), min(self.over_us, default=float(SLOW_US))
-        return f"over {most}" if least == self.most_us else f"over {least / 1000:.0f} to {most}, by server"
 
 
 def not_timed(served: Served) -> str:
@@ -161,29 +140,6 @@ def usual_us(server: ResourceView, calm: BoolArray, q: float = 0.5) -> float | N
     order = np.argsort(bucket, kind="stable")
     middle = int(np.searchsorted(np.cumsum(count[order]), count.sum() * q))
     return float(value_of(bucket[order][middle : middle + 1])[0])
-
-
-def late_after(usual: float | None) -> float:
-    """From when on an answer is slow (µs), at this usual time."""
-    return max(float(SLOW_US), TIMES_USUAL * (usual or 0.0))
-
-
-def slow(snapshot: Snapshot, served: Served, calm: BoolArray | None = None) -> Slow:
-    """By what is usual in the ticks `calm`. Where that is not known, over 20 ms is slow.
-
-    Without `calm` the quickest quarter of a TCP server's answers tells what is usual: the rest may be a stall.
-    """
-    over = tuple(late_after(_usual(snapshot, server, calm)) for server in served.servers)
-    if all(value == SLOW_US for value in over):
-        return Slow(served.slow, over)
-    rows = [_slow_of(snapshot, server, value) for server, value in zip(served.servers, over, strict=True)]
-    return Slow(summed(snapshot, rows), over)
-
-
-def _usual(snapshot: Snapshot, server: ResourceView, calm: BoolArray | None) -> float | None:
-    if calm is not None:
-        return usual_us(server, calm)
-    return None if server.kind == "dns_server" else usual_us(server, np.ones(snapshot.ticks, dtype=np.bool_), 0.25)
 
 
 def histogram(servers: Sequence[ResourceView]) -> Distribution | None:
@@ -273,15 +229,20 @@ def _added(snapshot: Snapshot, servers: tuple[ResourceView, ...]) -> Served:
         name: summed(snapshot, [series(server, metric(server, name), snapshot.ticks) for server in servers])
         for name in _COUNTED
     }
+    slow = [slow_of(snapshot, one, one.objective.limit_us if one.objective else SLOW_US) for one in servers]
     asked = any(server.kind == "tcp_server" for server in servers)
     noun: Literal["queries", "requests"] = "requests" if asked or not servers else "queries"
-    return Served(servers, rows["requests"], rows["answers"], rows["slow"], noun)
+    return Served(servers, rows["requests"], rows["answers"], summed(snapshot, slow), noun)
 
 
-def _slow_of(snapshot: Snapshot, server: ResourceView, over_us: float) -> FloatArray:
+def slow_of(snapshot: Snapshot, server: ResourceView, over_us: float) -> FloatArray:
+    """Answers of each tick over `over_us`, from the histograms. Without these, those over 20 ms; where the server has
+    an objective that is not what was asked, and it is not known."""
     part = server.distributions.get(metric(server, "latency"))
-    if part is None or over_us == SLOW_US:
+    if over_us == SLOW_US or (part is None and server.objective is None):
         return series(server, metric(server, "slow"), snapshot.ticks)
+    if part is None:
+        return np.full(snapshot.ticks, np.nan)
     late = value_of(part.bucket) > over_us
     counted = np.bincount(part.tick[late], weights=part.count[late], minlength=snapshot.ticks)[: snapshot.ticks]
     known = np.isfinite(series(server, metric(server, "requests"), snapshot.ticks))

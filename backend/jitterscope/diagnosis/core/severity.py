@@ -8,8 +8,10 @@
 | info     | at least 3 slow queries                                                                |
 | None     | fewer, or no latency is known: nobody was hurt that we know of, so it is a risk        |
 
-Slow means over 20 ms (dns_slow). Counted are slow queries inside the stalls of the finding, over the queries since
-its first stall, at least 10 s of them, so that one bad second in a quiet minute is not a 100 % outage.
+Slow means over 20 ms and far over what is usual, or over the objective that somebody set. Counted are slow queries
+inside the stalls of the finding, over the queries since its first stall, at least 10 s of them, so that one bad second
+in a quiet minute is not a 100 % outage. Of those over an objective only what it does not allow counts: of p99 what is
+beyond 1 %; and instead of 100 ms it is five times the objective.
 """
 
 from __future__ import annotations
@@ -17,14 +19,18 @@ from __future__ import annotations
 from jitterscope.diagnosis.core.finding import Confidence, Harm, Severity
 
 SLOW_US = 20_000
+# The slowest answer is bad that took so many times what is slow.
+_BAD = 5.0
 
 
-def severity(slow: float, queries: float, max_ms: float | None, lost: float = 0.0) -> Severity | None:
+def severity(
+    slow: float, queries: float, max_ms: float | None, lost: float = 0.0, objective_us: float = SLOW_US
+) -> Severity | None:
     """`slow` and `lost` of `queries` suffered by the finding's own stalls; `max_ms` is the slowest of them."""
     if queries <= 0:
         return None
-    ratio = slow / queries
-    if (ratio >= 0.01 and slow >= 5 and (max_ms or 0.0) >= 100.0) or (ratio >= 0.1 and slow >= 20):
+    ratio, bad_ms = slow / queries, _BAD * objective_us / 1000
+    if (ratio >= 0.01 and slow >= 5 and (max_ms or 0.0) >= bad_ms) or (ratio >= 0.1 and slow >= 20):
         return "critical"
     if lost >= 5 and lost / queries >= 0.005:
         return "critical"

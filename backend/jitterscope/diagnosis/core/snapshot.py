@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from jitterscope.diagnosis.core.objective import Objective
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
@@ -68,7 +70,8 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True)
 class ResourceView:
-    """One resource in the window. `series[metric name]` has one value a tick; a missing tick is NaN."""
+    """One resource in the window. `series[metric name]` has one value a tick; a missing tick is NaN. `objective`: of a
+    server, where somebody set one."""
 
     id: int
     kind: str
@@ -79,6 +82,7 @@ class ResourceView:
     facts: tuple[FactValue, ...] = ()
     events: tuple[Event, ...] = ()
     queries: Queries | None = None
+    objective: Objective | None = None
 
     def fact(self, name: str) -> str | None:
         """The newest value of a fact, or None where it was never observed."""

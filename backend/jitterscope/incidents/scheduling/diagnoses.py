@@ -21,6 +21,7 @@ from jitterscope.incidents.scheduling import store as schedule
 from jitterscope.incidents.scheduling.plan import Entry, Look
 from jitterscope.incidents.verification import landing
 from jitterscope.inventory import service as inventory
+from jitterscope.objectives import service as objectives
 from jitterscope.settings import settings
 
 log = structlog.get_logger(__name__)
@@ -127,7 +128,7 @@ def is_active(session: Session, subject_id: int) -> bool:
 
 def plan_visits(organization_id: int) -> None:
     """Make due whom no trigger tells of: DNS servers (retries after 5 s and needless queries make none), nodes (what
-    grows slowly in a kernel makes none), and those with an active incident."""
+    grows slowly in a kernel makes none), servers with an objective below 20 ms, and those with an active incident."""
     every = timedelta(seconds=settings().scheduled_diagnosis_every_s)
     # Two transactions: whoever locks several rows of the schedule does it in order of their ids.
     with organization_session(organization_id) as session:
@@ -137,9 +138,10 @@ def plan_visits(organization_id: int) -> None:
 
 
 def visited_subjects(session: Session) -> list[int]:
-    """Cgroups with a DNS server, and nodes, that sent data of late, by id."""
+    """Cgroups with a DNS server or an objective below 20 ms, and nodes, that sent data of late, by id."""
     after_us = time.time_ns() // 1000 - SEEN_US
-    return sorted({*inventory.dns_cgroups(session, after_us), *inventory.nodes_seen(session, after_us)})
+    watched = objectives.watched(session, after_us)
+    return sorted({*inventory.dns_cgroups(session, after_us), *inventory.nodes_seen(session, after_us), *watched})
 
 
 def active_subjects(session: Session) -> set[int]:

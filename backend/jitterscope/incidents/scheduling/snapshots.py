@@ -10,6 +10,7 @@ from types import MappingProxyType
 from sqlalchemy.orm import Session
 
 from jitterscope.diagnosis.core.engine import signs_read
+from jitterscope.diagnosis.core.objective import Objective
 from jitterscope.diagnosis.core.snapshot import (
     Distribution,
     Event,
@@ -23,6 +24,7 @@ from jitterscope.incidents import history
 from jitterscope.incidents.api.schemas import SubjectRef
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.types import FactRow, ResourceRow, SubjectTree
+from jitterscope.objectives import service as objectives
 from jitterscope.series import service as series
 from jitterscope.series.catalogue import METRICS
 from jitterscope.series.types import TICK_US, StoredDistribution, StoredEvent, StoredQueries
@@ -93,7 +95,7 @@ def load_signs(session: Session, subject: ResourceRow, clock_us: int, window_us:
     }
     kinds = [name for name in reads if name not in METRICS] if of_node else []
     happened = inventory.event_kinds(session, tree.node.id, kinds, start_us, end_us) if kinds else []
-    reader = _Reader(values, histograms, facts, {}, {})
+    reader = _Reader(values, histograms, facts, {}, {}, _objectives(session, (*own, *tcp)))
     node = replace(reader.view(tree.node), events=tuple(Event(kind, start_us) for kind in happened))
     return Snapshot(
         start_us=start_us,
@@ -148,6 +150,7 @@ def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Sna
         inventory.facts(session, [*measured, *(row.id for row in tree.workloads)], start_us, end_us),
         series.read_events(session, telling, start_us, end_us),
         queries,
+        _objectives(session, (*tree.dns_servers, *tree.tcp_servers, *tree.neighbours)),
     )
     node = reader.view(tree.node)
     if of_node:
@@ -188,6 +191,7 @@ class _Reader:
     facts: Mapping[int, tuple[FactRow, ...]]
     events: Mapping[int, Sequence[StoredEvent]]
     queries: Mapping[int, StoredQueries]
+    objectives: Mapping[int, Objective]
 
     def view(self, row: ResourceRow) -> ResourceView:
         stored = self.queries.get(row.id)
@@ -204,7 +208,12 @@ class _Reader:
                 for event in self.events.get(row.id, ())
             ),
             queries=None if stored is None else _queries(stored),
+            objective=self.objectives.get(row.id),
         )
+
+
+def _objectives(session: Session, servers: Sequence[ResourceRow]) -> Mapping[int, Objective]:
+    return objectives.in_effect(session, [row.id for row in servers if row.kind in ("dns_server", "tcp_server")])
 
 
 @cache

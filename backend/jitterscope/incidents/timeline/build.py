@@ -23,6 +23,7 @@ from jitterscope.incidents.timeline import marks as timeline_marks
 from jitterscope.incidents.timeline.downsample import fold_max, fold_sum, median_per_tick, pick, runs
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.types import FactRow, ResourceRow, SubjectTree
+from jitterscope.objectives import service as objectives
 from jitterscope.series import service as series
 from jitterscope.series.types import TICK_US, ZOOM_STEP_US, StoredQueries
 
@@ -90,7 +91,7 @@ def build(
         "errors": errors,
         "lanes": timeline_lanes.build(session, tree, area, from_us, to_us, budget.points),
         "marks": marks,
-        "slow_threshold_us": SLOW_US,
+        "slow_threshold_us": _slow_after_us(session, server_ids),
         "notes": notes,
     }
 
@@ -224,6 +225,13 @@ def _most_telling(latency_us: IntArray, budget: int) -> IntArray:
         return slow[np.linspace(0, len(slow) - 1, budget).astype(np.int64)]
     rest = np.flatnonzero(latency_us <= SLOW_US)
     return np.concatenate([slow, rest[np.linspace(0, len(rest) - 1, budget - len(slow)).astype(np.int64)]])
+
+
+def _slow_after_us(session: Session, server_ids: Sequence[int]) -> int:
+    """The objective that all servers have, else 20 ms."""
+    found = objectives.in_effect(session, server_ids)
+    limits = {one.limit_us for one in found.values()}
+    return limits.pop() if len(limits) == 1 and len(found) == len(server_ids) else SLOW_US
 
 
 def _servers(session: Session, tree: SubjectTree, from_us: int, to_us: int) -> list[ResourceRow]:

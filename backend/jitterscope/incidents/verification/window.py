@@ -11,6 +11,7 @@ from jitterscope.diagnosis.core.snapshot import Distribution, Event, FactValue, 
 from jitterscope.incidents.scheduling import snapshots
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.types import ResourceRow, SubjectTree
+from jitterscope.objectives import service as objectives
 from jitterscope.series import service as series
 from jitterscope.series.catalogue import METRICS
 from jitterscope.series.types import TICK_US
@@ -62,6 +63,8 @@ def read(session: Session, subject_id: int, from_us: int, to_us: int, needs: Ite
     kinds = sorted(wanted - METRICS.keys())
     events = series.read_events(session, measured, start_us, end_us, kinds) if kinds else {}
 
+    known = objectives.in_effect(session, [row.id for kind in ("dns_server", "tcp_server") for row in groups[kind]])
+
     def view(row: ResourceRow) -> ResourceView:
         return ResourceView(
             id=row.id,
@@ -74,6 +77,7 @@ def read(session: Session, subject_id: int, from_us: int, to_us: int, needs: Ite
             events=tuple(
                 Event(one.kind, one.start_us, one.duration_us, one.attributes) for one in events.get(row.id, ())
             ),
+            objective=known.get(row.id),
         )
 
     node = view(tree.node)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/kubeapi"
 	"github.com/jitterscope/jitterscope/collector/internal/names"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
@@ -26,6 +27,7 @@ type workloadNames struct {
 	mu       sync.Mutex
 	groups   map[string]*sampler.Group
 	complete map[string]bool // facts are as good as they get
+	promised map[string]bool // an objective was stated
 }
 
 // nameOptions are the [sources.names] table.
@@ -49,7 +51,7 @@ func (w *workloadNames) Start(ctx context.Context, registry *sampler.Registry) e
 		return err
 	}
 	w.registry = registry
-	w.groups, w.complete = map[string]*sampler.Group{}, map[string]bool{}
+	w.groups, w.complete, w.promised = map[string]*sampler.Group{}, map[string]bool{}, map[string]bool{}
 	w.resolver = names.NewResolver(options.directories()...)
 	w.wake = make(chan struct{}, 1)
 	registry.OnCgroups(w.change)
@@ -80,6 +82,7 @@ func (w *workloadNames) change(added, removed []*sampler.Group) {
 	for _, group := range removed {
 		delete(w.groups, group.Path)
 		delete(w.complete, group.Path)
+		delete(w.promised, group.Path)
 	}
 	for _, group := range added {
 		w.groups[group.Path] = group
@@ -135,6 +138,12 @@ func (w *workloadNames) state() (unknown int) {
 			w.registry.Fact(group.Resource, name, value)
 		}
 		w.complete[path] = known
+		if promised := facts[catalogue.FactWorkloadObjective] != ""; known && promised != w.promised[path] {
+			w.promised[path] = promised
+			if !promised { // the annotation was removed
+				w.registry.Fact(group.Resource, catalogue.FactWorkloadObjective, "")
+			}
+		}
 		if !known {
 			unknown++
 		}

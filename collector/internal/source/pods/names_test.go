@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
@@ -41,5 +43,36 @@ func TestNames(t *testing.T) {
 		if got := r.Fact(want[0], want[1]); got != want[2] {
 			t.Errorf("%s of %s is %q, want %q", want[1], want[0], got, want[2])
 		}
+	}
+}
+
+// TestObjectiveOfAPod has a kubelet whose pod has an objective, then another one, then none. A container that nobody knows
+// has it asked again every 2 s.
+func TestObjectiveOfAPod(t *testing.T) {
+	const pod = "9118fc9a-5622-43c2-a6a9-ea0a582ea247"
+	known, unknown := strings.Repeat("0123456789abcdef", 4), strings.Repeat("fedcba9876543210", 4)
+	path := "/kubepods/burstable/pod" + pod + "/" + known
+	cgroups := sourcetest.Tree(t, map[string]string{"cgroup.controllers": "cpu\n"})
+	for _, group := range []string{path, "/docker/" + unknown} {
+		sourcetest.Write(t, cgroups, group[1:]+"/cpu.stat", "usage_usec 1\nuser_usec 1\nsystem_usec 0\n")
+	}
+	var annotations atomic.Value
+	annotations.Store(`"jitterscope.io/objective":"p99<50ms"`)
+	kubelet := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"items":[{"metadata":{"name":"cart-1","namespace":"shop","uid":%q,"annotations":{%s}},"spec":{},
+			"status":{"containerStatuses":[{"name":"cart","containerID":"containerd://%s"}]}}]}`, pod, annotations.Load(), known)
+	}))
+	t.Cleanup(kubelet.Close)
+	r := sourcetest.Start(t, sourcetest.Setup{
+		Cgroup: cgroups, Options: fmt.Sprintf("kubelet = %q\ndocker_socket = \"/none\"\ncri_sockets = []\n", kubelet.URL),
+		Sources: []sampler.Source{&workloadNames{}},
+	})
+	for _, step := range [][2]string{{"", "p99<50ms"}, {`"jitterscope.io/objective":"p95<2s"`, "p95<2s"}, {`"other":"p95<2s"`, ""}} {
+		if step[0] != "" {
+			annotations.Store(step[0])
+		}
+		r.Eventually("the objective is "+step[1], func() bool {
+			return r.Fact(path, "workload.container") == "cart" && r.Fact(path, "workload.objective") == step[1]
+		})
 	}
 }

@@ -25,8 +25,18 @@ type tcpRequests struct {
 
 func (s *tcpRequests) Name() string { return "tcp_requests" }
 
+// requestOptions are the [sources.tcp_requests] table.
+type requestOptions struct {
+	// ReadStatus has answers in HTTP/1 in clear counted by the class of their status.
+	ReadStatus bool `toml:"read_status"`
+}
+
 func (s *tcpRequests) Start(ctx context.Context, registry *sampler.Registry) error {
-	programs, err := requests.Open()
+	options := requestOptions{ReadStatus: true}
+	if err := registry.Options(&options); err != nil {
+		return err
+	}
+	programs, err := requests.Open(options.ReadStatus)
 	if err != nil {
 		return &sampler.Unavailable{Detail: bpf.Explain(err), Needs: requests.Needs}
 	}

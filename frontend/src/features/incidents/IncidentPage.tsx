@@ -17,6 +17,7 @@ import { useToast } from "@/ui/Toast";
 import { Evidence } from "@/widgets/Evidence";
 import { FixList } from "@/widgets/FixList";
 import { scaleOf } from "@/widgets/fixScale";
+import { ObjectiveSection } from "@/widgets/objective/ObjectiveSection";
 import { References } from "@/widgets/References";
 import { Rivals } from "@/widgets/Rivals";
 import { decodeTimeline } from "@/widgets/timeline/decode";
@@ -155,6 +156,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
           <Section title="Other causes considered" note="Causes with the same symptoms, and what the data says about each.">
             <Rivals rivals={incident.rivals} notEnoughData={incident.not_enough_data} />
           </Section>
+          {incident.subject.kind === "cgroup" && <ObjectiveSection resourceId={incident.subject.resource_id} name={incident.subject.name} />}
           <Section title="History">
             <History history={incident.history} />
           </Section>

@@ -11,12 +11,16 @@ import { Section } from "@/ui/Section";
 import { ErrorState, Skeleton } from "@/ui/states";
 import { Time } from "@/ui/Time";
 import { FactTable } from "@/widgets/FactTable";
+import { ObjectiveSection } from "@/widgets/objective/ObjectiveSection";
 import { SeverityChip } from "@/widgets/Severity";
 import { SourceList } from "@/widgets/SourceList";
 
 import { ResourceHeader } from "./ResourceHeader";
 import { ResourcePictures } from "./ResourcePictures";
 import styles from "./Resources.module.css";
+
+/** Servers, and what they run in. */
+const SERVES: readonly ResourceDetail["kind"][] = ["cgroup", "dns_server", "tcp_server"];
 
 const route = getRouteApi("/signed-in/resources/$resourceId");
 
@@ -41,6 +45,7 @@ export function ResourcePage(): ReactElement {
           <History resource={resource} />
         </Section>
         <div>
+          {SERVES.includes(resource.kind) && <ObjectiveSection resourceId={resource.id} name={resource.name} />}
           <Incidents resourceId={resource.id} />
           {resource.children.length > 0 && (
             <Section title="Children">

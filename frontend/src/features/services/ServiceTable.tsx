@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { Fragment, useMemo, type ReactElement, type ReactNode } from "react";
+import { useMemo, type ReactElement, type ReactNode } from "react";
 
 import type { ServiceItem, ServiceOrder } from "@/api/services";
 import { Spark } from "@/charts/spark/Spark";
@@ -7,11 +7,12 @@ import { commonScale, type SparkScale } from "@/charts/spark/spark";
 import { microseconds, MISSING, percent } from "@/lib/format";
 import { Chip } from "@/ui/Chip";
 import { Table, tableStyles } from "@/ui/Table";
+import { ObjectiveCell } from "@/widgets/objective/ObjectiveCell";
 import { SeverityChip } from "@/widgets/Severity";
 
 import { DEFAULT_ORDER, isDescending, sortedBy, type ServicesSearch } from "./search";
 import styles from "./Services.module.css";
-import { hopText, rateText, SLOW_US, throttledText, worstText } from "./words";
+import { hopText, rateText, serverErrorsText, SLOW_US, throttledText, worstText } from "./words";
 
 export interface ServiceTableProps {
   items: readonly ServiceItem[];
@@ -19,9 +20,6 @@ export interface ServiceTableProps {
   search: ServicesSearch;
   onSearch: (search: ServicesSearch) => void;
 }
-
-/** Ahead of this column stands what a service asks, which nothing is sorted by. */
-const AFTER_ASKS: ServiceOrder = "runtime";
 
 const COLUMNS: readonly { order: ServiceOrder; title: string; isFigure: boolean }[] = [
   { order: "name", title: "Service", isFigure: false },
@@ -35,29 +33,36 @@ const COLUMNS: readonly { order: ServiceOrder; title: string; isFigure: boolean 
   { order: "stalls", title: "Stalls", isFigure: false },
 ];
 
+/** Two columns sort nothing: the objective, behind the quantiles that it is compared with, and what a service asks. */
+const OBJECTIVE_AT = 4;
+const ASKS_AT = 7;
+
 /** A row for each server; a press on a heading sorts by it. */
 export function ServiceTable({ items, fromUs, search, onSearch }: ServiceTableProps): ReactElement {
   const scale = useMemo(() => commonScale(items.map((item) => item.worst_us)), [items]);
   const order = search.order ?? DEFAULT_ORDER;
+  const heading = (column: (typeof COLUMNS)[number]): ReactElement => (
+    <th
+      key={column.order}
+      scope="col"
+      className={column.isFigure ? tableStyles["number"] : undefined}
+      aria-sort={column.order === order ? (isDescending(search) ? "descending" : "ascending") : undefined}
+    >
+      <button type="button" className={styles["sort"]} data-figure={column.isFigure || undefined} onClick={() => onSearch(sortedBy(search, column.order))}>
+        {column.title}
+        <span aria-hidden="true">{column.order === order ? (isDescending(search) ? "▼" : "▲") : ""}</span>
+      </button>
+    </th>
+  );
   return (
     <Table label="Services">
       <thead>
         <tr>
-          {COLUMNS.map((column) => (
-            <Fragment key={column.order}>
-              {column.order === AFTER_ASKS && <th scope="col">Asks</th>}
-              <th
-                scope="col"
-                className={column.isFigure ? tableStyles["number"] : undefined}
-                aria-sort={column.order === order ? (isDescending(search) ? "descending" : "ascending") : undefined}
-              >
-                <button type="button" className={styles["sort"]} data-figure={column.isFigure || undefined} onClick={() => onSearch(sortedBy(search, column.order))}>
-                  {column.title}
-                  <span aria-hidden="true">{column.order === order ? (isDescending(search) ? "▼" : "▲") : ""}</span>
-                </button>
-              </th>
-            </Fragment>
-          ))}
+          {COLUMNS.slice(0, OBJECTIVE_AT).map(heading)}
+          <Unsorted>Objective</Unsorted>
+          {COLUMNS.slice(OBJECTIVE_AT, ASKS_AT).map(heading)}
+          <Unsorted>Asks</Unsorted>
+          {COLUMNS.slice(ASKS_AT).map(heading)}
         </tr>
       </thead>
       <tbody>
@@ -66,6 +71,14 @@ export function ServiceTable({ items, fromUs, search, onSearch }: ServiceTablePr
         ))}
       </tbody>
     </Table>
+  );
+}
+
+function Unsorted({ children }: { children: string }): ReactElement {
+  return (
+    <th scope="col">
+      <span className={styles["unsorted"]}>{children}</span>
+    </th>
   );
 }
 
@@ -87,11 +100,13 @@ function Row({ item, fromUs, scale }: { item: ServiceItem; fromUs: number; scale
       <Figure text={microseconds(item.p99_us)} isHot={(item.p99_us ?? 0) > SLOW_US} />
       <Figure text={microseconds(item.p50_us)} isHot={(item.p50_us ?? 0) > SLOW_US} />
       <td>
+        <ObjectiveCell item={item} />
+      </td>
+      <td>
         <Spark label={worstText(item.worst_us, fromUs)} values={item.worst_us} scale={scale} threshold={SLOW_US} />
       </td>
       <td className={tableStyles["number"]}>{rateText(item)}</td>
-      {/* A client that ends its connection is no failure of a server: only DNS tells them apart. */}
-      <Figure text={percent(item.failed_ratio)} isHot={item.kind === "dns_server" && (item.failed_ratio ?? 0) > 0} />
+      <Failed item={item} />
       <td>
         <Asks item={item} />
       </td>
@@ -107,6 +122,18 @@ function Figure({ text, isHot }: { text: string; isHot: boolean }): ReactElement
   return (
     <td className={tableStyles["number"]} data-hot={isHot || undefined}>
       {text}
+    </td>
+  );
+}
+
+/** A client that ends its connection is no failure of a server: only DNS and the status of HTTP tell them apart. */
+function Failed({ item }: { item: ServiceItem }): ReactElement {
+  const errors = serverErrorsText(item);
+  const isHot = (item.kind === "dns_server" && (item.failed_ratio ?? 0) > 0) || errors !== null;
+  return (
+    <td className={tableStyles["number"]} data-hot={isHot || undefined}>
+      {percent(item.failed_ratio)}
+      {errors !== null && <p className={styles["errors"]}>{errors}</p>}
     </td>
   );
 }

@@ -55,8 +55,9 @@ export function ServicesPage(): ReactElement {
             </Button>
           )}
           <p className={styles["notes"]}>
-            Slowest by minute: one bar per minute with its slowest answer, on one log scale for all rows; the dashed line is at 20 ms. Failed: of DNS SERVFAIL, REFUSED, and timeouts; of other protocols requests whose connection ended
-            without an answer, which can be the client&apos;s doing. Errors inside their answers are not read. Asks: servers that the container asks over TCP, with the time from the request sent to the first data of its answer.
+            Objective: the latency set for the service, and where its quantile is in this window. Slowest by minute: one bar per minute, as high as its slowest answer, on one log scale for all rows; the dashed line is at 20 ms. Failed: DNS answers SERVFAIL and
+            REFUSED and timeouts; elsewhere requests whose connection closed without an answer, which may be the client&apos;s doing, and 5xx of plain HTTP/1. Other errors inside answers are not read. Asks: servers that the container calls over TCP, timed from the
+            request sent to the first data of the answer.
           </p>
         </>
       )}

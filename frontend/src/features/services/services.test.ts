@@ -1,7 +1,7 @@
 import type { ServiceItem } from "@/api/services";
 
 import { isDescending, servicesSearch, sortedBy } from "./search";
-import { hopText, rateText, throttledText, worstText } from "./words";
+import { hopText, rateText, serverErrorsText, throttledText, worstText } from "./words";
 
 const item = (values: Partial<ServiceItem>): ServiceItem => values as ServiceItem;
 
@@ -30,6 +30,10 @@ describe("words", () => {
     expect(rateText(item({ kind: "dns_server", requests_per_s: 1500 }))).toBe("1,500 queries/s");
     expect(rateText(item({ kind: "tcp_server", requests_per_s: 0.25 }))).toBe("0.25 requests/s");
     expect(rateText(item({ kind: "tcp_server", requests_per_s: null }))).toBe("–");
+  });
+
+  it("tells server errors where there are some", () => {
+    expect([2.5, 0, null].map((value) => serverErrorsText(item({ server_errors_per_s: value })))).toEqual(["5xx 2.5/s", null, null]);
   });
 
   it("tells the slowest minute, and of how many minutes anything is known", () => {

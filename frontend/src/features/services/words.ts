@@ -12,6 +12,9 @@ const nounOf = (kind: ServiceItem["kind"]): string => (kind === "dns_server" ? "
 
 export const rateText = ({ kind, requests_per_s: rate }: ServiceItem): string => (rate === null ? MISSING : `${significant(rate)} ${nounOf(kind)}/s`);
 
+/** "5xx 2.5/s"; null where there was no such answer, and where no status was seen. */
+export const serverErrorsText = ({ server_errors_per_s: errors }: ServiceItem): string | null => (errors === null || errors === 0 ? null : `5xx ${significant(errors)}/s`);
+
 /** A hop to another server: how long it takes, and how often. */
 export function hopText({ p50_us: p50, p99_us: p99, max_us: max, calls_per_s: rate }: ServiceItem["asks"][number]): string {
   const times = p50 === null || p99 === null ? [] : [`p50 ${inUnit(p50, "us")}`, `p99 ${inUnit(p99, "us")}`];

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from jitterscope.diagnosis.areas.app.causes import _report as report
 from jitterscope.diagnosis.areas.app.fixes import upstream as fixes
 from jitterscope.diagnosis.areas.app.readings.calls import Late, Waits, read_late, read_waits
-from jitterscope.diagnosis.core import impact
+from jitterscope.diagnosis.core import impact, slow
+from jitterscope.diagnosis.core import late as lateness
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Fix, Found, NotEnoughData, NotFound
@@ -69,9 +72,13 @@ def _found(snapshot: Snapshot, late: Late, waits: Waits) -> Found | NotFound:
     requests = float(np.nansum(served.requests[since:]))
     max_ms = float((late.end_us - late.start_us)[hit].max()) / 1000
     lost = int((hit & late.gone).sum())
-    level = severity(min(waits.hits, requests), requests, max_ms, lost)
+    limits = slow.limits(snapshot, served.servers, np.ones(snapshot.ticks, np.bool_))
+    beyond = lost + slow.beyond_objectives(snapshot, limits, served, float(waits.hits - lost), since)
+    bad_us = slow.loosest_us([one for one in limits if one.objective])
+    level = severity(min(beyond, requests), requests, max_ms, lost, bad_us)
     if level is None:
-        reason = f"{waits.hits:,} of {requests:,.0f} requests waited for {waits.address}: too few."
+        allowance = lateness.allowance(limits)
+        reason = f"{waits.hits:,} of {requests:,.0f} requests waited for {waits.address}: too few.{allowance}"
         return NotFound(cause=ID, reason=reason, numbers={"hits": float(waits.hits), "requests": requests})
     return Found(
         cause=ID,
@@ -84,10 +91,14 @@ def _found(snapshot: Snapshot, late: Late, waits: Waits) -> Found | NotFound:
         onset_us=start,
         last_us=end,
         upstream=waits.address,
-        impact=impact.of_answers(snapshot, served, waits.hits, max_ms, max(float(SLOW_US), late.late_us))
-        | impact.of_cpu(snapshot),
+        impact=impact.of_answers(snapshot, served, waits.hits, max_ms, _counted(limits)) | impact.of_cpu(snapshot),
         evidence=report.evidence(snapshot, late, waits),
     )
+
+
+def _counted(limits: Sequence[lateness.Late]) -> list[lateness.Late]:
+    """By what the late answers were counted: see `read_late`."""
+    return [one if one.over_us >= SLOW_US else lateness.Late(SLOW_US, one.usual_us) for one in limits]
 
 
 def _confidence(late: Late, waits: Waits) -> Confidence:

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from jitterscope.diagnosis.core import slow
 from jitterscope.diagnosis.core.query_results import TIMEOUT
 from jitterscope.diagnosis.core.reading import reading
-from jitterscope.diagnosis.core.served import late_after, metric, read_served, usual_us
+from jitterscope.diagnosis.core.served import metric, read_served
+from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.sketch import quantile_us, value_of
 from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray, ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
@@ -34,7 +36,8 @@ AT_ONCE_US = 20_000
 class Late:
     """Late answers of the subject's TCP servers, parallel arrays in µs; `gone[i]`: the client did not wait for it.
 
-    `late_us`: from when an answer is late, of the server with the lowest such time.
+    `late_us`: from when an answer is late, of the server with the lowest such time. It is 20 ms at least, whatever the
+    objectives: of quicker requests and calls only a part is kept.
     """
 
     start_us: IntArray
@@ -98,19 +101,18 @@ def read_late(snapshot: Snapshot) -> Late:
     every = np.ones(snapshot.ticks, np.bool_)
     chosen = []
     servers = tuple(one for one in read_served(snapshot).servers if one.kind == "tcp_server")
-    least = float("inf")
-    for number, server in enumerate(servers):
-        limit = late_after(usual_us(server, every) if metric(server, "latency") in server.distributions else None)
-        least = min(least, limit)
+    over_us = [max(float(SLOW_US), one.over_us) for one in slow.limits(snapshot, servers, every)]
+    least = min(over_us, default=float(SLOW_US))
+    for number, (server, limit_us) in enumerate(zip(servers, over_us, strict=True)):
         single = server.queries
         if single is None or not len(single.sent_us):
             continue
-        late = single.latency_us > limit
+        late = single.latency_us > limit_us
         sent, took = single.sent_us[late], single.latency_us[late]
         chosen.append((sent, sent + took, single.result[late] == TIMEOUT, np.full(len(sent), number, np.int64)))
     if not chosen:
         none = np.zeros(0, np.int64)
-        return Late(none, none, np.zeros(0, np.bool_), none, servers, late_after(None))
+        return Late(none, none, np.zeros(0, np.bool_), none, servers, least)
     start, end, gone, which = (np.concatenate(part) for part in zip(*chosen, strict=True))
     order = np.argsort(start, kind="stable")[-MOST:]
     return Late(start[order], end[order], gone[order], which[order], servers, least)

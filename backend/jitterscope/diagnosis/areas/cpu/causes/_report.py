@@ -9,12 +9,13 @@ import numpy as np
 
 from jitterscope.diagnosis.areas.cpu.readings.impact import Harm, harm, impact, slow_answers
 from jitterscope.diagnosis.areas.cpu.readings.throttling import Judged, Throttling, analyse, hot_mask, span_mask
+from jitterscope.diagnosis.core import late as lateness
 from jitterscope.diagnosis.core import missing_data
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Found, NotEnoughData, NotFound, SeriesRef
 from jitterscope.diagnosis.core.gc import is_go
 from jitterscope.diagnosis.core.impact import P50, P99, QUERIES, SLOW_RATIO
-from jitterscope.diagnosis.core.served import TIMES_USUAL, Figure, not_timed
+from jitterscope.diagnosis.core.served import Figure, not_timed
 from jitterscope.diagnosis.core.served import metric as metric_of
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.signals import has
@@ -139,8 +140,8 @@ def harm_sentence(context: Context, hurt: Harm) -> str:
     p50, p99 = P50.of(figures), P99.of(figures)
     if p99 is not None and p50 is not None:
         detail = f" (p99 {say.ms(p99 * 1000)}, median {say.ms(p50 * 1000)})"
-    usual = f", {TIMES_USUAL:g} × their usual time" if hurt.answers.most_us > SLOW_US else ""
-    return f"{say.percent(slow)} of {queries:,.0f} {served.noun} took {hurt.answers.words}{usual}{detail}."
+    allowed = lateness.allowance(hurt.answers.limits)
+    return f"{say.percent(slow)} of {queries:,.0f} {served.noun} took {hurt.answers.words}{detail}.{allowed}"
 
 
 def work(context: Context) -> str:
@@ -165,7 +166,7 @@ def slow_evidence(context: Context, judged: list[Judged], hurt: Harm) -> list[Ev
     return [
         Evidence(
             id="slow_in_stalls",
-            statement=f"Answers {hurt.answers.words} that waited in one of these stalls",
+            statement=f"Answers {lateness.words(hurt.answers.limits, brief=True)} that waited in one of these stalls",
             value=f"{hurt.slow_inside:,} of {hurt.slow:,}",
             comparison=f"by chance: {say.percent(hurt.chance_ratio)}",
             numbers={
@@ -200,7 +201,7 @@ def queue_evidence(context: Context, judged: list[Judged]) -> list[Evidence]:
     servers, over_us = context.throttling.served.servers, slow_answers(context.snapshot, context.throttling).over_us
     for server, limit_us in zip(servers, over_us, strict=True):
         queries = server.queries
-        if queries is None or queries.queue_wait_us is None:
+        if queries is None or queries.queue_wait_us is None or limit_us < SLOW_US:
             continue
         slow = queries.latency_us > limit_us
         waited += float(queries.queue_wait_us[slow].sum())

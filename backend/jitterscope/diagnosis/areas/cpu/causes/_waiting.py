@@ -13,12 +13,13 @@ from jitterscope.diagnosis.areas.cpu.readings import run_waits
 from jitterscope.diagnosis.areas.cpu.readings.run_waits import RunWaits
 from jitterscope.diagnosis.core import harm, held_up
 from jitterscope.diagnosis.core import impact as of
+from jitterscope.diagnosis.core import late as lateness
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Evidence, Impact, SeriesRef
 from jitterscope.diagnosis.core.harm import AnswersHarm
 from jitterscope.diagnosis.core.held_up import HeldUp
 from jitterscope.diagnosis.core.quantity import impact_of
-from jitterscope.diagnosis.core.served import late_after, metric, not_timed, read_served
+from jitterscope.diagnosis.core.served import metric, not_timed, read_served
 from jitterscope.diagnosis.core.signals import has, number, series
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import dilate
@@ -41,7 +42,7 @@ class Waiting:
 def judge(snapshot: Snapshot, waits: RunWaits) -> Waiting:
     """Late answers are counted in the ticks in which threads waited and just after: a late one leaves when they run."""
     spans, served = held_up.apart(snapshot, waits.spans | waits.free), read_served(snapshot)
-    late_us = late_after(held_up.usual(snapshot, spans))
+    late_us = held_up.late_us(snapshot, spans)
     return Waiting(
         harm.harm(snapshot, spans, late_us, served=served),
         run_waits.held_up(snapshot, waits, late_us),
@@ -64,8 +65,8 @@ def harm_sentence(found: Waiting) -> str:
         return not_timed(found.hurt.served)
     lost = f", {found.hurt.lost:,} got no answer" if found.hurt.lost else ""
     return (
-        f"{found.hurt.inside:,} of {found.hurt.queries:,.0f} {found.noun} took over {say.ms(found.hurt.late_us)} "
-        f"while it waited for a CPU{lost}."
+        f"{found.hurt.inside:,} of {found.hurt.queries:,.0f} {found.noun} took {found.hurt.over} "
+        f"while it waited for a CPU{lost}.{lateness.allowance(found.hurt.limits)}"
     )
 
 

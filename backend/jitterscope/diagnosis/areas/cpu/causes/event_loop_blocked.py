@@ -12,9 +12,10 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound, SeriesRef
 from jitterscope.diagnosis.core.harm import AnswersHarm
-from jitterscope.diagnosis.core.served import late_after, metric, metrics, read_served
+from jitterscope.diagnosis.core.served import metric, metrics, read_served
 from jitterscope.diagnosis.core.signals import has
-from jitterscope.diagnosis.core.signs import Signs, shows
+from jitterscope.diagnosis.core.signs import Signs
+from jitterscope.diagnosis.core.slow import may_be_slow
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
 ID = "cpu/event_loop_blocked"
@@ -44,7 +45,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     if (reason := _not_busy(snapshot, loop)) is not None:
         return NotFound(cause=ID, reason=reason, numbers={k: v for k, v in numbers.items() if np.isfinite(v)})
     spans = held_up.apart(snapshot, loop.busy)
-    late_us = late_after(held_up.usual(snapshot, spans))
+    late_us = held_up.late_us(snapshot, spans)
     hurt = harm.harm(snapshot, spans, late_us, served=served)
     found = event_loop.blocked(snapshot, loop, late_us)
     if (reason := _nobody_waits(snapshot, loop, hurt, found)) is not None:
@@ -113,7 +114,7 @@ def _found(snapshot: Snapshot, loop: Loop, hurt: AnswersHarm, found: Blocked) ->
         severity=hurt.severity,
         harm=hurt.harm,
         title=f"{name} {late}: {why}",
-        summary=f"{hurt.inside:,} of {hurt.queries:,.0f} {hurt.served.noun} took over {say.ms(hurt.late_us)}, as "
+        summary=f"{hurt.inside:,} of {hurt.queries:,.0f} {hurt.served.noun} took {hurt.over}, as "
         f"{kind.program} runs one {kind.task} at a time: in {len(ticks):,} ticks it used {used:.2g} CPU {_free(loop)}. "
         f"No limit held it back.{cost}",
         onset_us=low,
@@ -191,7 +192,7 @@ def _evidence(snapshot: Snapshot, loop: Loop, hurt: AnswersHarm, found: Blocked,
 
 
 def _shown(snapshot: Snapshot) -> bool:
-    return shows(snapshot.tcp_servers, "responses_slow")
+    return any(map(may_be_slow, snapshot.tcp_servers))
 
 
 def propose(snapshot: Snapshot, found: Found) -> list[Fix]:

@@ -10,8 +10,8 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Evidence, Fix, Found, NotEnoughData, NotFound, SeriesRef
 from jitterscope.diagnosis.core.harm import AnswersHarm
-from jitterscope.diagnosis.core.held_up import apart, slow_or_untimed, usual
-from jitterscope.diagnosis.core.served import late_after, metric, not_timed, read_served
+from jitterscope.diagnosis.core.held_up import apart, late_us, slow_or_untimed
+from jitterscope.diagnosis.core.served import metric, not_timed, read_served
 from jitterscope.diagnosis.core.signals import has, number, series
 from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
@@ -44,7 +44,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
             numbers=numbers,
         )
     spans, served = apart(snapshot, dilate(hot, 0, 1)), read_served(snapshot)
-    hurt = harm.harm(snapshot, spans, late_after(usual(snapshot, spans)), served=served)
+    hurt = harm.harm(snapshot, spans, late_us(snapshot, spans), served=served)
     slow = np.nan_to_num(served.slow) > 0
     together, mean = coincidence(slow, spans), float(share[hot].mean())
     numbers |= {"mean_share": mean, "slow_ticks_inside": float(together.hits), "slow_ticks": float(together.of)}
@@ -75,7 +75,7 @@ def _found(snapshot: Snapshot, hot: BoolArray, share: FloatArray, hurt: AnswersH
     mean, name, noun = float(share[hot].mean()), say.who(snapshot), hurt.served.noun
     late = f"answers after up to {hurt.max_ms:,.0f} ms" if hurt.max_ms else "runs late"
     harmed = (
-        f"{hurt.inside:,} of {hurt.queries:,.0f} {noun} took over {say.ms(hurt.late_us)} in these ticks."
+        f"{hurt.inside:,} of {hurt.queries:,.0f} {noun} took {hurt.over} in these ticks."
         if hurt.timed
         else not_timed(hurt.served)
     )

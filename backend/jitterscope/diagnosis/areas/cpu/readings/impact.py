@@ -13,9 +13,10 @@ from jitterscope.diagnosis.core.finding import Impact, Severity
 from jitterscope.diagnosis.core.impact import of_answers, of_cpu
 from jitterscope.diagnosis.core.quantity import impact_of
 from jitterscope.diagnosis.core.query_results import TIMEOUT
-from jitterscope.diagnosis.core.served import Slow, beyond_chance, lost, slowest_us
-from jitterscope.diagnosis.core.served import slow as slow_of
-from jitterscope.diagnosis.core.severity import harm_of, severity
+from jitterscope.diagnosis.core.served import beyond_chance, lost, slowest_us
+from jitterscope.diagnosis.core.severity import SLOW_US, harm_of, severity
+from jitterscope.diagnosis.core.slow import Slow, beyond_objectives, loosest_us
+from jitterscope.diagnosis.core.slow import slow as slow_of
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
 
@@ -64,7 +65,7 @@ def harm(snapshot: Snapshot, throttling: Throttling, spans: BoolArray) -> Harm:
     for server, over_us in zip(served.servers, found.over_us, strict=True):
         if server.kind != "dns_server":
             gone += lost(snapshot, server, near)
-        if server.queries is None or not len(server.queries.sent_us):
+        if server.queries is None or not len(server.queries.sent_us) or over_us < SLOW_US:
             continue
         sent, took = server.queries.sent_us, server.queries.latency_us
         overlap = _overlaps(snapshot, spans, sent, took) & (took > over_us)
@@ -76,7 +77,9 @@ def harm(snapshot: Snapshot, throttling: Throttling, spans: BoolArray) -> Harm:
             first = int(sent[answered][0])
             first_slow = first if first_slow is None else min(first_slow, first)
     chance = float(spans.mean()) if len(spans) else 0.0
-    level = severity(by_stalls, requests, max_ms, gone)
+    bad_us = loosest_us([one for one in found.limits if one.objective])
+    beyond = beyond_objectives(snapshot, found.limits, served, by_stalls, since)
+    level = severity(beyond, requests, max_ms, gone, bad_us)
     known = harm_of(level, known=requests > 0 and served.timed)
     return Harm(slow, inside, by_stalls, found, requests, gone, max_ms, first_slow, chance, level, known)
 
@@ -101,7 +104,7 @@ def impact(snapshot: Snapshot, throttling: Throttling, found: Harm) -> Impact:
     cycles = None
     if throttling.gc is not None:
         cycles = throttling.gc.cycles.ended(snapshot.start_us, snapshot.end_us)
-    answers = of_answers(snapshot, throttling.served, found.slow, found.max_ms, found.answers.most_us)
+    answers = of_answers(snapshot, throttling.served, found.slow, found.max_ms, found.answers.limits)
     return (
         answers
         | of_cpu(snapshot)

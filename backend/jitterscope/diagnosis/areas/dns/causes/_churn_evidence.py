@@ -47,7 +47,7 @@ def of_held(snapshot: Snapshot, case: Held) -> list[Evidence]:
         ),
         Evidence(
             id="slow_in_stalls",
-            statement=f"Queries that took over {say.ms(case.hurt.late_us)}, failed or still wait, during the shortage",
+            statement=f"Queries that took {case.hurt.briefly_over}, failed or still wait, during the shortage",
             value=f"{case.hurt.suffered:,} of {of:,}",
             comparison=f"chance {say.percent(chance)}",
             numbers={

@@ -123,7 +123,7 @@ def _late(snapshot: Snapshot, case: Shortage) -> Evidence | None:
     chance = float(case.tcp.short.mean())
     return Evidence(
         id="slow_in_stalls",
-        statement=f"Queries that took over {say.ms(hurt.late_us)}, failed or still wait, during the shortage",
+        statement=f"Queries that took {hurt.briefly_over}, failed or still wait, during the shortage",
         value=f"{hurt.suffered:,} of {of:,}",
         comparison=f"chance {say.percent(chance)}",
         numbers={

@@ -20,7 +20,7 @@ def evidence(snapshot: Snapshot, case: Loss, asked: float) -> list[Evidence]:
         found.append(
             Evidence(
                 id="slow_in_stalls",
-                statement=f"Queries that took over {say.ms(case.hurt.late_us)} or failed; began where some were lost",
+                statement=f"Queries that took {case.hurt.briefly_over} or failed; began where some were lost",
                 value=f"{case.hurt.suffered:,} of {of:,}",
                 numbers={"hits": float(case.hurt.suffered), "of": float(of)},
                 series=refs(snapshot, (case.server,), "dns_slow", "dns_timeouts"),

@@ -123,7 +123,7 @@ def _evidence(snapshot: Snapshot, case: SlowUpstream, share: float) -> list[Evid
         found.append(
             Evidence(
                 id="slow_in_stalls",
-                statement=f"Queries that took over {say.ms(case.hurt.late_us)} or failed, while the upstream was slow",
+                statement=f"Queries that took {case.hurt.briefly_over} or failed, while the upstream was slow",
                 value=f"{case.hurt.suffered:,} of {of:,}",
                 comparison=f"chance {say.percent(chance)}",
                 numbers={"hits": float(case.hurt.suffered), "of": float(of), "chance_ratio": chance},

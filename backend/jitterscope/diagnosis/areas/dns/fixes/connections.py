@@ -12,7 +12,7 @@ from jitterscope.diagnosis.areas.dns.readings.tcp_limit import Demand, TcpLimit
 from jitterscope.diagnosis.core import patches, predicted
 from jitterscope.diagnosis.core.finding import Fix, Found, Interval, Patch, predictions
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen
-from jitterscope.diagnosis.core.served import TIMES_USUAL
+from jitterscope.diagnosis.core.late import TIMES_USUAL
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.programs import versions as dns_versions

@@ -24,12 +24,12 @@ from jitterscope.diagnosis.areas.dns.readings.upstream_limit import RateLimited,
 from jitterscope.diagnosis.areas.dns.readings.upstream_time import out_of_connections, upstream_times
 from jitterscope.diagnosis.areas.dns.readings.why_not import WhyNot
 from jitterscope.diagnosis.core import harm as dns_harm
-from jitterscope.diagnosis.core import served
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.harm import AnswersHarm
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.signals import has, read_cpu, series
 from jitterscope.diagnosis.core.signs import shows, total
+from jitterscope.diagnosis.core.slow import limits, loosest_us
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
 
@@ -116,7 +116,7 @@ def _socket(snapshot: Snapshot, server: ResourceView) -> Loss | WhyNot:
         )
     # A dropped query is given up 5 s later.
     after = dilate(hot, 0, 51)
-    hurt = dns_harm.harm(snapshot, hot, served.late_after(served.usual_us(server, ~after)))
+    hurt = dns_harm.harm(snapshot, hot, loosest_us(limits(snapshot, [server], ~after)))
     return Loss("socket", server, None, None, total, None, hot, hurt)
 
 
@@ -174,7 +174,7 @@ def _upstream(snapshot: Snapshot, graph: PathGraph, server: ResourceView) -> Los
     if by_rate(snapshot, server, sent) or isinstance(rate_limited(snapshot), RateLimited):
         return WhyNot(reason=f"{counts}, but only above a certain rate.", numbers=numbers)
     ticks = ticks_of(snapshot, sent)
-    hurt = dns_harm.harm(snapshot, ticks, 0.9 * found.after_us)
+    hurt = dns_harm.harm(snapshot, ticks, 0.9 * found.after_us, made=True)
     return Loss("upstream", server, edge, target, 0.0, found, ticks, hurt)
 
 
@@ -196,7 +196,7 @@ def _unconfirmed(snapshot: Snapshot, graph: PathGraph, server: ResourceView, fou
     if not askers:
         return None
     everywhere = np.ones(snapshot.ticks, dtype=np.bool_)
-    seen = dns_harm.harm(replace(snapshot, dns_servers=tuple(askers)), everywhere, 0.9 * ATTEMPT_US)
+    seen = dns_harm.harm(replace(snapshot, dns_servers=tuple(askers)), everywhere, 0.9 * ATTEMPT_US, made=True)
     waited = seen.inside + seen.lost
     if waited < 0.5 * len(found.lost):
         return f"the servers that asked saw only {waited:,} that took so long"

@@ -15,6 +15,7 @@ from jitterscope.diagnosis.core import harm as dns_harm
 from jitterscope.diagnosis.core import served
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.harm import AnswersHarm
+from jitterscope.diagnosis.core.late import late_after
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
@@ -116,7 +117,7 @@ def harm_of(front: Snapshot, tcp: TcpLimit, usual_us: float | None) -> AnswersHa
     at_front = next((u for server in front.dns_servers if (u := served.usual_us(server, ~tcp.short)) is not None), None)
     usual = max(usual_us or 0.0, at_front or 0.0)
     return dns_harm.harm(
-        front, tcp.short, served.late_after(usual), waiting=waiting,
+        front, tcp.short, late_after(usual), waiting=waiting,
         turned_away=int(np.nansum(tcp.drops[tcp.short])),
         waited_us=min(ticks * front.step_us, float(FAILS_AFTER_US)),
     )  # fmt: skip

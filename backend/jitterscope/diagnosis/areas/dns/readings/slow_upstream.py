@@ -21,6 +21,7 @@ from jitterscope.diagnosis.core import harm as dns_harm
 from jitterscope.diagnosis.core import served, servers
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.harm import AnswersHarm
+from jitterscope.diagnosis.core.late import late_after
 from jitterscope.diagnosis.core.query_results import SERVFAIL
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.severity import SLOW_US
@@ -102,9 +103,7 @@ def slow_upstream(snapshot: Snapshot) -> SlowUpstream | WhyNot:
         return limited
     blocks = time.ticks(time.blocks, snapshot.ticks)
     ticks_slow = dilate(blocks, 0, 5)
-    late_us = min(
-        time.slow_us, served.late_after(served.usual_us(server, ~ticks_slow)) if time.usual_us else time.slow_us
-    )
+    late_us = min(time.slow_us, late_after(served.usual_us(server, ~ticks_slow)) if time.usual_us else time.slow_us)
     hurt = dns_harm.harm(
         snapshot, ticks_slow, max(late_us, SLOW_US),
         waiting=round(time.overdue[-1]) if time.silent[-1] else 0, waited_us=float(time.waits_us[-1]),

@@ -11,6 +11,7 @@ from jitterscope.diagnosis.areas.io.readings.limits import IoLimit
 from jitterscope.diagnosis.areas.io.readings.stalls import DiskStall
 from jitterscope.diagnosis.core import held_up
 from jitterscope.diagnosis.core import impact as of
+from jitterscope.diagnosis.core import late as lateness
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.blocked import BLOCKED_MS, IN_IO
 from jitterscope.diagnosis.core.finding import Evidence, Impact, SeriesRef
@@ -66,8 +67,8 @@ def _why(stall: DiskStall) -> str:
 def summary(snapshot: Snapshot, stall: DiskStall, hurt: AnswersHarm) -> str:
     served = hurt.served
     harmed = (
-        f"{hurt.inside:,} of {hurt.queries:,.0f} {served.noun} took over {say.ms(hurt.late_us)} while its threads were "
-        "blocked."
+        f"{hurt.inside:,} of {hurt.queries:,.0f} {served.noun} took {hurt.over} while its threads were blocked."
+        f"{lateness.allowance(hurt.limits)}"
         if hurt.timed
         else not_timed(served)
     )

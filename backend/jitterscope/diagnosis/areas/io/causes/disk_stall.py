@@ -16,7 +16,7 @@ from jitterscope.diagnosis.core.finding import Confidence, Fix, Found, NotEnough
 from jitterscope.diagnosis.core.harm import AnswersHarm
 from jitterscope.diagnosis.core.held_up import HeldUp
 from jitterscope.diagnosis.core.refaults import read_refaults
-from jitterscope.diagnosis.core.served import late_after, read_served
+from jitterscope.diagnosis.core.served import read_served
 from jitterscope.diagnosis.core.severity import lowered
 from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import Snapshot
@@ -49,7 +49,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
             return missing_data.not_enough(ID, ["disk_busy_us"], snapshot)
         return NotFound(cause=ID, reason=_no_disk(stall), numbers=numbers)
     spans = held_up.apart(snapshot, found.spans)
-    late_us = late_after(held_up.usual(snapshot, spans))
+    late_us = held_up.late_us(snapshot, spans)
     hurt = harm.harm(snapshot, spans, late_us, served=read_served(snapshot))
     held = held_up.held_up(snapshot, found.waited_us, late_us)
     if (reason := _harmless(snapshot, stall, hurt, held)) is not None:

@@ -15,9 +15,10 @@ from jitterscope.diagnosis.core import harm as answers_harm
 from jitterscope.diagnosis.core.finding import Harm, Impact, Severity
 from jitterscope.diagnosis.core.harm import AnswersHarm
 from jitterscope.diagnosis.core.impact import of_harm
-from jitterscope.diagnosis.core.served import late_after, read_served, usual_us
+from jitterscope.diagnosis.core.served import read_served
 from jitterscope.diagnosis.core.severity import harm_of
 from jitterscope.diagnosis.core.signals import series
+from jitterscope.diagnosis.core.slow import limits, loosest_us
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate, robust_baseline
 
@@ -74,8 +75,8 @@ def _answers(snapshot: Snapshot, spans: BoolArray) -> AnswersHarm | None:
     served = read_served(snapshot)
     if not served.servers:
         return None
-    usual = [found for view in snapshot.dns_servers if (found := usual_us(view, ~spans)) is not None]
-    return answers_harm.harm(snapshot, spans, late_after(max(usual, default=None)), served=served)
+    late_us = loosest_us(limits(snapshot, snapshot.dns_servers, ~spans))
+    return answers_harm.harm(snapshot, spans, late_us, served=served)
 
 
 def impact(snapshot: Snapshot, found: NodeHarm) -> Impact:

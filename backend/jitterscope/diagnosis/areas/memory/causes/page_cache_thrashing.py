@@ -10,6 +10,7 @@ from jitterscope.diagnosis.areas.memory.readings import thrashing
 from jitterscope.diagnosis.areas.memory.readings.thrashing import Thrashing
 from jitterscope.diagnosis.core import blocked as waits
 from jitterscope.diagnosis.core import held_up, impact
+from jitterscope.diagnosis.core import late as lateness
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
@@ -80,8 +81,8 @@ def _found(snapshot: Snapshot, found: Thrashing) -> Found:
     hurt, first = found.hurt, found.hurt.first_late_us
     late = f"answers after up to {hurt.max_ms:,.0f} ms" if hurt.max_ms else "waits for its own files"
     harmed = (
-        f"{hurt.inside:,} of {hurt.queries:,.0f} {hurt.served.noun} took over {say.ms(hurt.late_us)} while threads "
-        "waited for pages."
+        f"{hurt.inside:,} of {hurt.queries:,.0f} {hurt.served.noun} took {hurt.over} while threads waited for pages."
+        f"{lateness.allowance(hurt.limits)}"
         if hurt.timed
         else not_timed(hurt.served)
     )

@@ -17,10 +17,11 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound, Severity
 from jitterscope.diagnosis.core.harm import AnswersHarm
-from jitterscope.diagnosis.core.served import late_after, metrics, read_served, usual_us
+from jitterscope.diagnosis.core.served import metrics, read_served
 from jitterscope.diagnosis.core.severity import harm_of
 from jitterscope.diagnosis.core.signals import has, series
 from jitterscope.diagnosis.core.signs import Signs
+from jitterscope.diagnosis.core.slow import limits, loosest_us
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
 ID = "memory/reclaim_stall"
@@ -112,8 +113,7 @@ def _found(snapshot: Snapshot, found: Reclaim) -> Found:
 
 
 def _harm(snapshot: Snapshot, found: Reclaim) -> AnswersHarm:
-    usual = [usual_us(server, ~found.hot) for server in snapshot.dns_servers]
-    late_us = late_after(max((value for value in usual if value is not None), default=None))
+    late_us = loosest_us(limits(snapshot, snapshot.dns_servers, ~found.hot))
     return answers_harm.harm(snapshot, found.hot, late_us, served=read_served(snapshot))
 
 

@@ -12,7 +12,7 @@ from jitterscope.diagnosis.core.harm import AnswersHarm
 from jitterscope.diagnosis.core.held_up import HeldUp
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.refaults import PAGE_BYTES, Refaults, read_refaults
-from jitterscope.diagnosis.core.served import late_after, read_served
+from jitterscope.diagnosis.core.served import read_served
 from jitterscope.diagnosis.core.signals import has, series
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
@@ -59,7 +59,7 @@ def read(snapshot: Snapshot) -> Thrashing | None:
     if refaults is None or blocked is None:
         return None
     spans = held_up.apart(snapshot, blocked.spans)
-    late_us = late_after(held_up.usual(snapshot, spans))
+    late_us = held_up.late_us(snapshot, spans)
     file = series(refaults.owner, "memory_file_bytes", snapshot.ticks)
     read_bytes = series(snapshot.subject, "disk_read_bytes", snapshot.ticks)
     return Thrashing(

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from jitterscope.diagnosis.core import impact
 from jitterscope.diagnosis.core.finding import Impact, SeriesRef
+from jitterscope.diagnosis.core.late import Late
 from jitterscope.diagnosis.core.quantity import impact_of
-from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.snapshot import IntArray, ResourceView, Snapshot
 
 
-def waits(late: float, requests: float, longest_us: float, late_us: float) -> Impact:
+def waits(late: float, requests: float, longest_us: float, limits: Sequence[Late] = ()) -> Impact:
     """Of clients, not of the server's answers: a request that waits for its connection is not seen by the server yet.
+    `limits`: what made answers late; of connections that waited there is none.
 
     Quantiles of the server's own answers would say that nobody waited: they are left out.
     """
@@ -21,7 +24,7 @@ def waits(late: float, requests: float, longest_us: float, late_us: float) -> Im
             impact.QUERIES: int(requests) if requests > 0 else None,
             impact.SLOW_QUERIES: int(late),
             impact.SLOW_RATIO: min(1.0, late / requests) if requests > 0 else None,
-            impact.SLOW_AFTER: late_us / 1000 if late_us > SLOW_US else None,
+            **(impact.slow_after(limits) if limits else {}),
             impact.MAX: longest_us / 1000,
         }
     )

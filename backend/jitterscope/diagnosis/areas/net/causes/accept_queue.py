@@ -14,9 +14,10 @@ from jitterscope.diagnosis.core import impact, missing_data
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
+from jitterscope.diagnosis.core.late import late
 from jitterscope.diagnosis.core.quantity import impact_of
+from jitterscope.diagnosis.core.served import slow_of
 from jitterscope.diagnosis.core.severity import harm_of, severity
-from jitterscope.diagnosis.core.signals import series
 from jitterscope.diagnosis.core.signs import Signs, shows
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
@@ -84,8 +85,7 @@ def _found(snapshot: Snapshot, found: Overflow) -> Found:
     level = severity(found.drops, found.attempts, RETRY_US / 1000)
     limit = found.at.limit or 0.0
     where = found.at.name
-    owed = found.spans & (np.nan_to_num(series(found.at.server, "responses_slow", snapshot.ticks)) > 0)
-    slow = float(np.nansum(series(found.at.server, "responses_slow", snapshot.ticks)[owed]))
+    slow = float(np.nansum(slow_of(snapshot, found.at.server, late(found.at.server, None).over_us)[found.spans]))
     beside = f" {slow:,.0f} answers were slow meanwhile, as their requests waited in it." if slow else ""
     return Found(
         cause=ID,
@@ -103,7 +103,7 @@ def _found(snapshot: Snapshot, found: Overflow) -> Found:
         f"least.{beside}",
         onset_us=span[0],
         last_us=span[1],
-        impact=report.waits(found.drops, found.attempts, RETRY_US, 0.0)
+        impact=report.waits(found.drops, found.attempts, RETRY_US)
         | impact_of(
             {
                 LISTEN_DROPS: int(found.drops), ATTEMPTS: int(found.attempts),

@@ -71,7 +71,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         f"{say.percent(found.share)} of what clients wait. With TLS it is one or two round trips more.",
         onset_us=span[0],
         last_us=span[1],
-        impact=report.waits(slow, found.requests, found.handshakes.quantile(1.0), 0.0)
+        impact=report.waits(slow, found.requests, found.handshakes.quantile(1.0))
         | impact_of({CONNECTS_PER_REQUEST: found.per_request, HANDSHAKE_MS: found.median_us / 1000})
         | impact.of_cpu(snapshot),
         evidence=_evidence(found, span),

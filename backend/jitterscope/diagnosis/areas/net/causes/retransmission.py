@@ -8,12 +8,14 @@ from jitterscope.diagnosis.areas.net.quantities import RESENT_LATE_RATIO
 from jitterscope.diagnosis.areas.net.readings.connections import missing
 from jitterscope.diagnosis.areas.net.readings.resends import Resends, read_resends
 from jitterscope.diagnosis.core import impact, missing_data
+from jitterscope.diagnosis.core import late as lateness
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Confidence, Evidence, Fix, Found, NotEnoughData, NotFound
 from jitterscope.diagnosis.core.quantity import impact_of
 from jitterscope.diagnosis.core.severity import harm_of, severity
 from jitterscope.diagnosis.core.signs import Signs, shows
+from jitterscope.diagnosis.core.slow import loosest_us
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
 ID = "net/retransmission"
@@ -30,7 +32,10 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     numbers = {
         "resent": found.resent, "late": float(found.late.count), "synacks": found.synacks, "requests": found.requests,
     }  # fmt: skip
-    level = severity(found.suffered, max(found.requests, found.suffered), found.longest_us / 1000)
+    objective_us = loosest_us([found.limit] if found.limit.objective else [])
+    level = severity(
+        found.harmed, max(found.requests, found.suffered), found.longest_us / 1000, objective_us=objective_us
+    )
     if level is None:
         return NotFound(cause=ID, reason=_harmless(found), numbers=numbers)
     if found.late.count and found.by_timer < BY_TIMER * found.late.count:
@@ -58,7 +63,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         "that. Requests and SYNs that were lost before they reached this node are not seen here.",
         onset_us=span[0],
         last_us=span[1],
-        impact=report.waits(found.suffered, found.requests, found.longest_us, found.late_us)
+        impact=report.waits(found.suffered, found.requests, found.longest_us, [found.limit])
         | impact_of({RESENT_LATE_RATIO: min(1.0, found.late.count / max(1.0, found.requests))})
         | impact.of_cpu(snapshot),
         evidence=_evidence(found, span),
@@ -71,7 +76,7 @@ def _harmless(found: Resends) -> str:
     return (
         f"{say.count(found.resent, 'segment')} with data and {say.count(found.synacks, 'SYN-ACK')} were sent again for "
         f"{say.count(found.requests, 'request')}; {say.count(found.late.count, 'answer')} came over "
-        f"{say.ms(found.late_us)} later for it."
+        f"{say.ms(found.limit.over_us)} later for it.{lateness.allowance([found.limit])}"
     )
 
 
@@ -84,7 +89,7 @@ def _summary(found: Resends) -> str:
         )
     if found.synacks:
         parts.append(f"{say.count(found.synacks, 'SYN-ACK')} had to be sent again, 1 s after the first or later")
-    return "; ".join(parts) + "."
+    return "; ".join(parts) + "." + lateness.allowance([found.limit] if found.late.count else [])
 
 
 def _confidence(found: Resends) -> Confidence:
@@ -109,7 +114,7 @@ def _evidence(found: Resends, span: tuple[int, int]) -> list[Evidence]:
         evidence.append(
             Evidence(
                 id="late",
-                statement=f"Answers that reached clients over {say.ms(found.late_us)} later for it",
+                statement=f"Answers that reached clients over {say.ms(found.limit.over_us)} later for it",
                 value=f"{found.late.count:,}",
                 comparison=f"median {say.ms(found.late.quantile(0.5))}, longest {say.ms(found.longest_us)}",
                 numbers={

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from jitterscope.diagnosis.areas.net.readings.connections import read_connections, times
+from jitterscope.diagnosis.areas.net.readings.resends import late_of
 from jitterscope.diagnosis.core.area import Amounts
 from jitterscope.diagnosis.core.events import runs
-from jitterscope.diagnosis.core.served import late_after, summed, usual_us
+from jitterscope.diagnosis.core.served import summed
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 
 _MINUTE_US = 60e6
@@ -31,8 +32,7 @@ def resent_late(snapshot: Snapshot) -> Amounts | None:
     """Answers that waited for a segment to be sent again for longer than an answer may take."""
     late, answers = [], []
     for one in read_connections(snapshot):
-        limit = late_after(usual_us(one.server, np.ones(snapshot.ticks, np.bool_)))
-        found = times(one.server, "retransmit_delay_us").over(limit)
+        found = times(one.server, "retransmit_delay_us").over(late_of(snapshot, one.server).over_us)
         counted = np.bincount(found.tick.astype(np.int64), weights=found.many, minlength=snapshot.ticks)
         late.append(np.where(np.isfinite(one.resent), counted[: snapshot.ticks], np.nan))
         answers.append(one.answers)

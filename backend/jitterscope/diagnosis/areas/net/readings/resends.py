@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from jitterscope.diagnosis.areas.net.readings.connections import Connections, Times, read_connections, times
+from jitterscope.diagnosis.core import late as lateness
+from jitterscope.diagnosis.core.late import Late
 from jitterscope.diagnosis.core.reading import reading
-from jitterscope.diagnosis.core.served import late_after, usual_us
-from jitterscope.diagnosis.core.snapshot import IntArray, Snapshot
+from jitterscope.diagnosis.core.served import slow_of, usual_us
+from jitterscope.diagnosis.core.snapshot import IntArray, ResourceView, Snapshot
 
 # The retransmission timer runs for 200 ms at least (TCP_RTO_MIN), unless a route says otherwise.
 TIMER_US = 200_000
@@ -19,22 +21,28 @@ _NEAR = 0.85
 
 @dataclass(frozen=True, slots=True)
 class Resends:
-    """Of one server. `delays` are all waits for a segment that was sent again; `late` those that make an answer late,
-    over `late_us`. `synacks`: SYN-ACKs sent again though no attempt was dropped, each 1 s of a client's time at
-    least."""
+    """Of one server. `delays` are all waits for a segment that was sent again; `late` those that make an answer late by
+    the `limit` of the server, `allowed` of which its objective has room for. `synacks`: SYN-ACKs sent again though no
+    attempt was dropped, each 1 s of a client's time at least."""
 
     at: Connections
     requests: float
     resent: float
     delays: Times
     late: Times
-    late_us: float
+    limit: Late
+    allowed: float
     synacks: float
 
     @property
     def suffered(self) -> float:
         """Clients that waited for an answer or a connection."""
         return self.late.count + self.synacks
+
+    @property
+    def harmed(self) -> float:
+        """Of these, those that no objective allows: it is about answers, and not about connections."""
+        return max(0.0, self.late.count - self.allowed) + self.synacks
 
     @property
     def longest_us(self) -> float:
@@ -60,10 +68,23 @@ def read_resends(snapshot: Snapshot) -> Resends | None:
 
 
 def _of(snapshot: Snapshot, at: Connections) -> Resends:
-    late_us = late_after(usual_us(at.server, np.ones(snapshot.ticks, np.bool_)))
+    limit, requests = late_of(snapshot, at.server), float(np.nansum(at.requests))
     delays = times(at.server, "retransmit_delay_us")
     dropped = float(np.nansum(at.drops)) > 0
     return Resends(
-        at, float(np.nansum(at.requests)), float(np.nansum(at.resent)), delays, delays.over(late_us), late_us,
-        0.0 if dropped else float(np.nansum(at.synacks)),
+        at, requests, float(np.nansum(at.resent)), delays, delays.over(limit.over_us), limit,
+        _allowed(snapshot, at, limit, requests), 0.0 if dropped else float(np.nansum(at.synacks)),
     )  # fmt: skip
+
+
+def late_of(snapshot: Snapshot, server: ResourceView) -> Late:
+    """Its own answers are not what waits here: all of them tell what is usual."""
+    return lateness.late(server, usual_us(server, np.ones(snapshot.ticks, np.bool_)))
+
+
+def _allowed(snapshot: Snapshot, at: Connections, limit: Late, requests: float) -> float:
+    """What the objective allows beside the answers that were late when they left."""
+    if limit.objective is None:
+        return 0.0
+    own = float(np.nansum(slow_of(snapshot, at.server, limit.over_us)))
+    return max(0.0, limit.objective.allowed_ratio * requests - own)

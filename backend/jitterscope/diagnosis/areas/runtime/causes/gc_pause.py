@@ -14,9 +14,10 @@ from jitterscope.diagnosis.core.finding import Confidence, Fix, Found, NotEnough
 from jitterscope.diagnosis.core.gc import read_gc
 from jitterscope.diagnosis.core.harm import AnswersHarm
 from jitterscope.diagnosis.core.quantity import impact_of
-from jitterscope.diagnosis.core.served import late_after, metrics, read_served, usual_us
+from jitterscope.diagnosis.core.served import metrics, read_served
 from jitterscope.diagnosis.core.signals import has, read_cpu
-from jitterscope.diagnosis.core.signs import Signs, shows
+from jitterscope.diagnosis.core.signs import Signs
+from jitterscope.diagnosis.core.slow import limits, loosest_us, may_be_slow
 from jitterscope.diagnosis.core.snapshot import Snapshot
 from jitterscope.diagnosis.programs import runtimes
 
@@ -42,8 +43,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         return reason
     spans = ticks_of(snapshot, found.own)
     served = read_served(snapshot)
-    usual = [usual_us(server, ~spans) for server in served.servers]
-    late_us = late_after(max((one for one in usual if one is not None), default=None))
+    late_us = loosest_us(limits(snapshot, served.servers, ~spans))
     hurt = answers_harm.harm(snapshot, spans, late_us, served=served)
     if not hurt.timed:
         return NotEnoughData(
@@ -136,7 +136,7 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 
 
 def _answers_are_slow(snapshot: Snapshot) -> bool:
-    return shows(read_served(snapshot).servers, *metrics("slow"))
+    return any(map(may_be_slow, read_served(snapshot).servers))
 
 
 CAUSE = Cause(

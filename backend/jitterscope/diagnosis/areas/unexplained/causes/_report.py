@@ -8,11 +8,12 @@ from jitterscope.diagnosis.areas.unexplained.causes._case import Case
 from jitterscope.diagnosis.areas.unexplained.readings.processes import serving
 from jitterscope.diagnosis.areas.unexplained.readings.stalls import stalls
 from jitterscope.diagnosis.areas.unexplained.readings.whereabouts import MOST, Account, Where
+from jitterscope.diagnosis.core import late as lateness
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Evidence, SeriesRef
 from jitterscope.diagnosis.core.served import metric, read_served
 from jitterscope.diagnosis.core.signals import read_cpu
-from jitterscope.diagnosis.core.snapshot import ResourceView
+from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
 _MECHANISM: dict[Where, str] = {
     "throttled": "its CPU limit held it back",
@@ -40,10 +41,13 @@ _MEANING: dict[Where, str] = {
 
 def who(case: Case) -> str:
     """ "CoreDNS", "redis-server :6379"."""
-    server = case.server
+    return name_of(case.snapshot, case.server)
+
+
+def name_of(snapshot: Snapshot, server: ResourceView) -> str:
     if server.kind == "dns_server":
-        return say.who(case.snapshot)
-    name = server.fact("tcp.program") or say.who(case.snapshot)
+        return say.who(snapshot)
+    name = server.fact("tcp.program") or say.who(snapshot)
     return f"{name} :{server.key.rpartition(':')[2]}"
 
 
@@ -57,7 +61,7 @@ def summary(case: Case) -> str:
     count = say.count(len(case.all), "stall")
     parts = [
         f"{case.late:,} of {case.of:,.0f} {noun} that came during {count} were answered after up to "
-        f"{say.ms(case.max_us)}, and no other cause explains it.",
+        f"{say.ms(case.max_us)}, and no other cause explains it. Late is {stalls(case.snapshot).over}.",
         _MEANING[case.where].format(noun=noun),
     ]
     if case.share < 1:
@@ -92,8 +96,8 @@ def evidence(case: Case) -> list[Evidence]:
     found = [
         Evidence(
             id="late_in_stalls",
-            statement=f"Of the {noun} that came in {say.count(len(case.all), 'stall')}, answered after over "
-            f"{say.ms(whole.late_us)}",
+            statement=f"Of the {noun} that came in {say.count(len(case.all), 'stall')}, that took "
+            f"{lateness.words(whole.limits, brief=True)}",
             value=f"{case.late:,} of {case.of:,.0f}",
             comparison=f"outside stalls: {outside:,} of {max(rest, 0):,.0f}",
             numbers={

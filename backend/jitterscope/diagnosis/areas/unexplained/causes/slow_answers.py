@@ -7,19 +7,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from jitterscope.diagnosis.areas.unexplained.causes import _missed
 from jitterscope.diagnosis.areas.unexplained.causes import _report as report
 from jitterscope.diagnosis.areas.unexplained.causes._case import Case
 from jitterscope.diagnosis.areas.unexplained.fixes import look, sources
+from jitterscope.diagnosis.areas.unexplained.readings.objectives import missed
 from jitterscope.diagnosis.areas.unexplained.readings.stalls import stalls, timed
 from jitterscope.diagnosis.areas.unexplained.readings.whereabouts import Account, accounts
 from jitterscope.diagnosis.core import impact
-from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
 from jitterscope.diagnosis.core.finding import Fix, Found, NotFound, Result, Severity
+from jitterscope.diagnosis.core.late import Late
 from jitterscope.diagnosis.core.missing_data import not_enough
-from jitterscope.diagnosis.core.served import METRICS, metric, metrics, read_served
+from jitterscope.diagnosis.core.served import METRICS, metrics, read_served
 from jitterscope.diagnosis.core.severity import severity
-from jitterscope.diagnosis.core.signs import Signs, total
+from jitterscope.diagnosis.core.signs import Signs
+from jitterscope.diagnosis.core.slow import beyond_objectives, limits, loosest_us, may_be_slow
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
 ID = "unexplained/slow_answers"
@@ -37,11 +40,18 @@ def after_all(snapshot: Snapshot, others: Sequence[Result]) -> Result:
     """What harm the findings of other causes leave."""
     if not timed(snapshot):
         return not_enough(ID, _gone(snapshot), snapshot)
+    told = _stalls(snapshot, others)
+    if isinstance(told, NotFound) and not any(isinstance(one, Found) and one.severity is not None for one in others):
+        return next((_missed.found(ID, snapshot, one) for one in missed(snapshot)), told)
+    return told
+
+
+def _stalls(snapshot: Snapshot, others: Sequence[Result]) -> Found | NotFound:
     found = stalls(snapshot)
     numbers = {"late": float(found.late), "answers": found.answers, "stalls": float(len(found.clear))}
     if not found.clear:
         why = "the newest stall is left to other causes yet" if found.young else "none in a stall that stands out"
-        took = f"{found.late:,} of {found.answers:,.0f} answers took over {say.ms(found.late_us)}"
+        took = f"{found.late:,} of {found.answers:,.0f} answers took {found.over}"
         return NotFound(cause=ID, reason=f"{took}: {why}.", numbers=numbers)
     harmful = [one for one in others if isinstance(one, Found) and one.severity is not None]
     left = [one for one in accounts(snapshot) if not any(_covers(finding, one) for finding in harmful)]
@@ -83,8 +93,16 @@ def _severity(snapshot: Snapshot, left: Sequence[Account]) -> tuple[Severity | N
     since = min((first - snapshot.start_us) // snapshot.step_us, max(0, snapshot.ticks - 100))
     requests = float(np.nansum(read_served(snapshot).requests[since:]))
     late = sum(one.stall.late for one in left)
-    level = severity(min(late, requests), requests, max((one.stall.max_us / 1000 for one in left), default=None))
+    served, limits = read_served(snapshot), _limits(snapshot)
+    beyond = beyond_objectives(snapshot, limits, served, float(late), since)
+    bad_us = loosest_us([one for one in limits if one.objective])
+    worst = max((one.stall.max_us / 1000 for one in left), default=None)
+    level = severity(min(beyond, requests), requests, worst, objective_us=bad_us)
     return (None if level == "info" else level), requests
+
+
+def _limits(snapshot: Snapshot) -> tuple[Late, ...]:
+    return limits(snapshot, read_served(snapshot).servers, np.ones(snapshot.ticks, np.bool_))
 
 
 def _found(snapshot: Snapshot, left: Sequence[Account], level: Severity, since: float) -> Found:
@@ -105,7 +123,7 @@ def _found(snapshot: Snapshot, left: Sequence[Account], level: Severity, since: 
         onset_us=case.start_us,
         last_us=min(case.end_us, snapshot.end_us),
         impact=impact.of_answers(
-            snapshot, read_served(snapshot), case.late, case.max_us / 1000, stalls(snapshot).late_us
+            snapshot, read_served(snapshot), case.late, case.max_us / 1000, stalls(snapshot).limits
         )
         | impact.of_cpu(snapshot),
         evidence=report.evidence(case),
@@ -115,7 +133,10 @@ def _found(snapshot: Snapshot, left: Sequence[Account], level: Severity, since: 
 def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
     own = [one for one in accounts(snapshot) if found.onset_us <= one.stall.start_us < found.last_us]
     if not own:
-        return []
+        return [
+            fix for one in missed(snapshot)[:1]
+            for fix in (*look.propose(snapshot, one.server, "unknown"), *sources.propose(snapshot, one.server))
+        ]  # fmt: skip
     places = Counter({one.where: 0 for one in own})
     for one in own:
         places[one.where] += one.stall.late
@@ -125,7 +146,7 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 
 
 def _late_at_all(snapshot: Snapshot) -> bool:
-    return any(total([server], metric(server, "slow")) > 0 for server in (*snapshot.dns_servers, *snapshot.tcp_servers))
+    return any(map(may_be_slow, (*snapshot.dns_servers, *snapshot.tcp_servers)))
 
 
 CAUSE = Cause(
@@ -136,7 +157,8 @@ CAUSE = Cause(
     "together, are a stall of the server: it was stopped, waited for a lock, a disk or another server, or ran "
     "something else. Where the time went is told by what is recorded meanwhile: how long requests lay unread in the "
     "socket, the CPU time of the program, how long its threads were ready to run, and whether its limit held it back. "
-    "Late is over 20 ms and over three times the server's median. A stall is judged 5 s after its end, or once it "
+    "Late is over the server's objective where somebody set one, else over 20 ms and over three times its median. An "
+    "objective that is missed without any stall is told as well. A stall is judged 5 s after its end, or once it "
     "lasts 10 s: until then other causes have their say, and what one of them explains is an incident of that cause.",
     needs=(),
     rivals=(),

@@ -12,7 +12,7 @@ from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
 PROC = "https://man7.org/linux/man-pages/man5/proc_pid_status.5.html"
 FREEZER = "https://docs.kernel.org/admin-guide/cgroup-v2.html#core-interface-files"
-VERIFY = "The share of answers over 20 ms stays at 0 once what was found is changed."
+VERIFY = "The share of slow answers stays at 0 once what was found is changed."
 UNDO = "Nothing to undo."
 
 

@@ -10,9 +10,12 @@ import numpy as np
 from scipy.special import bdtrc
 
 from jitterscope.diagnosis.areas.unexplained.readings.processes import serving
+from jitterscope.diagnosis.core import late as lateness
+from jitterscope.diagnosis.core.late import Late
 from jitterscope.diagnosis.core.query_results import TIMEOUT
 from jitterscope.diagnosis.core.reading import reading
-from jitterscope.diagnosis.core.served import ENOUGH, late_after, metric, read_served, usual_us
+from jitterscope.diagnosis.core.served import ENOUGH, metric, read_served, usual_us
+from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.diagnosis.core.signals import has, series
 from jitterscope.diagnosis.core.sketch import value_of
 from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray, ResourceView, Snapshot
@@ -27,7 +30,7 @@ LEAD_US = 5_000_000
 GAP_US = 100_000
 # A stall is late answers that lie closer together than chance puts them, and a good part of all that came then.
 FEWEST, SHARE, BY_CHANCE = 3, 0.2, 0.01
-# Shorter ones are told by a cause or by nobody: any machine makes some.
+# Shorter ones are told by a cause or by nobody: any machine makes some. An objective says itself what is too long.
 LEAST_US = 40_000
 # A program that has just started is slow for reasons of its own: cold caches, code that is not compiled yet.
 WARM_UP_US = 30_000_000
@@ -59,14 +62,19 @@ class Stall:
 class Stalls:
     """`clear` ones stand out and can be judged; `young` ones are left to other causes yet.
 
-    `late` of `answers` are all of the window, by each server's own measure of late: `late_us` is the least of them.
+    `late` of `answers` are all of the window, by each server's own measure of late (`limits`).
     """
 
     clear: tuple[Stall, ...]
     young: int
     late: int
     answers: float
-    late_us: float
+    limits: tuple[Late, ...]
+
+    @property
+    def over(self) -> str:
+        """ "over the objective of 50 ms"; "over 20 ms, 12 times its calm median"."""
+        return lateness.words(self.limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +102,15 @@ def stalls(snapshot: Snapshot) -> Stalls:
     """Of all servers of the subject, oldest first."""
     clear: list[Stall] = []
     young = late = 0
-    answers, least = 0.0, float("inf")
+    answers, limits = 0.0, []
     for server in timed(snapshot):
         # Stalls are a small part of the window: all of it tells what is usual.
         usual = usual_us(server, np.ones(snapshot.ticks, np.bool_))
         answered = series(server, metric(server, "answers"), snapshot.ticks)
         answers += float(np.nansum(answered))
-        limit = late_after(usual)
-        found = _late(snapshot, server, limit)
-        least = min(least, limit)
+        limit = lateness.late(server, usual)
+        found = _late(snapshot, server, limit.over_us)
+        limits.append(limit)
         late += int(found.many.sum())
         if usual is None or not len(found.sent):
             continue
@@ -111,16 +119,16 @@ def stalls(snapshot: Snapshot) -> Stalls:
                 continue
             if stall.end_us > snapshot.end_us - SETTLE_US and stall.length_us < LONG_US:
                 young += 1
-            elif stall.max_us >= LEAST_US:
+            elif limit.objective is not None or stall.max_us >= LEAST_US:
                 clear.append(stall)
     ordered = tuple(sorted(clear, key=lambda one: (one.start_us, one.server.id)))
-    return Stalls(ordered, young, late, answers, least if answers else late_after(None))
+    return Stalls(ordered, young, late, answers, tuple(limits))
 
 
 def _late(snapshot: Snapshot, server: ResourceView, limit_us: float) -> _Late:
     """From single requests where they are recorded: slow ones always are then. Else from histograms."""
     single = server.queries
-    if single is not None and len(single.sent_us):
+    if single is not None and len(single.sent_us) and limit_us >= SLOW_US:
         chosen = (single.latency_us > limit_us) & (single.result != TIMEOUT)
         waits = None if single.queue_wait_us is None else single.queue_wait_us[chosen].astype(np.float64)
         took = single.latency_us[chosen].astype(np.float64)

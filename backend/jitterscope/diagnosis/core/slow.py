@@ -1,0 +1,92 @@
+"""Which answers of what a subject serves are slow.
+
+Slow is relative: an answer is slow that took longer than its server's objective where somebody set one, else over 20 ms
+and three times what the answers of its server usually take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from jitterscope.diagnosis.core import late as lateness
+from jitterscope.diagnosis.core.late import Late
+from jitterscope.diagnosis.core.served import Served, metric, slow_of, summed, usual_us
+from jitterscope.diagnosis.core.severity import SLOW_US
+from jitterscope.diagnosis.core.signals import series
+from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
+from jitterscope.diagnosis.core.stats import BoolArray
+
+
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """Slow answers of each tick, and from when on one is slow: of each server in `limits`."""
+
+    ticks: FloatArray
+    limits: tuple[Late, ...]
+
+    @property
+    def over_us(self) -> tuple[float, ...]:
+        return tuple(one.over_us for one in self.limits)
+
+    @property
+    def most_us(self) -> float:
+        return max(self.over_us, default=float(SLOW_US))
+
+    @property
+    def words(self) -> str:
+        return lateness.words(self.limits)
+
+
+def limits(snapshot: Snapshot, servers: Sequence[ResourceView], calm: BoolArray) -> tuple[Late, ...]:
+    """From when on an answer of each server is late, by what is usual in the ticks `calm`."""
+    return tuple(lateness.late(server, usual_us(server, calm)) for server in servers)
+
+
+def loosest_us(found: Sequence[Late]) -> float:
+    """After so long (µs) an answer is late whichever of the servers gave it."""
+    return max((one.over_us for one in found), default=float(SLOW_US))
+
+
+def may_be_slow(server: ResourceView) -> bool:
+    """A sign: some answer was slow, or may have been: below 20 ms no counter tells of an objective that is missed."""
+    values = server.series.get(metric(server, "slow"))
+    if server.objective is not None and server.objective.limit_us < SLOW_US:
+        return True
+    return values is not None and bool((values > 0).any())
+
+
+def slow(snapshot: Snapshot, served: Served, calm: BoolArray | None = None) -> Slow:
+    """By what is usual in the ticks `calm`. Where that is not known, over 20 ms is slow.
+
+    Without `calm` the quickest quarter of a TCP server's answers tells what is usual: the rest may be a stall.
+    """
+    found = tuple(lateness.late(server, _usual(snapshot, server, calm)) for server in served.servers)
+    if calm is None:
+        found = tuple(replace(one, usual_us=None) for one in found)
+    if all(one.over_us == SLOW_US for one in found):
+        return Slow(served.slow, found)
+    rows = [slow_of(snapshot, server, one.over_us) for server, one in zip(served.servers, found, strict=True)]
+    return Slow(summed(snapshot, rows), found)
+
+
+def beyond_objectives(snapshot: Snapshot, found: Sequence[Late], served: Served, suffered: float, since: int) -> float:
+    """Of `suffered` late answers since the tick `since` those that no objective allows: all where none is set."""
+    if not any(one.objective for one in found):
+        return suffered
+    late = spare = 0.0
+    for server, one in zip(served.servers, found, strict=True):
+        over = float(np.nansum(slow_of(snapshot, server, one.over_us)[since:]))
+        late += over
+        if one.objective is not None:
+            requests = float(np.nansum(series(server, metric(server, "requests"), snapshot.ticks)[since:]))
+            spare += min(over, one.objective.allowed_ratio * requests)
+    return max(0.0, min(suffered, late - spare))
+
+
+def _usual(snapshot: Snapshot, server: ResourceView, calm: BoolArray | None) -> float | None:
+    if calm is not None:
+        return usual_us(server, calm)
+    return None if server.kind == "dns_server" else usual_us(server, np.ones(snapshot.ticks, dtype=np.bool_), 0.25)

@@ -1,0 +1,116 @@
+"""Objectives in effect: what people set for a server, then for its workload, then the annotation of its pod."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import delete, exists, select, tuple_
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from jitterscope.diagnosis.core.objective import BadObjective, Objective, parse
+from jitterscope.diagnosis.core.severity import SLOW_US
+from jitterscope.inventory import service as inventory
+from jitterscope.objectives import workloads
+from jitterscope.objectives.models import ObjectiveRow
+from jitterscope.objectives.workloads import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What holds for a resource. `objective` None: none is set, and slow is what is over 20 ms and unusual.
+
+    `own`: it was set for this very resource. `annotation` is what the pod says, `problem` why that is no objective.
+    """
+
+    objective: Objective | None
+    own: bool
+    set_by: str | None
+    set_at: datetime | None
+    annotation: str | None
+    problem: str | None
+    applies_to: str
+
+
+def in_effect(session: Session, server_ids: Sequence[int]) -> dict[int, Objective]:
+    """Objectives of servers by their ids; those without one are absent."""
+    found = settings_of(session, server_ids)
+    return {one: known.objective for one, known in found.items() if known.objective is not None}
+
+
+def settings_of(session: Session, resource_ids: Sequence[int]) -> dict[int, Setting]:
+    """Of servers and cgroups, by id; other resources are absent."""
+    places = workloads.places(session, resource_ids)
+    wanted = {key for place in places.values() for key in place.keys}
+    rows: dict[tuple[str, int], ObjectiveRow] = {}
+    if wanted:
+        found = session.scalars(
+            select(ObjectiveRow).where(tuple_(ObjectiveRow.workload, ObjectiveRow.port).in_(sorted(wanted)))
+        )
+        rows = {(row.workload, row.port): row for row in found}
+    return {one: _setting(place, rows) for one, place in places.items()}
+
+
+def _setting(place: Place, rows: dict[tuple[str, int], ObjectiveRow]) -> Setting:
+    row = next((rows[key] for key in place.keys if key in rows), None)
+    told, problem = None, None
+    if place.annotation is not None:
+        try:
+            told = parse(place.annotation, "annotation")
+        except BadObjective as error:
+            problem = str(error)
+    own = row is not None and (row.workload, row.port) == place.keys[0]
+    objective = told if row is None else objective_of(row)
+    return Setting(
+        objective, own, None if row is None else row.set_by, None if row is None else row.set_at,
+        place.annotation, problem, place.words,
+    )  # fmt: skip
+
+
+def objective_of(row: ObjectiveRow) -> Objective:
+    return Objective(row.quantile, row.limit_us, "server" if row.port else "workload")
+
+
+def put(session: Session, organization_id: int, resource_id: int, objective: Objective, by: str) -> ObjectiveRow | None:
+    """Set the objective of a server or a cgroup; the one that it replaces, where there was one. Raises KeyError for
+    other resources."""
+    workload, port = workloads.places(session, [resource_id])[resource_id].keys[0]
+    before = _own(session, workload, port)
+    values = {"quantile": objective.quantile, "limit_us": objective.limit_us, "set_by": by}
+    statement = insert(ObjectiveRow).values(
+        organization_id=organization_id, workload=workload, port=port, **values
+    )  # fmt: skip
+    changed = {**values, "set_at": statement.excluded.set_at}
+    session.execute(
+        statement.on_conflict_do_update(index_elements=["organization_id", "workload", "port"], set_=changed)
+    )
+    return before
+
+
+def remove(session: Session, resource_id: int) -> ObjectiveRow | None:
+    """Take back what was set for a server or a cgroup; None where nothing was. Raises KeyError for other resources."""
+    workload, port = workloads.places(session, [resource_id])[resource_id].keys[0]
+    before = _own(session, workload, port)
+    if before is not None:
+        session.execute(delete(ObjectiveRow).where(ObjectiveRow.id == before.id))
+    return before
+
+
+def _own(session: Session, workload: str, port: int) -> ObjectiveRow | None:
+    found = session.scalar(
+        select(ObjectiveRow).where(ObjectiveRow.workload == workload, ObjectiveRow.port == port).with_for_update()
+    )
+    if found is not None:
+        session.expunge(found)
+    return found
+
+
+def watched(session: Session, seen_after_us: int) -> list[int]:
+    """Cgroups with a server that has an objective below 20 ms, by id: no collector triggers for what misses it."""
+    short = session.scalar(select(exists().where(ObjectiveRow.limit_us < SLOW_US)))
+    servers = inventory.seen_servers(session, seen_after_us, annotated=None if short else workloads.ANNOTATION)
+    below = [one for one, objective in in_effect(session, servers).items() if objective.limit_us < SLOW_US]
+    owners = inventory.owning_subjects(session, below)
+    return sorted(set(owners.values()))

@@ -1,0 +1,29 @@
+import { useState, type ReactElement } from "react";
+
+import type { ServiceItem } from "@/api/services";
+import { microseconds } from "@/lib/format";
+import { Button } from "@/ui/Button";
+
+import styles from "./Objective.module.css";
+import { ObjectiveDialog } from "./ObjectiveDialog";
+import { readable } from "./words";
+
+/** The objective of a service with how the window compares, and the way to change it. */
+export function ObjectiveCell({ item }: { item: Pick<ServiceItem, "id" | "name" | "objective"> }): ReactElement {
+  const [open, setOpen] = useState(false);
+  const { objective } = item;
+  const text = objective === null ? "Set" : readable(objective.objective);
+  return (
+    <div className={styles["cell"]}>
+      <Button kind="quiet" onClick={() => setOpen(true)} aria-haspopup="dialog" aria-label={objective === null ? `Set objective of ${item.name}` : `${text}, objective of ${item.name}`}>
+        {text}
+      </Button>
+      {objective !== null && (
+        <p data-hot={objective.met === false || undefined}>
+          {objective.met === null ? "not measured" : objective.met ? `✓ kept: ${microseconds(objective.value_us)}` : `✕ missed: ${microseconds(objective.value_us)}`}
+        </p>
+      )}
+      <ObjectiveDialog resourceId={item.id} name={item.name} open={open} onOpenChange={setOpen} />
+    </div>
+  );
+}
