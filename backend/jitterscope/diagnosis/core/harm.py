@@ -14,7 +14,7 @@ from jitterscope.diagnosis.core import late as lateness
 from jitterscope.diagnosis.core.finding import Harm, Severity
 from jitterscope.diagnosis.core.late import Late
 from jitterscope.diagnosis.core.query_results import SERVFAIL, TIMEOUT
-from jitterscope.diagnosis.core.served import Served, beyond_chance, lost, metric, read_dns, usual_us
+from jitterscope.diagnosis.core.served import Served, beyond_chance, lost, metric, read_dns, slow_of, usual_us
 from jitterscope.diagnosis.core.severity import SLOW_US, harm_of, severity
 from jitterscope.diagnosis.core.signals import series
 from jitterscope.diagnosis.core.sketch import value_of
@@ -186,7 +186,7 @@ def _counted(snapshot: Snapshot, server: ResourceView, spans: BoolArray, late_us
         values = value_of(part.bucket)[over & near[part.tick]]
         peak = float(values.max()) if len(values) else None
     else:
-        slow = np.nan_to_num(series(server, metric(server, "slow"), snapshot.ticks))
+        slow = np.nan_to_num(slow_of(snapshot, server, late_us))
         late, inside = int(slow.sum()), int(slow[near].sum())
     # A query counts as lost 5 s after it was sent.
     after = dilate(spans, 0, 51)
