@@ -45,12 +45,12 @@ def asking(
     sent = single.sent_us + read.astype(np.int64) + 200
     if connections is not None:
         chosen &= _fits(sent, took, connections)
-    sent, took = sent[chosen], took[chosen].astype(np.int64)
+    sent, length = sent[chosen], took[chosen].astype(np.int64)
     order = np.argsort(sent, kind="stable")
-    upstream = _upstream(snapshot, sent[order], took[order], on_node)
+    upstream = _upstream(snapshot, sent[order], length[order], on_node)
     if not on_node:
         return replace(snapshot, tcp_upstreams=(upstream,))
-    own = np.full(len(took), int(usual_us)) if answers_at_once else np.maximum(1, took[order] - 100)
+    own = np.full(len(length), int(usual_us)) if answers_at_once else np.maximum(1, length[order] - 100)
     return replace(snapshot, tcp_upstreams=(upstream,), asked=(_server(snapshot, sent[order], own, unread),))
 
 
