@@ -13,6 +13,7 @@
 #include "control.h"
 #include "kernel.h"
 #include "lost.h"
+#include "servers.h"
 #include "status.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -30,81 +31,14 @@ struct task_struct {
 #define TCP_SYN_RECV 3
 #define TCP_CLOSE 7
 #define TCP_LISTEN 10
-#define AF_INET 2
 #define MSG_PEEK 2
 #define RCV_SHUTDOWN 1
 #define SEND_SHUTDOWN 2
 #define BPF_SK_STORAGE_GET_F_CREATE 1
-#define TCP_CA_LOSS 4 /* the retransmission timer ran out */
 
-#define SERVERS 512
-#define TICKS 32 /* a power of 2 */
 #define TICK_NS 100000000ULL
-#define NO_SERVER 0xffffffff
-/* Behind the SYN-ACK that had to be sent again, the first of which waits so long (RFC 6298, 2.1). */
-#define SYNACK_TIMEOUT_NS 1000000000ULL
-#define CLIENTS 16384
-/* A client that opens a connection so soon behind another one could have used that. */
-#define AGAIN_NS 10000000000ULL
 /* A client that closes so soon behind its data waits for no answer: a farewell (TLS close_notify), or data that want none. */
 #define FAREWELL_NS 10000000ULL
-
-/* Who serves a port of a network namespace. */
-struct server {
-	__u32 number; /* place in `arrivals`; NO_SERVER: addresses decide */
-	__u32 generation;
-	__u32 by_address; /* several programs share the port, each at addresses of its own: see `addresses` */
-};
-
-/* By inode of the network namespace and port in host byte order: inode << 16 | port. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 2 * SERVERS);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, __u64);
-	__type(value, struct server);
-} ports SEC(".maps");
-
-/* The ports of `ports`, whatever their namespace, a bit each: most sockets are told from servers by it. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1024);
-	__type(key, __u32);
-	__type(value, __u64);
-} served SEC(".maps");
-
-struct address {
-	__u64 port;
-	__u8 local[16]; /* IPv4 mapped into IPv6 */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 2 * SERVERS);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, struct address);
-	__type(value, struct server);
-} addresses SEC(".maps");
-
-/* Requests that came to a server, by tick of the wall clock. The counters only grow: the collector, which maps them, knows
- * what it has read before. */
-struct counts {
-	__u32 generation; /* of the server that has the place now */
-	__u32 lost;	  /* finished requests for which the ring had no room */
-	__u32 queued;	  /* most connections that waited to be accepted, since the collector set it to 0 */
-	__u32 came[TICKS];
-	__u8 pad[52];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, SERVERS);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, struct counts);
-} arrivals SEC(".maps");
-
-const struct counts *unused_counts __attribute__((unused));
 
 /* Nanoseconds from CLOCK_MONOTONIC to the wall clock, set by the collector. */
 struct {
@@ -141,20 +75,6 @@ struct {
 	__uint(max_entries, 1 << 19);
 } requests SEC(".maps");
 
-struct client {
-	__u32 server;
-	__u32 generation;
-	__u8 address[16]; /* IPv4 mapped into IPv6 */
-};
-
-/* When a client opened a connection last. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, CLIENTS);
-	__type(key, struct client);
-	__type(value, __u64);
-} clients SEC(".maps");
-
 struct connection {
 	__u64 unread_ns; /* when the first data came that were not read yet, 0: all were */
 	__u64 came_ns;	 /* start of the request that was read and not answered yet, 0: none; of a client: when it was sent */
@@ -181,43 +101,6 @@ struct {
 	__type(key, int);
 	__type(value, struct connection);
 } connections SEC(".maps");
-
-static __always_inline void copy_address(__u8 *to, struct sock *sk, int local)
-{
-	__be32 ipv4;
-
-	if (sk->__sk_common.skc_family != AF_INET) {
-		if (local)
-			BPF_CORE_READ_INTO((struct in6_addr *)to, sk, __sk_common.skc_v6_rcv_saddr);
-		else
-			BPF_CORE_READ_INTO((struct in6_addr *)to, sk, __sk_common.skc_v6_daddr);
-		return;
-	}
-	ipv4 = local ? sk->__sk_common.skc_rcv_saddr : sk->__sk_common.skc_daddr;
-	__builtin_memset(to, 0, 10);
-	to[10] = 0xff;
-	to[11] = 0xff;
-	__builtin_memcpy(to + 12, &ipv4, 4);
-}
-
-static __always_inline struct server *server_of(struct sock *sk)
-{
-	__u32 number = sk->__sk_common.skc_num, word = number >> 6;
-	__u64 *bits = bpf_map_lookup_elem(&served, &word), port;
-	struct server *server, *exact;
-	struct address address = {};
-
-	if (!bits || !(*bits >> (number & 63) & 1))
-		return 0;
-	port = (__u64)sk->__sk_common.skc_net.net->ns.inum << 16 | number;
-	server = bpf_map_lookup_elem(&ports, &port);
-	if (!server || !server->by_address)
-		return server;
-	address.port = port;
-	copy_address(address.local, sk, 1);
-	exact = bpf_map_lookup_elem(&addresses, &address);
-	return exact ?: server;
-}
 
 /* Where the connection's server counts; looked up anew where the place belongs to another one by now. */
 static __always_inline struct counts *arrivals_of(struct connection *c, struct sock *sk, __u32 unread)
@@ -275,33 +158,8 @@ static __always_inline void end_request(struct connection *c, __u8 end, __u8 sta
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
-/* Tells what is no request and has no connection to be kept with. */
-static __always_inline void tell(__u32 server, __u32 generation, __u8 end, __u64 from, __u64 to, __u64 again)
-{
-	struct request *r = bpf_ringbuf_reserve(&requests, sizeof(*r), 0);
-
-	if (!r) {
-		count_lost();
-		return;
-	}
-	__builtin_memset(r, 0, sizeof(*r));
-	r->came_ns = from;
-	r->read_ns = again;
-	r->ended_ns = to;
-	r->server = server;
-	r->generation = generation;
-	r->end = end;
-	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
-}
-
-/* What was sent again has come through, or never will. */
-static __always_inline void recovered(struct connection *c, __u64 until)
-{
-	tell(c->server, c->generation, RECOVERED, c->stuck_ns, until, 0);
-	c->stuck_ns = c->resent_ns = 0;
-}
-
 #include "calls.h"
+#include "connections.h"
 
 SEC("tp_btf/tcp_probe")
 int segment_came(__u64 *ctx)
@@ -322,68 +180,6 @@ int segment_came(__u64 *ctx)
 			recovered(c, c->resent_ns);
 	}
 	return 0;
-}
-
-/* Data are sent again. Those that a probe of the tail sends (RFC 8985) may have come through, unless they are all there is: a
- * client acknowledges every second segment at once, and a single one within 200 ms. */
-SEC("tp_btf/tcp_retransmit_skb")
-int segment_resent(__u64 *ctx)
-{
-	struct sock *sk = (struct sock *)ctx[0];
-	struct sk_buff *skb = (struct sk_buff *)ctx[1];
-	struct inet_connection_sock *icsk = (struct inet_connection_sock *)sk;
-	struct connection *c;
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
-	struct server *server;
-	__u64 now, since;
-
-	if (!skb->len)
-		return 0;
-	c = bpf_sk_storage_get(&connections, (void *)sk, 0, 0);
-	now = bpf_ktime_get_ns();
-	if (!c) {
-		server = server_of(sk);
-		if (server && server->number != NO_SERVER)
-			tell(server->number, server->generation, RESENT, now, now, 0);
-		return 0;
-	}
-	if (c->caller)
-		return 0; /* what it asks, not what it answers */
-	since = c->stuck_ns;
-	if (!since && (BPF_CORE_READ_BITFIELD_PROBED(icsk, icsk_ca_state) == TCP_CA_LOSS || BPF_CORE_READ(tp, packets_out) == 1))
-		since = c->stuck_ns = c->left_ns > c->acked_ns ? c->left_ns : c->acked_ns;
-	if (since)
-		c->resent_ns = now;
-	tell(c->server, c->generation, RESENT, since ?: now, now, 0);
-	return 0;
-}
-
-SEC("tp_btf/tcp_retransmit_synack")
-int synack_resent(__u64 *ctx)
-{
-	struct server *server = server_of((struct sock *)ctx[0]);
-	__u64 now;
-
-	if (!server || server->number == NO_SERVER)
-		return 0;
-	now = bpf_ktime_get_ns();
-	tell(server->number, server->generation, SYNACK_RESENT, now, now, 0);
-	return 0;
-}
-
-/* A listening socket has a connection more to accept. */
-static __always_inline void queued(struct sock *sk)
-{
-	struct server *server = server_of(sk);
-	__u32 number, waiting = sk->sk_ack_backlog;
-	struct counts *a;
-
-	if (!server || server->number == NO_SERVER)
-		return;
-	number = server->number;
-	a = bpf_map_lookup_elem(&arrivals, &number);
-	if (a && a->generation == server->generation && a->queued < waiting)
-		a->queued = waiting;
 }
 
 SEC("tp_btf/sk_data_ready")
@@ -542,26 +338,6 @@ int packet_left(__u64 *ctx)
 		c->written = next;
 	}
 	return 0;
-}
-
-/* The kernel has measured how long the client took to acknowledge the SYN-ACK, unless that was sent twice. */
-static __always_inline void connected(struct sock *sk)
-{
-	struct server *server = server_of(sk);
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
-	struct client client = {};
-	__u64 now, took, *last;
-
-	if (!server || server->number == NO_SERVER)
-		return;
-	now = bpf_ktime_get_ns();
-	client.server = server->number;
-	client.generation = server->generation;
-	copy_address(client.address, sk, 0);
-	last = bpf_map_lookup_elem(&clients, &client);
-	took = BPF_CORE_READ(tp, total_retrans) ? SYNACK_TIMEOUT_NS : (__u64)(BPF_CORE_READ(tp, srtt_us) >> 3) * 1000;
-	tell(client.server, client.generation, CONNECTED, now - took, now, last && now - *last < AGAIN_NS);
-	bpf_map_update_elem(&clients, &client, &now, BPF_ANY);
 }
 
 SEC("tp_btf/inet_sock_set_state")

@@ -1,0 +1,136 @@
+//go:build ignore
+
+/* What happens to connections of servers beside requests: they are made, wait to be accepted, and have segments sent again. */
+#ifndef JITTERSCOPE_CONNECTIONS_H
+#define JITTERSCOPE_CONNECTIONS_H
+
+#define TCP_CA_LOSS 4 /* the retransmission timer ran out */
+/* Behind the SYN-ACK that had to be sent again, the first of which waits so long (RFC 6298, 2.1). */
+#define SYNACK_TIMEOUT_NS 1000000000ULL
+#define CLIENTS 16384
+/* A client that opens a connection so soon behind another one could have used that. */
+#define AGAIN_NS 10000000000ULL
+
+struct client {
+	__u32 server;
+	__u32 generation;
+	__u8 address[16]; /* IPv4 mapped into IPv6 */
+};
+
+/* When a client opened a connection last. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, CLIENTS);
+	__type(key, struct client);
+	__type(value, __u64);
+} clients SEC(".maps");
+
+/* Tells what is no request and has no connection to be kept with. */
+static __always_inline void tell(__u32 server, __u32 generation, __u8 end, __u64 from, __u64 to, __u64 again)
+{
+	struct request *r = bpf_ringbuf_reserve(&requests, sizeof(*r), 0);
+
+	if (!r) {
+		count_lost();
+		return;
+	}
+	__builtin_memset(r, 0, sizeof(*r));
+	r->came_ns = from;
+	r->read_ns = again;
+	r->ended_ns = to;
+	r->server = server;
+	r->generation = generation;
+	r->end = end;
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+}
+
+/* What was sent again has come through, or never will. */
+static __always_inline void recovered(struct connection *c, __u64 until)
+{
+	tell(c->server, c->generation, RECOVERED, c->stuck_ns, until, 0);
+	c->stuck_ns = c->resent_ns = 0;
+}
+
+/* Data are sent again. Those that a probe of the tail sends (RFC 8985) may have come through, unless they are all there is: a
+ * client acknowledges every second segment at once, and a single one within 200 ms. */
+SEC("tp_btf/tcp_retransmit_skb")
+int segment_resent(__u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct sk_buff *skb = (struct sk_buff *)ctx[1];
+	struct inet_connection_sock *icsk = (struct inet_connection_sock *)sk;
+	struct connection *c;
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct server *server;
+	__u64 now, since;
+
+	if (!skb->len)
+		return 0;
+	c = bpf_sk_storage_get(&connections, (void *)sk, 0, 0);
+	now = bpf_ktime_get_ns();
+	if (!c) {
+		server = server_of(sk);
+		if (server && server->number != NO_SERVER)
+			tell(server->number, server->generation, RESENT, now, now, 0);
+		return 0;
+	}
+	if (c->caller)
+		return 0; /* what it asks, not what it answers */
+	since = c->stuck_ns;
+	if (!since && (BPF_CORE_READ_BITFIELD_PROBED(icsk, icsk_ca_state) == TCP_CA_LOSS || BPF_CORE_READ(tp, packets_out) == 1))
+		since = c->stuck_ns = c->left_ns > c->acked_ns ? c->left_ns : c->acked_ns;
+	if (since)
+		c->resent_ns = now;
+	tell(c->server, c->generation, RESENT, since ?: now, now, 0);
+	return 0;
+}
+
+SEC("tp_btf/tcp_retransmit_synack")
+int synack_resent(__u64 *ctx)
+{
+	struct server *server = server_of((struct sock *)ctx[0]);
+	__u64 now;
+
+	if (!server || server->number == NO_SERVER)
+		return 0;
+	now = bpf_ktime_get_ns();
+	tell(server->number, server->generation, SYNACK_RESENT, now, now, 0);
+	return 0;
+}
+
+/* A listening socket has a connection more to accept. */
+static __always_inline void queued(struct sock *sk)
+{
+	struct server *server = server_of(sk);
+	__u32 number, waiting = sk->sk_ack_backlog;
+	struct counts *a;
+
+	if (!server || server->number == NO_SERVER)
+		return;
+	number = server->number;
+	a = bpf_map_lookup_elem(&arrivals, &number);
+	if (a && a->generation == server->generation && a->queued < waiting)
+		a->queued = waiting;
+}
+
+/* The kernel has measured how long the client took to acknowledge the SYN-ACK, unless that was sent twice. */
+static __always_inline void connected(struct sock *sk)
+{
+	struct server *server = server_of(sk);
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct client client = {};
+	__u64 now, took, *last;
+
+	if (!server || server->number == NO_SERVER)
+		return;
+	now = bpf_ktime_get_ns();
+	client.server = server->number;
+	client.generation = server->generation;
+	copy_address(client.address, sk, 0);
+	last = bpf_map_lookup_elem(&clients, &client);
+	took = BPF_CORE_READ(tp, total_retrans) ? SYNACK_TIMEOUT_NS : (__u64)(BPF_CORE_READ(tp, srtt_us) >> 3) * 1000;
+	tell(client.server, client.generation, CONNECTED, now - took, now, last && now - *last < AGAIN_NS);
+	bpf_map_update_elem(&clients, &client, &now, BPF_ANY);
+}
+
+#endif
