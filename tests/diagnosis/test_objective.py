@@ -116,6 +116,34 @@ def test_dns_servers_have_objectives_too() -> None:
     assert "over the objective of 40 ms" in found.summary
 
 
+@pytest.mark.parametrize(
+    ("scenario", "told", "text", "level", "slow_after_ms"),
+    [
+        ("disk_stall/its write limit", "io/disk_stall", "p99<50ms", "critical", 50),
+        ("disk_stall/its write limit", "io/disk_stall", "p50<50ms", None, None),
+        ("page_cache_thrashing/files do not fit", "memory/page_cache_thrashing", "p99.9<100ms", "warning", 100),
+        ("page_cache_thrashing/files do not fit", "memory/page_cache_thrashing", "p90<50ms", None, None),
+        ("lock_or_dependency/a lock in the database", "app/lock_or_dependency", "p99<50ms", "critical", 50),
+        # Of requests and calls under 20 ms only a part is kept: such an objective adds none.
+        ("lock_or_dependency/a lock in the database", "app/lock_or_dependency", "p99<5ms", "critical", 20),
+        ("lock_or_dependency/a lock in the database", "app/lock_or_dependency", "p90<50ms", None, None),
+        ("lock_or_dependency/a lock in the database", "app/lock_or_dependency", "p99<5s", None, None),
+        # 1 % of answers have to be sent again and come 200 ms late.
+        ("retransmission/1 % of answers", "net/retransmission", "p99.9<100ms", "warning", 100),
+        ("retransmission/1 % of answers", "net/retransmission", "p99<50ms", None, None),
+        ("retransmission/10 %, some lost again", "net/retransmission", "p99<50ms", "critical", 50),
+        ("retransmission/10 %, some lost again", "net/retransmission", "p99<5s", None, None),
+    ],
+)  # fmt: skip
+def test_every_area_asks_the_objective(
+    scenario: str, told: str, text: str, level: str | None, slow_after_ms: float | None
+) -> None:
+    assert only(built(scenario)).cause == told
+    findings = diagnose(promised(built(scenario), text)).findings
+    found = [(one.cause, one.severity, one.impact.get("slow_after_ms")) for one in findings]
+    assert found == ([] if level is None else [(told, level, slow_after_ms)])
+
+
 def test_without_the_times_of_answers_harm_is_not_none() -> None:
     snapshot = promised(built("gc_throttling/HTTP"), "p99<50ms")
     (server,) = snapshot.tcp_servers

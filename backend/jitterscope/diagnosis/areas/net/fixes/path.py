@@ -85,7 +85,7 @@ def _timer(pid: str) -> Fix:
             "were not "
             "lost.",
             "It does not repair the path: above some percent of loss answers are late all the same.",
-            "Answers after 40 ms are still over 20 ms: fewer are late by hundreds of ms, as many are slow.",
+            "Where answers are slow after less than 40 ms, as many are slow as before, by less.",
         ],
         verify="The median of retransmit_delay_us falls from 200 ms to about 40 ms.",
         undo="ip route change ROUTE, without rto_min.",
