@@ -36,9 +36,30 @@ struct task_struct {
 #define SEND_SHUTDOWN 2
 #define BPF_SK_STORAGE_GET_F_CREATE 1
 
+#define TICKS 32 /* a power of 2 */
 #define TICK_NS 100000000ULL
 /* A client that closes so soon behind its data waits for no answer: a farewell (TLS close_notify), or data that want none. */
 #define FAREWELL_NS 10000000ULL
+
+/* Requests that came to a server, by tick of the wall clock. The counters only grow: the collector, which maps them, knows
+ * what it has read before. */
+struct counts {
+	__u32 generation; /* of the server that has the place now */
+	__u32 lost;	  /* finished requests for which the ring had no room */
+	__u32 queued;	  /* most connections that waited to be accepted, since the collector set it to 0 */
+	__u32 came[TICKS];
+	__u8 pad[52];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SERVERS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct counts);
+} arrivals SEC(".maps");
+
+const struct counts *unused_counts __attribute__((unused));
 
 /* Nanoseconds from CLOCK_MONOTONIC to the wall clock, set by the collector. */
 struct {

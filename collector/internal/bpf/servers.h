@@ -1,6 +1,6 @@
 //go:build ignore
 
-/* The servers that are watched, by port and address, and what comes to each. */
+/* Tells to which server a socket belongs, by network namespace, port and, where several programs share it, address. */
 #ifndef JITTERSCOPE_SERVERS_H
 #define JITTERSCOPE_SERVERS_H
 
@@ -8,7 +8,6 @@
 
 #define AF_INET 2
 #define SERVERS 512
-#define TICKS 32 /* a power of 2 */
 #define NO_SERVER 0xffffffff
 
 /* Who serves a port of a network namespace. */
@@ -47,26 +46,6 @@ struct {
 	__type(key, struct address);
 	__type(value, struct server);
 } addresses SEC(".maps");
-
-/* Requests that came to a server, by tick of the wall clock. The counters only grow: the collector, which maps them, knows
- * what it has read before. */
-struct counts {
-	__u32 generation; /* of the server that has the place now */
-	__u32 lost;	  /* finished requests for which the ring had no room */
-	__u32 queued;	  /* most connections that waited to be accepted, since the collector set it to 0 */
-	__u32 came[TICKS];
-	__u8 pad[52];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, SERVERS);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, struct counts);
-} arrivals SEC(".maps");
-
-const struct counts *unused_counts __attribute__((unused));
 
 static __always_inline void copy_address(__u8 *to, struct sock *sk, int local)
 {
