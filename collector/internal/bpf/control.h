@@ -29,8 +29,9 @@ const volatile __u32 reads_packets = 1;
 extern int bpf_dynptr_from_skb(struct __sk_buff *skb, __u64 flags, struct bpf_dynptr *ptr__uninit) __ksym __weak;
 
 /* Tells whether a segment holds nothing but control frames of HTTP/2. In TLS their size has to do: WINDOW_UPDATE and RST_STREAM
- * have 13 bytes, PING 17, the acknowledgment of SETTINGS 9; the alert that says farewell has 2. */
-static __always_inline int is_control(struct sk_buff *skb)
+ * have 13 bytes, PING 17, the acknowledgment of SETTINGS 9; the alert that says farewell has 2. A function of its own, as its
+ * dynptr keeps its place on the stack: nothing else may write there. */
+static __noinline int is_control(struct sk_buff *skb)
 {
 	unsigned int at = skb->transport_header - (skb->data - skb->head), end = skb->len, length;
 	struct bpf_dynptr packet;

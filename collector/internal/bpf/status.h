@@ -12,7 +12,7 @@
 const volatile __u32 reads_status = 1;
 
 /* 1 to 5; 0: the packet begins with no status of HTTP/1, as in TLS and HTTP/2. No byte of it is kept. */
-static __always_inline __u8 status_of(struct sk_buff *skb)
+static __noinline __u8 status_of(struct sk_buff *skb)
 {
 	unsigned int at = skb->transport_header - (skb->data - skb->head), end = skb->len;
 	struct bpf_dynptr packet;
