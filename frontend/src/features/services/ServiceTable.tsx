@@ -11,7 +11,7 @@ import { SeverityChip } from "@/widgets/Severity";
 
 import { DEFAULT_ORDER, isDescending, sortedBy, type ServicesSearch } from "./search";
 import styles from "./Services.module.css";
-import { hopText, rateText, SLOW_US, throttledText, worstText } from "./words";
+import { hopParts, rateText, SLOW_US, throttledText, worstText } from "./words";
 
 export interface ServiceTableProps {
   items: readonly ServiceItem[];
@@ -45,7 +45,11 @@ export function ServiceTable({ items, fromUs, search, onSearch }: ServiceTablePr
         <tr>
           {COLUMNS.map((column) => (
             <Fragment key={column.order}>
-              {column.order === AFTER_ASKS && <th scope="col">Asks</th>}
+              {column.order === AFTER_ASKS && (
+                <th scope="col">
+                  <span className={styles["unsorted"]}>Asks</span>
+                </th>
+              )}
               <th
                 scope="col"
                 className={column.isFigure ? tableStyles["number"] : undefined}
@@ -120,7 +124,14 @@ function Asks({ item }: { item: ServiceItem }): ReactElement {
         <li key={call.id}>
           <span aria-hidden="true">→ </span>
           <ResourceLink id={call.server?.id ?? call.id}>{call.server?.name ?? call.name}</ResourceLink>
-          <p data-hot={(call.p99_us ?? 0) > SLOW_US || undefined}>{hopText(call)}</p>
+          <p data-hot={(call.p99_us ?? 0) > SLOW_US || undefined}>
+            {hopParts(call).map((part, at) => (
+              <span key={part}>
+                {at > 0 && " · "}
+                <span className={tableStyles["nowrap"]}>{part}</span>
+              </span>
+            ))}
+          </p>
         </li>
       ))}
     </ul>

@@ -12,11 +12,11 @@ const nounOf = (kind: ServiceItem["kind"]): string => (kind === "dns_server" ? "
 
 export const rateText = ({ kind, requests_per_s: rate }: ServiceItem): string => (rate === null ? MISSING : `${significant(rate)} ${nounOf(kind)}/s`);
 
-/** A hop to another server: how long it takes, and how often. */
-export function hopText({ p50_us: p50, p99_us: p99, max_us: max, calls_per_s: rate }: ServiceItem["asks"][number]): string {
+/** A hop to another server in parts that stay on one line each: how long it takes, and how often. */
+export function hopParts({ p50_us: p50, p99_us: p99, max_us: max, calls_per_s: rate }: ServiceItem["asks"][number]): string[] {
   const times = p50 === null || p99 === null ? [] : [`p50 ${inUnit(p50, "us")}`, `p99 ${inUnit(p99, "us")}`];
   if (max !== null) times.push(`up to ${inUnit(max, "us")}`);
-  return [...times, `${significant(rate)} calls/s`].join(" · ");
+  return [...times, `${significant(rate)} calls/s`];
 }
 
 /** The sparkline as a sentence. `fromUs`: start of its first minute. */
