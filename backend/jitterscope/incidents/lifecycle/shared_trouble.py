@@ -101,7 +101,8 @@ def _follows(session: Session, row: IncidentRow, subject_id: int, found: Found, 
 
 
 def _blames() -> ColumnElement[bool]:
-    return IncidentRow.finding["upstream"].astext.is_not(None)
+    blamed: ColumnElement[bool] = IncidentRow.finding["upstream"].astext.is_not(None)
+    return blamed
 
 
 def _is_explained() -> ColumnElement[bool]:
