@@ -52,7 +52,8 @@ _lock = threading.Lock()
 _UPSERT = text(
     """
     INSERT INTO resources (organization_id, kind, key, name, node_id, first_seen_at, last_seen_at)
-    SELECT :organization, kind, key, key, :node, :seen, :seen
+    SELECT :organization, kind, key, CASE kind WHEN 'tcp_upstream' THEN split_part(key, '>', 2) ELSE key END AS name,
+           :node, :seen, :seen
       FROM unnest(:kinds, :keys) AS wanted (kind, key) ORDER BY kind, key
     ON CONFLICT (organization_id, node_id, kind, key) DO UPDATE SET
         first_seen_at = least(resources.first_seen_at, excluded.first_seen_at),

@@ -24,7 +24,7 @@ def command(
     report_every: Annotated[
         int | None, typer.Option(help="Of so many requests one makes a report [faults 250; off-loop 1500]")
     ] = None,
-    report_rows: Annotated[int | None, typer.Option(help="Rows of a report [30000; fault-python 12000]")] = None,
+    report_rows: Annotated[int | None, typer.Option(help="Rows of a report [70000; fault-python 28000]")] = None,
     shares: Annotated[int | None, typer.Option(help="CPU weight of the service, in v1 shares [crowded 2]")] = None,
     loops: Annotated[int | None, typer.Option(help="Busy loops of a neighbor [crowded 6]")] = None,
     url: Url = None,

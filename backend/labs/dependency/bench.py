@@ -110,7 +110,7 @@ def _asked(
         stack.callback(unlimit, cgroup)
         database.start()
         cgroup.limit_cpu(p.limit.quota_us, p.limit.period_us, 0)
-        query = f"SELECT sum(price)::text FROM (SELECT price FROM {TABLE} ORDER BY id LIMIT 20) AS some"  # noqa: S608
+        query = f"SELECT sum(price)::text FROM (SELECT price FROM {TABLE} ORDER BY id LIMIT 20) AS chosen"  # noqa: S608
         heavy = f"SELECT count(*)::text FROM generate_series(1, {p.heavy_rows})"  # noqa: S608
         return database, [
             f"--database={database.url}?sslmode=disable", f"--query={query}", f"--heavy-query={heavy}",

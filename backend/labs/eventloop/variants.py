@@ -34,7 +34,7 @@ class Parameters(BaseModel):
     seconds: float = Field(40, ge=5, le=3_600, description="length of the measured window")
     calm_seconds: float = Field(8, ge=0, le=600, description="load before it")
     report_every: int = Field(0, ge=0, description="of so many requests one makes a report; 0: none")
-    report_rows: int = Field(30_000, ge=1, le=10_000_000, description="rows of a report: its CPU time")
+    report_rows: int = Field(70_000, ge=1, le=10_000_000, description="rows of a report: its CPU time")
     off_loop: bool = Field(False, description="reports are made by another thread (Node.js) or process (Python)")
     shares: int = Field(100 * 1024, ge=2, le=262_144, description="CPU weight of the service in cgroup v1 shares")
     loops: int = Field(0, ge=0, le=256, description="busy loops of a neighbor with 20,000 shares")
@@ -43,7 +43,7 @@ class Parameters(BaseModel):
 _FAULT = {"report_every": 250}
 _VARIANTS: dict[Variant, tuple[str, dict[str, Any]]] = {
     Variant.FAULT_NODE: ("cpu/event_loop_blocked", _FAULT),
-    Variant.FAULT_PYTHON: ("cpu/event_loop_blocked", {**_FAULT, "runtime": Runtime.PYTHON, "report_rows": 12_000}),
+    Variant.FAULT_PYTHON: ("cpu/event_loop_blocked", {**_FAULT, "runtime": Runtime.PYTHON, "report_rows": 28_000}),
     # The report itself takes as long as before: one of so many requests.
     Variant.OFF_LOOP: ("none", {**_FAULT, "off_loop": True, "report_every": 1_500}),
     Variant.CROWDED: ("cpu/neighbours", {"shares": 2, "loops": 6}),

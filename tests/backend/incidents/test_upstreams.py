@@ -40,13 +40,14 @@ class Node:
             path: builder.resource(TCP_SERVER, f"{path}:{port}", cgroups[path])
             for path, port in zip(paths, (8080, 5432, 6379), strict=True)
         }
-        builder.fact(cgroups["/pod"], "net.addresses", '["10.0.7.3"]', start_us)
+        since_us = NOW_US - 3600 * S
+        builder.fact(cgroups["/pod"], "net.addresses", '["10.0.7.3"]', since_us)
         columns: dict[tuple[int, str], Any] = {(one, "requests"): np.ones(TICKS) for one in servers.values()}
         for address in ("127.0.0.1:5432", "10.0.7.3:6379", "192.0.2.1:443"):
             upstream = builder.resource(TCP_UPSTREAM, f"/shop>{address}", cgroups["/shop"])
             columns[upstream, "upstream_calls"] = np.full(TICKS, 2.0)
             if address.endswith("5432"):
-                builder.fact(upstream, "upstream.server", "/database:5432", start_us)
+                builder.fact(upstream, "upstream.server", "/database:5432", since_us)
         builder.block(columns, start_us)
         headers = service.organization.ingest_headers
         assert service.client.post("/api/v1/ingest", content=builder.body(), headers=headers).status_code < 300
@@ -81,7 +82,8 @@ def found(cause: str, upstream: str | None = None) -> Found:
 
 def test_a_diagnosis_reads_what_is_asked(node: Node) -> None:
     with organization_session(node.service.organization.id) as session:
-        loaded = snapshots.load(session, node.ids["/shop"], 10 * S)
+        # Tests before this one take time.
+        loaded = snapshots.load(session, node.ids["/shop"], 1800 * S)
         recording = capture.capture(session, [node.ids["/shop"]], NOW_US - 2 * S, NOW_US)
     assert loaded is not None
     seen = loaded.snapshot

@@ -67,9 +67,11 @@ def host_of(session: Session, subject_id: int, found: Found) -> IncidentRow | No
     if is_residual(found.cause) and (subject := inventory.resource(session, subject_id)) is not None:
         slow = cast(IncidentRow.finding["impact"][SLOW_QUERIES.id].astext, Float)
         ways.append(and_(lives_on == subject.node_id, slow > 0))
-    statement = _simultaneous(subject_id, found).where(or_(*ways)).limit(1)
-    host = session.scalars(statement).first() if ways else None
-    return _blaming(session, subject_id, found) if host is None and is_residual(found.cause) else host
+    if ways:
+        host = session.scalars(_simultaneous(subject_id, found).where(or_(*ways)).limit(1)).first()
+        if host is not None:
+            return host
+    return _blaming(session, subject_id, found) if is_residual(found.cause) else None
 
 
 def _blaming(session: Session, subject_id: int, found: Found) -> IncidentRow | None:

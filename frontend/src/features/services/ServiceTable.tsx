@@ -12,7 +12,7 @@ import { SeverityChip } from "@/widgets/Severity";
 
 import { DEFAULT_ORDER, isDescending, sortedBy, type ServicesSearch } from "./search";
 import styles from "./Services.module.css";
-import { hopText, rateText, serverErrorsText, SLOW_US, throttledText, worstText } from "./words";
+import { hopParts, rateText, serverErrorsText, SLOW_US, throttledText, worstText } from "./words";
 
 export interface ServiceTableProps {
   items: readonly ServiceItem[];
@@ -147,7 +147,14 @@ function Asks({ item }: { item: ServiceItem }): ReactElement {
         <li key={call.id}>
           <span aria-hidden="true">→ </span>
           <ResourceLink id={call.server?.id ?? call.id}>{call.server?.name ?? call.name}</ResourceLink>
-          <p data-hot={(call.p99_us ?? 0) > SLOW_US || undefined}>{hopText(call)}</p>
+          <p data-hot={(call.p99_us ?? 0) > SLOW_US || undefined}>
+            {hopParts(call).map((part, at) => (
+              <span key={part}>
+                {at > 0 && " · "}
+                <span className={tableStyles["nowrap"]}>{part}</span>
+              </span>
+            ))}
+          </p>
         </li>
       ))}
     </ul>

@@ -1,7 +1,7 @@
 import type { ServiceItem } from "@/api/services";
 
 import { isDescending, servicesSearch, sortedBy } from "./search";
-import { hopText, rateText, serverErrorsText, throttledText, worstText } from "./words";
+import { hopParts, rateText, serverErrorsText, throttledText, worstText } from "./words";
 
 const item = (values: Partial<ServiceItem>): ServiceItem => values as ServiceItem;
 
@@ -43,8 +43,8 @@ describe("words", () => {
 
   it("tells the time of a hop, as far as it was measured", () => {
     const call = { p50_us: 900, p99_us: 31_000, max_us: 412_000, calls_per_s: 200 } as ServiceItem["asks"][number];
-    expect(hopText(call)).toBe("p50 900 µs · p99 31 ms · up to 412 ms · 200 calls/s");
-    expect(hopText({ ...call, p50_us: null, p99_us: null, max_us: null, calls_per_s: 0.5 })).toBe("0.5 calls/s");
+    expect(hopParts(call)).toEqual(["p50 900 µs", "p99 31 ms", "up to 412 ms", "200 calls/s"]);
+    expect(hopParts({ ...call, p50_us: null, p99_us: null, max_us: null, calls_per_s: 0.5 })).toEqual(["0.5 calls/s"]);
   });
 
   it("tells not throttled from not measured by leaving both to the caller", () => {

@@ -15,11 +15,11 @@ export const rateText = ({ kind, requests_per_s: rate }: ServiceItem): string =>
 /** "5xx 2.5/s"; null where there was no such answer, and where no status was seen. */
 export const serverErrorsText = ({ server_errors_per_s: errors }: ServiceItem): string | null => (errors === null || errors === 0 ? null : `5xx ${significant(errors)}/s`);
 
-/** A hop to another server: how long it takes, and how often. */
-export function hopText({ p50_us: p50, p99_us: p99, max_us: max, calls_per_s: rate }: ServiceItem["asks"][number]): string {
+/** A hop to another server in parts that stay on one line each: how long it takes, and how often. */
+export function hopParts({ p50_us: p50, p99_us: p99, max_us: max, calls_per_s: rate }: ServiceItem["asks"][number]): string[] {
   const times = p50 === null || p99 === null ? [] : [`p50 ${inUnit(p50, "us")}`, `p99 ${inUnit(p99, "us")}`];
   if (max !== null) times.push(`up to ${inUnit(max, "us")}`);
-  return [...times, `${significant(rate)} calls/s`].join(" · ");
+  return [...times, `${significant(rate)} calls/s`];
 }
 
 /** The sparkline as a sentence. `fromUs`: start of its first minute. */

@@ -45,13 +45,13 @@ def asking(
     sent = single.sent_us + read.astype(np.int64) + 200
     if connections is not None:
         chosen &= _fits(sent, took, connections)
-    sent, length = sent[chosen], took[chosen].astype(np.int64)
-    order = np.argsort(sent, kind="stable")
-    upstream = _upstream(snapshot, sent[order], length[order], on_node)
+    order = np.argsort(sent[chosen], kind="stable")
+    sent, length = sent[chosen][order], took[chosen][order].astype(np.int64)
+    upstream = _upstream(snapshot, sent, length, on_node)
     if not on_node:
         return replace(snapshot, tcp_upstreams=(upstream,))
-    own = np.full(len(length), int(usual_us)) if answers_at_once else np.maximum(1, length[order] - 100)
-    return replace(snapshot, tcp_upstreams=(upstream,), asked=(_server(snapshot, sent[order], own, unread),))
+    own = np.full(len(length), int(usual_us)) if answers_at_once else np.maximum(1, length - 100)
+    return replace(snapshot, tcp_upstreams=(upstream,), asked=(_server(snapshot, sent, own, unread),))
 
 
 def _fits(sent: IntArray, took: FloatArray, connections: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
