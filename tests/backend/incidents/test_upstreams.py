@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -18,11 +17,10 @@ from jitterscope.inventory import service as inventory
 from jitterscope.pb import ingest_pb2 as pb
 from jitterscope.recordings import capture
 from jitterscope.recordings.snapshots import snapshot_of
-from tests.support.batches import CGROUP, BatchBuilder
+from tests.support.batches import CGROUP, BatchBuilder, now_us
 
 S = 1_000_000
 TCP_SERVER, TCP_UPSTREAM = pb.RESOURCE_KIND_TCP_SERVER, pb.RESOURCE_KIND_TCP_UPSTREAM
-NOW_US = time.time_ns() // 1000 // S * S
 APP, REST, THROTTLED = "app/lock_or_dependency", "unexplained/slow_answers", "cpu/gc_throttling"
 TICKS = 20
 
@@ -32,15 +30,17 @@ class Node:
 
     def __init__(self, service: Any) -> None:
         self.service = service
+        # What the ingest has just seen is of now, however long the tests before took.
+        self.now_us = now_us() // S * S
         builder = BatchBuilder("node-a")
-        start_us = NOW_US - TICKS * 100_000
+        start_us = self.now_us - TICKS * 100_000
         paths = ("/shop", "/database", "/pod")
         cgroups = {path: builder.resource(CGROUP, path) for path in paths}
         servers = {
             path: builder.resource(TCP_SERVER, f"{path}:{port}", cgroups[path])
             for path, port in zip(paths, (8080, 5432, 6379), strict=True)
         }
-        since_us = NOW_US - 3600 * S
+        since_us = self.now_us - 3600 * S
         builder.fact(cgroups["/pod"], "net.addresses", '["10.0.7.3"]', since_us)
         columns: dict[tuple[int, str], Any] = {(one, "requests"): np.ones(TICKS) for one in servers.values()}
         for address in ("127.0.0.1:5432", "10.0.7.3:6379", "192.0.2.1:443"):
@@ -57,7 +57,7 @@ class Node:
         subject = SubjectRef(resource_id=self.ids[path], kind="cgroup", key=path, name=path[1:], node="node-a")
         diagnosis = Diagnosis(findings=list(findings), not_found=[], not_enough_data=[])
         with organization_session(self.service.organization.id) as session:
-            apply_diagnosis(session, subject, diagnosis, (NOW_US - 120 * S, NOW_US), NOW_US)
+            apply_diagnosis(session, subject, diagnosis, (self.now_us - 120 * S, self.now_us), self.now_us)
 
     def active(self) -> list[tuple[str, str, list[str]]]:
         """Cause, subject and who else is affected, of each incident that goes on."""
@@ -74,17 +74,17 @@ def node(service: Any) -> Node:
 
 
 def found(cause: str, upstream: str | None = None) -> Found:
+    now = now_us() // S * S
     return Found(
         cause=cause, score=0.9, confidence="high", severity="warning", title=f"{cause} title", summary="summary",
-        onset_us=NOW_US - 30 * S, last_us=NOW_US - 20 * S, impact={"slow_queries": 10}, evidence=[], upstream=upstream,
+        onset_us=now - 30 * S, last_us=now - 20 * S, impact={"slow_queries": 10}, evidence=[], upstream=upstream,
     )  # fmt: skip
 
 
 def test_a_diagnosis_reads_what_is_asked(node: Node) -> None:
     with organization_session(node.service.organization.id) as session:
-        # Tests before this one take time.
-        loaded = snapshots.load(session, node.ids["/shop"], 1800 * S)
-        recording = capture.capture(session, [node.ids["/shop"]], NOW_US - 2 * S, NOW_US)
+        loaded = snapshots.load(session, node.ids["/shop"], 10 * S)
+        recording = capture.capture(session, [node.ids["/shop"]], node.now_us - 2 * S, node.now_us)
     assert loaded is not None
     seen = loaded.snapshot
     assert sorted(one.key for one in seen.tcp_upstreams) == [
@@ -103,7 +103,7 @@ def test_a_diagnosis_reads_what_is_asked(node: Node) -> None:
 )
 def test_who_is_behind_an_address(node: Node, address: str, path: str | None) -> None:
     with organization_session(node.service.organization.id) as session:
-        behind = inventory.tcp_cgroups_at(session, node.ids["/shop"], address, NOW_US - 60 * S, NOW_US)
+        behind = inventory.tcp_cgroups_at(session, node.ids["/shop"], address, node.now_us - 60 * S, node.now_us)
     assert behind == (set() if path is None else {node.ids[path]})
 
 
