@@ -31,6 +31,9 @@ def command(
         int | None, typer.Option(help="Of so many requests one waits in the other service [http 40]")
     ] = None,
     slow_ms: Annotated[int | None, typer.Option(help="How long in ms [http 150]")] = None,
+    answer_bytes: Annotated[
+        int | None, typer.Option(help="Size of the other service's answers [2000; throttled 100000]")
+    ] = None,
     quota_us: Annotated[
         int | None, typer.Option(help="CPU limit of what is asked per 100 ms (µs) [-1: none; throttled 50000]")
     ] = None,

@@ -118,7 +118,7 @@ def _asked(
         ]  # fmt: skip
     what = ServiceParameters(
         objects=p.objects, hashed_kib=p.hashed_kib, slow_every=p.slow_every, slow_ms=p.slow_ms, quota_us=p.quota_us,
-        answer_bytes=2_000 if p.objects == 0 else 30_000,
+        answer_bytes=p.answer_bytes,
     )  # fmt: skip
     server = service(what, folder, cgroup)
     say(f"Starting another service in {cgroup.key}: {p.limit}")

@@ -39,6 +39,7 @@ class Parameters(BaseModel):
     heavy_rows: int = Field(1_500_000, ge=1, le=1_000_000_000, description="rows that it counts")
     objects: int = Field(0, ge=0, le=20_000_000, description="live objects of the HTTP service that is asked")
     hashed_kib: int = Field(0, ge=0, le=1_000_000, description="KiB that it hashes for each request")
+    answer_bytes: int = Field(2_000, ge=1, le=10_000_000, description="size of its answers: what it allocates")
     slow_every: int = Field(0, ge=0, description="of so many requests one waits in it; 0: none")
     slow_ms: int = Field(0, ge=0, le=10_000, description="how long")
     quota_us: int = Field(-1, ge=-1, description="CPU limit of what is asked per 100 ms (µs); -1: none")
@@ -64,7 +65,14 @@ _VARIANTS: dict[Variant, tuple[str, dict[str, Any]]] = {
     # The Go fault of service-gc, one server further away from the clients.
     Variant.THROTTLED: (
         "cpu/gc_throttling",
-        {"database": False, "qps": 300.0, "objects": 800_000, "hashed_kib": 300, "quota_us": 50_000},
+        {
+            "database": False,
+            "qps": 300.0,
+            "objects": 800_000,
+            "hashed_kib": 300,
+            "quota_us": 50_000,
+            "answer_bytes": 100_000,
+        },
     ),
     Variant.OWN_CODE: ("none", {"own_slow_every": 50, "own_slow_ms": 60}),
     Variant.HEALTHY: ("none", {}),

@@ -44,6 +44,7 @@ static __always_inline void follow_client(struct sock *sk, __u32 caller)
 	c->server = NO_SERVER;
 	c->caller = caller;
 	c->came_ns = c->unread_ns = 0;
+	c->old = 0;
 	copy_address(c->client, sk, 0);
 }
 

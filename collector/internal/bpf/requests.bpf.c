@@ -112,6 +112,7 @@ struct connection {
 	__u8 partly;   /* a part of what is unread was read */
 	__u8 control;  /* the segment that came last holds nothing but frames that keep an HTTP/2 connection going */
 	__u8 farewell; /* the client closed right behind its data */
+	__u8 old;      /* it was there before these programs: which end it is was told from who listened then */
 	__u8 client[16]; /* of a client: the server */
 	__u32 caller;	 /* the process that connected; 0: this is a server's end */
 };
@@ -233,6 +234,8 @@ int data_came(__u64 *ctx)
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;
+	if (c->old && c->caller && server_of(sk))
+		c->caller = c->came_ns = 0;
 	if (c->caller) {
 		answer_came(c, sk, tp);
 		return 0;
@@ -399,6 +402,7 @@ int connection_found(struct bpf_iter__task_file *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct file *file = ctx->file;
+	struct connection *c;
 	struct socket *socket;
 	struct sock *sk;
 
@@ -410,8 +414,12 @@ int connection_found(struct bpf_iter__task_file *ctx)
 	sk = socket->sk;
 	if (!sk || sk->sk_protocol != IPPROTO_TCP || sk->__sk_common.skc_state != TCP_ESTABLISHED || server_of(sk))
 		return 0;
-	if (!bpf_sk_storage_get(&connections, sk, 0, 0))
-		follow_client(sk, task->tgid);
+	if (bpf_sk_storage_get(&connections, sk, 0, 0))
+		return 0;
+	follow_client(sk, task->tgid);
+	c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	if (c)
+		c->old = 1;
 	return 0;
 }
 

@@ -56,8 +56,8 @@ type RequestsConnection struct {
 	Partly     uint8
 	Control    uint8
 	Farewell   uint8
+	Old        uint8
 	Client     [16]uint8
-	_          [1]byte
 	Caller     uint32
 	_          [4]byte
 }
