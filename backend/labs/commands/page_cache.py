@@ -23,7 +23,7 @@ def command(
     memory_mib: Annotated[int | None, typer.Option(help="Memory limit in MiB [96; more-memory 256]")] = None,
     files: Annotated[int | None, typer.Option(help="Files that it serves [160; healthy 40]")] = None,
     file_kib: Annotated[int | None, typer.Option(help="Size of each in KiB [1024]")] = None,
-    read_mib_s: Annotated[int | None, typer.Option(help="What its disk reads in MiB/s; -1: any [30]")] = None,
+    read_mib_s: Annotated[int | None, typer.Option(help="What its disk reads in MiB/s; -1: any [12]")] = None,
     hashed_kib: Annotated[int | None, typer.Option(help="KiB that each request hashes [0; cpu-limit 12000]")] = None,
     quota_us: Annotated[int | None, typer.Option(help="CPU limit per 100 ms (µs) [-1: none]")] = None,
     url: Url = None,

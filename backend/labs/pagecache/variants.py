@@ -28,7 +28,7 @@ class Parameters(BaseModel):
     memory_mib: int = Field(96, ge=16, le=65_536, description="memory limit of the service in MiB")
     files: int = Field(160, ge=1, le=10_000, description="files that it serves")
     file_kib: int = Field(1_024, ge=4, le=65_536, description="size of each in KiB")
-    read_mib_s: int = Field(30, ge=-1, description="what its disk reads in MiB/s; -1: as much as this machine's")
+    read_mib_s: int = Field(12, ge=-1, description="what its disk reads in MiB/s; -1: as much as this machine's")
     hashed_kib: int = Field(0, ge=0, le=1_000_000, description="KiB that each request hashes: its CPU time")
     quota_us: int | None = Field(
         -1, ge=-1, description="CPU limit per 100 ms (µs); -1: none; unset: six tenths of its need"
