@@ -20,7 +20,7 @@ from tests.support.told import causes
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and file systems: needs root")
 SECONDS = 24.0
 STALLED = {Variant.FAULT, Variant.STEADY}
-# A state is looked at every 10 ms, and the product counts a wait when it ends.
+# A state is looked at every 10 ms.
 BLOCKED = {"blocked_s": (0.2, 0.6)}
 
 
