@@ -30,10 +30,12 @@ def extent(snapshot: Snapshot, stall: DiskStall) -> tuple[int, int]:
 
 
 def rate(limit: IoLimit, value: float) -> str:
-    """ "1.0 MiB/s", "40 writes/s"."""
+    """ "1.0 MiB/s", "448 KiB/s", "40 writes/s"."""
     if not limit.of_bytes:
         return f"{value:,.0f} {'writes' if limit.writes else 'reads'}/s"
     mebibytes = value / (1 << 20)
+    if mebibytes < 1:
+        return f"{value / 1024:,.0f} KiB/s"
     return f"{mebibytes:,.1f} MiB/s" if mebibytes < 100 else f"{mebibytes:,.0f} MiB/s"
 
 
