@@ -38,6 +38,8 @@ def _marks(scale: int, least: int) -> str:
 
 _PROGRAMS = json.dumps({"cilium-agent": ["a", "b_ipv6", "c"]})
 _UPSTREAMS = json.dumps([{"zone": ".", "address": "10.0.0.1", "max_concurrent": 100}])
+
+
 # cause, fix, before, after it, and a change of the same facts that is another one.
 def _limits(**kinds: int) -> str:
     return json.dumps([{"device": "sda", "number": "8:0", **kinds}])
