@@ -19,7 +19,7 @@ def command(
     variant: Annotated[Variant, typer.Option(help="The fault, a fix of it, or a look-alike")] = Variant.FAULT,
     seconds: Annotated[float | None, typer.Option(help="Length of the measured window [30]")] = None,
     settle_s: Annotated[float | None, typer.Option(help="Load before it, in s [10]")] = None,
-    qps: Annotated[float | None, typer.Option(help="Requests per second [20]")] = None,
+    qps: Annotated[float | None, typer.Option(help="Requests per second [16]")] = None,
     memory_mib: Annotated[int | None, typer.Option(help="Memory limit in MiB [96; more-memory 256]")] = None,
     files: Annotated[int | None, typer.Option(help="Files that it serves [160; healthy 40]")] = None,
     file_kib: Annotated[int | None, typer.Option(help="Size of each in KiB [1024]")] = None,

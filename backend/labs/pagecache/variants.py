@@ -33,9 +33,9 @@ class Parameters(BaseModel):
     quota_us: int | None = Field(
         -1, ge=-1, description="CPU limit per 100 ms (µs); -1: none; unset: six tenths of its need"
     )
-    qps: float = Field(20, gt=0, le=20_000, description="requests per second")
+    qps: float = Field(16, gt=0, le=20_000, description="requests per second")
     seconds: float = Field(30, ge=5, le=3_600, description="length of the measured window")
-    settle_s: float = Field(10, ge=0, le=600, description="load before it, in which files are read for the first time")
+    settle_s: float = Field(10, ge=0, le=600, description="load before it")
 
 
 _VARIANTS: dict[Variant, tuple[str, dict[str, Any]]] = {
