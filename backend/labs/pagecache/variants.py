@@ -46,7 +46,7 @@ _VARIANTS: dict[Variant, tuple[str, dict[str, Any]]] = {
     Variant.HEALTHY: ("none", {"files": 40}),
     # The same files, and a disk that is so fast that nobody notices.
     Variant.FAST_DISK: ("none", {"read_mib_s": -1, "files": 640, "file_kib": 256}),
-    Variant.CPU_LIMIT: ("cpu/limit_too_low", {"files": 40, "hashed_kib": 12_000, "quota_us": None}),
+    Variant.CPU_LIMIT: ("cpu/limit_too_low", {"files": 40, "hashed_kib": 4_000, "qps": 50.0, "quota_us": None}),
 }
 
 
