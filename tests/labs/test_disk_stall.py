@@ -20,8 +20,8 @@ from tests.support.told import causes
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and file systems: needs root")
 SECONDS = 24.0
 STALLED = {Variant.FAULT, Variant.STEADY}
-# A state is looked at every 10 ms, and the product counts a wait when it ends.
-BLOCKED = {"blocked_s": (0.2, 0.6)}
+# The lab looks at states every 10 ms: waits of a millisecond fall between two looks or count ten times.
+BLOCKED = {"blocked_s": (0.2, 2.0)}
 
 
 def case(variant: Variant) -> Any:
@@ -46,10 +46,10 @@ def _symptom(report: Report[DiskFigures], variant: Variant) -> None:
     assert measured.slow_share is not None
     assert measured.blocked_s is not None
     if variant in STALLED:
-        assert measured.slow_share > 0.05
+        assert measured.slow_share > 0.2
         assert measured.blocked_s > 0.1 * SECONDS
     elif variant in (Variant.MORE_IO, Variant.HEALTHY):
-        assert measured.slow_share < 0.02
+        assert measured.slow_share < 0.06  # the disk of this machine has others to serve too
     elif variant in (Variant.BACKGROUND, Variant.OWN_CODE):
         assert measured.blocked_s > 0.1 * SECONDS  # somebody waits for the disk all the same
         assert (measured.slow_share > 0.01) == (variant is Variant.OWN_CODE)

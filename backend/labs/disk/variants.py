@@ -48,7 +48,7 @@ _UNSYNCED = {"record_kib": 0}
 _VARIANTS: dict[Variant, tuple[str, dict[str, Any]]] = {
     Variant.FAULT: ("io/disk_stall", {}),
     # No checkpoint: the requests alone write more than the limit lets pass, now and then.
-    Variant.STEADY: ("io/disk_stall", {"checkpoint_kib": 0, "write_kib_s": 512, "record_kib": 16, "qps": 30.0}),
+    Variant.STEADY: ("io/disk_stall", {"checkpoint_kib": 0, "write_kib_s": 448, "record_kib": 16, "qps": 30.0}),
     Variant.MORE_IO: ("none", {"write_kib_s": 65_536}),
     Variant.HEALTHY: ("none", {"write_kib_s": -1}),
     Variant.CPU_LIMIT: (

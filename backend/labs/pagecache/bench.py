@@ -86,13 +86,15 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
         cgroup.create()
         clients.create()
         cgroup.limit_memory(p.memory_mib * MIB)
-        limit_io(cgroup, disk, read_bps=p.read_mib_s * MIB if p.read_mib_s >= 0 else -1)
         server = HttpService("the service", _command(p, disk.folder), cgroup, {}, lambda line, now_us: None)
         made = Stage(server, cgroup, clients, folder)
         server.start(PATH)
         stack.callback(server.stop)
         stack.callback(limit_io, cgroup, disk)  # so that it can end quickly
         stack.callback(unlimit, cgroup)
+        for number in range(p.files):  # else the first requests would find nothing in memory
+            server.answers(f"/f{number}")
+        limit_io(cgroup, disk, read_bps=p.read_mib_s * MIB if p.read_mib_s >= 0 else -1)
         shape = Load(p.qps, names=_paths(p), http=True)
         if p.quota_us is None:
             p = p.model_copy(update={"quota_us": made.too_low_us(shape, _PERIOD_US, say)})

@@ -28,14 +28,14 @@ class Parameters(BaseModel):
     memory_mib: int = Field(96, ge=16, le=65_536, description="memory limit of the service in MiB")
     files: int = Field(160, ge=1, le=10_000, description="files that it serves")
     file_kib: int = Field(1_024, ge=4, le=65_536, description="size of each in KiB")
-    read_mib_s: int = Field(30, ge=-1, description="what its disk reads in MiB/s; -1: as much as this machine's")
+    read_mib_s: int = Field(12, ge=-1, description="what its disk reads in MiB/s; -1: as much as this machine's")
     hashed_kib: int = Field(0, ge=0, le=1_000_000, description="KiB that each request hashes: its CPU time")
     quota_us: int | None = Field(
         -1, ge=-1, description="CPU limit per 100 ms (µs); -1: none; unset: six tenths of its need"
     )
-    qps: float = Field(20, gt=0, le=20_000, description="requests per second")
+    qps: float = Field(16, gt=0, le=20_000, description="requests per second")
     seconds: float = Field(30, ge=5, le=3_600, description="length of the measured window")
-    settle_s: float = Field(10, ge=0, le=600, description="load before it, in which files are read for the first time")
+    settle_s: float = Field(10, ge=0, le=600, description="load before it")
 
 
 _VARIANTS: dict[Variant, tuple[str, dict[str, Any]]] = {
@@ -46,7 +46,7 @@ _VARIANTS: dict[Variant, tuple[str, dict[str, Any]]] = {
     Variant.HEALTHY: ("none", {"files": 40}),
     # The same files, and a disk that is so fast that nobody notices.
     Variant.FAST_DISK: ("none", {"read_mib_s": -1, "files": 640, "file_kib": 256}),
-    Variant.CPU_LIMIT: ("cpu/limit_too_low", {"files": 40, "hashed_kib": 12_000, "quota_us": None}),
+    Variant.CPU_LIMIT: ("cpu/limit_too_low", {"files": 40, "hashed_kib": 4_000, "qps": 50.0, "quota_us": None}),
 }
 
 

@@ -4,9 +4,11 @@ package blocked
 import (
 	"encoding/binary"
 	"errors"
+	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
 
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 )
@@ -14,10 +16,18 @@ import (
 // Needs names what it takes, for SourceStatus.
 const Needs = "CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN); Linux 5.18 with BTF"
 
-// Account is the time of all threads of a process together, those that have ended too, since it is watched.
+// Account is the time of all threads of a process together, also of those that are blocked now, since it is watched.
 type Account struct {
 	BlockedNS uint64 // in state D
-	IONS      uint64 // of that, waiting for I/O
+	IONS      uint64 // of that, waiting for I/O itself
+}
+
+// Meter is the account of one process.
+type Meter struct {
+	pid   int
+	place bpf.BlockedPlace
+	last  Account
+	atNS  int64 // CLOCK_MONOTONIC, of last
 }
 
 // Tracer is the attached program. Read belongs to one goroutine, Watch and Forget to another.
@@ -26,10 +36,12 @@ type Tracer struct {
 	link    link.Link
 	state   *ebpf.Memory
 	free    []uint32
-	buffer  [accountBytes]byte
+	life    uint32
+	buffer  [2][fieldsBytes]byte
 }
 
-const accountBytes = 64 // see blocked.bpf.c
+// See blocked.bpf.c. mostThreads is how many threads of a process are believed to be blocked at once.
+const accountBytes, fieldsBytes, mostThreads = 64, 32, 4096
 
 // Open loads and attaches the program.
 func Open() (*Tracer, error) {
@@ -50,31 +62,55 @@ func Open() (*Tracer, error) {
 	return t, nil
 }
 
-// Watch begins the account of a process; false where so many are watched already.
-func (t *Tracer) Watch(pid int) (slot uint32, ok bool) {
+// Watch begins the account of a process; nil where too many are watched already.
+func (t *Tracer) Watch(pid int) *Meter {
 	if len(t.free) == 0 {
-		return 0, false
+		return nil
 	}
-	slot = t.free[len(t.free)-1]
-	if t.objects.Accounts.Put(slot, make([]byte, accountBytes)) != nil || t.objects.Watched.Put(uint32(pid), slot) != nil {
-		return 0, false
+	slot := t.free[len(t.free)-1]
+	t.life++
+	meter := &Meter{pid: pid, place: bpf.BlockedPlace{Slot: slot, Life: t.life}, atNS: now()}
+	if t.objects.Accounts.Put(slot, bpf.BlockedAccount{Life: t.life}) != nil || t.objects.Watched.Put(uint32(pid), meter.place) != nil {
+		return nil
 	}
 	t.free = t.free[:len(t.free)-1]
-	return slot, true
+	return meter
 }
 
 // Forget ends the account of a process.
-func (t *Tracer) Forget(pid int, slot uint32) {
-	_ = t.objects.Watched.Delete(uint32(pid))
-	t.free = append(t.free, slot)
+func (t *Tracer) Forget(meter *Meter) {
+	_ = t.objects.Watched.Delete(uint32(meter.pid))
+	t.free = append(t.free, meter.place.Slot)
 }
 
-// Read returns an account. It neither allocates nor blocks.
-func (t *Tracer) Read(slot uint32) (account Account, ok bool) {
-	if n, _ := t.state.ReadAt(t.buffer[:], int64(slot)*accountBytes); n < accountBytes {
+// Read returns an account. It neither allocates nor blocks. ok is false where the program was just changing it.
+func (t *Tracer) Read(meter *Meter) (account Account, ok bool) {
+	at := now()
+	for i := range t.buffer {
+		if n, _ := t.state.ReadAt(t.buffer[i][:], int64(meter.place.Slot)*accountBytes); n < fieldsBytes {
+			return Account{}, false
+		}
+	}
+	if t.buffer[0] != t.buffer[1] {
 		return Account{}, false
 	}
-	return Account{binary.NativeEndian.Uint64(t.buffer[:]), binary.NativeEndian.Uint64(t.buffer[8:])}, true
+	field := func(i int) int64 { return int64(binary.NativeEndian.Uint64(t.buffer[0][8*i:])) }
+	blocked, inIO := field(0)+field(1)*at, field(2)+field(3)*at
+	last, most := meter.last, mostThreads*(at-meter.atNS)
+	// Time and count are changed one after the other: between them the sum is off by how long the machine runs.
+	grown, grownIO := blocked-int64(last.BlockedNS), inIO-int64(last.IONS)
+	if tooMuch := max(grown, grownIO) > most; tooMuch || min(grown, grownIO) < -most {
+		return Account{}, false
+	}
+	meter.last = Account{last.BlockedNS + uint64(max(0, grown)), last.IONS + uint64(max(0, grownIO))}
+	meter.atNS = at
+	return meter.last, true
+}
+
+func now() int64 {
+	var now unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now)
+	return now.Sec*int64(time.Second) + now.Nsec
 }
 
 // Close detaches and unloads.

@@ -53,11 +53,11 @@ func TestBlockedTimeIsCounted(t *testing.T) {
 	}
 	defer func() { _ = command.Process.Kill(); _ = command.Wait() }()
 	lines := bufio.NewScanner(output)
-	slot, ok := tracer.Watch(command.Process.Pid)
-	if !ok {
+	meter := tracer.Watch(command.Process.Pid)
+	if meter == nil {
 		t.Fatal("it cannot be watched")
 	}
-	if account, ok := tracer.Read(slot); !ok || account.IONS > account.BlockedNS {
+	if account, ok := tracer.Read(meter); !ok || account.IONS > account.BlockedNS {
 		t.Errorf("at first %+v, %v", account, ok)
 	}
 	lines.Scan()
@@ -69,9 +69,14 @@ func TestBlockedTimeIsCounted(t *testing.T) {
 			seen = 0
 		}
 	}
-	before, _ := tracer.Read(slot)
+	before, _ := tracer.Read(meter)
 	from := time.Now()
-	time.Sleep(300 * time.Millisecond)
+	time.Sleep(200 * time.Millisecond)
+	meanwhile, ok := tracer.Read(meter)
+	if waited := time.Duration(meanwhile.BlockedNS - before.BlockedNS); !ok || waited < 200*time.Millisecond {
+		t.Errorf("blocked for %v so far", waited)
+	}
+	time.Sleep(100 * time.Millisecond)
 	least := time.Since(from)
 	file, err := os.OpenFile(fifo, os.O_WRONLY, 0)
 	if err != nil {
@@ -79,7 +84,7 @@ func TestBlockedTimeIsCounted(t *testing.T) {
 	}
 	defer func() { _ = file.Close() }()
 	lines.Scan()
-	after, ok := tracer.Read(slot)
+	after, ok := tracer.Read(meter)
 	blocked := time.Duration(after.BlockedNS - before.BlockedNS)
 	if !ok || blocked < least || blocked > time.Since(from)+time.Second {
 		t.Errorf("blocked for %v, at least %v", blocked, least)
@@ -87,10 +92,13 @@ func TestBlockedTimeIsCounted(t *testing.T) {
 	if after.IONS != before.IONS {
 		t.Errorf("%v of it is told to be I/O", time.Duration(after.IONS-before.IONS))
 	}
-	tracer.Forget(command.Process.Pid, slot)
-	again, ok := tracer.Watch(os.Getpid())
-	if account, _ := tracer.Read(again); !ok || again != slot || account.BlockedNS >= uint64(least) {
-		t.Errorf("a later process has slot %d with %+v", again, account)
+	tracer.Forget(meter)
+	again := tracer.Watch(os.Getpid())
+	if again == nil || again.place.Slot != meter.place.Slot {
+		t.Fatalf("the place of %+v is not used again by %+v", meter, again)
+	}
+	if account, ok := tracer.Read(again); !ok || account.BlockedNS >= uint64(least) {
+		t.Errorf("a later process begins with %+v", account)
 	}
 }
 

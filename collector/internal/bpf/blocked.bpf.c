@@ -18,16 +18,28 @@ struct task_struct {
 #define TASK_UNINTERRUPTIBLE 2
 #define TASK_NOLOAD 0x400 /* kernel threads with nothing to do */
 
+/* Threads of a process that are blocked now, and the time in which they were: an end adds the time of day, a beginning
+ * takes it off, so that time_ns + count * now is the time of all of them up to now. */
+struct waits {
+	__s64 time_ns; /* CLOCK_MONOTONIC */
+	__s64 count;
+};
+
 /* A cache line each; what user space reads. */
 struct account {
-	__u64 blocked_ns;
-	__u64 io_ns;
-	__u64 pad[6];
+	struct waits all;
+	struct waits io; /* for I/O itself */
+	__u32 life; /* of whom it is: a process that is watched no more still has threads that come back */
+	__u32 pad[7];
+};
+
+struct place {
+	__u32 slot;
+	__u32 life;
 };
 
 struct since {
-	__u64 ns; /* CLOCK_MONOTONIC */
-	__u32 slot;
+	struct place place;
 	__u32 io;
 };
 
@@ -39,12 +51,12 @@ struct {
 	__type(value, struct account);
 } accounts SEC(".maps");
 
-/* By process, its index in accounts; user space writes them. */
+/* By process, its account; user space writes them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, SLOTS);
 	__type(key, __u32);
-	__type(value, __u32);
+	__type(value, struct place);
 } watched SEC(".maps");
 
 /* By thread. */
@@ -55,42 +67,50 @@ struct {
 	__type(value, struct since);
 } blocked SEC(".maps");
 
+static __always_inline void count(struct since *since, __s64 time_ns, __s64 threads)
+{
+	__u32 slot = since->place.slot;
+	struct account *account = bpf_map_lookup_elem(&accounts, &slot);
+
+	if (!account || account->life != since->place.life)
+		return;
+	__sync_fetch_and_add(&account->all.time_ns, time_ns);
+	__sync_fetch_and_add(&account->all.count, threads);
+	if (since->io) {
+		__sync_fetch_and_add(&account->io.time_ns, time_ns);
+		__sync_fetch_and_add(&account->io.count, threads);
+	}
+}
+
 static __always_inline void leaves(struct task_struct *task, __u64 state)
 {
 	struct since since = {};
 	__u32 tgid, pid = task->pid;
-	__u32 *slot;
+	struct place *place;
 
 	if (!(state & TASK_UNINTERRUPTIBLE) || (state & TASK_NOLOAD))
 		return;
 	tgid = task->tgid;
-	slot = bpf_map_lookup_elem(&watched, &tgid);
-	if (!slot)
+	place = bpf_map_lookup_elem(&watched, &tgid);
+	if (!place)
 		return;
-	since.ns = bpf_ktime_get_ns();
-	since.slot = *slot;
+	since.place = *place;
 	since.io = BPF_CORE_READ_BITFIELD(task, in_iowait);
-	bpf_map_update_elem(&blocked, &pid, &since, BPF_ANY);
+	if (bpf_map_update_elem(&blocked, &pid, &since, BPF_NOEXIST) == 0)
+		count(&since, -(__s64)bpf_ktime_get_ns(), 1);
 }
 
 static __always_inline void runs(struct task_struct *task)
 {
-	__u32 slot, pid = task->pid;
-	struct since *since = bpf_map_lookup_elem(&blocked, &pid);
-	struct account *account;
-	__u64 took;
+	__u32 pid = task->pid;
+	struct since *found = bpf_map_lookup_elem(&blocked, &pid);
+	struct since since;
 
-	if (!since)
+	if (!found)
 		return;
-	took = bpf_ktime_get_ns() - since->ns;
-	slot = since->slot;
-	account = bpf_map_lookup_elem(&accounts, &slot);
-	if (account) {
-		__sync_fetch_and_add(&account->blocked_ns, took);
-		if (since->io)
-			__sync_fetch_and_add(&account->io_ns, took);
-	}
+	since = *found;
 	bpf_map_delete_elem(&blocked, &pid);
+	count(&since, bpf_ktime_get_ns(), -1);
 }
 
 SEC("tp_btf/sched_switch")

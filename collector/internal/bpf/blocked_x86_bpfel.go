@@ -14,17 +14,31 @@ import (
 )
 
 type BlockedAccount struct {
-	_         structs.HostLayout
-	BlockedNs uint64
-	IoNs      uint64
-	Pad       [6]uint64
+	_   structs.HostLayout
+	All struct {
+		_      structs.HostLayout
+		TimeNs int64
+		Count  int64
+	}
+	Io struct {
+		_      structs.HostLayout
+		TimeNs int64
+		Count  int64
+	}
+	Life uint32
+	Pad  [7]uint32
+}
+
+type BlockedPlace struct {
+	_    structs.HostLayout
+	Slot uint32
+	Life uint32
 }
 
 type BlockedSince struct {
-	_    structs.HostLayout
-	Ns   uint64
-	Slot uint32
-	Io   uint32
+	_     structs.HostLayout
+	Place BlockedPlace
+	Io    uint32
 }
 
 // Names of all BPF objects in the ELF.

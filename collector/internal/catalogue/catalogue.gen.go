@@ -77,7 +77,7 @@ const (
 	HeapLiveBytes               uint32 = 75  // Heap in use after the last GC, where the runtime tells
 	HeapGoalBytes               uint32 = 76  // Heap size that starts the next GC, where the runtime tells
 	ProcessRunDelayUS           uint32 = 77  // Time that threads of the process were runnable and waited for a CPU, all threads together, counted in the tick in which the waiting ended; time throttled by a CPU limit is part of it
-	ProcessBlockedUS            uint32 = 240 // Time that threads of the process were blocked in the kernel (state D), all threads together, counted in the tick in which it ended
+	ProcessBlockedUS            uint32 = 240 // Time that threads of the process were blocked in the kernel (state D), all threads together, also of waits that go on
 	ProcessIOWaitUS             uint32 = 241 // The part of process_blocked_us in which threads waited for I/O itself; a wait for a lock or the journal of a file system is not part of it
 	DiskReadBytes               uint32 = 242 // Bytes that the cgroup read from that disk; v1: only where a limit for the disk is set, on recent kernels, and without what the kernel writes back later
 	DiskWrittenBytes            uint32 = 243 // Bytes that the cgroup wrote to that disk, as disk_read_bytes
@@ -329,7 +329,7 @@ var All = map[uint32]Metric{
 	HeapLiveBytes:               {HeapLiveBytes, "heap_live_bytes", "bytes", Gauge, F64, "go_runtime", "Heap in use after the last GC, where the runtime tells"},
 	HeapGoalBytes:               {HeapGoalBytes, "heap_goal_bytes", "bytes", Gauge, F64, "go_runtime", "Heap size that starts the next GC, where the runtime tells"},
 	ProcessRunDelayUS:           {ProcessRunDelayUS, "process_run_delay_us", "us", Delta, I32, "run_delay", "Time that threads of the process were runnable and waited for a CPU, all threads together, counted in the tick in which the waiting ended; time throttled by a CPU limit is part of it"},
-	ProcessBlockedUS:            {ProcessBlockedUS, "process_blocked_us", "us", Delta, I32, "blocked", "Time that threads of the process were blocked in the kernel (state D), all threads together, counted in the tick in which it ended"},
+	ProcessBlockedUS:            {ProcessBlockedUS, "process_blocked_us", "us", Delta, I32, "blocked", "Time that threads of the process were blocked in the kernel (state D), all threads together, also of waits that go on"},
 	ProcessIOWaitUS:             {ProcessIOWaitUS, "process_io_wait_us", "us", Delta, I32, "blocked", "The part of process_blocked_us in which threads waited for I/O itself; a wait for a lock or the journal of a file system is not part of it"},
 	DiskReadBytes:               {DiskReadBytes, "disk_read_bytes", "bytes", Delta, F64, "disk_io", "Bytes that the cgroup read from that disk; v1: only where a limit for the disk is set, on recent kernels, and without what the kernel writes back later"},
 	DiskWrittenBytes:            {DiskWrittenBytes, "disk_written_bytes", "bytes", Delta, F64, "disk_io", "Bytes that the cgroup wrote to that disk, as disk_read_bytes"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -33,17 +34,16 @@ LANE = Lane(
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """Per tick. `waited_us` is counted when a thread runs at last, or (pressure) while it waits; NaN: not recorded.
+    """Per tick. `waited_us`: of all threads together, or (pressure) of some of them; NaN: not recorded.
 
-    `hot`: ticks with over 10 ms of it; `spans`: the time of these, back to where their waits began at the latest.
-    `in_io`: the share of it in I/O itself and not in a lock or the journal of a file system; None: not recorded.
+    `hot`: ticks with over 10 ms of it. `in_io`: the share of it in I/O itself and not in a lock or the journal of a
+    file system; None: not recorded.
     """
 
     source: Literal["blocked", "pressure"]
     views: tuple[ResourceView, ...]
     waited_us: FloatArray
     hot: BoolArray
-    spans: BoolArray
     in_io: float | None
 
     @property
@@ -62,41 +62,23 @@ def read_blocked(snapshot: Snapshot) -> Blocked | None:
     processes = tuple(view for view in snapshot.processes if has(view, BLOCKED))
     if processes:
         waited = _sum(processes, BLOCKED, n)
-        threads = sum(_threads(view) for view in processes)
         told = [view for view in processes if has(view, IN_IO)]
         whole = float(np.nansum(waited))
-        in_io = float(np.nansum(_sum(told, IN_IO, n))) / whole if told and whole > 0 else None
-        return _blocked(snapshot, "blocked", processes, waited, max(1.0, threads), in_io)
+        in_io = min(1.0, float(np.nansum(_sum(told, IN_IO, n))) / whole) if told and whole > 0 else None
+        return Blocked("blocked", processes, waited, _hot(waited), in_io)
     if has(snapshot.subject, PRESSURE):
         waited = series(snapshot.subject, PRESSURE, n)
-        return _blocked(snapshot, "pressure", (snapshot.subject,), waited, 1.0, 1.0)
+        return Blocked("pressure", (snapshot.subject,), waited, _hot(waited), 1.0)
     return None
 
 
-def _sum(views: tuple[ResourceView, ...] | list[ResourceView], metric: str, ticks: int) -> FloatArray:
+def _hot(waited: FloatArray) -> BoolArray:
+    return np.asarray(np.nan_to_num(waited) >= WAIT_US)
+
+
+def _sum(views: Sequence[ResourceView], metric: str, ticks: int) -> FloatArray:
     stack = np.stack([series(view, metric, ticks) for view in views])
     return np.where(np.isfinite(stack).any(axis=0), np.nansum(stack, axis=0), np.nan)
-
-
-def _threads(view: ResourceView) -> float:
-    known = view.series.get("process_threads")
-    return float(np.nanmax(known)) if known is not None and np.isfinite(known).any() else 1.0
-
-
-def _blocked(
-    snapshot: Snapshot,
-    source: Literal["blocked", "pressure"],
-    views: tuple[ResourceView, ...],
-    waited: FloatArray,
-    at_once: float,
-    in_io: float | None,
-) -> Blocked:
-    hot = np.nan_to_num(waited) >= WAIT_US
-    spans = np.zeros(snapshot.ticks, dtype=np.bool_)
-    for tick in np.flatnonzero(hot):
-        # However many threads shared the waiting, it began this long ago at least.
-        spans[max(0, int(tick - waited[tick] / at_once // snapshot.step_us)) : tick + 1] = True
-    return Blocked(source, views, waited, hot, spans, in_io)
 
 
 def blocked_time(snapshot: Snapshot) -> Amounts | None:

@@ -34,7 +34,7 @@ class HeldUp:
     answer of them; `dose`: do ticks with more waiting have more slow answers?
 
     `inside` and `outside`: waiting per time while late answers were on their way, and in the rest of the window (NaN:
-    there is hardly any rest). `covered`: waiting beyond that of the rest, of the late answers' own time added up.
+    there is hardly any rest). `covered`: of that, what is beyond the rest for each answer that was late at once.
     """
 
     hits: int
@@ -96,8 +96,9 @@ def held_up(snapshot: Snapshot, waited_us: FloatArray, late_us: float) -> HeldUp
     during = np.cumsum(edges[:-1]) > 0
     inside = _per_time(snapshot, waited_us, during)
     outside = _per_time(snapshot, waited_us, ~during) if during.mean() <= 1 - LEAST_REST else math.nan
-    beyond = max(0.0, inside - (outside if math.isfinite(outside) else 0.0)) * snapshot.step_us * float(during.sum())
-    total = float(took.sum())
+    beyond = max(0.0, inside - (outside if math.isfinite(outside) else 0.0))
+    # How many were late at once; a tick is longer than a short answer.
+    at_once = max(1.0, float(took.sum()) / max(1.0, float(during.sum()) * snapshot.step_us))
     return HeldUp(
         hits,
         len(took),
@@ -105,7 +106,7 @@ def held_up(snapshot: Snapshot, waited_us: FloatArray, late_us: float) -> HeldUp
         dose,
         inside,
         outside,
-        beyond / total if total else 0.0,
+        beyond / at_once,
     )
 
 

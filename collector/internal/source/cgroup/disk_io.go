@@ -39,6 +39,7 @@ type ioGroup struct {
 	last           [len(cgroup.IOStat{}.Disks)]cgroup.DeviceIO
 	lasts          int
 	known          bool
+	activeUntil    uint64                        // tick
 	current        atomic.Pointer[cgroup.Device] // for discovery
 	told           *cgroup.Device                // discovery
 }
@@ -106,28 +107,38 @@ func (g *ioGroup) shut() {
 	g.serviced.Close()
 }
 
+// activeTicks is how long a cgroup that did something on a disk is read at each tick; others are once a second.
+const activeTicks = 100
+
 func (d *diskIO) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
-	if !d.pace.Begin(tick, 2) {
-		return
+	disks := false
+	if d.pace.Begin(tick, 2) {
+		disks = d.disks.read()
+		d.pace.End()
 	}
-	defer d.pace.End()
-	ok := d.disks.read()
-	if did, known := d.disks.busiest(); ok && known {
+	if did, known := d.disks.busiest(); disks && known {
 		d.node.record(did, recorder)
 	}
-	for _, g := range d.set.All {
-		if !d.readStat(g) {
+	for i, g := range d.set.All {
+		active := tick.Sequence < g.activeUntil
+		if active && disks {
+			if did, known := d.disks.of(g.device); known {
+				g.disk.record(did, recorder)
+			}
+		}
+		if (!active || tick.Shed >= sampler.ShedSlowGauges) && !tick.Due(i) || !d.readStat(g) {
 			continue
 		}
+		before := g.used
 		g.choose(&d.stat)
 		if g.device == (cgroup.Device{}) {
 			continue // it did nothing on any disk yet
 		}
+		if g.used != before {
+			g.activeUntil = tick.Sequence + activeTicks
+		}
 		for i, value := range [4]uint64{g.used.ReadBytes, g.used.WriteBytes, g.used.Reads, g.used.Writes} {
 			recorder.Delta(g.slots[i], value)
-		}
-		if did, known := d.disks.of(g.device); ok && known {
-			g.disk.record(did, recorder)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 func init() { source.Register("blocked", func() sampler.Source { return &blockedTime{} }) }
 
 // blockedTime samples how long the threads of the watched processes were blocked in the kernel: by a disk, a lock of a file
-// system, a page that has to be read. It counts when it ends.
+// system, a page that has to be read.
 type blockedTime struct {
 	registry *sampler.Registry
 	watcher  *procwatch.Watcher
@@ -24,8 +24,7 @@ type blockedTime struct {
 }
 
 type blockedProcess struct {
-	pid           int
-	account       uint32
+	meter         *blocked.Meter
 	blocked, inIO batch.Slot
 }
 
@@ -38,20 +37,20 @@ func (b *blockedTime) Start(_ context.Context, registry *sampler.Registry) error
 	}
 	b.registry, b.tracer, b.watcher = registry, tracer, procwatch.Shared(registry)
 	b.members = sampler.Members[*procwatch.Process, blockedProcess]{
-		Registry: registry, Open: b.open, Shut: func(p *blockedProcess) { b.tracer.Forget(p.pid, p.account) },
+		Registry: registry, Open: b.open, Shut: func(p *blockedProcess) { b.tracer.Forget(p.meter) },
 	}
 	b.watcher.Subscribe(b.members.Change)
 	return nil
 }
 
 func (b *blockedTime) open(watched *procwatch.Process) *blockedProcess {
-	account, ok := b.tracer.Watch(watched.PID)
-	if !ok {
+	meter := b.tracer.Watch(watched.PID)
+	if meter == nil {
 		return nil
 	}
 	// The account begins with the watching: all of it is new.
 	return &blockedProcess{
-		pid: watched.PID, account: account,
+		meter:   meter,
 		blocked: b.registry.Counter(watched.Resource, catalogue.ProcessBlockedUS, true),
 		inIO:    b.registry.Counter(watched.Resource, catalogue.ProcessIOWaitUS, true),
 	}
@@ -62,7 +61,7 @@ func (b *blockedTime) Discover(ctx context.Context) { b.watcher.Refresh(ctx) }
 
 func (b *blockedTime) Sample(_ sampler.Tick, recorder *sampler.Recorder) {
 	for _, p := range b.members.All {
-		if account, ok := b.tracer.Read(p.account); ok {
+		if account, ok := b.tracer.Read(p.meter); ok {
 			recorder.Delta(p.blocked, account.BlockedNS/1000)
 			recorder.Delta(p.inIO, account.IONS/1000)
 		}

@@ -65,7 +65,7 @@ AREA = Area(
     measures=(
         answers.SLOW_ANSWERS,
         measured(
-            blocked.BLOCKED_MS_PER_MIN, (blocked.BLOCKED, blocked.IN_IO, "process_threads"), blocked.blocked_time,
+            blocked.BLOCKED_MS_PER_MIN, (blocked.BLOCKED, blocked.IN_IO), blocked.blocked_time,
             least=1_000.0,
         ),
         answers.P99,

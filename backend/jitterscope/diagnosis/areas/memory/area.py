@@ -63,7 +63,7 @@ AREA = Area(
         lanes.MEMORY_WAIT,
         answers.SLOW_ANSWERS,
         measured(
-            blocked.BLOCKED_MS_PER_MIN, (blocked.BLOCKED, blocked.IN_IO, "process_threads"), blocked.blocked_time,
+            blocked.BLOCKED_MS_PER_MIN, (blocked.BLOCKED, blocked.IN_IO), blocked.blocked_time,
             least=1_000.0,
         ),
         Measure("refaults_per_min", "Pages of files read again", "1/min", ("memory_refaults",), figures.refaults,

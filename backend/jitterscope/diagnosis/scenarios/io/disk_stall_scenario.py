@@ -114,6 +114,8 @@ def _v1() -> Snapshot:
 
 SCENARIOS = (
     _fault("its write limit", BASE, LIMITED),
+    _fault("short checkpoints, under cgroup v2", replace(BASE, seed=13), replace(
+        LIMITED, spans=every(2.0, 0.5, 0.4, times=28), asked_bytes=1.45 * MIB)),
     _fault("its write limit, in Kubernetes", replace(BASE, facts=KUBERNETES, seed=2), LIMITED),
     Scenario("disk_stall/its limit under cgroup v1", ID, _v1),
     Scenario("disk_stall/its limit of writes", ID, _requests),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
-from jitterscope.diagnosis.scenarios.cpu.contention import LITTLE, contended, delays, hiccup_ticks
+from jitterscope.diagnosis.scenarios.cpu.contention import LITTLE, contended, hiccup_ticks
 from jitterscope.diagnosis.scenarios.cpu.simulate import facts_of
 
 MIB = 1 << 20
@@ -53,7 +53,7 @@ def on_disk(snapshot: Snapshot, use: DiskUse, run_delay_us: FloatArray | None = 
     made = contended(
         snapshot, np.full(n, 400.0) if run_delay_us is None else run_delay_us, 0.1, takers=LITTLE, weight="100"
     )
-    blocked = delays(use.spans, n) - 400.0 + use.background * snapshot.step_us
+    blocked = (inside + use.background) * snapshot.step_us
     asked = use.calm_bytes if use.asked_bytes is None else use.asked_bytes
     written = (use.calm_bytes + (asked - use.calm_bytes) * inside) * step_s
     requests = np.maximum(1.0, np.round(written / 16384))

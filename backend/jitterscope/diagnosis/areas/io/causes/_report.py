@@ -25,16 +25,18 @@ from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
 def extent(snapshot: Snapshot, stall: DiskStall) -> tuple[int, int]:
     """Begin and end (µs) of the time in which threads were blocked."""
-    ticks = np.flatnonzero(stall.blocked.spans)
+    ticks = np.flatnonzero(stall.blocked.hot)
     step = snapshot.step_us
     return snapshot.start_us + int(ticks[0]) * step, snapshot.start_us + (int(ticks[-1]) + 1) * step
 
 
 def rate(limit: IoLimit, value: float) -> str:
-    """ "1.0 MiB/s", "40 writes/s"."""
+    """ "1.0 MiB/s", "448 KiB/s", "40 writes/s"."""
     if not limit.of_bytes:
         return f"{value:,.0f} {'writes' if limit.writes else 'reads'}/s"
     mebibytes = value / (1 << 20)
+    if mebibytes < 1:
+        return f"{value / 1024:,.0f} KiB/s"
     return f"{mebibytes:,.1f} MiB/s" if mebibytes < 100 else f"{mebibytes:,.0f} MiB/s"
 
 
@@ -117,8 +119,8 @@ def _blocked(snapshot: Snapshot, stall: DiskStall) -> Evidence:
         value=say.seconds(blocked.hot_us),
         comparison=f"{say.percent(in_io)} in I/O itself, the rest in locks and journals of file systems"
         if in_io is not None and blocked.source == "blocked"
-        else f"in {int(blocked.spans.sum()):,} ticks",
-        numbers={"blocked_us": blocked.hot_us, "ticks": float(blocked.spans.sum())}
+        else f"in {int(blocked.hot.sum()):,} ticks",
+        numbers={"blocked_us": blocked.hot_us, "ticks": float(blocked.hot.sum())}
         | ({"in_io": in_io} if in_io is not None else {}),
         series=refs(snapshot, stall, blocked.views, blocked.metric, IN_IO),
     )
@@ -189,7 +191,7 @@ def _others(snapshot: Snapshot, stall: DiskStall) -> list[Evidence]:
     disk = stall.disk
     if stall.why != "disk" or disk is None or disk.own_share is None:
         return []
-    users = disk_users(snapshot, disk, stall.blocked.spans)[:3]
+    users = disk_users(snapshot, disk, stall.blocked.hot)[:3]
     names = ", ".join(
         f"{one.view.fact('workload.container') or one.view.key} {say.mebibytes(one.bytes_)}" for one in users
     )

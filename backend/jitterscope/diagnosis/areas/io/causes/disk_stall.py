@@ -48,7 +48,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         if stall.disk is None:
             return missing_data.not_enough(ID, ["disk_busy_us"], snapshot)
         return NotFound(cause=ID, reason=_no_disk(stall), numbers=numbers)
-    spans = held_up.apart(snapshot, found.spans)
+    spans = held_up.apart(snapshot, found.hot)
     late_us = held_up.late_us(snapshot, spans)
     hurt = harm.harm(snapshot, spans, late_us, served=read_served(snapshot))
     held = held_up.held_up(snapshot, found.waited_us, late_us)
@@ -60,7 +60,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
 def _reads_again(snapshot: Snapshot, stall: DiskStall) -> str | None:
     """Why it is not the disk but a memory limit that makes it read; None: it is not that."""
     refaults = read_refaults(snapshot)
-    if refaults is None or not refaults.explains(stall.blocked.spans, snapshot.step_us):
+    if refaults is None or not refaults.explains(stall.blocked.hot, snapshot.step_us):
         return None
     return (
         f"Threads were blocked for {say.ms(stall.blocked.hot_us)} while {refaults.total:,.0f} pages were read again "
@@ -83,7 +83,7 @@ def _harmless(snapshot: Snapshot, stall: DiskStall, hurt: AnswersHarm, held: Hel
     """Why waiting is not the trouble of those who are served; None: it is, or nobody knows."""
     blocked = f"Threads were blocked for {say.ms(stall.blocked.hot_us)}"
     if not hurt.timed:
-        share = float(stall.blocked.spans.mean())
+        share = float(stall.blocked.hot.mean())
         if stall.blocked.hot_us >= UNTIMED_US and share >= UNTIMED_SHARE:
             return None
         return f"{blocked}, in {say.percent(share)} of the ticks."

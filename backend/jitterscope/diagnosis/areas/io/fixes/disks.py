@@ -60,13 +60,13 @@ def limit_other(snapshot: Snapshot, found: Found, stall: DiskStall) -> Fix | Non
     disk = stall.disk
     if stall.why != "disk" or disk is None or not disk.is_shared:
         return None
-    users = disk_users(snapshot, disk, stall.blocked.spans)
+    users = disk_users(snapshot, disk, stall.blocked.hot)
     whole = sum(one.bytes_ for one in users)
     if not users or users[0].bytes_ < MOST_OF_IT * whole:
         return None
     first = users[0].view
     name = first.fact("workload.container") or first.key
-    seconds = max(0.1, float(stall.blocked.spans.sum()) * snapshot.step_us / 1e6)
+    seconds = max(0.1, float(stall.blocked.hot.sum()) * snapshot.step_us / 1e6)
     per_s = max(1 << 20, int(users[0].bytes_ / seconds / 4) // (1 << 20) * (1 << 20))
     second = snapshot.node.fact("node.cgroup_version") == "2"
     target = (

@@ -43,7 +43,7 @@ def _writes(snapshot: Snapshot, stall: DiskStall) -> bool:
     if not all(has(snapshot.subject, name) for name in names):
         return True
     wrote, read = (
-        float(np.nansum(series(snapshot.subject, name, snapshot.ticks)[stall.blocked.spans])) for name in names
+        float(np.nansum(series(snapshot.subject, name, snapshot.ticks)[stall.blocked.hot])) for name in names
     )
     return wrote >= read
 

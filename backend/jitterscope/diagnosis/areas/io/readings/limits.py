@@ -20,8 +20,10 @@ _METRICS: dict[Kind, str] = {
     "reads_per_s": "disk_reads",
     "writes_per_s": "disk_writes",
 }
-# A second with this share of what a limit allows is at the limit: the kernel hands it out in slices of 100 ms.
+# A window with this share of what a limit allows is at the limit: the kernel hands it out in slices of 100 ms.
 AT_LIMIT = 0.85
+# How long it must be: under v1, where requests are counted as they come, a shorter one may have passed at once.
+_WINDOW_US = {"1": 1_000_000, "2": 300_000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,8 @@ def read_limits(snapshot: Snapshot) -> tuple[IoLimit, ...]:
                 per_s = limit.get(kind)
                 if isinstance(per_s, int | float) and per_s > 0 and has(view, metric):
                     done = series(view, metric, snapshot.ticks)
-                    holds = _holds(done, float(per_s), snapshot.step_us)
+                    window_us = _WINDOW_US.get(snapshot.node.fact("node.cgroup_version") or "", _WINDOW_US["1"])
+                    holds = _holds(done, float(per_s), snapshot.step_us, window_us)
                     number = str(limit.get("number", ""))
                     found.append(IoLimit(view, device, number, kind, float(per_s), done, holds))
     return tuple(found)
@@ -95,7 +98,7 @@ def _told(view: ResourceView) -> list[dict[str, object]]:
     return [one for one in read if isinstance(one, dict)] if isinstance(read, list) else []
 
 
-def _holds(done: FloatArray, per_s: float, step_us: int) -> BoolArray:
+def _holds(done: FloatArray, per_s: float, step_us: int, window_us: int) -> BoolArray:
     """Under v1 requests are counted as they come: what is above the limit waits. Under v2 they are as they pass it."""
     allowed, came = per_s * step_us / 1e6, np.nan_to_num(done)
     backlog = np.zeros(len(came))
@@ -103,11 +106,11 @@ def _holds(done: FloatArray, per_s: float, step_us: int) -> BoolArray:
     for tick, value in enumerate(came.tolist()):
         left = max(0.0, left + value - allowed)
         backlog[tick] = left
-    second = max(1, 1_000_000 // step_us)
-    full = _rolling(came, second) >= AT_LIMIT * allowed * second
+    window = max(1, window_us // step_us)
+    full = _rolling(came, window) >= AT_LIMIT * allowed * window
     # A slice of unused allowance may be spent at once.
     waits = backlog > allowed
-    return np.asarray(waits | dilate(full, second - 1, 0))
+    return np.asarray(waits | dilate(full, window - 1, 0))
 
 
 def _rolling(values: FloatArray, ticks: int) -> FloatArray:

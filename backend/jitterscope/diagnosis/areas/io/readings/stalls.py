@@ -35,8 +35,8 @@ def read_stall(snapshot: Snapshot) -> DiskStall | None:
     blocked = read_blocked(snapshot)
     if blocked is None:
         return None
-    limit, held = _tightest(snapshot, blocked.spans, blocked)
-    disk = read_disk(snapshot, blocked.spans)
+    limit, held = _tightest(snapshot, blocked.hot, blocked)
+    disk = read_disk(snapshot, blocked.hot)
     if limit is not None and held >= MOST:
         return DiskStall(blocked, "limit", limit, held, disk)
     return DiskStall(blocked, "disk" if disk is not None and disk.is_slow else None, limit, held, disk)

@@ -34,7 +34,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     numbers = {
         "refaults": found.refaults.total,
         "blocked_us": found.blocked.hot_us,
-        "per_s": found.refaults.per_s(found.blocked.spans, snapshot.step_us),
+        "per_s": found.refaults.per_s(found.blocked.hot, snapshot.step_us),
     }
     if (reason := _not(snapshot, found)) is not None:
         return NotFound(cause=ID, reason=reason, numbers=numbers)
@@ -47,14 +47,14 @@ def _not(snapshot: Snapshot, found: Thrashing) -> str | None:
     pages = f"{refaults.total:,.0f} pages of files were read again soon after they had been dropped"
     if not found.waits:
         return f"{pages}; threads were blocked for {blocked}."
-    if not refaults.explains(found.blocked.spans, snapshot.step_us):
+    if not refaults.explains(found.blocked.hot, snapshot.step_us):
         if not np.isfinite(refaults.at_limit):
             return f"{pages}, though threads were blocked for {blocked}."
         if not np.isfinite(refaults.limit_bytes):
             return f"{pages}, without a memory limit of its own: the node drops them."
         if refaults.at_limit < NEAR:
             return f"{pages}, but it uses {say.percent(refaults.at_limit)} of its memory limit: the node drops them."
-        per_s = refaults.per_s(found.blocked.spans, snapshot.step_us)
+        per_s = refaults.per_s(found.blocked.hot, snapshot.step_us)
         return f"{pages}, {per_s:,.0f}/s while threads were blocked: too few to be what they wait for."
     if not found.harmful:
         late = f"{found.hurt.suffered:,} answers were late meanwhile"
@@ -76,7 +76,7 @@ def _confidence(found: Thrashing) -> Confidence:
 
 
 def _found(snapshot: Snapshot, found: Thrashing) -> Found:
-    ticks, step = np.flatnonzero(found.blocked.spans), snapshot.step_us
+    ticks, step = np.flatnonzero(found.blocked.hot), snapshot.step_us
     low, high = snapshot.start_us + int(ticks[0]) * step, snapshot.start_us + (int(ticks[-1]) + 1) * step
     hurt, first = found.hurt, found.hurt.first_late_us
     late = f"answers after up to {hurt.max_ms:,.0f} ms" if hurt.max_ms else "waits for its own files"
@@ -111,7 +111,7 @@ def _found(snapshot: Snapshot, found: Thrashing) -> Found:
 
 def _evidence(snapshot: Snapshot, found: Thrashing, ticks: tuple[int, int]) -> list[Evidence]:
     refaults, held = found.refaults, found.held
-    per_s = refaults.per_s(found.blocked.spans, snapshot.step_us)
+    per_s = refaults.per_s(found.blocked.hot, snapshot.step_us)
     items = [
         Evidence(
             id="refaults",

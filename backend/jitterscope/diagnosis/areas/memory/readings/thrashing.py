@@ -48,7 +48,7 @@ class Thrashing:
     def harmful(self) -> bool:
         """Whether late answers are those that waited for pages; where nobody times answers, whether that may be so."""
         if not self.hurt.timed:
-            return self.blocked.hot_us >= UNTIMED_US and float(self.blocked.spans.mean()) >= UNTIMED_SHARE
+            return self.blocked.hot_us >= UNTIMED_US and float(self.blocked.hot.mean()) >= UNTIMED_SHARE
         return self.hurt.severity is not None and self.held.apart
 
 
@@ -58,7 +58,7 @@ def read(snapshot: Snapshot) -> Thrashing | None:
     refaults, blocked = read_refaults(snapshot), read_blocked(snapshot)
     if refaults is None or blocked is None:
         return None
-    spans = held_up.apart(snapshot, blocked.spans)
+    spans = held_up.apart(snapshot, blocked.hot)
     late_us = held_up.late_us(snapshot, spans)
     file = series(refaults.owner, "memory_file_bytes", snapshot.ticks)
     read_bytes = series(snapshot.subject, "disk_read_bytes", snapshot.ticks)
@@ -77,4 +77,4 @@ def explains(snapshot: Snapshot) -> bool:
     found = read(snapshot)
     if found is None:
         return False
-    return found.waits and found.refaults.explains(found.blocked.spans, snapshot.step_us) and found.harmful
+    return found.waits and found.refaults.explains(found.blocked.hot, snapshot.step_us) and found.harmful
