@@ -22,8 +22,6 @@ from jitterscope.diagnosis.core.snapshot import Snapshot
 
 ID = "net/accept_queue"
 NEEDS = ("listen_drops", "connections_opened")
-# What a client waits before it sends a SYN again, at least (RFC 6298, 2.1).
-RETRY_US = 1_000_000.0
 
 
 def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
@@ -33,11 +31,12 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         return missing_data.not_enough(ID, gone or ["listen_drops"], snapshot)
     numbers = report.known(
         {
-            "drops": found.drops, "attempts": found.attempts, "peak": found.peak, "limit": found.at.limit,
+            "drops": found.drops,
+            "waited": found.waited, "attempts": found.attempts, "peak": found.peak, "limit": found.at.limit,
             "throttled": found.throttled, "waiting": found.waiting, "busy": found.busy,
         }
     )  # fmt: skip
-    level = severity(found.drops, found.attempts, RETRY_US / 1000)
+    level = severity(found.waited, found.attempts, found.longest_us / 1000)
     if level is None:
         return NotFound(cause=ID, reason=_few(found), numbers=numbers)
     if found.at.limit is None or found.peak is None:
@@ -51,12 +50,13 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
 
 
 def _few(found: Overflow) -> str:
-    return f"{found.drops:,.0f} of {say.count(found.attempts, 'connection attempt')} were dropped."
+    dropped = say.count(found.drops, "packet")
+    return f"{dropped} of handshakes dropped for {say.count(found.attempts, 'connection attempt')}: few clients waited."
 
 
 def _other(found: Overflow) -> str:
     return (
-        f"{found.drops:,.0f} connection attempts were dropped while at most {found.peak:,.0f} waited of "
+        f"{found.drops:,.0f} packets of handshakes were dropped while at most {found.peak:,.0f} waited of "
         f"{found.at.limit:,.0f} that may: not for lack of room."
     )
 
@@ -81,7 +81,7 @@ def _held(found: Overflow) -> str | None:
 
 def _found(snapshot: Snapshot, found: Overflow) -> Found:
     span = report.extent(snapshot, np.flatnonzero(found.spans))
-    level = severity(found.drops, found.attempts, RETRY_US / 1000)
+    level = severity(found.waited, found.attempts, found.longest_us / 1000)
     limit = found.at.limit or 0.0
     where = found.at.name
     owed = found.spans & (np.nan_to_num(series(found.at.server, "responses_slow", snapshot.ticks)) > 0)
@@ -89,25 +89,28 @@ def _found(snapshot: Snapshot, found: Overflow) -> Found:
     beside = f" {slow:,.0f} answers were slow meanwhile, as their requests waited in it." if slow else ""
     return Found(
         cause=ID,
-        score=round(0.55 + 0.25 * min(1.0, 5 * found.drops / max(1.0, found.attempts)) + 0.1 * (found.drops >= 20), 4),
-        confidence=_confidence(found),
+        score=round(0.55 + 0.25 * min(1.0, 5 * found.waited / max(1.0, found.attempts)) + 0.1 * (found.waited >= 20),
+        4), confidence=_confidence(found),
         severity=level,
         harm=harm_of(level, known=True),
-        title=f"{say.who(snapshot)} drops {found.drops:,.0f} of {found.attempts:,.0f} connection attempts: its accept "
+        title=f"{say.who(snapshot)} lets clients wait up to {say.seconds(found.longest_us)} or more to connect: its "
+        "accept "
         f"queue of {limit:,.0f} is full",
         summary=f"{say.count(found.peak or 0, 'connection')} waited at {where} to be accepted, {limit:,.0f} may. The "
         "kernel "
-        "drops what comes on top, and the client tries again after 1 s, then 2 and 4 s more (Linux 6.5 and later: "
-        "each "
-        "second at first). How often one client had to try is not seen here: each drop is 1 s of a client at "
-        f"least.{beside}",
+        f"dropped {found.drops:,.0f} packets of handshakes that came on top; at least {found.waited:,.0f} times a "
+        "client "
+        f"waited for that, of {found.attempts:,.0f} connection attempts. A client sends a SYN again after 1 s, then "
+        "2 and 4 s "
+        "later (Linux 6.5 and later: each second at first), and the server sees nothing of it until it gets "
+        f"in.{beside}",
         onset_us=span[0],
         last_us=span[1],
-        impact=report.waits(found.drops, found.attempts, RETRY_US, 0.0)
+        impact=report.waits(found.waited, found.attempts, found.longest_us, 0.0)
         | impact_of(
             {
                 LISTEN_DROPS: int(found.drops), ATTEMPTS: int(found.attempts),
-                DROPPED_RATIO: found.drops / max(1.0, found.attempts),
+                DROPPED_RATIO: found.drops / max(1.0, found.drops + float(np.nansum(found.at.opened))),
             }
         )
         | impact.of_cpu(snapshot),
@@ -117,7 +120,7 @@ def _found(snapshot: Snapshot, found: Overflow) -> Found:
 
 def _confidence(found: Overflow) -> Confidence:
     unknown = [found.throttled, found.waiting].count(None)
-    if found.drops >= 10 and not unknown:
+    if found.waited >= 10 and not unknown:
         return "high"
     return "medium" if unknown < 2 else "low"
 
@@ -128,11 +131,26 @@ def _evidence(snapshot: Snapshot, found: Overflow, span: tuple[int, int]) -> lis
     evidence = [
         Evidence(
             id="dropped",
-            statement="Connection attempts that the listening socket dropped",
-            value=f"{found.drops:,.0f} of {found.attempts:,.0f}",
-            comparison="each costs its client 1 s or more",
-            numbers={"hits": found.drops, "of": found.attempts},
+            statement="Packets of handshakes that the listening socket dropped",
+            value=f"{found.drops:,.0f}",
+            comparison=f"for {say.count(float(np.nansum(found.at.opened)), 'connection')} that got in",
+            numbers={"drops": found.drops, "opened": float(np.nansum(found.at.opened))},
             series=report.refs(span, server, "listen_drops", "connections_opened"),
+        ),
+        Evidence(
+            id="late",
+            statement="Connections that came late, and SYNs that were dropped, at least",
+            value=f"{found.late.count:,} and {found.refused:,.0f}",
+            comparison=f"of {found.attempts:,.0f} attempts; the longest handshake took {say.ms(found.longest_us)} or "
+            "more",
+            numbers={
+                "hits": found.waited,
+                "of": found.attempts,
+                "late": float(found.late.count),
+                "refused": found.refused,
+                "longest_us": found.longest_us,
+            },
+            series=report.refs(span, server, "handshake_us", "listen_drops"),
         ),
         Evidence(
             id="full",

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jitterscope.diagnosis.areas.net.readings.connections import Connections, read_connections
+from jitterscope.diagnosis.areas.net.readings.connections import Connections, Times, read_connections, times
 from jitterscope.diagnosis.core.reading import reading
+from jitterscope.diagnosis.core.served import late_after
 from jitterscope.diagnosis.core.signals import has, read_cpu, series
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray, dilate
@@ -15,6 +16,11 @@ from jitterscope.diagnosis.programs.event_loops import event_loop
 
 # Drops are read once a second: the attempt was up to so many ticks before.
 READ_TICKS = 11
+# Of one connection whose handshake cannot end as the queue is full: the last packet of it, the request behind that, and
+# that again after 200 and 600 ms. Then the SYN-ACK is sent again.
+PER_HANDSHAKE = 4
+# What a client waits before it sends a SYN again, at least (RFC 6298, 2.1).
+RETRY_US = 1_000_000.0
 # A queue may be full before nothing more gets in; then its last reading is older.
 _BEFORE_TICKS = 30
 # Of the drops, those in whose second something else kept the server from accepting.
@@ -27,14 +33,15 @@ SILENT_TICKS = 5
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """Of one server. `spans` are the ticks in which attempts may have been dropped; `peak` is how many waited at most
-    around them (None: not recorded). Shares of the drops, None where not recorded: `throttled` by a CPU limit,
-    `waiting` for a CPU, `busy` the one thread that does the work. `silent`: the longest run of ticks without an
-    answer that was owed.
+    """Of one server. `drops` are packets of handshakes, `late` handshakes that took far longer than others. `spans`
+    are the ticks in which attempts may have been dropped; `peak` is how many waited at most around them (None: not
+    recorded). Shares of the drops, None where not recorded: `throttled` by a CPU limit, `waiting` for a CPU, `busy`
+    the one thread that does the work. `silent`: the longest run of ticks without an answer that was owed.
     """
 
     at: Connections
     drops: float
+    late: Times
     spans: BoolArray
     peak: float | None
     throttled: float | None
@@ -43,8 +50,24 @@ class Overflow:
     silent: int
 
     @property
+    def refused(self) -> float:
+        """SYNs among the drops, at least: each is a client that waits for 1 s."""
+        return max(0.0, self.drops - PER_HANDSHAKE * self.late.count)
+
+    @property
+    def waited(self) -> float:
+        """How often a client waited for its connection, at least."""
+        return self.late.count + self.refused
+
+    @property
     def attempts(self) -> float:
-        return float(np.nansum(self.at.opened)) + self.drops
+        """Connections, and SYNs that were dropped."""
+        return float(np.nansum(self.at.opened)) + self.refused
+
+    @property
+    def longest_us(self) -> float:
+        longest = float(self.late.took_us.max()) if len(self.late.took_us) else 0.0
+        return max(longest, RETRY_US if self.refused else 0.0)
 
     @property
     def full(self) -> bool:
@@ -84,9 +107,11 @@ def read_overflow(snapshot: Snapshot) -> Overflow | None:
 def _of(snapshot: Snapshot, at: Connections) -> Overflow:
     spans = dilate(np.nan_to_num(at.drops) > 0, READ_TICKS - 1, 0)
     around = dilate(spans, _BEFORE_TICKS, 0)
+    handshakes = times(at.server, "handshake_us")
+    late = handshakes.over(late_after(handshakes.quantile(0.25))) if handshakes.count else handshakes
     seen = at.queue[around & np.isfinite(at.queue)]
     return Overflow(
-        at, float(np.nansum(at.drops)), spans, float(seen.max()) if len(seen) else None,
+        at, float(np.nansum(at.drops)), late, spans, float(seen.max()) if len(seen) else None,
         _held(at, read_cpu(snapshot).throttled, 1.0), _waiting(snapshot, at), _busy(snapshot, at),
         _silent(snapshot, at, spans),
     )  # fmt: skip
