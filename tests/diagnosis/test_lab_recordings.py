@@ -30,6 +30,8 @@ VARIANTS = {
     "negative-dentries": {"nss", "storm", "drop", "unmount", "files"},
     "service-gc": {"go", "jvm-parallel", "jvm-g1", "node", "gc-pause", "overload", "healthy"},
     "noisy-neighbour": {"fault"},
+    "accept-queue": {"fault", "connect-churn"},
+    "packet-loss": {"fault"},
 }  # fmt: skip
 
 

@@ -17,13 +17,30 @@ from jitterscope.diagnosis.core.registry import all_areas, fixes_of
 from labs import commands
 from labs import variants as coredns_variants
 from labs import watched as coredns_watched
-from labs.applying import attempt, coredns_gc, dentries, forwarding, nodelocal, noisy, oom, podstart, search, service
+from labs.applying import (
+    attempt,
+    coredns_gc,
+    crowd,
+    dentries,
+    forwarding,
+    loss,
+    nodelocal,
+    noisy,
+    oom,
+    podstart,
+    search,
+    service,
+)
 from labs.applying.ongoing import Ongoing
+from labs.crowd import variants as crowd_variants
+from labs.crowd import watched as crowd_watched
 from labs.dentries import variants as dentries_variants
 from labs.dentries import watched as dentries_watched
 from labs.forwarding import variants as forwarding_variants
 from labs.forwarding import watched as forwarding_watched
 from labs.hosting import own_product
+from labs.loss import variants as loss_variants
+from labs.loss import watched as loss_watched
 from labs.nodelocal import variants as nodelocal_variants
 from labs.nodelocal import watched as nodelocal_watched
 from labs.noisy import variants as noisy_variants
@@ -54,6 +71,8 @@ TRIED = {
     dentries_watched.LAB: set(dentries.FIXES),
     podstart_watched.LAB: set(podstart.FIXES),
     noisy_watched.LAB: set(noisy.FIXES),
+    crowd_watched.LAB: set(crowd.FIXES),
+    loss_watched.LAB: set(loss.FIXES),
 }
 
 
@@ -92,6 +111,8 @@ MADE_BY: dict[str, tuple[Any, Any]] = {
     dentries_watched.LAB: (dentries, dentries_variants),
     service_watched.LAB: (service, service_variants),
     noisy_watched.LAB: (noisy, noisy_variants),
+    crowd_watched.LAB: (crowd, crowd_variants),
+    loss_watched.LAB: (loss, loss_variants),
 }
 
 
@@ -134,6 +155,9 @@ SESSION = {"names": "session"}
         tried(170, "cpu/gc_throttling", "service-gc go", "raise_cpu_limit", "seen", "verified"),
         tried(170, "cpu/gc_throttling", "service-gc jvm-parallel", "raise_cpu_limit", "seen", "verified"),
         tried(170, "cpu/neighbours", "noisy-neighbour fault", "raise_cpu_weight", "seen", "verified"),
+        tried(170, "net/accept_queue", "accept-queue fault", "raise_backlog", "seen", "verified"),
+        tried(170, "net/connect_churn", "accept-queue connect-churn", "reuse_connections", "declared", "verified"),
+        tried(170, "net/retransmission", "packet-loss fault", "repair_path", "declared", "verified"),
         tried(180, "cpu/periodic_burst", "coredns-gc periodic-burst", "raise_cpu_limit", "seen", "verified"),
         tried(170, "cpu/request_burst", "coredns-gc request-burst", "raise_cpu_limit", "seen", "verified"),
         tried(200, "cpu/memory_limit_gc_spiral", "coredns-gc gc-spiral", "unset_gomemlimit", "seen", "verified"),

@@ -195,7 +195,8 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
     fixes = accepting.propose(snapshot, overflow)
     if churn is not None and churn.at.server.id == overflow.at.server.id and (fix := pooling.keep_alive(churn)):
         fixes.append(fix)
-    return fixes
+    # What cannot help stands behind what can.
+    return sorted(fixes, key=lambda one: one.verdict == "cannot_help")
 
 
 def _dropped(snapshot: Snapshot) -> bool:

@@ -23,7 +23,7 @@ REFERENCES = [
 ]
 MEASURES = ("listen_drops_ratio", "slow_ratio")
 LEAST, MOST, ROOM = 128, 65_535, 1.5
-# Of the seconds of the window: attempts are dropped for most of it, so the queue never gets empty.
+# Of the ticks in which connections come: the queue never gets empty.
 SUSTAINED = 0.5
 
 
@@ -37,8 +37,7 @@ def propose(snapshot: Snapshot, found: Overflow) -> list[Fix]:
     if not capped or backlog > limit:
         fixes.append(_backlog(snapshot, found, backlog, listener))
     fixes.append(_acceptors(snapshot, found, listener))
-    # What cannot help stands behind what can.
-    return sorted(fixes, key=lambda fix: fix.verdict == "cannot_help")
+    return fixes
 
 
 def enough(found: Overflow) -> int:
@@ -72,9 +71,9 @@ def _wait(snapshot: Snapshot, found: Overflow) -> str:
 def _too_many(snapshot: Snapshot, found: Overflow) -> str:
     per_second = found.accepted_per_s(snapshot.step_us)
     return (
-        f"Attempts were dropped in {100 * found.sustained:.0f} % of the seconds: connections come faster than the "
-        "server "
-        f"accepts them ({per_second:,.0f}/s). A longer queue is as full, and each connection waits longer in it."
+        f"The queue was nearly full in {100 * found.sustained:.0f} % of the ticks in which connections came: they come "
+        f"faster than the server accepts them ({per_second:,.0f}/s). A longer queue is as full, and each connection "
+        "waits longer in it."
     )
 
 

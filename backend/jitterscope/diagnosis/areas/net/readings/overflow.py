@@ -25,6 +25,8 @@ RETRY_US = 1_000_000.0
 _BEFORE_TICKS = 30
 # Of the drops, those in whose second something else kept the server from accepting.
 HELD = 0.5
+# Of what may wait: as good as full.
+NEARLY = 0.75
 # One thread that uses so much of a CPU has no time to accept.
 BUSY = 0.8
 # A server that answers nothing for so long though it owes answers does not accept either.
@@ -76,9 +78,12 @@ class Overflow:
 
     @property
     def sustained(self) -> float:
-        """Share of the window's seconds in which attempts were dropped."""
-        seconds = max(1.0, len(self.spans) / 10)
-        return min(1.0, float((np.nan_to_num(self.at.drops) > 0).sum()) / seconds)
+        """Share of the ticks in which the queue was nearly full, of those in which connections came. Clients that come
+        again after a second drop out for seconds behind a burst: when there are drops does not tell it from overload.
+        """
+        known = np.isfinite(self.at.queue)
+        full = self.at.queue[known] >= NEARLY * (self.at.limit or 0.0)
+        return float(full.mean()) if known.any() else 0.0
 
     @property
     def most_dropped(self) -> float:
