@@ -81,8 +81,8 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
         link.server.run("sysctl", "-qw", "net.core.somaxconn=4096")
         server = WiredService("the service", link.server, _PORT, cgroup, _options(p))
         say(
-            f"Starting a service in {cgroup.key}: {p.backlog} connections may wait, accepting one takes "
-            f"{p.accept_us} µs"
+            f"Starting a service in {cgroup.key}: {p.backlog} connections may wait, accepting one takes {p.accept_us} "
+            "µs"
         )
         server.start(PATH)
         stack.callback(server.stop)

@@ -73,8 +73,7 @@ def _held(found: Overflow) -> str | None:
     if found.silent >= SILENT_TICKS:
         return (
             f"Around {found.drops:,.0f} drops the server answered nothing for {found.silent * 100:,} ms, though it "
-            "owed "
-            "answers: it stood still, and the queue filled up behind that."
+            "owed answers: it stood still, and the queue filled up behind that."
         )
     return None
 
@@ -93,17 +92,13 @@ def _found(snapshot: Snapshot, found: Overflow) -> Found:
         4), confidence=_confidence(found),
         severity=level,
         harm=harm_of(level, known=True),
-        title=f"{say.who(snapshot)} lets clients wait up to {say.seconds(found.longest_us)} or more to connect: its "
-        "accept "
+        title=f"{say.who(snapshot)} keeps clients waiting for a connection, {found.waited:,.0f} times at least: its accept "
         f"queue of {limit:,.0f} is full",
         summary=f"{say.count(found.peak or 0, 'connection')} waited at {where} to be accepted, {limit:,.0f} may. The "
-        "kernel "
-        f"dropped {found.drops:,.0f} packets of handshakes that came on top; at least {found.waited:,.0f} times a "
-        "client "
-        f"waited for that, of {found.attempts:,.0f} connection attempts. A client sends a SYN again after 1 s, then "
-        "2 and 4 s "
-        "later (Linux 6.5 and later: each second at first), and the server sees nothing of it until it gets "
-        f"in.{beside}",
+        f"kernel dropped {found.drops:,.0f} packets of handshakes that came on top; at least {found.waited:,.0f} "
+        f"times a client waited for that, of {found.attempts:,.0f} connection attempts. A client sends a SYN again "
+        "after 1 s, then 2 and 4 s later (Linux 6.5 and later: each second at first), and the server sees nothing of "
+        f"it until it gets in.{beside}",
         onset_us=span[0],
         last_us=span[1],
         impact=report.waits(found.waited, found.attempts, found.longest_us, 0.0)
@@ -141,8 +136,7 @@ def _evidence(snapshot: Snapshot, found: Overflow, span: tuple[int, int]) -> lis
             id="late",
             statement="Connections that came late, and SYNs that were dropped, at least",
             value=f"{found.late.count:,} and {found.refused:,.0f}",
-            comparison=f"of {found.attempts:,.0f} attempts; the longest handshake took {say.ms(found.longest_us)} or "
-            "more",
+            comparison=f"of {found.attempts:,.0f} attempts; they waited {say.ms(found.longest_us)} and longer",
             numbers={
                 "hits": found.waited,
                 "of": found.attempts,
@@ -208,15 +202,12 @@ CAUSE = Cause(
     title="Accept queue overflows",
     summary="More connections come at once than may wait to be accepted; the kernel drops the rest, whose clients try "
     "again after 1 s or more.",
-    mechanism="A connection that is complete waits in the queue of the listening socket until the program accepts "
-    "it. As "
-    "many may wait as listen() was told, net.core.somaxconn at most. While it is full the kernel drops SYNs, and the "
-    "last packet of handshakes; clients send the SYN again after 1 s, then after 2, 4 and 8 s. Neither side is told, "
-    "and "
-    "the server never sees those requests. Where a burst is larger than the queue and is worked off soon, a longer "
-    "queue "
-    "is enough; where connections come faster than the program accepts them for good, it is not. Where the program "
-    "stood still meanwhile, the queue is only a consequence of that, and this cause stays silent.",
+    mechanism="A connection that is complete waits in the queue of the listening socket until the program accepts it. "
+    "As many may wait as listen() was told, net.core.somaxconn at most. While it is full the kernel drops SYNs, and "
+    "the last packet of handshakes; clients send the SYN again after 1 s, then after 2, 4 and 8 s. Neither side is "
+    "told, and the server never sees those requests. Where a burst is larger than the queue and is worked off soon, "
+    "a longer queue is enough; where connections come faster than the program accepts them for good, it is not. "
+    "Where the program stood still meanwhile, the queue is only a consequence of that, and this cause stays silent.",
     needs=NEEDS,
     rivals=("cpu/event_loop_blocked", "cpu/limit_too_low", "net/connect_churn", "net/retransmission"),
     detect=detect,

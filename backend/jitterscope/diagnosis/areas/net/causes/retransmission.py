@@ -35,8 +35,8 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         return NotFound(cause=ID, reason=_harmless(found), numbers=numbers)
     if found.late.count and found.by_timer < BY_TIMER * found.late.count:
         reason = (
-            f"{found.by_timer} of {found.late.count} answers that were sent again came 200 ms late or more: the others "
-            "waited for less than the retransmission timer, which is no loss but a long way."
+            f"{found.by_timer} of {found.late.count} answers that were sent again came 200 ms late or more: the "
+            "others waited for less than the retransmission timer, which is no loss but a long way."
         )
         return NotFound(cause=ID, reason=reason, numbers=numbers | {"by_timer": float(found.by_timer)})
     span = report.extent(snapshot, found.ticks())
@@ -69,8 +69,8 @@ def _harmless(found: Resends) -> str:
     if not found.resent and not found.synacks:
         return f"0 segments were sent again for {say.count(found.requests, 'request')}."
     return (
-        f"{say.count(found.resent, 'segment')} with data and {say.count(found.synacks, 'SYN-ACK')} were sent again for "
-        f"{say.count(found.requests, 'request')}; {say.count(found.late.count, 'answer')} came over "
+        f"{say.count(found.resent, 'segment')} with data and {say.count(found.synacks, 'SYN-ACK')} were sent again "
+        f"for {say.count(found.requests, 'request')}; {say.count(found.late.count, 'answer')} came over "
         f"{say.ms(found.late_us)} later for it."
     )
 
@@ -157,12 +157,12 @@ CAUSE = Cause(
     title="Lost TCP segments delay answers",
     summary="Segments of answers are lost on the way; their clients wait 200 ms and more until the kernel sends them "
     "again.",
-    mechanism="TCP sends a segment again when it is not acknowledged in time. An answer that fits into one segment has "
-    "nothing behind it that would show the gap, so its loss is noticed by the timer alone: after 200 ms at least, then "
-    "400, 800 ms, twice as long each time. SYN-ACKs wait for 1 s. The program knows nothing of it, and its own "
-    "latency stays as it is. The kernel tells each repetition (tcp:tcp_retransmit_skb); how late the data are by then "
-    "is counted from when they were sent first. Segments on the way to the server are lost unseen: the figures are a "
-    "lower bound of what clients wait.",
+    mechanism="TCP sends a segment again when it is not acknowledged in time. An answer that fits into one segment "
+    "has nothing behind it that would show the gap, so its loss is noticed by the timer alone: after 200 ms at "
+    "least, then 400, 800 ms, twice as long each time. SYN-ACKs wait for 1 s. The program knows nothing of it, and "
+    "its own latency stays as it is. The kernel tells each repetition (tcp:tcp_retransmit_skb); how late the data "
+    "are by then is counted from when they were sent first. Segments on the way to the server are lost unseen: the "
+    "figures are a lower bound of what clients wait.",
     needs=NEEDS,
     rivals=("net/accept_queue", "net/connect_churn"),
     detect=detect,
