@@ -74,13 +74,21 @@ def test_a_long_way_is_no_loss() -> None:
     assert "200 ms" in told.reason
 
 
-def test_synacks_of_a_full_queue_are_no_loss() -> None:
-    snapshot = simulate(replace(OVERFLOW, seed=52))
-    (server,) = snapshot.tcp_servers
-    again = np.where(np.nan_to_num(server.series["listen_drops"]) > 0, 20.0, 0.0)
-    assert isinstance(LOSS.detect(of_server(snapshot, synack_retransmits=again)), NotFound)
-    calm = np.zeros(snapshot.ticks)
-    assert isinstance(LOSS.detect(of_server(snapshot, synack_retransmits=again, listen_drops=calm)), Found)
+def test_handshakes_that_wait_for_a_full_queue_are_no_loss() -> None:
+    lossy = simulate(replace(LOSSY, each=True, loss=0.0, synack_loss=0.05, seed=52))
+    found = LOSS.detect(lossy)
+    assert isinstance(found, Found)
+    assert found.impact["max_ms"] == 1000
+    dropped = np.zeros(lossy.ticks)
+    dropped[300] = 50.0
+    assert isinstance(LOSS.detect(of_server(lossy, listen_drops=dropped)), NotFound)
+
+
+def test_a_scan_is_no_loss() -> None:
+    """SYN-ACKs that nobody answers are sent again and again."""
+    snapshot = simulate(replace(LOSSY, each=True, loss=0.0))
+    told = LOSS.detect(of_server(snapshot, synack_retransmits=np.full(snapshot.ticks, 5.0)))
+    assert isinstance(told, NotFound)
 
 
 def test_clients_that_waited_are_not_as_many_as_packets_were_dropped() -> None:

@@ -92,8 +92,8 @@ def _found(snapshot: Snapshot, found: Overflow) -> Found:
         4), confidence=_confidence(found),
         severity=level,
         harm=harm_of(level, known=True),
-        title=f"{say.who(snapshot)} keeps clients waiting for a connection, {found.waited:,.0f} times at least: its accept "
-        f"queue of {limit:,.0f} is full",
+        title=f"{say.who(snapshot)} keeps clients waiting for a connection, {found.waited:,.0f} times at least: its "
+        f"accept queue of {limit:,.0f} is full",
         summary=f"{say.count(found.peak or 0, 'connection')} waited at {where} to be accepted, {limit:,.0f} may. The "
         f"kernel dropped {found.drops:,.0f} packets of handshakes that came on top; at least {found.waited:,.0f} "
         f"times a client waited for that, of {found.attempts:,.0f} connection attempts. A client sends a SYN again "

@@ -28,7 +28,8 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     if gone or found is None:
         return missing_data.not_enough(ID, gone or ["retransmits"], snapshot)
     numbers = {
-        "resent": found.resent, "late": float(found.late.count), "synacks": found.synacks, "requests": found.requests,
+        "resent": found.resent, "late": float(found.late.count), "handshakes": float(found.handshakes.count),
+        "requests": found.requests,
     }  # fmt: skip
     level = severity(found.suffered, max(found.requests, found.suffered), found.longest_us / 1000)
     if level is None:
@@ -46,7 +47,9 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     if found.late.count:
         title = f"{name}: {answers} reached clients up to {wait} late: segments were lost and sent again"
     else:
-        title = f"{name}: {say.count(found.synacks, 'connection')} waited 1 s or more: SYN-ACKs were sent again"
+        title = (
+            f"{name}: {say.count(found.handshakes.count, 'connection')} waited 1 s or more: SYN-ACKs were sent again"
+        )
     return Found(
         cause=ID,
         score=round(0.5 + 0.3 * min(1.0, 20 * found.suffered / max(1.0, found.requests)) + 0.1 * (level != "info"), 4),
@@ -66,12 +69,12 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
 
 
 def _harmless(found: Resends) -> str:
-    if not found.resent and not found.synacks:
+    if not found.resent and not found.handshakes.count:
         return f"0 segments were sent again for {say.count(found.requests, 'request')}."
+    resent, handshakes = say.count(found.resent, "segment"), say.count(found.handshakes.count, "SYN-ACK")
     return (
-        f"{say.count(found.resent, 'segment')} with data and {say.count(found.synacks, 'SYN-ACK')} were sent again "
-        f"for {say.count(found.requests, 'request')}; {say.count(found.late.count, 'answer')} came over "
-        f"{say.ms(found.late_us)} later for it."
+        f"{resent} with data and {handshakes} were sent again for {say.count(found.requests, 'request')}; "
+        f"{say.count(found.late.count, 'answer')} came over {say.ms(found.late_us)} later for it."
     )
 
 
@@ -82,8 +85,9 @@ def _summary(found: Resends) -> str:
             f"{found.late.count:,} of {found.requests:,.0f} answers had to be sent again and reached their clients "
             f"{say.ms(found.late.quantile(0.5))} later (median), {say.ms(found.longest_us)} at most"
         )
-    if found.synacks:
-        parts.append(f"{say.count(found.synacks, 'SYN-ACK')} had to be sent again, 1 s after the first or later")
+    if found.handshakes.count:
+        many = say.count(found.handshakes.count, "connection")
+        parts.append(f"{many} came 1 s late or more, as the SYN-ACK had to be sent again")
     return "; ".join(parts) + "."
 
 
@@ -131,12 +135,12 @@ def _evidence(found: Resends, span: tuple[int, int]) -> list[Evidence]:
         )
     evidence.append(
         Evidence(
-            id="synacks",
-            statement="SYN-ACKs sent again while no connection attempt was dropped",
-            value=f"{found.synacks:,.0f}",
-            comparison="each waits 1 s at least",
-            numbers={"synacks": found.synacks},
-            series=report.refs(span, server, "synack_retransmits", "listen_drops"),
+            id="handshakes",
+            statement="Connections that took 1 s or more, as their SYN-ACK was sent again",
+            value=f"{found.handshakes.count:,}",
+            comparison="connection attempts that were dropped do not count",
+            numbers={"handshakes": float(found.handshakes.count)},
+            series=report.refs(span, server, "handshake_us", "synack_retransmits"),
         )
     )
     return evidence
