@@ -13,9 +13,9 @@
 #include "control.h"
 #include "kernel.h"
 #include "lost.h"
+#include "servers.h"
 
 #define IPPROTO_TCP 6
-#define AF_INET 2
 #define MSG_PEEK 2
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_RECV 3
@@ -26,10 +26,8 @@
 #define BPF_SK_STORAGE_GET_F_CREATE 1
 #define TCP_CA_LOSS 4 /* the retransmission timer ran out */
 
-#define SERVERS 512
 #define TICKS 32 /* a power of 2 */
 #define TICK_NS 100000000ULL
-#define NO_SERVER 0xffffffff
 /* Behind the SYN-ACK that had to be sent again, the first of which waits so long (RFC 6298, 2.1). */
 #define SYNACK_TIMEOUT_NS 1000000000ULL
 #define CLIENTS 16384
@@ -37,43 +35,6 @@
 #define AGAIN_NS 10000000000ULL
 /* A client that closes so soon behind its data waits for no answer: a farewell (TLS close_notify), or data that want none. */
 #define FAREWELL_NS 10000000ULL
-
-/* Who serves a port of a network namespace. */
-struct server {
-	__u32 number; /* place in `arrivals`; NO_SERVER: addresses decide */
-	__u32 generation;
-	__u32 by_address; /* several programs share the port, each at addresses of its own: see `addresses` */
-};
-
-/* By inode of the network namespace and port in host byte order: inode << 16 | port. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 2 * SERVERS);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, __u64);
-	__type(value, struct server);
-} ports SEC(".maps");
-
-/* The ports of `ports`, whatever their namespace, a bit each: most sockets are told from servers by it. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1024);
-	__type(key, __u32);
-	__type(value, __u64);
-} served SEC(".maps");
-
-struct address {
-	__u64 port;
-	__u8 local[16]; /* IPv4 mapped into IPv6 */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 2 * SERVERS);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, struct address);
-	__type(value, struct server);
-} addresses SEC(".maps");
 
 /* Requests that came to a server, by tick of the wall clock. The counters only grow: the collector, which maps them, knows
  * what it has read before. */
@@ -167,43 +128,6 @@ struct {
 	__type(key, int);
 	__type(value, struct connection);
 } connections SEC(".maps");
-
-static __always_inline void copy_address(__u8 *to, struct sock *sk, int local)
-{
-	__be32 ipv4;
-
-	if (sk->__sk_common.skc_family != AF_INET) {
-		if (local)
-			BPF_CORE_READ_INTO((struct in6_addr *)to, sk, __sk_common.skc_v6_rcv_saddr);
-		else
-			BPF_CORE_READ_INTO((struct in6_addr *)to, sk, __sk_common.skc_v6_daddr);
-		return;
-	}
-	ipv4 = local ? sk->__sk_common.skc_rcv_saddr : sk->__sk_common.skc_daddr;
-	__builtin_memset(to, 0, 10);
-	to[10] = 0xff;
-	to[11] = 0xff;
-	__builtin_memcpy(to + 12, &ipv4, 4);
-}
-
-static __always_inline struct server *server_of(struct sock *sk)
-{
-	__u32 number = sk->__sk_common.skc_num, word = number >> 6;
-	__u64 *bits = bpf_map_lookup_elem(&served, &word), port;
-	struct server *server, *exact;
-	struct address address = {};
-
-	if (!bits || !(*bits >> (number & 63) & 1))
-		return 0;
-	port = (__u64)sk->__sk_common.skc_net.net->ns.inum << 16 | number;
-	server = bpf_map_lookup_elem(&ports, &port);
-	if (!server || !server->by_address)
-		return server;
-	address.port = port;
-	copy_address(address.local, sk, 1);
-	exact = bpf_map_lookup_elem(&addresses, &address);
-	return exact ?: server;
-}
 
 /* Where the connection's server counts; looked up anew where the place belongs to another one by now. */
 static __always_inline struct counts *arrivals_of(struct connection *c, struct sock *sk, __u32 unread)
