@@ -68,3 +68,19 @@ func TestClientsThatWaitTriggerOnceASecond(t *testing.T) {
 		t.Errorf("triggers %v", w.others)
 	}
 }
+
+// TestAServerThatOnlyDropsIsKnown: one that accepts nothing never gets a request.
+func TestAServerThatOnlyDropsIsKnown(t *testing.T) {
+	w := newWorld(t)
+	server, err := w.tracker.Add()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ever, _ := w.tracker.Asked(server); ever {
+		t.Error("nobody asked it")
+	}
+	w.tracker.Dropped(server, 2)
+	if ever, _ := w.tracker.Asked(server); !ever {
+		t.Error("two were dropped")
+	}
+}

@@ -53,11 +53,11 @@ func (t *Tracker) SetEndpoints(endpoints map[Endpoint]*Server) error {
 	return t.programs.setEndpoints(places)
 }
 
-// Asked tells whether a server ever got a request, and how many of late.
+// Asked tells whether a server ever got a request, or dropped who wanted to send one, and how many it got of late.
 func (t *Tracker) Asked(server *Server) (ever bool, recent uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return server.came > 0, server.recent
+	return server.came > 0 || server.drops > 0, server.recent
 }
 
 // Decay halves what Asked tells of late.
