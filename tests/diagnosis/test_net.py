@@ -91,23 +91,24 @@ def test_a_scan_is_no_loss() -> None:
     assert isinstance(told, NotFound)
 
 
-def test_clients_that_waited_are_not_as_many_as_packets_were_dropped() -> None:
-    """Each of 40 handshakes that came late had four packets dropped; the other drops are SYNs."""
+def test_clients_that_waited_are_fewer_than_packets_that_were_dropped() -> None:
+    """Of one client up to four are; a handshake that came late is a client that waited."""
     snapshot = simulate(replace(OVERFLOW, bursts=((31.0, 120),), seed=53))
     found = read_overflow(snapshot)
     assert found is not None
     assert not found.late.count
-    assert found.waited == found.drops > 60
+    assert found.drops > 60
+    assert found.waited == pytest.approx(found.drops / 4, abs=1)
     (server,) = snapshot.tcp_servers
     part = server.distributions["handshake_us"]
     late = replace(
-        part, tick=np.append(part.tick, 320), bucket=np.append(part.bucket, 352), count=np.append(part.count, 10)
+        part, tick=np.append(part.tick, 320), bucket=np.append(part.bucket, 352), count=np.append(part.count, 90)
     )
     told = read_overflow(
         replace(snapshot, tcp_servers=(replace(server, distributions={**server.distributions, "handshake_us": late}),))
     )
     assert told is not None
-    assert told.waited == 10 + found.drops - 40
+    assert told.waited == 90
 
 
 @pytest.mark.parametrize("missing", ["tcp.accept_limit", "accept_queue"])

@@ -163,7 +163,7 @@ const (
 	RequestsUnanswered          uint32 = 206 // Requests whose connection ended without an answer
 	RequestWaitUS               uint32 = 207 // Data in the socket until the program read it
 	ConnectionsOpened           uint32 = 208 // Connections that clients completed; those that the kernel dropped before are not among them
-	HandshakeUS                 uint32 = 209 // SYN answered to connection complete: one round trip and what came on top; where the SYN-ACK was sent again, 1 s, which is the least it can be. What a client waited before its SYN came through is not in it
+	HandshakeUS                 uint32 = 209 // SYN answered to connection complete: one round trip and what came on top; where the SYN-ACK was sent again, 1 s, which is the least it can be; those of SYN cookies are not in it. What a client waited before its SYN came through is not in it
 	AcceptQueue                 uint32 = 210 // Most connections at once that waited to be accepted, when one more began to (sk_ack_backlog); missing where none did
 	ListenDrops                 uint32 = 211 // Packets of connection attempts that the listening sockets dropped (sk_drops, as ListenDrops by socket): SYNs, and of a handshake that cannot end its last packet, the request behind it, and both again; read every second
 	SynackRetransmits           uint32 = 212 // SYN-ACKs sent again: it or the client's answer was lost, or was dropped because the accept queue was full
@@ -391,7 +391,7 @@ var All = map[uint32]Metric{
 	RequestsUnanswered:          {RequestsUnanswered, "requests_unanswered", "1", Delta, I32, "tcp_requests", "Requests whose connection ended without an answer"},
 	RequestWaitUS:               {RequestWaitUS, "request_wait_us", "us", Distribution, Unspecified, "tcp_requests", "Data in the socket until the program read it"},
 	ConnectionsOpened:           {ConnectionsOpened, "connections_opened", "1", Delta, I32, "tcp_requests", "Connections that clients completed; those that the kernel dropped before are not among them"},
-	HandshakeUS:                 {HandshakeUS, "handshake_us", "us", Distribution, Unspecified, "tcp_requests", "SYN answered to connection complete: one round trip and what came on top; where the SYN-ACK was sent again, 1 s, which is the least it can be. What a client waited before its SYN came through is not in it"},
+	HandshakeUS:                 {HandshakeUS, "handshake_us", "us", Distribution, Unspecified, "tcp_requests", "SYN answered to connection complete: one round trip and what came on top; where the SYN-ACK was sent again, 1 s, which is the least it can be; those of SYN cookies are not in it. What a client waited before its SYN came through is not in it"},
 	AcceptQueue:                 {AcceptQueue, "accept_queue", "1", Gauge, I32, "tcp_requests", "Most connections at once that waited to be accepted, when one more began to (sk_ack_backlog); missing where none did"},
 	ListenDrops:                 {ListenDrops, "listen_drops", "1", Delta, I32, "tcp_requests", "Packets of connection attempts that the listening sockets dropped (sk_drops, as ListenDrops by socket): SYNs, and of a handshake that cannot end its last packet, the request behind it, and both again; read every second"},
 	SynackRetransmits:           {SynackRetransmits, "synack_retransmits", "1", Delta, I32, "tcp_requests", "SYN-ACKs sent again: it or the client's answer was lost, or was dropped because the accept queue was full"},

@@ -23,14 +23,15 @@ func TestConnectionsAreCountedApartFromRequests(t *testing.T) {
 	w.exchange(10_000, 1_000)
 	w.happen(9_000, 9_300, connected, false)
 	w.happen(20_000, 20_400, connected, true)
+	w.happen(25_000, 25_000, connected, true) // a SYN cookie
 	w.happen(30_000, 30_000, synackResent, false)
 	w.happen(40_000, 48_000, resent, false)
 	w.happen(40_000, 60_000, recovered, false)
 	w.tracker.programs.counts[w.server.number].Queued = 7
 	w.sample(0, 0)
 	for metric, want := range map[uint32]float64{
-		catalogue.Requests: 1, catalogue.Responses: 1, catalogue.RequestsInflight: 0, catalogue.ConnectionsOpened: 2,
-		catalogue.Reconnections: 1, catalogue.HandshakeUS: 2, catalogue.SynackRetransmits: 1, catalogue.Retransmits: 1,
+		catalogue.Requests: 1, catalogue.Responses: 1, catalogue.RequestsInflight: 0, catalogue.ConnectionsOpened: 3,
+		catalogue.Reconnections: 2, catalogue.HandshakeUS: 2, catalogue.SynackRetransmits: 1, catalogue.Retransmits: 1,
 		catalogue.RetransmitDelayUS: 1, catalogue.AcceptQueue: 7, catalogue.ListenDrops: 0,
 	} {
 		w.expect(0, metric, want)

@@ -32,7 +32,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     numbers = report.known(
         {
             "drops": found.drops,
-            "waited": found.waited, "attempts": found.attempts, "peak": found.peak, "limit": found.at.limit,
+            "waited": float(found.waited), "attempts": found.attempts, "peak": found.peak, "limit": found.at.limit,
             "throttled": found.throttled, "waiting": found.waiting, "busy": found.busy,
         }
     )  # fmt: skip
@@ -133,17 +133,11 @@ def _evidence(snapshot: Snapshot, found: Overflow, span: tuple[int, int]) -> lis
             series=report.refs(span, server, "listen_drops", "connections_opened"),
         ),
         Evidence(
-            id="late",
-            statement="Connections that came late, and SYNs that were dropped, at least",
-            value=f"{found.late.count:,} and {found.refused:,.0f}",
-            comparison=f"of {found.attempts:,.0f} attempts; they waited {say.ms(found.longest_us)} and longer",
-            numbers={
-                "hits": found.waited,
-                "of": found.attempts,
-                "late": float(found.late.count),
-                "refused": found.refused,
-                "longest_us": found.longest_us,
-            },
+            id="waited",
+            statement="Clients that waited for it, at least: one for each 4 dropped packets, or each late handshake",
+            value=f"{found.waited:,}",
+            comparison=f"of {found.attempts:,.0f} connection attempts; {found.late.count:,} handshakes came late",
+            numbers={"hits": float(found.waited), "of": found.attempts, "late": float(found.late.count)},
             series=report.refs(span, server, "handshake_us", "listen_drops"),
         ),
         Evidence(

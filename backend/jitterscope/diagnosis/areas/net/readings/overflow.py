@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +17,9 @@ from jitterscope.diagnosis.programs.event_loops import event_loop
 
 # Drops are read once a second: the attempt was up to so many ticks before.
 READ_TICKS = 11
-# Of one connection whose handshake cannot end as the queue is full: the last packet of it, the request behind that, and
-# that again after 200 and 600 ms. Then the SYN-ACK is sent again.
-PER_HANDSHAKE = 4
+# Of one client that waits as many packets are dropped, at most: its SYN, and after the next one the last packet of the
+# handshake, the request behind it, and that again after 200 ms.
+PER_WAIT = 4
 # What a client waits before it sends a SYN again, at least (RFC 6298, 2.1).
 RETRY_US = 1_000_000.0
 # A queue may be full before nothing more gets in; then its last reading is older.
@@ -52,24 +53,19 @@ class Overflow:
     silent: int
 
     @property
-    def refused(self) -> float:
-        """SYNs among the drops, at least: each is a client that waits for 1 s."""
-        return max(0.0, self.drops - PER_HANDSHAKE * self.late.count)
-
-    @property
-    def waited(self) -> float:
+    def waited(self) -> int:
         """How often a client waited for its connection, at least."""
-        return self.late.count + self.refused
+        return max(self.late.count, math.ceil(self.drops / PER_WAIT))
 
     @property
     def attempts(self) -> float:
-        """Connections, and SYNs that were dropped."""
-        return float(np.nansum(self.at.opened)) + self.refused
+        """Of clients: those that waited got in later, most of them."""
+        return max(float(np.nansum(self.at.opened)), float(self.waited))
 
     @property
     def longest_us(self) -> float:
         longest = float(self.late.took_us.max()) if len(self.late.took_us) else 0.0
-        return max(longest, RETRY_US if self.refused else 0.0)
+        return max(longest, RETRY_US if self.drops else 0.0)
 
     @property
     def full(self) -> bool:
