@@ -8,9 +8,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from jitterscope.analyses.load_file import LoadResult
 from jitterscope.diagnosis.core.query_results import TIMEOUT
 from labs import load, processes
 from labs.cgroups import Hierarchies, LabRun, remove_stale
@@ -102,9 +99,13 @@ def run(made: Bench, say: Say) -> Run:
     with Counters(made.wire.server) as counters:
         done = made.stage.measure(made.load, Window.soon(p.seconds, p.calm_seconds), _PERIOD_US, say)
     counted = counters.between(done.from_us, done.to_us)
-    waited = _waited(done)
-    first = int(done.load.sent_us[waited][0]) if waited.any() else None
-    sent = int(((done.load.sent_us >= done.from_us) & (done.load.sent_us < done.to_us)).sum())
+    result = done.load
+    inside = (result.sent_us >= done.from_us) & (result.sent_us < done.to_us)
+    all_waited = (result.latency_us > 1000 * (1000 - LATE_MS)) | (result.result == TIMEOUT)
+    waited = inside & all_waited
+    # It began with the load, before the window.
+    first = int(result.sent_us[all_waited][0]) if all_waited.any() else None
+    sent = int(inside.sum())
     return Run(
         done,
         WireFigures(
@@ -113,13 +114,6 @@ def run(made: Bench, say: Say) -> Run:
         ),
         first,
     )  # fmt: skip
-
-
-def _waited(done: Measured) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Requests of the window whose client waited for a connection longer than for anything else."""
-    result: LoadResult = done.load
-    inside = (result.sent_us >= done.from_us) & (result.sent_us < done.to_us)
-    return np.asarray(inside & ((result.latency_us > 1000 * (1000 - LATE_MS)) | (result.result == TIMEOUT)))
 
 
 @contextmanager
