@@ -20,7 +20,7 @@ SECONDS = 20.0
 FULL = {Variant.FAULT, Variant.SLOW_ACCEPT}
 FAR = {Variant.CONNECT_CHURN, Variant.FAR}
 # Drops are read once a second, and a burst may come at an edge of the window: it is in one account alone then.
-COUNTS = {"opened": (0.05, 5.0), "dropped": (0.1, 120.0), "resent": (0.1, 2.0)}
+COUNTS = {"opened": (0.02, 100.0), "dropped": (0.1, 120.0), "resent": (0.1, 2.0)}
 
 
 def case(variant: Variant) -> Any:

@@ -8,6 +8,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from jitterscope.diagnosis.core.query_results import TIMEOUT
 from labs import load, processes
 from labs.cgroups import Hierarchies, LabRun, remove_stale
@@ -103,8 +105,9 @@ def run(made: Bench, say: Say) -> Run:
     inside = (result.sent_us >= done.from_us) & (result.sent_us < done.to_us)
     all_waited = (result.latency_us > 1000 * (1000 - LATE_MS)) | (result.result == TIMEOUT)
     waited = inside & all_waited
-    # It began with the load, before the window.
-    first = int(result.sent_us[all_waited][0]) if all_waited.any() else None
+    # It began with the load, before the window; where clients are far and connect anew, with the first of them.
+    late = all_waited if all_waited.any() else np.full(len(inside), bool(p.delay_ms) and not p.keep)
+    first = int(result.sent_us[late][0]) if late.any() else None
     sent = int(inside.sum())
     return Run(
         done,
