@@ -143,6 +143,17 @@ def test_a_server_that_stands_still_is_another_cause() -> None:
     assert "stood still" in told.reason
 
 
+def test_a_server_that_accepts_one_in_a_while_does_not_stand_still() -> None:
+    """Every 700 ms: it is as silent between its answers as in each other stretch, and there is no room."""
+    snapshot = simulate(replace(OVERFLOW, bursts=(), rate=20.0, accept_us=700_000.0, backlog=4))
+    (server,) = snapshot.tcp_servers
+    owed = of_server(snapshot, requests_inflight=np.full(snapshot.ticks, 5.0))
+    assert float(np.median(np.diff(np.flatnonzero(server.series["responses"])))) == 7
+    told = QUEUE.detect(owed)
+    assert isinstance(told, Found)
+    assert fixes_of(owed)["raise_backlog"].verdict == "cannot_help"
+
+
 def test_a_longer_queue_helps_against_bursts_alone() -> None:
     bursts = fixes_of(simulate(OVERFLOW))
     assert bursts["raise_backlog"].verdict == "removes"

@@ -9,7 +9,7 @@ from jitterscope.diagnosis.areas.net.fixes import accepting, pooling
 from jitterscope.diagnosis.areas.net.quantities import ATTEMPTS, DROPPED_RATIO, LISTEN_DROPS
 from jitterscope.diagnosis.areas.net.readings.churn import read_churn
 from jitterscope.diagnosis.areas.net.readings.connections import missing
-from jitterscope.diagnosis.areas.net.readings.overflow import HELD, SILENT_TICKS, Overflow, read_overflow
+from jitterscope.diagnosis.areas.net.readings.overflow import HELD, Overflow, read_overflow
 from jitterscope.diagnosis.core import impact, missing_data
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
@@ -70,7 +70,7 @@ def _held(found: Overflow) -> str | None:
     ):
         if share is not None and share >= HELD:
             return f"Within 1 s of {say.percent(share)} of {found.drops:,.0f} drops {what}."
-    if found.silent >= SILENT_TICKS:
+    if found.silent:
         return (
             f"Around {found.drops:,.0f} drops the server answered nothing for {found.silent * 100:,} ms, though it "
             "owed answers: it stood still, and the queue filled up behind that."

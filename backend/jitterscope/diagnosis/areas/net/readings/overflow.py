@@ -31,7 +31,8 @@ NEARLY = 0.75
 # One thread that uses so much of a CPU has no time to accept.
 BUSY = 0.8
 # A server that answers nothing for so long though it owes answers does not accept either.
-SILENT_TICKS = 5
+# That is, longer than it usually takes from one answer to the next.
+SILENT_TICKS, UNUSUAL = 5, 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +146,13 @@ def _busy(snapshot: Snapshot, at: Connections) -> float | None:
 
 
 def _silent(snapshot: Snapshot, at: Connections, spans: BoolArray) -> int:
+    """0 where it is no longer than a server takes that accepts slowly all the time."""
     owed = series(at.server, "requests_inflight", snapshot.ticks)
     silent = spans & (np.nan_to_num(owed) > 0) & (at.answers == 0)
     longest = run = 0
     for one in silent.tolist():
         run = run + 1 if one else 0
         longest = max(longest, run)
-    return longest
+    gaps = np.diff(np.flatnonzero(np.nan_to_num(at.answers) > 0)) - 1
+    usual = float(np.median(gaps)) if len(gaps) else 0.0
+    return longest if longest >= max(SILENT_TICKS, UNUSUAL * usual) else 0
