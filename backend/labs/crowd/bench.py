@@ -112,7 +112,9 @@ def run(made: Bench, say: Say) -> Run:
     return Run(
         done,
         WireFigures(
-            **done.figures.model_dump(), opened=counted.opened, dropped=counted.dropped, resent=counted.resent,
+            **done.figures.model_dump(), opened=counted.opened, dropped=counted.dropped,
+            # The kernel counts SYN-ACKs among them.
+            resent=counted.resent if p.keep else None,
             waited_share=float(waited.sum()) / sent if sent else None,
         ),
         first,

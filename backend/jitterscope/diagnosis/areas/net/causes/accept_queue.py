@@ -88,17 +88,16 @@ def _found(snapshot: Snapshot, found: Overflow) -> Found:
     beside = f" {slow:,.0f} answers were slow meanwhile, as their requests waited in it." if slow else ""
     return Found(
         cause=ID,
-        score=round(0.55 + 0.25 * min(1.0, 5 * found.waited / max(1.0, found.attempts)) + 0.1 * (found.waited >= 20),
+        score=round(0.55 + 0.25 * min(1.0, 5 * found.waited / max(1.0, found.attempts)) + 0.1 * (found.waited >= 10),
         4), confidence=_confidence(found),
         severity=level,
         harm=harm_of(level, known=True),
-        title=f"{say.who(snapshot)} keeps clients waiting for a connection, {found.waited:,.0f} times at least: its "
-        f"accept queue of {limit:,.0f} is full",
+        title=f"{say.who(snapshot)} keeps at least {found.waited:,} clients waiting for a connection: its accept queue "
+        f"of {limit:,.0f} is full",
         summary=f"{say.count(found.peak or 0, 'connection')} waited at {where} to be accepted, {limit:,.0f} may. The "
-        f"kernel dropped {found.drops:,.0f} packets of handshakes that came on top; at least {found.waited:,.0f} "
-        f"times a client waited for that, of {found.attempts:,.0f} connection attempts. A client sends a SYN again "
-        "after 1 s, then 2 and 4 s later (Linux 6.5 and later: each second at first), and the server sees nothing of "
-        f"it until it gets in.{beside}",
+        f"kernel dropped {found.drops:,.0f} packets of handshakes that came on top, of {found.waited:,} clients at "
+        "least. A client sends a SYN again after 1 s, then 2 and 4 s later (Linux 6.5 and later: each second at "
+        f"first), and the server sees nothing of it until it gets in.{beside}",
         onset_us=span[0],
         last_us=span[1],
         impact=report.waits(found.waited, found.attempts, found.longest_us, 0.0)
@@ -115,7 +114,7 @@ def _found(snapshot: Snapshot, found: Overflow) -> Found:
 
 def _confidence(found: Overflow) -> Confidence:
     unknown = [found.throttled, found.waiting].count(None)
-    if found.waited >= 10 and not unknown:
+    if found.waited >= 5 and not unknown:
         return "high"
     return "medium" if unknown < 2 else "low"
 
@@ -134,7 +133,7 @@ def _evidence(snapshot: Snapshot, found: Overflow, span: tuple[int, int]) -> lis
         ),
         Evidence(
             id="waited",
-            statement="Clients that waited for it, at least: one for each 4 dropped packets, or each late handshake",
+            statement="Clients that waited for it, at least: one for each 8 dropped packets, or each late handshake",
             value=f"{found.waited:,}",
             comparison=f"of {found.attempts:,.0f} connection attempts; {found.late.count:,} handshakes came late",
             numbers={"hits": float(found.waited), "of": found.attempts, "late": float(found.late.count)},

@@ -17,9 +17,9 @@ from jitterscope.diagnosis.programs.event_loops import event_loop
 
 # Drops are read once a second: the attempt was up to so many ticks before.
 READ_TICKS = 11
-# Of one client that waits as many packets are dropped, at most: its SYN, and after the next one the last packet of the
-# handshake, the request behind it, and that again after 200 ms.
-PER_WAIT = 4
+# Of one client that waits for 6 s as many packets are dropped, at most: its SYN, the last packet of the handshake, the
+# request behind it, and that again after 200, 600, 1,400, 3,000 and 6,200 ms.
+PER_CLIENT = 8
 # What a client waits before it sends a SYN again, at least (RFC 6298, 2.1).
 RETRY_US = 1_000_000.0
 # A queue may be full before nothing more gets in; then its last reading is older.
@@ -55,8 +55,8 @@ class Overflow:
 
     @property
     def waited(self) -> int:
-        """How often a client waited for its connection, at least."""
-        return max(self.late.count, math.ceil(self.drops / PER_WAIT))
+        """Clients that waited for their connection, at least."""
+        return max(self.late.count, math.ceil(self.drops / PER_CLIENT))
 
     @property
     def attempts(self) -> float:
