@@ -34,6 +34,8 @@ VARIANTS = {
     "page-cache": {"fault"},
     "slow-dependency": {"fault", "heavy-query", "http"},
     "event-loop": {"fault-node", "fault-python"},
+    "accept-queue": {"fault", "connect-churn"},
+    "packet-loss": {"fault"},
 }  # fmt: skip
 
 

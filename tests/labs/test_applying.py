@@ -20,11 +20,13 @@ from labs import watched as coredns_watched
 from labs.applying import (
     attempt,
     coredns_gc,
+    crowd,
     dentries,
     dependency,
     disk,
     eventloop,
     forwarding,
+    loss,
     nodelocal,
     noisy,
     oom,
@@ -34,6 +36,8 @@ from labs.applying import (
     service,
 )
 from labs.applying.ongoing import Ongoing
+from labs.crowd import variants as crowd_variants
+from labs.crowd import watched as crowd_watched
 from labs.dentries import variants as dentries_variants
 from labs.dentries import watched as dentries_watched
 from labs.dependency import variants as dependency_variants
@@ -45,6 +49,8 @@ from labs.eventloop import watched as eventloop_watched
 from labs.forwarding import variants as forwarding_variants
 from labs.forwarding import watched as forwarding_watched
 from labs.hosting import own_product
+from labs.loss import variants as loss_variants
+from labs.loss import watched as loss_watched
 from labs.nodelocal import variants as nodelocal_variants
 from labs.nodelocal import watched as nodelocal_watched
 from labs.noisy import variants as noisy_variants
@@ -81,6 +87,8 @@ TRIED = {
     pagecache_watched.LAB: set(pagecache.FIXES),
     dependency_watched.LAB: set(dependency.FIXES),
     eventloop_watched.LAB: set(eventloop.FIXES),
+    crowd_watched.LAB: set(crowd.FIXES),
+    loss_watched.LAB: set(loss.FIXES),
 }
 
 
@@ -123,6 +131,8 @@ MADE_BY: dict[str, tuple[Any, Any]] = {
     pagecache_watched.LAB: (pagecache, pagecache_variants),
     dependency_watched.LAB: (dependency, dependency_variants),
     eventloop_watched.LAB: (eventloop, eventloop_variants),
+    crowd_watched.LAB: (crowd, crowd_variants),
+    loss_watched.LAB: (loss, loss_variants),
 }
 
 
@@ -171,6 +181,9 @@ SESSION = {"names": "session"}
         ),
         tried(200, "app/lock_or_dependency", "slow-dependency fault", "end_idle_transactions", "declared", "verified"),
         tried(200, "cpu/event_loop_blocked", "event-loop fault-node", "off_loop", "declared", "verified"),
+        tried(170, "net/accept_queue", "accept-queue fault", "raise_backlog", "seen", "verified"),
+        tried(170, "net/connect_churn", "accept-queue connect-churn", "reuse_connections", "declared", "verified"),
+        tried(170, "net/retransmission", "packet-loss fault", "repair_path", "declared", "verified"),
         tried(180, "cpu/periodic_burst", "coredns-gc periodic-burst", "raise_cpu_limit", "seen", "verified"),
         tried(170, "cpu/request_burst", "coredns-gc request-burst", "raise_cpu_limit", "seen", "verified"),
         tried(200, "cpu/memory_limit_gc_spiral", "coredns-gc gc-spiral", "unset_gomemlimit", "seen", "verified"),

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from jitterscope.analyses.load_file import LoadResult
 from jitterscope.diagnosis.core.query_results import TIMEOUT
 from labs import load, processes
 from labs.cgroups import Hierarchies, LabRun, remove_stale
@@ -81,8 +80,8 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
         link.server.run("sysctl", "-qw", "net.core.somaxconn=4096")
         server = WiredService("the service", link.server, _PORT, cgroup, _options(p))
         say(
-            f"Starting a service in {cgroup.key}: {p.backlog} connections may wait, accepting one takes "
-            f"{p.accept_us} µs"
+            f"Starting a service in {cgroup.key}: {p.backlog} connections may wait, accepting one takes {p.accept_us} "
+            "µs"
         )
         server.start(PATH)
         stack.callback(server.stop)
@@ -102,24 +101,24 @@ def run(made: Bench, say: Say) -> Run:
     with Counters(made.wire.server) as counters:
         done = made.stage.measure(made.load, Window.soon(p.seconds, p.calm_seconds), _PERIOD_US, say)
     counted = counters.between(done.from_us, done.to_us)
-    waited = _waited(done)
-    first = int(done.load.sent_us[waited][0]) if waited.any() else None
-    sent = int(((done.load.sent_us >= done.from_us) & (done.load.sent_us < done.to_us)).sum())
+    result = done.load
+    inside = (result.sent_us >= done.from_us) & (result.sent_us < done.to_us)
+    all_waited = (result.latency_us > 1000 * (1000 - LATE_MS)) | (result.result == TIMEOUT)
+    waited = inside & all_waited
+    # It began with the load, before the window; where clients are far and connect anew, with the first of them.
+    late = all_waited if all_waited.any() else np.full(len(inside), bool(p.delay_ms) and not p.keep)
+    first = int(result.sent_us[late][0]) if late.any() else None
+    sent = int(inside.sum())
     return Run(
         done,
         WireFigures(
-            **done.figures.model_dump(), opened=counted.opened, dropped=counted.dropped, resent=counted.resent,
+            **done.figures.model_dump(), opened=counted.opened, dropped=counted.dropped,
+            # The kernel counts SYN-ACKs among them.
+            resent=counted.resent if p.keep else None,
             waited_share=float(waited.sum()) / sent if sent else None,
         ),
         first,
     )  # fmt: skip
-
-
-def _waited(done: Measured) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Requests of the window whose client waited for a connection longer than for anything else."""
-    result: LoadResult = done.load
-    inside = (result.sent_us >= done.from_us) & (result.sent_us < done.to_us)
-    return np.asarray(inside & ((result.latency_us > 1000 * (1000 - LATE_MS)) | (result.result == TIMEOUT)))
 
 
 @contextmanager

@@ -5,7 +5,9 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from jitterscope.diagnosis.areas.net.readings.overflow import read_overflow
 from jitterscope.recordings.model import Recording
+from jitterscope.recordings.snapshots import snapshot_of
 from labs import watching
 from labs.console import Say
 from labs.crowd.bench import bench, run
@@ -52,13 +54,16 @@ def watch(
 
 
 def _observed(recording: Recording, key: str) -> WireFigures:
-    """A drop is a client that waits for 1 s: where clients try more than once, fewer of them wait than were dropped."""
+    """A client waits where a handshake comes late; of SYNs that are dropped the product knows how many there were at
+    least."""
     server = server_of(recording, key)
-    requests, dropped = total(server, "requests"), total(server, "listen_drops")
+    requests = total(server, "requests")
+    overflow = read_overflow(snapshot_of(recording))
+    waited = None if overflow is None or overflow.at.server.key != key else overflow.waited
     return WireFigures(
         **observed(recording, key).model_dump(),
         opened=total(server, "connections_opened"),
-        dropped=dropped,
+        dropped=total(server, "listen_drops"),
         resent=total(server, "retransmits"),
-        waited_share=None if not requests or dropped is None else dropped / requests,
+        waited_share=None if not requests or waited is None else waited / requests,
     )

@@ -151,7 +151,8 @@ def run(made: Bench, say: Say) -> Run:
         resent=None if made.other or not p.keep else counted.resent,  # the kernel counts SYN-ACKs among them
         waited_share=float(waited.sum()) / sent if sent else None,
     )
-    return Run(done, figures, int(np.min(result.sent_us[waited])) if waited.any() else None)
+    # It began with the load, before the window.
+    return Run(done, figures, int(np.min(result.sent_us[late])) if late.any() else None)
 
 
 @contextmanager

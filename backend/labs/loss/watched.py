@@ -16,7 +16,7 @@ from labs.loss.variants import Parameters, Variant, expected_cause
 from labs.observed import missing_ticks_ratio, observed, server_of
 from labs.product import Product
 from labs.report import Report, line_of, seconds_to_incident
-from labs.wire.figures import LATE_MS, WireFigures, delays_us, total
+from labs.wire.figures import LATE_MS, WireFigures, times_us, total
 
 LAB = "packet-loss"
 
@@ -58,8 +58,8 @@ def _observed(recording: Recording, key: str) -> WireFigures:
     """What clients waited: the server's own latency, and on top of it what the product knows of segments sent again."""
     server = server_of(recording, key)
     requests, seen = total(server, "requests"), observed(recording, key)
-    delays = delays_us(server)
-    late = int((delays > LATE_MS * 1000).sum()) + (total(server, "synack_retransmits") or 0)
+    delays = times_us(server, "retransmit_delay_us")
+    late = int((delays > LATE_MS * 1000).sum() + (times_us(server, "handshake_us") > LATE_MS * 1000).sum())
     slow = 0.0 if seen.slow_share is None or not requests else seen.slow_share * requests
     share = None if not requests else (slow + late) / requests
     return WireFigures(

@@ -8,6 +8,7 @@ Packets of one device leave the other MS later. Written to run alone, without th
 from __future__ import annotations
 
 import collections
+import contextlib
 import ctypes
 import fcntl
 import os
@@ -39,7 +40,8 @@ def carry(ends: tuple[int, int], delay_s: float) -> None:
         now = time.monotonic()
         while waiting and waiting[0][0] <= now:
             _, to, packet = waiting.popleft()
-            os.write(to, packet)
+            with contextlib.suppress(OSError):  # a device that is not up yet takes none
+                os.write(to, packet)
         patience = max(0.0, waiting[0][0] - now) if waiting else None
         for end in select.select(ends, [], [], patience)[0]:
             came = time.monotonic()

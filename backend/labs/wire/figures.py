@@ -62,7 +62,7 @@ def total(server: RecordedResource | None, metric: str) -> int | None:
     return None if values is None or not np.isfinite(values).any() else int(np.nansum(values))
 
 
-def delays_us(server: RecordedResource | None) -> FloatArray:
-    """How much later clients got what had to be sent again, one entry each."""
-    part = None if server is None else server.distributions.get("retransmit_delay_us")
+def times_us(server: RecordedResource | None, metric: str) -> FloatArray:
+    """A distribution, one entry each; empty where it was not recorded."""
+    part = None if server is None else server.distributions.get(metric)
     return np.zeros(0) if part is None else np.repeat(value_of(part.bucket), part.count)

@@ -44,7 +44,9 @@ func (c *connections) take(record *bpf.RequestsRequest, endedNS int64) {
 	switch record.End {
 	case connected:
 		c.opened++
-		c.handshake.Observe(took)
+		if took > 0 { // else the kernel did not measure it: with SYN cookies
+			c.handshake.Observe(took)
+		}
 		if record.ReadNs != 0 {
 			c.again++
 		}

@@ -59,11 +59,11 @@ func (t *Tracker) SetCallers(callers map[uint32]uint32) error { return t.program
 // FollowConnections has the connections timed that were there before the programs. It is called once it is known who listens.
 func (t *Tracker) FollowConnections() error { return t.programs.followConnections() }
 
-// Asked tells whether a server ever got a request, and how many of late.
+// Asked tells whether a server ever got a request, or dropped who wanted to send one, and how many it got of late.
 func (t *Tracker) Asked(server *Server) (ever bool, recent uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return server.came > 0, server.recent
+	return server.came > 0 || server.drops > 0, server.recent
 }
 
 // Decay halves what Asked tells of late.

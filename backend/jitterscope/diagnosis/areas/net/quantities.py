@@ -9,14 +9,16 @@ from jitterscope.diagnosis.core.quantity import Quantity
 
 def _of_attempts(found: Impact) -> str | None:
     drops, attempts = LISTEN_DROPS.of(found), ATTEMPTS.of(found)
-    return None if drops is None or attempts is None else f"{drops:,.0f} of {attempts:,.0f} attempts"
+    return None if drops is None or attempts is None else f"{drops:,.0f}, for {attempts:,.0f} connection attempts"
 
 
 ATTEMPTS = Quantity("connection_attempts", "Connection attempts", "1", better="none", aside=True)
-LISTEN_DROPS = Quantity("listen_drops", "Dropped connection attempts", "1", aside=True, per_subject=True, proves="harm")
+LISTEN_DROPS = Quantity(
+    "listen_drops", "Dropped packets of handshakes", "1", aside=True, per_subject=True, proves="harm"
+)
 DROPPED_RATIO = Quantity(
-    "listen_drops_ratio", "Dropped connection attempts", "ratio",
-    threshold=0.0, phrase="dropped connection attempts", short="dropped", detail=_of_attempts,
+    "listen_drops_ratio", "Dropped packets of handshakes", "ratio",
+    threshold=0.0, phrase="dropped packets of handshakes", short="dropped", detail=_of_attempts,
 )  # fmt: skip
 RESENT_LATE_RATIO = Quantity(
     "resent_late_ratio", "Answers late because data were sent again", "ratio", threshold=0.0, short="sent again"

@@ -9,7 +9,7 @@ from jitterscope.diagnosis.areas.net.fixes import accepting, pooling
 from jitterscope.diagnosis.areas.net.quantities import ATTEMPTS, DROPPED_RATIO, LISTEN_DROPS
 from jitterscope.diagnosis.areas.net.readings.churn import read_churn
 from jitterscope.diagnosis.areas.net.readings.connections import missing
-from jitterscope.diagnosis.areas.net.readings.overflow import HELD, SILENT_TICKS, Overflow, read_overflow
+from jitterscope.diagnosis.areas.net.readings.overflow import HELD, Overflow, read_overflow
 from jitterscope.diagnosis.core import impact, missing_data
 from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.cause import Cause
@@ -23,8 +23,6 @@ from jitterscope.diagnosis.core.snapshot import Snapshot
 
 ID = "net/accept_queue"
 NEEDS = ("listen_drops", "connections_opened")
-# What a client waits before it sends a SYN again, at least (RFC 6298, 2.1).
-RETRY_US = 1_000_000.0
 
 
 def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
@@ -34,11 +32,12 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         return missing_data.not_enough(ID, gone or ["listen_drops"], snapshot)
     numbers = report.known(
         {
-            "drops": found.drops, "attempts": found.attempts, "peak": found.peak, "limit": found.at.limit,
+            "drops": found.drops,
+            "waited": float(found.waited), "attempts": found.attempts, "peak": found.peak, "limit": found.at.limit,
             "throttled": found.throttled, "waiting": found.waiting, "busy": found.busy,
         }
     )  # fmt: skip
-    level = severity(found.drops, found.attempts, RETRY_US / 1000)
+    level = severity(found.waited, found.attempts, found.longest_us / 1000)
     if level is None:
         return NotFound(cause=ID, reason=_few(found), numbers=numbers)
     if found.at.limit is None or found.peak is None:
@@ -52,12 +51,13 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
 
 
 def _few(found: Overflow) -> str:
-    return f"{found.drops:,.0f} of {say.count(found.attempts, 'connection attempt')} were dropped."
+    dropped = say.count(found.drops, "packet")
+    return f"{dropped} of handshakes dropped for {say.count(found.attempts, 'connection attempt')}: few clients waited."
 
 
 def _other(found: Overflow) -> str:
     return (
-        f"{found.drops:,.0f} connection attempts were dropped while at most {found.peak:,.0f} waited of "
+        f"{found.drops:,.0f} packets of handshakes were dropped while at most {found.peak:,.0f} waited of "
         f"{found.at.limit:,.0f} that may: not for lack of room."
     )
 
@@ -71,43 +71,40 @@ def _held(found: Overflow) -> str | None:
     ):
         if share is not None and share >= HELD:
             return f"Within 1 s of {say.percent(share)} of {found.drops:,.0f} drops {what}."
-    if found.silent >= SILENT_TICKS:
+    if found.silent:
         return (
             f"Around {found.drops:,.0f} drops the server answered nothing for {found.silent * 100:,} ms, though it "
-            "owed "
-            "answers: it stood still, and the queue filled up behind that."
+            "owed answers: it stood still, and the queue filled up behind that."
         )
     return None
 
 
 def _found(snapshot: Snapshot, found: Overflow) -> Found:
     span = report.extent(snapshot, np.flatnonzero(found.spans))
-    level = severity(found.drops, found.attempts, RETRY_US / 1000)
+    level = severity(found.waited, found.attempts, found.longest_us / 1000)
     limit = found.at.limit or 0.0
     where = found.at.name
     slow = float(np.nansum(slow_of(snapshot, found.at.server, late(found.at.server, None).over_us)[found.spans]))
     beside = f" {slow:,.0f} answers were slow meanwhile, as their requests waited in it." if slow else ""
     return Found(
         cause=ID,
-        score=round(0.55 + 0.25 * min(1.0, 5 * found.drops / max(1.0, found.attempts)) + 0.1 * (found.drops >= 20), 4),
-        confidence=_confidence(found),
+        score=round(0.55 + 0.25 * min(1.0, 5 * found.waited / max(1.0, found.attempts)) + 0.1 * (found.waited >= 10),
+        4), confidence=_confidence(found),
         severity=level,
         harm=harm_of(level, known=True),
-        title=f"{say.who(snapshot)} drops {found.drops:,.0f} of {found.attempts:,.0f} connection attempts: its accept "
-        f"queue of {limit:,.0f} is full",
+        title=f"{say.who(snapshot)} keeps at least {found.waited:,} clients waiting for a connection: its accept queue "
+        f"of {limit:,.0f} is full",
         summary=f"{say.count(found.peak or 0, 'connection')} waited at {where} to be accepted, {limit:,.0f} may. The "
-        "kernel "
-        "drops what comes on top, and the client tries again after 1 s, then 2 and 4 s more (Linux 6.5 and later: "
-        "each "
-        "second at first). How often one client had to try is not seen here: each drop is 1 s of a client at "
-        f"least.{beside}",
+        f"kernel dropped {found.drops:,.0f} packets of handshakes that came on top, of {found.waited:,} clients at "
+        "least. A client sends a SYN again after 1 s, then 2 and 4 s later (Linux 6.5 and later: each second at "
+        f"first), and the server sees nothing of it until it gets in.{beside}",
         onset_us=span[0],
         last_us=span[1],
-        impact=report.waits(found.drops, found.attempts, RETRY_US)
+        impact=report.waits(found.waited, found.attempts, found.longest_us)
         | impact_of(
             {
                 LISTEN_DROPS: int(found.drops), ATTEMPTS: int(found.attempts),
-                DROPPED_RATIO: found.drops / max(1.0, found.attempts),
+                DROPPED_RATIO: found.drops / max(1.0, found.drops + float(np.nansum(found.at.opened))),
             }
         )
         | impact.of_cpu(snapshot),
@@ -117,7 +114,7 @@ def _found(snapshot: Snapshot, found: Overflow) -> Found:
 
 def _confidence(found: Overflow) -> Confidence:
     unknown = [found.throttled, found.waiting].count(None)
-    if found.drops >= 10 and not unknown:
+    if found.waited >= 5 and not unknown:
         return "high"
     return "medium" if unknown < 2 else "low"
 
@@ -128,11 +125,19 @@ def _evidence(snapshot: Snapshot, found: Overflow, span: tuple[int, int]) -> lis
     evidence = [
         Evidence(
             id="dropped",
-            statement="Connection attempts that the listening socket dropped",
-            value=f"{found.drops:,.0f} of {found.attempts:,.0f}",
-            comparison="each costs its client 1 s or more",
-            numbers={"hits": found.drops, "of": found.attempts},
+            statement="Packets of handshakes that the listening socket dropped",
+            value=f"{found.drops:,.0f}",
+            comparison=f"for {say.count(float(np.nansum(found.at.opened)), 'connection')} that got in",
+            numbers={"drops": found.drops, "opened": float(np.nansum(found.at.opened))},
             series=report.refs(span, server, "listen_drops", "connections_opened"),
+        ),
+        Evidence(
+            id="waited",
+            statement="Clients that waited for it, at least: one for each 8 dropped packets, or each late handshake",
+            value=f"{found.waited:,}",
+            comparison=f"of {found.attempts:,.0f} connection attempts; {found.late.count:,} handshakes came late",
+            numbers={"hits": float(found.waited), "of": found.attempts, "late": float(found.late.count)},
+            series=report.refs(span, server, "handshake_us", "listen_drops"),
         ),
         Evidence(
             id="full",
@@ -177,7 +182,8 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
     fixes = accepting.propose(snapshot, overflow)
     if churn is not None and churn.at.server.id == overflow.at.server.id and (fix := pooling.keep_alive(churn)):
         fixes.append(fix)
-    return fixes
+    # What cannot help stands behind what can.
+    return sorted(fixes, key=lambda one: one.verdict == "cannot_help")
 
 
 def _dropped(snapshot: Snapshot) -> bool:
@@ -189,15 +195,12 @@ CAUSE = Cause(
     title="Accept queue overflows",
     summary="More connections come at once than may wait to be accepted; the kernel drops the rest, whose clients try "
     "again after 1 s or more.",
-    mechanism="A connection that is complete waits in the queue of the listening socket until the program accepts "
-    "it. As "
-    "many may wait as listen() was told, net.core.somaxconn at most. While it is full the kernel drops SYNs, and the "
-    "last packet of handshakes; clients send the SYN again after 1 s, then after 2, 4 and 8 s. Neither side is told, "
-    "and "
-    "the server never sees those requests. Where a burst is larger than the queue and is worked off soon, a longer "
-    "queue "
-    "is enough; where connections come faster than the program accepts them for good, it is not. Where the program "
-    "stood still meanwhile, the queue is only a consequence of that, and this cause stays silent.",
+    mechanism="A connection that is complete waits in the queue of the listening socket until the program accepts it. "
+    "As many may wait as listen() was told, net.core.somaxconn at most. While it is full the kernel drops SYNs, and "
+    "the last packet of handshakes; clients send the SYN again after 1 s, then after 2, 4 and 8 s. Neither side is "
+    "told, and the server never sees those requests. Where a burst is larger than the queue and is worked off soon, "
+    "a longer queue is enough; where connections come faster than the program accepts them for good, it is not. "
+    "Where the program stood still meanwhile, the queue is only a consequence of that, and this cause stays silent.",
     needs=NEEDS,
     rivals=("cpu/event_loop_blocked", "cpu/limit_too_low", "net/connect_churn", "net/retransmission"),
     detect=detect,

@@ -43,8 +43,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     if overflow is not None and overflow.at.server.id == found.at.server.id and overflow.drops >= 3:
         reason = (
             f"{found.per_request:.1f} connections are opened per request, and {overflow.drops:,.0f} attempts were "
-            "dropped: "
-            "clients wait for room, not for the handshake alone."
+            "dropped: clients wait for room, not for the handshake alone."
         )
         return NotFound(cause=ID, reason=reason, numbers=numbers | {"drops": overflow.drops})
     slow = min(float(found.handshakes.over(SLOW_US).count), found.again)
@@ -52,6 +51,8 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     if level is None:
         reason = f"{slow:,.0f} of {say.count(found.opened, 'handshake')} took over {say.ms(SLOW_US)}."
         return NotFound(cause=ID, reason=reason, numbers=numbers)
+    # As long as it lasts each request is later by as much: a cost, and no outage.
+    level = "info" if level == "info" else "warning"
     hot = np.flatnonzero(np.nan_to_num(found.at.again) > 0)
     span = report.extent(snapshot, hot)
     took = say.ms(found.median_us)
@@ -62,13 +63,11 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         severity=level,
         harm=harm_of(level, known=True),
         title=f"Clients of {say.who(snapshot)} connect anew for {say.percent(min(1.0, found.per_request))} of its "
-        "requests, "
-        f"which takes {took} each time",
+        f"requests, which takes {took} each time",
         summary=f"{found.opened:,.0f} connections for {found.requests:,.0f} requests, {found.again:,.0f} of them by "
-        "an address "
-        f"that had opened another one within 10 s. The handshake takes a round trip of {took} before a request can "
-        "be sent: "
-        f"{say.percent(found.share)} of what clients wait. With TLS it is one or two round trips more.",
+        f"an address that had opened another one within 10 s. The handshake takes a round trip of {took} before a "
+        f"request can be sent: {say.percent(found.share)} of what clients wait. With TLS it is one or two round "
+        "trips more.",
         onset_us=span[0],
         last_us=span[1],
         impact=report.waits(slow, found.requests, found.handshakes.quantile(1.0))
@@ -82,28 +81,24 @@ def _not(found: Churn) -> str | None:
     if found.again < FEWEST or found.per_request < EACH:
         return (
             f"{say.count(found.opened, 'connection')} for {say.count(found.requests, 'request')}, {found.again:,.0f} "
-            "of them "
-            "by an address that had just opened another one."
+            "of them by an address that had just opened another one."
         )
     if found.again < AGAIN * found.opened:
         return (
             f"{found.again:,.0f} of {found.opened:,.0f} connections were opened by an address that had just opened "
-            "another "
-            "one: most clients come once."
+            "another one: most clients come once."
         )
     if not found.handshakes.count:
         return f"{found.opened:,.0f} connections were opened, and how long their handshakes took was not recorded."
     if found.median_us <= SLOW_US:
         return (
             f"{found.per_request:.1f} connections are opened per request, and a handshake takes "
-            f"{say.ms(found.median_us)}: "
-            "too short to make a request slow."
+            f"{say.ms(found.median_us)}: too short to make a request slow."
         )
     if found.share < SHARE:
         return (
-            f"{found.per_request:.1f} connections are opened per request; connecting takes "
-            f"{say.percent(found.share)} of what "
-            "a client waits."
+            f"{found.per_request:.1f} connections are opened per request; connecting takes {say.percent(found.share)} "
+            "of what a client waits."
         )
     return None
 
@@ -163,9 +158,9 @@ CAUSE = Cause(
     summary="Clients connect anew for each request, and the handshake takes as long as the request itself.",
     mechanism="A TCP handshake is a round trip before the first byte of a request can leave; TLS adds one or two. A "
     "client that keeps its connection pays that once. Between machines of one network a round trip is 0.1 ms and "
-    "hardly "
-    "counts; between zones, regions or through a VPN it is tens of ms, and doubles what each request takes. The server "
-    "sees how long a client takes to answer its SYN-ACK, and whether the same address had a connection just before.",
+    "hardly counts; between zones, regions or through a VPN it is tens of ms, and doubles what each request takes. "
+    "The server sees how long a client takes to answer its SYN-ACK, and whether the same address had a connection "
+    "just before.",
     needs=NEEDS,
     rivals=("net/accept_queue", "net/retransmission"),
     detect=detect,

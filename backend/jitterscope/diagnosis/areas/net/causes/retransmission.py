@@ -30,7 +30,8 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     if gone or found is None:
         return missing_data.not_enough(ID, gone or ["retransmits"], snapshot)
     numbers = {
-        "resent": found.resent, "late": float(found.late.count), "synacks": found.synacks, "requests": found.requests,
+        "resent": found.resent, "late": float(found.late.count), "handshakes": float(found.handshakes.count),
+        "requests": found.requests,
     }  # fmt: skip
     objective_us = loosest_us([found.limit] if found.limit.objective else [])
     level = severity(
@@ -40,8 +41,8 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         return NotFound(cause=ID, reason=_harmless(found), numbers=numbers)
     if found.late.count and found.by_timer < BY_TIMER * found.late.count:
         reason = (
-            f"{found.by_timer} of {found.late.count} answers that were sent again came 200 ms late or more: the others "
-            "waited for less than the retransmission timer, which is no loss but a long way."
+            f"{found.by_timer} of {found.late.count} answers that were sent again came 200 ms late or more: the "
+            "others waited for less than the retransmission timer, which is no loss but a long way."
         )
         return NotFound(cause=ID, reason=reason, numbers=numbers | {"by_timer": float(found.by_timer)})
     span = report.extent(snapshot, found.ticks())
@@ -51,7 +52,9 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     if found.late.count:
         title = f"{name}: {answers} reached clients up to {wait} late: segments were lost and sent again"
     else:
-        title = f"{name}: {say.count(found.synacks, 'connection')} waited 1 s or more: SYN-ACKs were sent again"
+        title = (
+            f"{name}: {say.count(found.handshakes.count, 'connection')} waited 1 s or more: SYN-ACKs were sent again"
+        )
     return Found(
         cause=ID,
         score=round(0.5 + 0.3 * min(1.0, 20 * found.suffered / max(1.0, found.requests)) + 0.1 * (level != "info"), 4),
@@ -71,12 +74,13 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
 
 
 def _harmless(found: Resends) -> str:
-    if not found.resent and not found.synacks:
+    if not found.resent and not found.handshakes.count:
         return f"0 segments were sent again for {say.count(found.requests, 'request')}."
+    resent, handshakes = say.count(found.resent, "segment"), say.count(found.handshakes.count, "SYN-ACK")
     return (
-        f"{say.count(found.resent, 'segment')} with data and {say.count(found.synacks, 'SYN-ACK')} were sent again for "
-        f"{say.count(found.requests, 'request')}; {say.count(found.late.count, 'answer')} came over "
-        f"{say.ms(found.limit.over_us)} later for it.{lateness.allowance([found.limit])}"
+        f"{resent} with data and {handshakes} were sent again for {say.count(found.requests, 'request')}; "
+        f"{say.count(found.late.count, 'answer')} came over {say.ms(found.limit.over_us)} later for it."
+        f"{lateness.allowance([found.limit])}"
     )
 
 
@@ -87,8 +91,9 @@ def _summary(found: Resends) -> str:
             f"{found.late.count:,} of {found.requests:,.0f} answers had to be sent again and reached their clients "
             f"{say.ms(found.late.quantile(0.5))} later (median), {say.ms(found.longest_us)} at most"
         )
-    if found.synacks:
-        parts.append(f"{say.count(found.synacks, 'SYN-ACK')} had to be sent again, 1 s after the first or later")
+    if found.handshakes.count:
+        many = say.count(found.handshakes.count, "connection")
+        parts.append(f"{many} came 1 s late or more, as the SYN-ACK had to be sent again")
     return "; ".join(parts) + "." + lateness.allowance([found.limit] if found.late.count else [])
 
 
@@ -136,12 +141,12 @@ def _evidence(found: Resends, span: tuple[int, int]) -> list[Evidence]:
         )
     evidence.append(
         Evidence(
-            id="synacks",
-            statement="SYN-ACKs sent again while no connection attempt was dropped",
-            value=f"{found.synacks:,.0f}",
-            comparison="each waits 1 s at least",
-            numbers={"synacks": found.synacks},
-            series=report.refs(span, server, "synack_retransmits", "listen_drops"),
+            id="handshakes",
+            statement="Connections that took 1 s or more, as their SYN-ACK was sent again",
+            value=f"{found.handshakes.count:,}",
+            comparison="connection attempts that were dropped do not count",
+            numbers={"handshakes": float(found.handshakes.count)},
+            series=report.refs(span, server, "handshake_us", "synack_retransmits"),
         )
     )
     return evidence
@@ -162,12 +167,12 @@ CAUSE = Cause(
     title="Lost TCP segments delay answers",
     summary="Segments of answers are lost on the way; their clients wait 200 ms and more until the kernel sends them "
     "again.",
-    mechanism="TCP sends a segment again when it is not acknowledged in time. An answer that fits into one segment has "
-    "nothing behind it that would show the gap, so its loss is noticed by the timer alone: after 200 ms at least, then "
-    "400, 800 ms, twice as long each time. SYN-ACKs wait for 1 s. The program knows nothing of it, and its own "
-    "latency stays as it is. The kernel tells each repetition (tcp:tcp_retransmit_skb); how late the data are by then "
-    "is counted from when they were sent first. Segments on the way to the server are lost unseen: the figures are a "
-    "lower bound of what clients wait.",
+    mechanism="TCP sends a segment again when it is not acknowledged in time. An answer that fits into one segment "
+    "has nothing behind it that would show the gap, so its loss is noticed by the timer alone: after 200 ms at "
+    "least, then 400, 800 ms, twice as long each time. SYN-ACKs wait for 1 s. The program knows nothing of it, and "
+    "its own latency stays as it is. The kernel tells each repetition (tcp:tcp_retransmit_skb); how late the data "
+    "are by then is counted from when they were sent first. Segments on the way to the server are lost unseen: the "
+    "figures are a lower bound of what clients wait.",
     needs=NEEDS,
     rivals=("net/accept_queue", "net/connect_churn"),
     detect=detect,

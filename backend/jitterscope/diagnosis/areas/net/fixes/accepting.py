@@ -14,8 +14,7 @@ from jitterscope.diagnosis.programs.listeners import Listener, listener_of
 
 VERIFY = (
     "Watch this incident: before and after are compared, and it closes as verified once no attempt is dropped. By "
-    "hand: "
-    "`nstat -az TcpExtListenOverflows TcpExtListenDrops` in the network namespace of the server stays as it is."
+    "hand: `nstat -az TcpExtListenOverflows TcpExtListenDrops` in the network namespace of the server stays as it is."
 )
 REFERENCES = [
     "https://man7.org/linux/man-pages/man2/listen.2.html",
@@ -23,7 +22,7 @@ REFERENCES = [
 ]
 MEASURES = ("listen_drops_ratio", "slow_ratio")
 LEAST, MOST, ROOM = 128, 65_535, 1.5
-# Of the seconds of the window: attempts are dropped for most of it, so the queue never gets empty.
+# Of the ticks in which connections come: the queue never gets empty.
 SUSTAINED = 0.5
 
 
@@ -37,8 +36,7 @@ def propose(snapshot: Snapshot, found: Overflow) -> list[Fix]:
     if not capped or backlog > limit:
         fixes.append(_backlog(snapshot, found, backlog, listener))
     fixes.append(_acceptors(snapshot, found, listener))
-    # What cannot help stands behind what can.
-    return sorted(fixes, key=lambda fix: fix.verdict == "cannot_help")
+    return fixes
 
 
 def enough(found: Overflow) -> int:
@@ -63,18 +61,17 @@ def _wait(snapshot: Snapshot, found: Overflow) -> str:
     if not per_second > 0:
         return "Connections that wait longer are accepted later: their requests wait with them."
     return (
-        f"While attempts were dropped {per_second:,.0f} connections/s got in: the last of {found.room:,.0f} waits "
-        "for up to "
-        f"{found.room / per_second * 1000:,.0f} ms at that rate, instead of 1 s or more."
+        f"While attempts were dropped {per_second:,.0f} connections/s got in: the last of {found.room:,.0f} waits for "
+        f"up to {found.room / per_second * 1000:,.0f} ms at that rate, instead of 1 s or more."
     )
 
 
 def _too_many(snapshot: Snapshot, found: Overflow) -> str:
     per_second = found.accepted_per_s(snapshot.step_us)
     return (
-        f"Attempts were dropped in {100 * found.sustained:.0f} % of the seconds: connections come faster than the "
-        "server "
-        f"accepts them ({per_second:,.0f}/s). A longer queue is as full, and each connection waits longer in it."
+        f"The queue was nearly full in {100 * found.sustained:.0f} % of the ticks in which connections came: they "
+        f"come faster than the server accepts them ({per_second:,.0f}/s). A longer queue is as full, and each "
+        "connection waits longer in it."
     )
 
 
@@ -89,8 +86,7 @@ def _backlog(snapshot: Snapshot, found: Overflow, backlog: int, listener: Listen
         summary=_too_many(snapshot, found)
         if sustained
         else f"{found.room:,.0f} connections came at once at most; {limit:,.0f} may wait. With {backlog:,} all of "
-        "them do, "
-        "and none is dropped.",
+        "them do, and none is dropped.",
         verdict="cannot_help" if sustained else "removes",
         predicted={} if sustained else _predicted(found),
         precondition=precondition,
@@ -158,13 +154,11 @@ def _acceptors(snapshot: Snapshot, found: Overflow, listener: Listener | None) -
         "once.",
         verdict="reduces" if sustained else "unknown",
         precondition="Accepting is what takes the time: per connection the server does something before it accepts "
-        "the next "
-        "one, such as a name lookup, a TLS handshake, or starting a process.",
+        "the next one, such as a name lookup, a TLS handshake, or starting a process.",
         patches=[] if text is None else [text],
         caveats=[
             "With SO_REUSEPORT each socket has a queue of its own, and the kernel spreads connections over them "
-            "whether or "
-            "not their program is busy."
+            "whether or not their program is busy."
         ],
         verify=VERIFY,
         undo="Set the number of threads or processes back.",

@@ -11,8 +11,7 @@ from jitterscope.diagnosis.core.snapshot import Snapshot
 
 VERIFY = (
     "Watch this incident: before and after are compared, and it closes as verified once no answer waits to be sent "
-    "again. By "
-    "hand: `nstat -az TcpRetransSegs` in the network namespace of the server hardly rises."
+    "again. By hand: `nstat -az TcpRetransSegs` in the network namespace of the server hardly rises."
 )
 MEASURES = ("resent_late_ratio", "retransmits_per_min")
 
@@ -31,8 +30,7 @@ def _repair(pid: str, ratio: float, *, counted: bool) -> Fix:
         id="repair_path",
         title="Find where segments are lost, and repair the path",
         summary="A loss of 0.1 % makes one of 1,000 small answers 200 ms late. Interfaces, queues and packet filters "
-        "count "
-        "what they drop: the counter that rises as fast as segments are sent again is the place.",
+        "count what they drop: the counter that rises as fast as segments are sent again is the place.",
         verdict="removes",
         predicted=predictions(resent_late_ratio=Interval(low=0.0, high=0.1 * ratio, expected=0.0) if counted else None),
         precondition="The path is yours: a node, a switch, a packet filter or a policer (bandwidth limit) between "
@@ -69,8 +67,7 @@ def _timer(pid: str) -> Fix:
         id="lower_rto_min",
         title="Send again after 40 ms instead of 200 ms, to clients that are near",
         summary="The retransmission timer of a route can have another least value. Segments are lost as often as "
-        "before; "
-        "clients get them 40 ms after the first try instead of 200 ms.",
+        "before; clients get them 40 ms after the first try instead of 200 ms.",
         verdict="reduces",
         precondition="Clients are in the same data center: round trips far below 40 ms.",
         patches=[
@@ -82,8 +79,7 @@ def _timer(pid: str) -> Fix:
         ],
         caveats=[
             "A client may delay an acknowledgment by 40 ms, some by 200 ms: a lower value sends segments twice that "
-            "were not "
-            "lost.",
+            "were not lost.",
             "It does not repair the path: above some percent of loss answers are late all the same.",
             "Where answers are slow after less than 40 ms, as many are slow as before, by less.",
         ],

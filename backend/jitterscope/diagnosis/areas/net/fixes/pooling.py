@@ -8,8 +8,7 @@ from jitterscope.diagnosis.core.landing import FixKind, Unseen
 
 VERIFY = (
     "Watch this incident: before and after are compared, and it closes as verified once clients keep their "
-    "connections. By "
-    "hand: `nstat TcpPassiveOpens` rises far less than requests are counted."
+    "connections. By hand: `nstat TcpPassiveOpens` rises far less than requests are counted."
 )
 _NGINX = """upstream BACKEND {
     server ADDRESS:PORT;
@@ -27,8 +26,8 @@ def keep_alive(found: Churn) -> Fix | None:
         id="reuse_connections",
         title="Keep connections open in the clients (keep-alive, a pool)",
         summary=f"{found.again:,.0f} of {found.opened:,.0f} connections were opened by an address that had just "
-        "opened another "
-        "one. A client that keeps its connections opens one for each request that it has at a time, and no more.",
+        "opened another one. A client that keeps its connections opens one for each request that it has at a time, "
+        "and no more.",
         verdict="removes",
         predicted=predictions(connects_per_request=Interval(low=0.0, high=0.2 * found.per_request, expected=0.0)),
         precondition="Clients and server speak a protocol that allows it: HTTP/1.1, HTTP/2, and most database "
@@ -45,9 +44,8 @@ def keep_alive(found: Churn) -> Fix | None:
             ),
         ],
         caveats=[
-            "The server may close connections after each answer (`Connection: close`, keepalive_timeout 0): change "
-            "it there "
-            "then.",
+            "The server may close connections after each answer (`Connection: close`, keepalive_timeout 0): change it "
+            "there then.",
             "A connection that stays goes to the replica that it was opened to: new replicas get requests later.",
         ],
         verify=VERIFY,

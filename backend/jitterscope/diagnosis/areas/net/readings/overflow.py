@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from jitterscope.diagnosis.areas.net.readings.connections import Connections, read_connections
+from jitterscope.diagnosis.areas.net.readings.connections import Connections, Times, read_connections, times
+from jitterscope.diagnosis.core.late import late_after
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.signals import has, read_cpu, series
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
@@ -15,26 +17,35 @@ from jitterscope.diagnosis.programs.event_loops import event_loop
 
 # Drops are read once a second: the attempt was up to so many ticks before.
 READ_TICKS = 11
+# Of one client that waits for 6 s as many packets are dropped, at most: its SYN, the last packet of the handshake, the
+# request behind it, and that again after 200, 600, 1,400, 3,000 and 6,200 ms.
+PER_CLIENT = 8
+# What a client waits before it sends a SYN again, at least (RFC 6298, 2.1).
+RETRY_US = 1_000_000.0
 # A queue may be full before nothing more gets in; then its last reading is older.
 _BEFORE_TICKS = 30
 # Of the drops, those in whose second something else kept the server from accepting.
 HELD = 0.5
+# Of what may wait: as good as full.
+NEARLY = 0.75
 # One thread that uses so much of a CPU has no time to accept.
 BUSY = 0.8
 # A server that answers nothing for so long though it owes answers does not accept either.
-SILENT_TICKS = 5
+# That is, longer than it usually takes from one answer to the next.
+SILENT_TICKS, UNUSUAL = 5, 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """Of one server. `spans` are the ticks in which attempts may have been dropped; `peak` is how many waited at most
-    around them (None: not recorded). Shares of the drops, None where not recorded: `throttled` by a CPU limit,
-    `waiting` for a CPU, `busy` the one thread that does the work. `silent`: the longest run of ticks without an
-    answer that was owed.
+    """Of one server. `drops` are packets of handshakes, `late` handshakes that took far longer than others. `spans`
+    are the ticks in which attempts may have been dropped; `peak` is how many waited at most around them (None: not
+    recorded). Shares of the drops, None where not recorded: `throttled` by a CPU limit, `waiting` for a CPU, `busy`
+    the one thread that does the work. `silent`: the longest run of ticks without an answer that was owed.
     """
 
     at: Connections
     drops: float
+    late: Times
     spans: BoolArray
     peak: float | None
     throttled: float | None
@@ -43,8 +54,19 @@ class Overflow:
     silent: int
 
     @property
+    def waited(self) -> int:
+        """Clients that waited for their connection, at least."""
+        return max(self.late.count, math.ceil(self.drops / PER_CLIENT))
+
+    @property
     def attempts(self) -> float:
-        return float(np.nansum(self.at.opened)) + self.drops
+        """Of clients: those that waited got in later, most of them."""
+        return max(float(np.nansum(self.at.opened)), float(self.waited))
+
+    @property
+    def longest_us(self) -> float:
+        longest = float(self.late.took_us.max()) if len(self.late.took_us) else 0.0
+        return max(longest, RETRY_US if self.drops else 0.0)
 
     @property
     def full(self) -> bool:
@@ -53,9 +75,12 @@ class Overflow:
 
     @property
     def sustained(self) -> float:
-        """Share of the window's seconds in which attempts were dropped."""
-        seconds = max(1.0, len(self.spans) / 10)
-        return min(1.0, float((np.nan_to_num(self.at.drops) > 0).sum()) / seconds)
+        """Share of the ticks in which the queue was nearly full, of those in which connections came. Clients that come
+        again after a second drop out for seconds behind a burst: when there are drops does not tell it from overload.
+        """
+        known = np.isfinite(self.at.queue)
+        full = self.at.queue[known] >= NEARLY * (self.at.limit or 0.0)
+        return float(full.mean()) if known.any() else 0.0
 
     @property
     def most_dropped(self) -> float:
@@ -84,9 +109,11 @@ def read_overflow(snapshot: Snapshot) -> Overflow | None:
 def _of(snapshot: Snapshot, at: Connections) -> Overflow:
     spans = dilate(np.nan_to_num(at.drops) > 0, READ_TICKS - 1, 0)
     around = dilate(spans, _BEFORE_TICKS, 0)
+    handshakes = times(at.server, "handshake_us")
+    late = handshakes.over(late_after(handshakes.quantile(0.25))) if handshakes.count else handshakes
     seen = at.queue[around & np.isfinite(at.queue)]
     return Overflow(
-        at, float(np.nansum(at.drops)), spans, float(seen.max()) if len(seen) else None,
+        at, float(np.nansum(at.drops)), late, spans, float(seen.max()) if len(seen) else None,
         _held(at, read_cpu(snapshot).throttled, 1.0), _waiting(snapshot, at), _busy(snapshot, at),
         _silent(snapshot, at, spans),
     )  # fmt: skip
@@ -119,10 +146,13 @@ def _busy(snapshot: Snapshot, at: Connections) -> float | None:
 
 
 def _silent(snapshot: Snapshot, at: Connections, spans: BoolArray) -> int:
+    """0 where it is no longer than a server takes that accepts slowly all the time."""
     owed = series(at.server, "requests_inflight", snapshot.ticks)
     silent = spans & (np.nan_to_num(owed) > 0) & (at.answers == 0)
     longest = run = 0
     for one in silent.tolist():
         run = run + 1 if one else 0
         longest = max(longest, run)
-    return longest
+    gaps = np.diff(np.flatnonzero(np.nan_to_num(at.answers) > 0)) - 1
+    usual = float(np.median(gaps)) if len(gaps) else 0.0
+    return longest if longest >= max(SILENT_TICKS, UNUSUAL * usual) else 0

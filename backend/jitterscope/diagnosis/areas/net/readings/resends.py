@@ -15,6 +15,9 @@ from jitterscope.diagnosis.core.snapshot import IntArray, ResourceView, Snapshot
 
 # The retransmission timer runs for 200 ms at least (TCP_RTO_MIN), unless a route says otherwise.
 TIMER_US = 200_000
+# A handshake whose SYN-ACK was sent again took 1 s at least. SYN-ACKs that nobody ever answers are scans, and no
+# client waits.
+HANDSHAKE_US = 900_000
 # Where the clock of the kernel ticks every 10 ms, and a histogram has buckets of 4 %.
 _NEAR = 0.85
 
@@ -22,8 +25,8 @@ _NEAR = 0.85
 @dataclass(frozen=True, slots=True)
 class Resends:
     """Of one server. `delays` are all waits for a segment that was sent again; `late` those that make an answer late by
-    the `limit` of the server, `allowed` of which its objective has room for. `synacks`: SYN-ACKs sent again though no
-    attempt was dropped, each 1 s of a client's time at least."""
+    the `limit` of the server, `allowed` of which its objective has room for. `handshakes`: connections that came
+    1 s late or more though no attempt was dropped."""
 
     at: Connections
     requests: float
@@ -32,22 +35,22 @@ class Resends:
     late: Times
     limit: Late
     allowed: float
-    synacks: float
+    handshakes: Times
 
     @property
     def suffered(self) -> float:
         """Clients that waited for an answer or a connection."""
-        return self.late.count + self.synacks
+        return float(self.late.count + self.handshakes.count)
 
     @property
     def harmed(self) -> float:
         """Of these, those that no objective allows: it is about answers, and not about connections."""
-        return max(0.0, self.late.count - self.allowed) + self.synacks
+        return max(0.0, self.late.count - self.allowed) + self.handshakes.count
 
     @property
     def longest_us(self) -> float:
         longest = float(self.late.took_us.max()) if len(self.late.took_us) else 0.0
-        return max(longest, 1_000_000.0 if self.synacks else 0.0)
+        return max(longest, 1_000_000.0 if self.handshakes.count else 0.0)
 
     @property
     def by_timer(self) -> int:
@@ -55,9 +58,8 @@ class Resends:
         return self.late.over(_NEAR * TIMER_US).count
 
     def ticks(self) -> IntArray:
-        """In which the late ones came through, or SYN-ACKs were sent again."""
-        again = np.flatnonzero(np.nan_to_num(self.at.synacks) > 0) if self.synacks else np.zeros(0, np.int64)
-        return np.union1d(self.late.tick.astype(np.int64), again)
+        """In which the late ones came through."""
+        return np.union1d(self.late.tick, self.handshakes.tick).astype(np.int64)
 
 
 @reading
@@ -68,13 +70,14 @@ def read_resends(snapshot: Snapshot) -> Resends | None:
 
 
 def _of(snapshot: Snapshot, at: Connections) -> Resends:
-    limit, requests = late_of(snapshot, at.server), float(np.nansum(at.requests))
-    delays = times(at.server, "retransmit_delay_us")
+    limit = late_of(snapshot, at.server)
+    delays, handshakes = times(at.server, "retransmit_delay_us"), times(at.server, "handshake_us")
+    # Where attempts were dropped, that is what they waited for.
     dropped = float(np.nansum(at.drops)) > 0
-    return Resends(
-        at, requests, float(np.nansum(at.resent)), delays, delays.over(limit.over_us), limit,
-        _allowed(snapshot, at, limit, requests), 0.0 if dropped else float(np.nansum(at.synacks)),
-    )  # fmt: skip
+    again = handshakes.over(np.inf if dropped else HANDSHAKE_US)
+    requests, resent = float(np.nansum(at.requests)), float(np.nansum(at.resent))
+    late = delays.over(limit.over_us)
+    return Resends(at, requests, resent, delays, late, limit, _allowed(snapshot, at, limit, requests), again)
 
 
 def late_of(snapshot: Snapshot, server: ResourceView) -> Late:
