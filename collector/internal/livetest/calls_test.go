@@ -57,8 +57,10 @@ func TestCallsAreTimed(t *testing.T) {
 	if got := o.sum(upstream, catalogue.UpstreamCalls, from); got != 201 {
 		t.Errorf("%v calls of 201", got)
 	}
-	if got := o.sum(upstream, catalogue.UpstreamCallsSlow, from); got != 11 {
-		t.Errorf("%v slow calls of 11", got)
+	// Eleven sleep for long; on a busy machine others may take as long, and one be slow at one end of the connection alone.
+	late := o.sum(upstream, catalogue.UpstreamCallsSlow, from)
+	if own := o.sum(server, catalogue.ResponsesSlow, from); late < 11 || late < own || late > own+1 {
+		t.Errorf("%v slow calls; the server itself had %v", late, own)
 	}
 	if got := o.sum(upstream, catalogue.UpstreamUnanswered, from); got != 0 {
 		t.Errorf("%v calls without an answer", got)
@@ -89,8 +91,8 @@ func TestCallsAreTimed(t *testing.T) {
 			}
 		}
 	})
-	if slow != 11 {
-		t.Errorf("%d slow calls were sent one by one", slow)
+	if float64(slow) != late {
+		t.Errorf("%d of %v slow calls were sent one by one", slow, late)
 	}
 }
 
