@@ -11,13 +11,17 @@ FiguresT = TypeVar("FiguresT", bound=BaseModel)
 
 
 class IncidentLine(BaseModel):
-    """One incident or risk of the lab's cgroups. `severity` is None for a risk."""
+    """One incident or risk of the lab's cgroups. `severity` is None for a risk.
+
+    `also_affected`: keys of others that the incident lists.
+    """
 
     cause: str
     confidence: str
     subject: str
     severity: str | None
     title: str
+    also_affected: list[str] = []
 
 
 class Report(BaseModel, Generic[FiguresT]):
@@ -49,6 +53,7 @@ def line_of(found: dict[str, Any]) -> IncidentLine:
         subject=found["subject"]["name"],
         severity=found.get("severity"),
         title=found["title"],
+        also_affected=[one["key"] for one in found.get("also_affected", [])],
     )
 
 

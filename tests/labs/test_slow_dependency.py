@@ -35,6 +35,7 @@ def test_variant(shared_product: Product, variant: Variant) -> None:
         # Whoever is noticed first: what the service waits for ends as a part of the other one's incident.
         assert cause in told
         assert set(told) <= {cause, "app/lock_or_dependency"}
+        assert any("/shop-" in key for one in report.incidents if one.cause == cause for key in one.also_affected)
     else:
         assert told[:1] == ([] if cause == "none" else [cause])
     measured, observed = report.measured, report.observed

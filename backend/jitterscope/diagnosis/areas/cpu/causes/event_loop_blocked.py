@@ -25,6 +25,8 @@ LEAST_TICKS = 3
 # A CPU is free for it where some is idle, or where its thread hardly waits for one: what others use has less weight.
 IDLE_CPUS, DELAYED = 0.1, 0.2
 COLLECTING, LEAST_WAITS = 0.5, 3
+# Late answers of which it ran most of the time: enough of them to be sure.
+MANY, MOSTLY = 10, 0.7
 
 
 def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
@@ -42,19 +44,29 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     loop = loops[0]
     ticks = float(loop.busy.sum())
     numbers = {"busy_ticks": ticks, "idle_cpus": loop.idle, "throttled_ticks": float(loop.throttled.sum())}
-    if (reason := _not_busy(snapshot, loop)) is not None:
-        return NotFound(cause=ID, reason=reason, numbers={k: v for k, v in numbers.items() if np.isfinite(v)})
     spans = held_up.apart(snapshot, loop.busy)
     late_us = held_up.late_us(snapshot, spans)
-    hurt = harm.harm(snapshot, spans, late_us, served=served)
     found = event_loop.blocked(snapshot, loop, late_us)
+    if (reason := _not_busy(snapshot, loop, found)) is not None:
+        return NotFound(cause=ID, reason=reason, numbers={k: v for k, v in numbers.items() if np.isfinite(v)})
+    hurt = harm.harm(snapshot, spans, late_us, served=served)
     if (reason := _nobody_waits(snapshot, loop, hurt, found)) is not None:
         numbers |= {"late": float(hurt.late), "waited_for_it": float(found.hits)}
         return NotFound(cause=ID, reason=reason, numbers=numbers)
     return _found(snapshot, loop, hurt, found)
 
 
-def _not_busy(snapshot: Snapshot, loop: Loop) -> str | None:
+def _free(loop: Loop) -> bool:
+    """A CPU was there for its thread."""
+    return loop.idle >= IDLE_CPUS or loop.delayed < DELAYED
+
+
+def _ran(found: Blocked) -> bool:
+    """It ran while most late answers waited: others had no part in that, however many threads waited for a CPU."""
+    return found.of >= MANY and found.hits >= MOSTLY * found.of
+
+
+def _not_busy(snapshot: Snapshot, loop: Loop, found: Blocked) -> str | None:
     """Why its thread is not what is short; None: it may be."""
     step, name = snapshot.step_us, loop.kind.program
     ticks, peak = int(loop.busy.sum()), float(np.nanmax(loop.used_us)) / step
@@ -64,10 +76,10 @@ def _not_busy(snapshot: Snapshot, loop: Loop) -> str | None:
         return f"{int(loop.throttled.sum())} of {ticks} ticks in which {name} was busy lie in throttled periods."
     if loop.mean(step) > event_loop.MOST:
         return f"{name} used {loop.mean(step):.2g} CPU in busy ticks: several threads work."
-    if not (loop.idle >= IDLE_CPUS or loop.delayed < DELAYED):
+    if not (_free(loop) or _ran(found)):
         return (
-            f"While {name} was busy {loop.idle:.2g} CPUs of the node were idle, and its threads are not known to have "
-            "got one at once: the node may be short of CPU, not one thread."
+            f"While {name} was busy {loop.idle:.2g} CPUs of the node were idle, and its threads are not known to "
+            "have got one at once: the node may be short of CPU, not one thread."
         )
     if loop.collecting >= COLLECTING:
         return f"{name} collected garbage for {say.percent(loop.collecting)} of its CPU time in busy ticks."
@@ -115,7 +127,7 @@ def _found(snapshot: Snapshot, loop: Loop, hurt: AnswersHarm, found: Blocked) ->
         harm=hurt.harm,
         title=f"{name} {late}: {why}",
         summary=f"{hurt.inside:,} of {hurt.queries:,.0f} {hurt.served.noun} took {hurt.over}, as "
-        f"{kind.program} runs one {kind.task} at a time: in {len(ticks):,} ticks it used {used:.2g} CPU {_free(loop)}. "
+        f"{kind.program} runs one {kind.task} at a time: in {len(ticks):,} ticks it used {used:.2g} CPU {_room(loop, found)}. "
         f"No limit held it back.{cost}",
         onset_us=low,
         last_us=high,
@@ -124,9 +136,11 @@ def _found(snapshot: Snapshot, loop: Loop, hurt: AnswersHarm, found: Blocked) ->
     )
 
 
-def _free(loop: Loop) -> str:
+def _room(loop: Loop, found: Blocked) -> str:
     if loop.idle >= IDLE_CPUS:
         return f"while {loop.idle:.2g} CPUs of the node were idle"
+    if not _free(loop):
+        return f"and ran for most of the time of {found.hits:,} of {found.of:,} late answers"
     return f"and waited for a CPU for {say.percent(loop.delayed)} of that time"
 
 
@@ -136,9 +150,9 @@ def _who(snapshot: Snapshot, loop: Loop) -> str:
 
 
 def _confidence(loop: Loop, hurt: AnswersHarm, found: Blocked) -> Confidence:
-    if found.waits is None or not hurt.timed:
+    if found.waits is None or not hurt.timed or not _free(loop):
         return "medium"
-    return "high" if found.hits >= 0.7 * found.of and found.of >= 10 else "medium"
+    return "high" if _ran(found) else "medium"
 
 
 def _evidence(snapshot: Snapshot, loop: Loop, hurt: AnswersHarm, found: Blocked, low: int, high: int) -> list[Evidence]:
@@ -203,15 +217,12 @@ CAUSE = Cause(
     id=ID,
     title="One thread is busy, and requests wait for it",
     summary="A server that does its work in one thread runs something long, while other CPUs are idle.",
-    mechanism="Node.js, Python, Redis, and Valkey run one function or command at a time. While one of them "
-    "computes for "
-    "100 ms, each request that comes waits in the socket for as long, and the process uses one CPU, no more, "
-    "however many "
-    "are idle. At 100 % of one CPU all the time a queue builds up instead. More CPU does not help. Found where "
-    "late answers "
-    "fall into stretches in which the process used CPU for most of their time, outside throttled periods, GC "
-    "pauses, and "
-    "times without an idle CPU.",
+    mechanism="Node.js, Python, Redis, and Valkey run one function or command at a time. While one of them computes "
+    "for 100 ms, each request that comes waits in the socket for as long, and the process uses one CPU, no more, "
+    "however many are idle. At 100 % of one CPU all the time a queue builds up instead. More CPU does not help. "
+    "Found where late answers fall into stretches in which the process used CPU for most of their time, outside "
+    "throttled periods, GC pauses, and times without an idle CPU; without one where it ran for most of the time "
+    "of nearly all of them.",
     needs=NEEDS,
     rivals=(
         "app/lock_or_dependency",
