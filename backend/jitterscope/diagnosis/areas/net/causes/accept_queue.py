@@ -88,8 +88,8 @@ def _found(snapshot: Snapshot, found: Overflow) -> Found:
     beside = f" {slow:,.0f} answers were slow meanwhile, as their requests waited in it." if slow else ""
     return Found(
         cause=ID,
-        score=round(0.55 + 0.25 * min(1.0, 5 * found.waited / max(1.0, found.attempts)) + 0.1 * (found.waited >= 10),
-        4), confidence=_confidence(found),
+        score=round(0.55 + 0.25 * min(1.0, 5 * found.waited / max(1.0, found.attempts)) + 0.1 * (level != "info"), 4),
+        confidence=_confidence(found),
         severity=level,
         harm=harm_of(level, known=True),
         title=f"{say.who(snapshot)} keeps at least {found.waited:,} clients waiting for a connection: its accept queue "

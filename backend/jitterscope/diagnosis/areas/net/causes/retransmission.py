@@ -20,7 +20,8 @@ from jitterscope.diagnosis.core.snapshot import Snapshot
 
 ID = "net/retransmission"
 NEEDS = ("retransmits", "requests")
-# Of the late ones, those that waited for the timer: a path that is only long makes others.
+# Of the late ones, those that waited for the timer: with a shorter one (rto_min of a route) late acknowledgments look
+# like losses.
 BY_TIMER = 0.5
 
 
@@ -42,7 +43,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     if found.late.count and found.by_timer < BY_TIMER * found.late.count:
         reason = (
             f"{found.by_timer} of {found.late.count} answers that were sent again came 200 ms late or more: the "
-            "others waited for less than the retransmission timer, which is no loss but a long way."
+            "others were sent again too soon to tell a loss from a late acknowledgment."
         )
         return NotFound(cause=ID, reason=reason, numbers=numbers | {"by_timer": float(found.by_timer)})
     span = report.extent(snapshot, found.ticks())
@@ -62,8 +63,8 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         severity=level,
         harm=harm_of(level, known=True),
         title=title,
-        summary=f"{_summary(found)} The server itself answered in time: what a client waits for a segment comes after "
-        "that. Requests and SYNs that were lost before they reached this node are not seen here.",
+        summary=f"{_summary(found)} That comes on top of the server's own latency. Requests and SYNs that were lost "
+        "before they reached this node are not seen here.",
         onset_us=span[0],
         last_us=span[1],
         impact=report.waits(found.suffered, found.requests, found.longest_us, [found.limit])

@@ -30,8 +30,8 @@ HELD = 0.5
 NEARLY = 0.75
 # One thread that uses so much of a CPU has no time to accept.
 BUSY = 0.8
-# A server that answers nothing for so long though it owes answers does not accept either.
-# That is, longer than it usually takes from one answer to the next.
+# A server that answers nothing for so many ticks though it owes answers does not accept either, unless it always takes
+# about as long from one answer to the next.
 SILENT_TICKS, UNUSUAL = 5, 3.0
 
 
@@ -40,7 +40,8 @@ class Overflow:
     """Of one server. `drops` are packets of handshakes, `late` handshakes that took far longer than others. `spans`
     are the ticks in which attempts may have been dropped; `peak` is how many waited at most around them (None: not
     recorded). Shares of the drops, None where not recorded: `throttled` by a CPU limit, `waiting` for a CPU, `busy`
-    the one thread that does the work. `silent`: the longest run of ticks without an answer that was owed.
+    the one thread that does the work. `silent`: the longest run of ticks without an answer that was owed, where it is
+    unusual.
     """
 
     at: Connections
