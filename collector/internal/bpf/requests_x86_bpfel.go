@@ -33,7 +33,8 @@ type RequestsConnection struct {
 	Control    uint8
 	Farewell   uint8
 	Client     [16]uint8
-	_          [1]byte
+	HeadLength uint8
+	Head       [64]uint8
 }
 
 type RequestsCounts struct {
@@ -55,7 +56,9 @@ type RequestsRequest struct {
 	Tick       uint32
 	End        uint8
 	Status     uint8
-	Pad        uint16
+	HeadLength uint8
+	Pad        uint8
+	Head       [64]uint8
 }
 
 type RequestsServer struct {
@@ -82,6 +85,7 @@ const (
 	RequestsProgPacketLeft   = "packet_left"
 	RequestsProgSegmentCame  = "segment_came"
 	RequestsProgStateSet     = "state_set"
+	RequestsVarReadsHeads    = "reads_heads"
 	RequestsVarReadsPackets  = "reads_packets"
 	RequestsVarReadsStatus   = "reads_status"
 	RequestsVarUnusedCounts  = "unused_counts"
@@ -155,6 +159,7 @@ type RequestsMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type RequestsVariableSpecs struct {
+	ReadsHeads    *ebpf.VariableSpec `ebpf:"reads_heads"`
 	ReadsPackets  *ebpf.VariableSpec `ebpf:"reads_packets"`
 	ReadsStatus   *ebpf.VariableSpec `ebpf:"reads_status"`
 	UnusedCounts  *ebpf.VariableSpec `ebpf:"unused_counts"`
@@ -208,6 +213,7 @@ func (m *RequestsMaps) Close() error {
 //
 // It can be passed to LoadRequestsObjects or ebpf.CollectionSpec.LoadAndAssign.
 type RequestsVariables struct {
+	ReadsHeads    *ebpf.Variable `ebpf:"reads_heads"`
 	ReadsPackets  *ebpf.Variable `ebpf:"reads_packets"`
 	ReadsStatus   *ebpf.Variable `ebpf:"reads_status"`
 	UnusedCounts  *ebpf.Variable `ebpf:"unused_counts"`

@@ -44,6 +44,7 @@ type counted struct {
 	requestSlot, responseSlot, slowSlot  batch.Slot
 	abandonedSlot, maxSlot, inflightSlot batch.Slot
 	httpSlot, clientSlot, serverSlot     batch.Slot
+	kinds                                *Kinds
 }
 
 func newCounted(resource batch.ResourceID, nowNS int64, series func(batch.ResourceID, uint32) batch.Slot) *counted {
@@ -53,7 +54,7 @@ func newCounted(resource batch.ResourceID, nowNS int64, series func(batch.Resour
 		slowSlot: series(resource, catalogue.ResponsesSlow), abandonedSlot: series(resource, catalogue.RequestsUnanswered),
 		maxSlot: series(resource, catalogue.RequestLatencyMaxUS), inflightSlot: series(resource, catalogue.RequestsInflight),
 		httpSlot: series(resource, catalogue.HttpResponses), clientSlot: series(resource, catalogue.HttpClientErrors),
-		serverSlot: series(resource, catalogue.HttpServerErrors),
+		serverSlot: series(resource, catalogue.HttpServerErrors), kinds: newKinds(nowNS / 1000),
 	}
 }
 

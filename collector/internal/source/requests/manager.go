@@ -62,6 +62,7 @@ type manager struct {
 	without int    // servers for which there is no place
 	quieter int    // servers that were asked and have no series
 	failed  error
+	kinds   requests.Kinds // used again and again
 }
 
 func newManager(registry *sampler.Registry, tracker *requests.Tracker) *manager {

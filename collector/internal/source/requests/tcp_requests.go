@@ -29,14 +29,16 @@ func (s *tcpRequests) Name() string { return "tcp_requests" }
 type requestOptions struct {
 	// ReadStatus has answers in HTTP/1 in clear counted by the class of their status.
 	ReadStatus bool `toml:"read_status"`
+	// ReadKinds has requests in clear counted by kind: method and route, command, statement.
+	ReadKinds bool `toml:"read_kinds"`
 }
 
 func (s *tcpRequests) Start(ctx context.Context, registry *sampler.Registry) error {
-	options := requestOptions{ReadStatus: true}
+	options := requestOptions{ReadStatus: true, ReadKinds: true}
 	if err := registry.Options(&options); err != nil {
 		return err
 	}
-	programs, err := requests.Open(options.ReadStatus)
+	programs, err := requests.Open(options.ReadStatus, options.ReadKinds)
 	if err != nil {
 		return &sampler.Unavailable{Detail: bpf.Explain(err), Needs: requests.Needs}
 	}
@@ -47,6 +49,9 @@ func (s *tcpRequests) Start(ctx context.Context, registry *sampler.Registry) err
 	// requests that are ready to be sent.
 	go sampler.Every(ctx, 250*time.Millisecond, s.manager.admit)
 	go sampler.Every(ctx, 500*time.Millisecond, s.flush)
+	if options.ReadKinds {
+		go sampler.Every(ctx, kindsEvery, s.manager.tellKinds)
+	}
 	return nil
 }
 
@@ -57,6 +62,9 @@ func (s *tcpRequests) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	s.tracker.Sample(tick.EndUS(), tick.Missed, recorder)
 }
 
+// kindsEvery is how often what was asked of each server is told.
+const kindsEvery = 10 * time.Second
+
 func (s *tcpRequests) flush() {
 	for _, block := range s.tracker.Flush() {
 		s.registry.Queries(block.Server, block.Queries)
@@ -64,7 +72,10 @@ func (s *tcpRequests) flush() {
 }
 
 // Finish sends what is ready.
-func (s *tcpRequests) Finish() { s.flush() }
+func (s *tcpRequests) Finish() {
+	s.flush()
+	s.manager.tellKinds()
+}
 
 // EachCounter implements sampler.Counters.
 func (s *tcpRequests) EachCounter(yield func(name string, value float64)) {
