@@ -16,7 +16,8 @@ SERVERS = (
         "checkout", 8080, 41, slow=SLOW, throttled=dict.fromkeys(SLOW, 60_000), lost={1300: 12}, errors={1400: 72},
         runtime={"go.version": "1.25.3"},
         kinds=[
-            ["GET /users/{id}/orders", 900, 45, 9, 18, 4_500_000, 103_000], ["POST /carts", 100, 0, 0, 0, 90_000, 4_000],
+            ["GET /users/{id}/orders", 900, 45, 9, 18, 4_500_000, 103_000],
+            ["POST /carts", 100, 0, 0, 0, 90_000, 4_000],
             ["", 30, 0, 0, 0, 20_000, 1_000],
         ],
     ),
