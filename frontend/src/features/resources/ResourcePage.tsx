@@ -39,7 +39,11 @@ export function ResourcePage(): ReactElement {
     <Page title={resource.name} ownHeading>
       <ResourceHeader resource={resource} />
       <ResourcePictures key={resource.id} resource={resource} />
-      {resource.kind === "tcp_server" && <RequestKinds resourceId={resource.id} />}
+      {resource.kind === "tcp_server" && (
+        <div className={styles["kinds"]}>
+          <RequestKinds resourceId={resource.id} />
+        </div>
+      )}
       <div className={styles["body"]}>
         <Section title="Facts" note="In effect now.">
           <FactTable facts={resource.facts} />
