@@ -6,7 +6,7 @@
 
 #include "control.h"
 
-#define HEAD 64
+#define HEAD 64 /* a power of 2 */
 
 /* Whether they are read, set before loading. */
 const volatile __u32 reads_heads = 1;
@@ -24,8 +24,10 @@ static __always_inline __u8 head_of(struct sk_buff *skb, __u8 *to)
 	if (at >= end)
 		return 0;
 	length = end - at;
-	if (length > HEAD)
-		length = HEAD;
+	if (length >= HEAD)
+		return bpf_dynptr_read(to, HEAD, &packet, at, 0) ? 0 : HEAD;
+	/* What the compiler knows of it the verifier does not. */
+	asm volatile("%0 &= %1" : "+r"(length) : "i"(HEAD - 1));
 	return bpf_dynptr_read(to, length, &packet, at, 0) ? 0 : length;
 }
 

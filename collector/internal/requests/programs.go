@@ -46,7 +46,11 @@ type Programs struct {
 	ports     map[uint64]bpf.RequestsServer
 	served    map[uint32]uint64 // a bit for each port
 	addresses map[bpf.RequestsAddress]bpf.RequestsServer
+	blind     bool
 }
+
+// Blind tells whether the kernel lets the programs read no packets.
+func (p *Programs) Blind() bool { return p.blind }
 
 // Open loads and attaches the programs. readsStatus: answers in HTTP/1 in clear are told by the class of their status. readsKinds: the
 // first bytes of requests are read.
@@ -67,6 +71,7 @@ func Open(readsStatus, readsKinds bool) (*Programs, error) {
 		if bpf.Load(bpf.LoadRequests, blind, &p.objects) != nil {
 			return nil, err
 		}
+		p.blind = true
 	}
 	if err := p.open(); err != nil {
 		return nil, errors.Join(err, p.Close())

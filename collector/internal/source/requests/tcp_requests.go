@@ -45,6 +45,7 @@ func (s *tcpRequests) Start(ctx context.Context, registry *sampler.Registry) err
 	s.registry, s.programs = registry, programs
 	s.tracker = requests.NewTracker(programs, registry.IsOrdinary())
 	s.manager = newManager(registry, s.tracker)
+	s.manager.blind = programs.Blind() && (options.ReadStatus || options.ReadKinds)
 	// What need not wait for the next discovery, off the sampling thread: servers that are asked for the first time, and
 	// requests that are ready to be sent.
 	go sampler.Every(ctx, 250*time.Millisecond, s.manager.admit)
