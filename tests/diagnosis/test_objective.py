@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import hypothesis
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 from jitterscope.diagnosis.areas.unexplained.readings.objectives import missed
 from jitterscope.diagnosis.areas.unexplained.readings.stalls import stalls
@@ -14,7 +16,7 @@ from jitterscope.diagnosis.core.engine import diagnose, shows_nothing
 from jitterscope.diagnosis.core.finding import Found
 from jitterscope.diagnosis.core.impact import SLOW_RATIO
 from jitterscope.diagnosis.core.late import Late
-from jitterscope.diagnosis.core.objective import BadObjective, parse
+from jitterscope.diagnosis.core.objective import GRAMMAR, BadObjective, parse
 from jitterscope.diagnosis.core.severity import severity
 from jitterscope.diagnosis.core.sketch import bucket_of, value_of
 from jitterscope.diagnosis.core.snapshot import Distribution, ResourceView, Snapshot
@@ -45,13 +47,21 @@ def only(snapshot: Snapshot) -> Found:
         ("p99<50ms", "p99<50ms", 0.99, 50_000), (" p99.9 < 1.5 s ", "p99.9<1.5s", 0.999, 1_500_000),
         ("p50<2000ms", "p50<2s", 0.5, 2_000_000), ("p95<0.25s", "p95<250ms", 0.95, 250_000),
         ("p90<1ms", "p90<1ms", 0.9, 1_000), ("p99<2.5ms", "p99<2.5ms", 0.99, 2_500),
-        ("p99<999s", "p99<999s", 0.99, 999_000_000),
+        ("p99<999s", "p99<999s", 0.99, 999_000_000), ("p50<537805.119ms", "p50<537805.119ms", 0.5, 537_805_119),
+        ("p50<999999ms", "p50<999.999s", 0.5, 999_999_000),
     ],
 )  # fmt: skip
 def test_what_an_objective_is(text: str, plain: str, quantile: float, limit_us: int) -> None:
     found = parse(text)
     assert (str(found), found.quantile, found.limit_us) == (plain, quantile, limit_us)
     assert parse(str(found)) == found
+
+
+@hypothesis.given(st.from_regex(GRAMMAR.replace("$", r"\Z")))
+def test_what_is_written_is_read_again(text: str) -> None:
+    found = parse(text)
+    assert parse(str(found)) == found
+    assert 1_000 <= found.limit_us < 1_000_000_000
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,11 @@ SERVERS = (
         "checkout", 8080, 41, slow=SLOW, throttled=dict.fromkeys(SLOW, 60_000), lost={1300: 12}, errors={1400: 72},
         runtime={"go.version": "1.25.3"},
         asks={"10.0.0.7:9090": "/kubepods/burstable/pod-stock/stock:9090", "203.0.113.20:443": ""},
+        kinds=[
+            ["GET /users/{id}/orders", 900, 45, 9, 18, 4_500_000, 103_000],
+            ["POST /carts", 100, 0, 0, 0, 90_000, 4_000],
+            ["", 30, 0, 0, 0, 20_000, 1_000],
+        ],
     ),
     Serving(
         "stock", 9090, 42, per_tick=5, usual_us=3000.0,

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.e2e.conftest import OpenWindow, Product
-from tests.e2e.looks import Look
+from tests.e2e.looks import Look, below_the_bar
 from tests.e2e.served import MINUTES, SERVERS, SLOW
 from tests.support.tcp_servers import TICKS_PER_MINUTE
 
@@ -106,10 +106,30 @@ def test_tcp_servers_among_the_resources(open_window: OpenWindow) -> None:
 
 
 @pytest.mark.usefixtures("services")
+def test_a_server_has_its_requests_by_kind(open_window: OpenWindow) -> None:
+    page = open_window().page
+    page.goto("/services?q=shop-node")
+    page.get_by_role("link", name="checkout :8080").click()
+    table = page.get_by_role("table", name="Requests by kind")
+    orders = table.get_by_role("row").filter(has_text="GET /users/{id}/orders")
+    for text in ("90/s", "5 ms", "103 ms", "5 %", "1 %", "2 %"):
+        expect(orders).to_contain_text(text)
+    expect(table.get_by_role("row").last).to_contain_text("further kinds")
+    page.goto("/services?q=shop-node")
+    page.get_by_role("link", name="stock :9090").click()
+    expect(page.get_by_role("region", name="Requests by kind")).to_contain_text("No requests recognized")
+
+
+@pytest.mark.usefixtures("services")
 def test_looks(look: Look) -> None:
     look.page.goto("/services")
     expect(row(look.page, "checkout :8080")).to_be_visible()
     look.at("services")
+    look.page.get_by_role("link", name="checkout :8080").click()
+    region = look.page.get_by_role("region", name="Requests by kind")
+    expect(region.get_by_role("table")).to_be_visible()
+    below_the_bar(look.page, region)
+    look.at("request-kinds")
     look.page.goto("/services?q=nothing-of-that-name")
     expect(look.page.get_by_role("heading", name="No services match")).to_be_visible()
     look.at("services-empty")

@@ -80,6 +80,8 @@ class Filler:
         return makers.get(schema.get("type", "string"), lambda: self._text)()
 
     def _string(self, schema: Schema, name: str) -> str:
+        if "pattern" in schema and schema.get("examples"):
+            return str(schema["examples"][0])
         if schema.get("format") == "date-time":
             return "2026-11-21T10:00:00Z"
         if schema.get("format") in ("uri", "url") or name in ("url", "webhook_url"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -24,7 +25,7 @@ class Serving:
     """A container with one listening program. `asks`: by address the key of the server there, "" where it is not
     known; every call takes as long as the answers. `slow`: the slowest answer (µs) of ticks that have slow ones;
     `throttled`: throttled µs by tick; `lost`: requests without an answer by tick; `errors`: answers with status 5xx by
-    tick, where it speaks HTTP in clear."""
+    tick, where it speaks HTTP in clear; `kinds`: rows of the event about kinds of requests, the same every minute."""
 
     program: str
     port: int
@@ -35,6 +36,7 @@ class Serving:
     throttled: Mapping[int, int] = field(default_factory=dict)
     lost: Mapping[int, int] = field(default_factory=dict)
     errors: Mapping[int, int] | None = None
+    kinds: Sequence[Sequence[str | int]] = ()
     runtime: Mapping[str, str] = field(default_factory=dict)
     namespace: str = "shop"
     asks: Mapping[str, str] = field(default_factory=dict)
@@ -99,6 +101,11 @@ def add(builder: BatchBuilder, serving: Serving, start_us: int, ticks: int) -> t
         },
         start_us,
     )
+    if serving.kinds:
+        told = builder.batch.events.add(
+            resource=server, kind="requests.kinds", start_us=start_us, duration_us=10_000_000
+        )
+        told.attributes["rows"] = json.dumps(serving.kinds)
     usual, *others = bucket_of(np.array([serving.usual_us, *serving.slow.values()], np.float64)).tolist()
     late_bucket = dict(zip(serving.slow, others, strict=True))
     builder.distribution(

@@ -9,21 +9,33 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 
 from jitterscope import requested_window as asked
-from jitterscope.bounds import HEAVY, bounded
+from jitterscope.answers import refuses
+from jitterscope.bounds import CHART, HEAVY, bounded
 from jitterscope.db import organization_session
-from jitterscope.errors import Problem
+from jitterscope.errors import Problem, not_found
+from jitterscope.inventory import service as inventory
 from jitterscope.inventory.schemas import ResourceRef
 from jitterscope.inventory.types import ResourceRow
 from jitterscope.kit import cursor as cursors
-from jitterscope.services import listing
+from jitterscope.services import kinds, listing
 from jitterscope.services.calls import Call
+from jitterscope.services.kinds import Kind
 from jitterscope.services.listing import Entry, Listing, Promised
-from jitterscope.services.schemas import Order, ServiceCall, ServiceItem, ServiceObjective, Services
+from jitterscope.services.schemas import (
+    Order,
+    RequestKind,
+    RequestKinds,
+    ServiceCall,
+    ServiceItem,
+    ServiceObjective,
+    Services,
+)
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(tags=["services"])
 When = Annotated[str | None, Query(max_length=40, description="RFC 3339 with a time zone, or µs since the epoch")]
 _MINUTE_US = 60_000_000
+_KINDS_US = 15 * _MINUTE_US
 _DEFAULT_US, _LONGEST_US = 60 * _MINUTE_US, 24 * 60 * _MINUTE_US
 
 
@@ -53,6 +65,44 @@ def list_services(
         to_us=to_us,
         found=found.found,
         compared=found.compared,
+    )
+
+
+@router.get("/services/{resource_id}/request-kinds")
+@bounded(CHART)
+@refuses(409, "The resource is not a TCP server.")
+def list_request_kinds(
+    principal: Annotated[Principal, Depends(require("resources:read"))],
+    resource_id: int,
+    from_: Annotated[When, Query(alias="from")] = None,
+    to: When = None,
+) -> RequestKinds:
+    """What a TCP server was asked in clear, by kind: by default in the last 15 min, at most 1 h."""
+    now_us = time.time_ns() // 1000
+    from_us, to_us = asked.newest_window(from_, to, now_us, _KINDS_US, _DEFAULT_US)
+    with organization_session(principal.organization_id) as session:
+        row = inventory.resource(session, resource_id)
+        if row is None:
+            raise not_found("resource", resource_id)
+        if row.kind != "tcp_server":
+            raise Problem(
+                409, "no-tcp-server", "Not a TCP server", f"Requests of a {row.kind} are not told apart.",
+                "Choose a TCP server.",
+            )  # fmt: skip
+        found, seconds = kinds.read(session, resource_id, from_us, to_us)
+    return RequestKinds(from_us=from_us, to_us=to_us, items=[_kind(one, seconds) for one in found])
+
+
+def _kind(one: Kind, seconds: float) -> RequestKind:
+    return RequestKind(
+        kind=one.name or None,
+        requests=one.requests,
+        requests_per_s=one.requests / seconds if seconds else 0.0,
+        mean_us=one.total_us / one.requests,
+        max_us=one.max_us,
+        slow_ratio=one.slow / one.requests,
+        client_errors_ratio=one.client_errors / one.requests,
+        server_errors_ratio=one.server_errors / one.requests,
     )
 
 

@@ -61,6 +61,29 @@ class ServiceItem(ResourceRef):
     incidents: list[IncidentRef] = Field(description="Active ones of its container, newest first")
 
 
+class RequestKind(Schema):
+    """Answered requests of one kind."""
+
+    kind: str | None = Field(
+        description="`GET /users/{id}`, `redis GET`, `postgresql SELECT`; null: further kinds together"
+    )
+    requests: int
+    requests_per_s: float = Field(description="Of the time that was recorded")
+    mean_us: float = Field(description="Mean time to the answer")
+    max_us: int
+    slow_ratio: float = Field(description="Answers over 20 ms")
+    client_errors_ratio: float = Field(description="Status 4xx of HTTP")
+    server_errors_ratio: float = Field(description="Status 5xx of HTTP")
+
+
+class RequestKinds(Schema):
+    """What a server was asked, what took most time together first."""
+
+    from_us: int
+    to_us: int
+    items: list[RequestKind] = Field(description="Empty where no plain-text protocol was recognized")
+
+
 class Services(Page[ServiceItem]):
     from_us: int
     to_us: int

@@ -45,7 +45,7 @@ func observe(server netip.AddrPort) (*observer, error) {
 	if err != nil {
 		return nil, err
 	}
-	programs, err := requests.Open(true)
+	programs, err := requests.Open(true, true)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@
  * before the last read ahead of its answer: where the server keeps up that is the last data of the request, and where it
  * stood still it is what came first meanwhile. */
 #include "control.h"
+#include "head.h"
 #include "kernel.h"
 #include "lost.h"
 #include "servers.h"
@@ -86,14 +87,16 @@ struct request {
 	 * has a connection; SYNACK_RESENT, RESENT: a segment was sent again; RECOVERED: what was sent again has come through. */
 	__u8 end;
 	__u8 status; /* class of the answer's status in HTTP/1, 1 to 5; 0: it has none that could be read */
-	__u16 pad;
+	__u8 head_length;
+	__u8 pad;
+	__u8 head[HEAD]; /* how the request begins, where that was seen */
 };
 
 const struct request *unused_request __attribute__((unused));
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 19);
+	__uint(max_entries, 1 << 20);
 } requests SEC(".maps");
 
 struct connection {
@@ -115,6 +118,8 @@ struct connection {
 	__u8 old;      /* it was there before these programs: which end it is was told from who listened then */
 	__u8 client[16]; /* of a client: the server */
 	__u32 caller;	 /* the process that connected; 0: this is a server's end */
+	__u8 head_length;
+	__u8 head[HEAD];
 };
 
 struct {
@@ -177,23 +182,51 @@ static __always_inline void end_request(struct connection *c, __u8 end, __u8 sta
 	r->end = end;
 	r->status = status;
 	r->pad = 0;
+	r->head_length = c->head_length;
+	__builtin_memcpy(r->head, c->head, HEAD);
+	c->head_length = 0;
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
 #include "calls.h"
 #include "connections.h"
 
+/* What is known of a connection of a server; made where nothing is yet. 0: of no server. */
+static __always_inline struct connection *connection_of(struct sock *sk)
+{
+	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	struct server *server;
+
+	if (c)
+		return c;
+	server = server_of(sk);
+	if (!server || server->number == NO_SERVER)
+		return 0;
+	c = bpf_sk_storage_get(&connections, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	if (c)
+		c->server = NO_SERVER; /* as is the place of one that is gone */
+	return c;
+}
+
 SEC("tp_btf/tcp_probe")
 int segment_came(__u64 *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct sk_buff *skb = (struct sk_buff *)ctx[1];
-	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	int reads = reads_packets && reads_heads;
+	struct connection *c = reads ? connection_of(sk) : bpf_sk_storage_get(&connections, sk, 0, 0);
 	struct tcp_sock *tp;
 
 	if (!c)
 		return 0;
 	c->control = is_control(skb);
+	/* The first data of a request: nothing is unread and nothing is owed. An acknowledgment leaves what was seen. */
+	if (reads && !c->caller && !c->control && !c->unread_ns && !c->came_ns) {
+		__u8 length = head_of(skb, c->head);
+
+		if (length)
+			c->head_length = length;
+	}
 	tp = bpf_skc_to_tcp_sock(sk);
 	/* A request that comes again acknowledges nothing: its answer was lost, and with it the word that it had come. */
 	if (tp && tp->packets_out && (__s32)(BPF_CORE_READ((struct tcp_skb_cb *)skb->cb, ack_seq) - tp->snd_una) > 0) {
@@ -211,7 +244,6 @@ int data_came(__u64 *ctx)
 	struct connection *c;
 	struct counts *a;
 	struct tcp_sock *tp;
-	struct server *server;
 	__u32 end;
 	__u64 now;
 
@@ -221,16 +253,9 @@ int data_came(__u64 *ctx)
 		queued(sk);
 		return 0;
 	}
-	c = bpf_sk_storage_get(&connections, sk, 0, 0);
-	if (!c) {
-		server = server_of(sk);
-		if (!server || server->number == NO_SERVER)
-			return 0;
-		c = bpf_sk_storage_get(&connections, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-		if (!c)
-			return 0;
-		c->server = NO_SERVER; /* as is the place of one that is gone */
-	}
+	c = connection_of(sk);
+	if (!c)
+		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!tp)
 		return 0;

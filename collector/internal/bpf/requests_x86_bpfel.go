@@ -59,7 +59,9 @@ type RequestsConnection struct {
 	Old        uint8
 	Client     [16]uint8
 	Caller     uint32
-	_          [4]byte
+	HeadLength uint8
+	Head       [64]uint8
+	_          [3]byte
 }
 
 type RequestsCounts struct {
@@ -82,7 +84,9 @@ type RequestsRequest struct {
 	Tick       uint32
 	End        uint8
 	Status     uint8
-	Pad        uint16
+	HeadLength uint8
+	Pad        uint8
+	Head       [64]uint8
 }
 
 type RequestsServer struct {
@@ -115,6 +119,7 @@ const (
 	RequestsProgSegmentResent   = "segment_resent"
 	RequestsProgStateSet        = "state_set"
 	RequestsProgSynackResent    = "synack_resent"
+	RequestsVarReadsHeads       = "reads_heads"
 	RequestsVarReadsPackets     = "reads_packets"
 	RequestsVarReadsStatus      = "reads_status"
 	RequestsVarUnusedCall       = "unused_call"
@@ -195,6 +200,7 @@ type RequestsMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type RequestsVariableSpecs struct {
+	ReadsHeads    *ebpf.VariableSpec `ebpf:"reads_heads"`
 	ReadsPackets  *ebpf.VariableSpec `ebpf:"reads_packets"`
 	ReadsStatus   *ebpf.VariableSpec `ebpf:"reads_status"`
 	UnusedCall    *ebpf.VariableSpec `ebpf:"unused_call"`
@@ -255,6 +261,7 @@ func (m *RequestsMaps) Close() error {
 //
 // It can be passed to LoadRequestsObjects or ebpf.CollectionSpec.LoadAndAssign.
 type RequestsVariables struct {
+	ReadsHeads    *ebpf.Variable `ebpf:"reads_heads"`
 	ReadsPackets  *ebpf.Variable `ebpf:"reads_packets"`
 	ReadsStatus   *ebpf.Variable `ebpf:"reads_status"`
 	UnusedCall    *ebpf.Variable `ebpf:"unused_call"`

@@ -115,7 +115,7 @@ func TestStatusOfNginx(t *testing.T) {
 func TestWhatIsNoHTTPHasNoStatus(t *testing.T) {
 	binary := buildWebServer(t)
 	off := filepath.Join(t.TempDir(), "collector.toml")
-	if err := os.WriteFile(off, []byte("[sources.tcp_requests]\nread_status = false\n"), 0o600); err != nil {
+	if err := os.WriteFile(off, []byte("[sources.tcp_requests]\nread_status = false\nread_kinds = false\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -145,6 +145,9 @@ func TestWhatIsNoHTTPHasNoStatus(t *testing.T) {
 			o.stop()
 			if got := len(o.series(key, catalogue.HttpResponses)) > 0; got != c.want {
 				t.Errorf("answers with a status are recorded: %v, want %v", got, c.want)
+			}
+			if got := len(o.events(key, catalogue.EventRequestsKinds)) > 0; got != c.want {
+				t.Errorf("kinds of requests are recorded: %v, want %v", got, c.want)
 			}
 			if len(o.series(key, catalogue.Responses)) == 0 {
 				t.Error("no answers are recorded")

@@ -53,24 +53,32 @@ type Programs struct {
 	served    map[uint32]uint64 // a bit for each port
 	addresses map[bpf.RequestsAddress]bpf.RequestsServer
 	callers   map[uint32]uint32
+	blind     bool
 }
 
-// Open loads and attaches the programs. readsStatus: answers in HTTP/1 in clear are told by the class of their status.
-func Open(readsStatus bool) (*Programs, error) {
+// Blind tells whether the kernel lets the programs read no packets.
+func (p *Programs) Blind() bool { return p.blind }
+
+// Open loads and attaches the programs. readsStatus: answers in HTTP/1 in clear are told by the class of their status. readsKinds: the
+// first bytes of requests are read.
+func Open(readsStatus, readsKinds bool) (*Programs, error) {
 	p := &Programs{ports: make(map[uint64]bpf.RequestsServer), addresses: make(map[bpf.RequestsAddress]bpf.RequestsServer)}
-	reads := func(spec *ebpf.CollectionSpec) error {
-		if readsStatus {
-			return nil
+	reads := func(spec *ebpf.CollectionSpec) (err error) {
+		for name, wanted := range map[string]bool{"reads_status": readsStatus, "reads_heads": readsKinds} {
+			if !wanted {
+				err = errors.Join(err, spec.Variables[name].Set(uint32(0)))
+			}
 		}
-		return spec.Variables["reads_status"].Set(uint32(0))
+		return err
 	}
 	if err := bpf.Load(bpf.LoadRequests, reads, &p.objects); err != nil {
 		// Before Linux 6.12 such programs may not read packets: frames that keep HTTP/2 connections going look like requests,
-		// and no status is known.
+		// and neither statuses nor kinds are known.
 		blind := func(spec *ebpf.CollectionSpec) error { return spec.Variables["reads_packets"].Set(uint32(0)) }
 		if bpf.Load(bpf.LoadRequests, blind, &p.objects) != nil {
 			return nil, err
 		}
+		p.blind = true
 	}
 	if err := p.open(); err != nil {
 		return nil, errors.Join(err, p.Close())

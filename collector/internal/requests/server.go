@@ -47,6 +47,7 @@ type counted struct {
 	abandonedSlot, maxSlot, inflightSlot batch.Slot
 	httpSlot, clientSlot, serverSlot     batch.Slot
 	connections                          connections
+	kinds                                *Kinds
 }
 
 func newCounted(resource batch.ResourceID, nowNS int64, series func(batch.ResourceID, uint32) batch.Slot) *counted {
@@ -57,6 +58,7 @@ func newCounted(resource batch.ResourceID, nowNS int64, series func(batch.Resour
 		maxSlot: series(resource, catalogue.RequestLatencyMaxUS), inflightSlot: series(resource, catalogue.RequestsInflight),
 		httpSlot: series(resource, catalogue.HttpResponses), clientSlot: series(resource, catalogue.HttpClientErrors),
 		serverSlot: series(resource, catalogue.HttpServerErrors), connections: newConnections(resource, series),
+		kinds: newKinds(nowNS / 1000),
 	}
 }
 

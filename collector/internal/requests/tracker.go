@@ -157,7 +157,10 @@ func (t *Tracker) take(request *bpf.RequestsRequest) {
 	t.history.Put(record)
 	if c := server.counted; c != nil {
 		c.take(&record)
-		c.answered(request.Status)
+		if record.Result == exchanges.ResultNoError {
+			c.answered(request.Status)
+			c.kinds.count(request, record.LatencyUS)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
@@ -165,6 +166,40 @@ func TestStatusesAreCountedOnceThereIsOne(t *testing.T) {
 		w.expect(tick, catalogue.HttpResponses, want[1])
 		w.expect(tick, catalogue.HttpClientErrors, want[2])
 		w.expect(tick, catalogue.HttpServerErrors, want[3])
+	}
+}
+
+func TestKindsAreCountedAndBounded(t *testing.T) {
+	w := newWorld(t)
+	ask := func(head string, class uint8, latencyUS int64) {
+		w.exchange(10_000, latencyUS)
+		request := &w.pending[len(w.pending)-1]
+		request.Status, request.HeadLength = class, uint8(copy(request.Head[:], head))
+	}
+	ask("GET /users/1 HTTP/1.1", 2, 1_000)
+	ask("GET /users/2?x=y HTTP/1.1", 5, 30_000)
+	ask("\x16\x03\x01", 0, 1_000)
+	ask("", 0, 1_000)
+	for letter := range 40 {
+		ask("GET /"+strings.Repeat("g", 1+letter%10)+string(rune('h'+letter/10))+" HTTP/1.1", 4, 2_000)
+	}
+	w.sample(0, 0)
+	w.sample(1, 0)
+	var kinds Kinds
+	if !w.tracker.TakeKinds(w.server, 7_000_000, &kinds) {
+		t.Fatal("nothing was counted")
+	}
+	if len(kinds.Rows) != MaxKinds+1 || kinds.ToUS != 7_000_000 {
+		t.Fatalf("%d rows until %d", len(kinds.Rows), kinds.ToUS)
+	}
+	if users := kinds.Rows[0]; users.Text() != "GET /users/{id}" || users.Count != 2 || users.ServErrs != 1 || users.Slow != 1 || users.SumUS != 31_000 || users.MaxUS != 30_000 {
+		t.Errorf("%s: %+v", users.Text(), users)
+	}
+	if rest := kinds.Rows[MaxKinds]; rest.Text() != "" || rest.Count != 41-MaxKinds || rest.ClientErrs != 41-MaxKinds {
+		t.Errorf("others: %+v", rest)
+	}
+	if w.tracker.TakeKinds(w.server, 8_000_000, &kinds) {
+		t.Error("it was taken twice")
 	}
 }
 

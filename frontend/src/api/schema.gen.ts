@@ -1401,6 +1401,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/services/{resource_id}/request-kinds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Request Kinds
+         * @description What a TCP server was asked in clear, by kind: by default in the last 15 min, at most 1 h.
+         */
+        get: operations["list_request_kinds"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens": {
         parameters: {
             query?: never;
@@ -3660,6 +3680,61 @@ export interface components {
             title: string;
             /** To Us */
             to_us: number | null;
+        };
+        /**
+         * RequestKind
+         * @description Answered requests of one kind.
+         */
+        RequestKind: {
+            /**
+             * Client Errors Ratio
+             * @description Status 4xx of HTTP
+             */
+            client_errors_ratio: number;
+            /**
+             * Kind
+             * @description `GET /users/{id}`, `redis GET`, `postgresql SELECT`; null: further kinds together
+             */
+            kind: string | null;
+            /** Max Us */
+            max_us: number;
+            /**
+             * Mean Us
+             * @description Mean time to the answer
+             */
+            mean_us: number;
+            /** Requests */
+            requests: number;
+            /**
+             * Requests Per S
+             * @description Of the time that was recorded
+             */
+            requests_per_s: number;
+            /**
+             * Server Errors Ratio
+             * @description Status 5xx of HTTP
+             */
+            server_errors_ratio: number;
+            /**
+             * Slow Ratio
+             * @description Answers over 20 ms
+             */
+            slow_ratio: number;
+        };
+        /**
+         * RequestKinds
+         * @description What a server was asked, what took most time together first.
+         */
+        RequestKinds: {
+            /** From Us */
+            from_us: number;
+            /**
+             * Items
+             * @description Empty where no plain-text protocol was recognized
+             */
+            items: components["schemas"]["RequestKind"][];
+            /** To Us */
+            to_us: number;
         };
         /** ResourceDetail */
         ResourceDetail: {
@@ -8794,6 +8869,65 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             /** @description The caller lacks the scope resources:read. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_request_kinds: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                from?: string | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                to?: string | null;
+            };
+            header?: never;
+            path: {
+                resource_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestKinds"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope resources:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such resource. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The resource is not a TCP server. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

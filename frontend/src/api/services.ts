@@ -1,11 +1,12 @@
 /** Every server, whatever its protocol, with its figures over a window. */
 
-import { infiniteQueryOptions, keepPreviousData } from "@tanstack/react-query";
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 
 import { api, unwrap, type Schemas } from "./client";
 
 export type Services = Schemas["Services"];
 export type ServiceItem = Schemas["ServiceItem"];
+export type RequestKind = Schemas["RequestKind"];
 export type ServiceOrder = "name" | "rate" | "failed" | "p50" | "p99" | "slow" | "worst" | "runtime" | "stalls";
 
 export interface ServiceList {
@@ -33,4 +34,13 @@ export const servicesQuery = ({ minutes, to, search, order, descending }: Servic
     getNextPageParam: (last) => last.next_cursor ?? undefined,
     placeholderData: keepPreviousData,
     refetchInterval: to === undefined ? LIVE_MS : false,
+  });
+
+/** What a TCP server was asked in the last quarter of an hour. */
+// eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types
+export const requestKindsQuery = (id: number) =>
+  queryOptions({
+    queryKey: ["services", "kinds", id] as const,
+    queryFn: ({ signal }) => unwrap(api.GET("/api/v1/services/{resource_id}/request-kinds", { params: { path: { resource_id: id } }, signal })),
+    refetchInterval: LIVE_MS,
   });

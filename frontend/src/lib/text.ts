@@ -3,7 +3,7 @@
 /** "coredns_proxy" → "Coredns proxy", "dns_server" → "DNS server"; metric names as titles. */
 export function sentence(name: string): string {
   const words = name.replaceAll(/[_.]+/g, " ").trim();
-  return words.replace(/^(cpu|dns|gc|psi|tcp)\b|^./, (start) => start.toUpperCase());
+  return words.replace(/^(cpu|dns|gc|http|psi|tcp)\b|^./, (start) => start.toUpperCase());
 }
 
 /** As it stands within a sentence: "Slow answers" → "slow answers", but "GC cycles" stays. */

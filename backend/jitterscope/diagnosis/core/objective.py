@@ -48,8 +48,8 @@ class Objective:
 
 
 def limit_words(limit_us: float) -> str:
-    """ "50 ms", "1.5 s"."""
-    in_ms = limit_us < 1_000_000
+    """ "50 ms", "1.5 s"; with three decimals at most, as the grammar has it."""
+    in_ms = limit_us < 1_000_000 or limit_us % 1_000 != 0
     return f"{limit_us / (1_000 if in_ms else 1_000_000):.10g} {'ms' if in_ms else 's'}"
 
 

@@ -65,6 +65,8 @@ type manager struct {
 	quieter   int    // servers that were asked and have no series
 	failed    error
 	limits    *backlogLimits
+	blind     bool
+	kinds     requests.Kinds // used again and again
 }
 
 func newManager(registry *sampler.Registry, tracker *requests.Tracker) *manager {
@@ -304,6 +306,8 @@ func (m *manager) state() {
 		m.registry.Degraded(fmt.Sprintf("%d listening sockets beyond the first %d servers are not watched", m.without, requests.Places), "")
 	case m.quieter > 0:
 		m.registry.Degraded(fmt.Sprintf("the %d busiest servers are timed, %d others are not", m.timed, m.quieter), "")
+	case m.blind:
+		m.registry.Degraded("programs may not read packets: neither statuses nor kinds of requests are known", "Linux 6.12")
 	default:
 		m.registry.Degraded(m.upstreams.untold(), "")
 	}

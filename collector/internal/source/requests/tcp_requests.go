@@ -29,25 +29,31 @@ func (s *tcpRequests) Name() string { return "tcp_requests" }
 type requestOptions struct {
 	// ReadStatus has answers in HTTP/1 in clear counted by the class of their status.
 	ReadStatus bool `toml:"read_status"`
+	// ReadKinds has requests in clear counted by kind: method and route, command, statement.
+	ReadKinds bool `toml:"read_kinds"`
 }
 
 func (s *tcpRequests) Start(ctx context.Context, registry *sampler.Registry) error {
-	options := requestOptions{ReadStatus: true}
+	options := requestOptions{ReadStatus: true, ReadKinds: true}
 	if err := registry.Options(&options); err != nil {
 		return err
 	}
-	programs, err := requests.Open(options.ReadStatus)
+	programs, err := requests.Open(options.ReadStatus, options.ReadKinds)
 	if err != nil {
 		return &sampler.Unavailable{Detail: bpf.Explain(err), Needs: requests.Needs}
 	}
 	s.registry, s.programs = registry, programs
 	s.tracker = requests.NewTracker(programs, registry.IsOrdinary())
 	s.manager = newManager(registry, s.tracker)
+	s.manager.blind = programs.Blind() && (options.ReadStatus || options.ReadKinds)
 	// What need not wait for the next discovery, off the sampling thread: servers that are asked for the first time, and
 	// requests that are ready to be sent.
 	go sampler.Every(ctx, 250*time.Millisecond, s.manager.admit)
 	go sampler.Every(ctx, 250*time.Millisecond, s.manager.admitUpstreams)
 	go sampler.Every(ctx, 500*time.Millisecond, s.flush)
+	if options.ReadKinds {
+		go sampler.Every(ctx, kindsEvery, s.manager.tellKinds)
+	}
 	return nil
 }
 
@@ -58,6 +64,9 @@ func (s *tcpRequests) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	s.tracker.Sample(tick.EndUS(), tick.Missed, recorder)
 }
 
+// kindsEvery is how often what was asked of each server is told.
+const kindsEvery = 10 * time.Second
+
 func (s *tcpRequests) flush() {
 	for _, block := range s.tracker.Flush() {
 		s.registry.Queries(block.Server, block.Queries)
@@ -65,7 +74,10 @@ func (s *tcpRequests) flush() {
 }
 
 // Finish sends what is ready.
-func (s *tcpRequests) Finish() { s.flush() }
+func (s *tcpRequests) Finish() {
+	s.flush()
+	s.manager.tellKinds()
+}
 
 // EachCounter implements sampler.Counters.
 func (s *tcpRequests) EachCounter(yield func(name string, value float64)) {

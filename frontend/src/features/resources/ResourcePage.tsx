@@ -15,6 +15,7 @@ import { ObjectiveSection } from "@/widgets/objective/ObjectiveSection";
 import { SeverityChip } from "@/widgets/Severity";
 import { SourceList } from "@/widgets/SourceList";
 
+import { RequestKinds } from "./RequestKinds";
 import { ResourceHeader } from "./ResourceHeader";
 import { ResourcePictures } from "./ResourcePictures";
 import styles from "./Resources.module.css";
@@ -38,6 +39,11 @@ export function ResourcePage(): ReactElement {
     <Page title={resource.name} ownHeading>
       <ResourceHeader resource={resource} />
       <ResourcePictures key={resource.id} resource={resource} />
+      {resource.kind === "tcp_server" && (
+        <div className={styles["kinds"]}>
+          <RequestKinds resourceId={resource.id} />
+        </div>
+      )}
       <div className={styles["body"]}>
         <Section title="Facts" note="In effect now.">
           <FactTable facts={resource.facts} />

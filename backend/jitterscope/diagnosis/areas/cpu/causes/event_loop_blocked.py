@@ -127,8 +127,8 @@ def _found(snapshot: Snapshot, loop: Loop, hurt: AnswersHarm, found: Blocked) ->
         harm=hurt.harm,
         title=f"{name} {late}: {why}",
         summary=f"{hurt.inside:,} of {hurt.queries:,.0f} {hurt.served.noun} took {hurt.over}, as "
-        f"{kind.program} runs one {kind.task} at a time: in {len(ticks):,} ticks it used {used:.2g} CPU {_room(loop, found)}. "
-        f"No limit held it back.{cost}",
+        f"{kind.program} runs one {kind.task} at a time: in {len(ticks):,} ticks it used {used:.2g} CPU "
+        f"{_room(loop, found)}. No limit held it back.{cost}",
         onset_us=low,
         last_us=high,
         impact=impact.of_harm(snapshot, hurt) | impact.of_cpu(snapshot),

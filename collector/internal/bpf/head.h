@@ -1,0 +1,34 @@
+//go:build ignore
+
+/* The first bytes of a request, from which the collector tells its kind. */
+#ifndef JITTERSCOPE_HEAD_H
+#define JITTERSCOPE_HEAD_H
+
+#include "control.h"
+
+#define HEAD 64 /* a power of 2 */
+
+/* Whether they are read, set before loading. */
+const volatile __u32 reads_heads = 1;
+
+/* Copies up to HEAD bytes of a segment's data; how many. Not inline: the verifier lets nothing else write near a dynptr. */
+static __noinline __u8 head_of(struct sk_buff *skb, __u8 *to)
+{
+	unsigned int at = skb->transport_header - (skb->data - skb->head), end = skb->len, length;
+	struct bpf_dynptr packet;
+	__u8 offset;
+
+	if (bpf_dynptr_from_skb((struct __sk_buff *)skb, 0, &packet) || bpf_dynptr_read(&offset, 1, &packet, at + 12, 0))
+		return 0;
+	at += (offset >> 4) * 4;
+	if (at >= end)
+		return 0;
+	length = end - at;
+	if (length >= HEAD)
+		return bpf_dynptr_read(to, HEAD, &packet, at, 0) ? 0 : HEAD;
+	/* What the compiler knows of it the verifier does not. */
+	asm volatile("%0 &= %1" : "+r"(length) : "i"(HEAD - 1));
+	return bpf_dynptr_read(to, length, &packet, at, 0) ? 0 : length;
+}
+
+#endif

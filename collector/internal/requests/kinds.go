@@ -1,0 +1,89 @@
+package requests
+
+import (
+	"bytes"
+
+	"github.com/jitterscope/jitterscope/collector/internal/bpf"
+	"github.com/jitterscope/jitterscope/collector/internal/exchanges"
+	"github.com/jitterscope/jitterscope/collector/internal/requestkind"
+)
+
+// MaxKinds is how many kinds of requests a server is told apart; what follows counts as others.
+const MaxKinds = 32
+
+// Kind is the answered requests of one kind. Text is empty for those beyond the first MaxKinds.
+type Kind struct {
+	text                              [requestkind.Most]byte
+	length                            uint8
+	Count, Slow, ClientErrs, ServErrs uint32
+	SumUS                             uint64
+	MaxUS                             uint32
+}
+
+// Text is its name: "GET /users/{id}".
+func (k *Kind) Text() string { return string(k.text[:k.length]) }
+
+// Kinds are the kinds of requests of a server since FromUS, in the order in which they came first; the one behind MaxKinds has all
+// others. The same ones are used again and again.
+type Kinds struct {
+	FromUS, ToUS int64
+	Rows         []Kind
+	scratch      [requestkind.Most]byte
+}
+
+func newKinds(fromUS int64) *Kinds { return &Kinds{FromUS: fromUS, Rows: make([]Kind, 0, MaxKinds+1)} }
+
+// count counts an answered request. It allocates nothing.
+func (k *Kinds) count(request *bpf.RequestsRequest, latencyUS uint32) {
+	if request.HeadLength == 0 {
+		return
+	}
+	text := requestkind.Append(k.scratch[:0], request.Head[:min(int(request.HeadLength), len(request.Head))])
+	if len(text) == 0 {
+		return
+	}
+	row := k.row(text)
+	row.Count++
+	row.SumUS += uint64(latencyUS)
+	row.MaxUS = max(row.MaxUS, latencyUS)
+	if latencyUS > exchanges.SlowUS {
+		row.Slow++
+	}
+	switch request.Status {
+	case 4:
+		row.ClientErrs++
+	case 5:
+		row.ServErrs++
+	}
+}
+
+func (k *Kinds) row(text []byte) *Kind {
+	for i := range k.Rows {
+		if one := &k.Rows[i]; i < MaxKinds && bytes.Equal(one.text[:one.length], text) {
+			return one
+		}
+	}
+	if len(k.Rows) > MaxKinds {
+		return &k.Rows[MaxKinds]
+	}
+	k.Rows = append(k.Rows, Kind{})
+	one := &k.Rows[len(k.Rows)-1]
+	if len(k.Rows) <= MaxKinds {
+		one.length = uint8(copy(one.text[:], text))
+	}
+	return one
+}
+
+// TakeKinds puts what a server has counted since it was taken last in place of what into has. False where it is nothing.
+func (t *Tracker) TakeKinds(server *Server, nowUS int64, into *Kinds) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if server.counted == nil || len(server.counted.kinds.Rows) == 0 {
+		return false
+	}
+	kinds := server.counted.kinds
+	into.FromUS, into.ToUS = kinds.FromUS, nowUS
+	into.Rows = append(into.Rows[:0], kinds.Rows...)
+	kinds.FromUS, kinds.Rows = nowUS, kinds.Rows[:0]
+	return true
+}

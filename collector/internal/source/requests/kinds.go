@@ -1,0 +1,48 @@
+package requests
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/jitterscope/jitterscope/collector/internal/batch"
+	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+	"github.com/jitterscope/jitterscope/collector/internal/requests"
+)
+
+// tellKinds tells what each server was asked since it was told last.
+func (m *manager) tellKinds() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := time.Now().UnixMicro()
+	for _, s := range m.servers {
+		if s.resource == batch.NoResource || !m.tracker.TakeKinds(s.Server, now, &m.kinds) {
+			continue
+		}
+		m.registry.Event(s.resource, catalogue.EventRequestsKinds, m.kinds.FromUS, m.kinds.ToUS-m.kinds.FromUS, map[string]string{
+			"rows": string(encodeKinds(m.kinds.Rows)),
+		})
+	}
+}
+
+// encodeKinds writes [[kind, requests, slow, client errors, server errors, latency_sum_us, latency_max_us], …] as JSON, as many as there
+// is room for. Kinds are printable and without quotes already.
+func encodeKinds(rows []requests.Kind) []byte {
+	out := []byte{'['}
+	for i := range rows {
+		before, row := len(out), &rows[i]
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, '[', '"'), row.Text()...), '"')
+		for _, value := range []uint64{
+			uint64(row.Count), uint64(row.Slow), uint64(row.ClientErrs), uint64(row.ServErrs), row.SumUS, uint64(row.MaxUS),
+		} {
+			out = strconv.AppendUint(append(out, ','), value, 10)
+		}
+		if out = append(out, ']'); len(out)+1 > batch.MaxAttributeBytes {
+			out = out[:before]
+			break
+		}
+	}
+	return append(out, ']')
+}

@@ -1,0 +1,57 @@
+import { useQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+
+import { requestKindsQuery, type RequestKind } from "@/api/services";
+import { count, microseconds, percent, significant } from "@/lib/format";
+import { Section } from "@/ui/Section";
+import { Table, tableStyles } from "@/ui/Table";
+import { Async } from "@/widgets/Async";
+
+import styles from "./Resources.module.css";
+
+/** What a TCP server is asked in clear, by route, command or statement. */
+export function RequestKinds({ resourceId }: { resourceId: number }): ReactElement {
+  const query = useQuery(requestKindsQuery(resourceId));
+  return (
+    <Section title="Requests by kind" note="Last 15 min. Routes of HTTP/1, commands of Redis, statements of PostgreSQL and MySQL, in clear.">
+      <Async query={query} label="Loading requests by kind">
+        {({ items }) => (items.length === 0 ? <p className={styles["dim"]}>No requests recognized: the server speaks TLS, HTTP/2 or another protocol, was not asked, or the collector does not read requests.</p> : <KindTable items={items} />)}
+      </Async>
+    </Section>
+  );
+}
+
+function KindTable({ items }: { items: readonly RequestKind[] }): ReactElement {
+  return (
+    <Table label="Requests by kind">
+      <thead>
+        <tr>
+          <th scope="col">Kind</th>
+          {["Rate", "Mean", "Slowest", "Over 20 ms", "4xx", "5xx"].map((title) => (
+            <th key={title} scope="col" className={tableStyles["number"]}>
+              {title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {items.map((one) => (
+          <tr key={one.kind ?? ""}>
+            <th scope="row" className={styles["kind"]} title={`${count(one.requests)} requests`}>
+              {one.kind ?? <span className={styles["dim"]}>further kinds</span>}
+            </th>
+            <td className={tableStyles["number"]}>{significant(one.requests_per_s)}/s</td>
+            <td className={tableStyles["number"]}>{microseconds(one.mean_us)}</td>
+            <td className={tableStyles["number"]}>{microseconds(one.max_us)}</td>
+            <td className={tableStyles["number"]}>{percent(one.slow_ratio)}</td>
+            <td className={tableStyles["number"]}>{isHttp(one) ? percent(one.client_errors_ratio) : ""}</td>
+            <td className={tableStyles["number"]}>{isHttp(one) ? percent(one.server_errors_ratio) : ""}</td>
+          </tr>
+        ))}
+      </tbody>
+    </Table>
+  );
+}
+
+/** Only HTTP has a status. */
+const isHttp = ({ kind }: RequestKind): boolean => kind === null || /^[A-Z]+ /.test(kind);

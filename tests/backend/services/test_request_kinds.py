@@ -1,0 +1,71 @@
+"""GET /services/{id}/request-kinds: what a server was asked, added up over the events of its collector."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from jitterscope.series.types import StoredEvent
+from jitterscope.services import kinds
+from tests.backend.conftest import Organization
+from tests.support.batches import BatchBuilder, now_us
+from tests.support.tcp_servers import TICKS_PER_MINUTE, Serving, add, minute_ago
+
+SHOP = Serving("shop", 8080, 41)
+FIRST = [["GET /users/{id}", 90, 10, 5, 1, 900_000, 80_000], ["GET /", 900, 0, 0, 0, 450_000, 2_000]]
+SECOND = [["GET /users/{id}", 10, 0, 0, 9, 100_000, 20_000], ["", 30, 0, 0, 0, 9_000_000, 9_000]]
+
+
+def event(rows: Any) -> StoredEvent:
+    return StoredEvent(1, 1, kinds.EVENT, 0, 10_000_000, {"rows": rows if isinstance(rows, str) else json.dumps(rows)})
+
+
+@pytest.fixture
+def server(api: TestClient, organization: Organization) -> int:
+    start_us = minute_ago(3, now_us())
+    builder = BatchBuilder("machine-1")
+    _, index = add(builder, SHOP, start_us, TICKS_PER_MINUTE)
+    for number, rows in enumerate((FIRST, SECOND)):
+        told = builder.batch.events.add(
+            resource=index, kind=kinds.EVENT, start_us=start_us + number * 10_000_000, duration_us=10_000_000
+        )
+        told.attributes["rows"] = json.dumps(rows)
+    answer = api.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers)
+    assert answer.status_code == 200, answer.text
+    (found,) = api.get("/api/v1/resources", params={"kind": "tcp_server", "gone": True}).json()["items"]
+    return int(found["id"])
+
+
+def test_events_are_added_up(api: TestClient, server: int) -> None:
+    answer = api.get(f"/api/v1/services/{server}/request-kinds")
+    assert answer.status_code == 200, answer.text
+    users, front, rest = answer.json()["items"]
+    assert users == {
+        "kind": "GET /users/{id}", "requests": 100, "requests_per_s": pytest.approx(5), "mean_us": 10_000,
+        "max_us": 80_000, "slow_ratio": 0.1, "client_errors_ratio": 0.05, "server_errors_ratio": 0.1,
+    }  # fmt: skip
+    assert (front["kind"], front["requests_per_s"], front["mean_us"]) == ("GET /", pytest.approx(45), 500)
+    assert (rest["kind"], rest["requests"]) == (None, 30), "what is not told apart comes last"
+
+
+def test_other_resources_and_windows_are_refused(api: TestClient, server: int) -> None:
+    (node,) = api.get("/api/v1/resources", params={"kind": "node", "gone": True}).json()["items"]
+    assert api.get(f"/api/v1/services/{node['id']}/request-kinds").status_code == 409
+    assert api.get("/api/v1/services/999999999/request-kinds").status_code == 404
+    window = {"from": "2026-11-24T00:00:00Z", "to": "2026-11-24T02:00:00Z"}
+    assert api.get(f"/api/v1/services/{server}/request-kinds", params=window).status_code == 422
+    window = {"from": "2026-01-01T00:00:00Z", "to": "2026-01-01T01:00:00Z"}
+    assert api.get(f"/api/v1/services/{server}/request-kinds", params=window).json()["items"] == []
+
+
+@pytest.mark.parametrize(
+    "rows",
+    ["", "{", "7", [7], [["GET /"]], [["GET /", 0, 0, 0, 0, 0, 0]], [["GET /", -1, 0, 0, 0, 0, 0]],
+     [["GET /", "1", 0, 0, 0, 0, 0]], [[None, 1, 0, 0, 0, 0, 0]], [["GET /", 1.5, 0, 0, 0, 0, 0]]],
+)  # fmt: skip
+def test_what_cannot_be_read_is_left_out(rows: Any) -> None:
+    assert kinds.merged([event(rows)]) == []
+    assert [one.name for one in kinds.merged([event(rows), event(FIRST)])] == ["GET /users/{id}", "GET /"]
