@@ -130,6 +130,14 @@ func TestKindsOfPostgreSQL(t *testing.T) {
 	t.Parallel()
 	address := freeAddress(t, "127.0.0.1")
 	pid := startPostgreSQL(t, address)
+	hello := "\x00\x00\x00\x29" + "\x00\x03\x00\x00user\x00postgres\x00database\x00postgres\x00\x00"
+	// It listens before it serves, and says so with an error.
+	waitFor(t, "PostgreSQL serves", func() bool {
+		first, kind := dialWhenUp(t, address), make([]byte, 1)
+		_, err := io.WriteString(first, hello)
+		_, readErr := io.ReadFull(first, kind)
+		return err == nil && readErr == nil && kind[0] == 'R'
+	})
 	c := dialWhenUp(t, address)
 	read := func() { // until it is ready for the next query
 		for {
@@ -157,7 +165,7 @@ func TestKindsOfPostgreSQL(t *testing.T) {
 		}
 		read()
 	}
-	send(message("", "\x00\x03\x00\x00user\x00postgres\x00database\x00postgres\x00\x00"))
+	send(hello)
 	o := observe(t, requestSources)
 	o.needs("tcp_requests")
 	key := serverKey(t, pid, address)

@@ -33,9 +33,6 @@ RARE = 0.25
 
 
 def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
-    if snapshot.dns_servers and not snapshot.tcp_servers:
-        reason = "It serves DNS alone: dns/slow_upstream says whether servers that it forwards to are slow."
-        return NotFound(cause=ID, reason=reason, numbers={"tcp_servers": 0.0})
     gone = [] if any(has(one, "responses_slow") for one in snapshot.tcp_servers) else ["responses_slow"]
     silent = snapshot.tcp_upstreams and not any(has(one, "upstream_calls") for one in snapshot.tcp_upstreams)
     gone += ["upstream_calls"] if silent or "tcp_requests" in snapshot.unavailable else []
