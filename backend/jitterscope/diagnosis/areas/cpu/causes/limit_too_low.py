@@ -187,15 +187,7 @@ CAUSE = Cause(
     "and coincides with throttled ticks without being their cause. Found when stalls last for seconds, CPU use stays "
     "at the limit and the arriving requests alone, at their measured cost, need the whole limit.",
     needs=NEEDS,
-    rivals=(
-        "app/lock_or_dependency",
-        "cpu/gc_throttling",
-        "cpu/memory_limit_gc_spiral",
-        "cpu/periodic_burst",
-        "cpu/request_burst",
-    ),
-    # Its stalls are throttled periods.
-    excludes=("app/lock_or_dependency",),
+    rivals=("cpu/gc_throttling", "cpu/memory_limit_gc_spiral", "cpu/periodic_burst", "cpu/request_burst"),
     detect=detect,
     propose=propose,
     false_positives=("A batch job that may take as long as it likes is throttled on purpose, and harms no request.",),
