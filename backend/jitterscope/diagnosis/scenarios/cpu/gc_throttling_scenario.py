@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import partial
 
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.scenarios.app.near import near_miss
 from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, other_runtime, simulate
 from jitterscope.diagnosis.scenarios.scenario import Scenario
 
@@ -77,5 +76,4 @@ SCENARIOS = (
         "cpu/memory_limit_gc_spiral",
         partial(_run, Workload(qps=500, gomemlimit_mb=120, seconds=30, seed=14)),
     ),
-    near_miss("gc_throttling"),
 )  # fmt: skip

@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import partial
 
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.scenarios.app.near import near_miss
 from jitterscope.diagnosis.scenarios.cpu.simulate import Workload, other_runtime, simulate
 from jitterscope.diagnosis.scenarios.net.runs import OVERFLOW as CROWD
 from jitterscope.diagnosis.scenarios.net.simulate import simulate as crowd
@@ -63,5 +62,4 @@ SCENARIOS = (
         "net/accept_queue",
         partial(crowd, CROWD),
     ),
-    near_miss("limit_too_low"),
 )

@@ -34,15 +34,16 @@ RARE = 0.25
 
 def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     gone = [] if any(has(one, "responses_slow") for one in snapshot.tcp_servers) else ["responses_slow"]
-    silent = snapshot.tcp_upstreams and not any(has(one, "upstream_calls") for one in snapshot.tcp_upstreams)
-    gone += ["upstream_calls"] if silent or "tcp_requests" in snapshot.unavailable else []
+    # A server that asks nobody looks like one whose calls are not timed: neither is ruled out.
+    gone += [] if any(has(one, "upstream_calls") for one in snapshot.tcp_upstreams) else ["upstream_calls"]
     if gone:
         return not_enough(ID, gone, snapshot)
     late, waits = read_late(snapshot), read_waits(snapshot)
     if not len(late):
         return NotFound(cause=ID, reason=f"No answer took over {say.ms(late.late_us)}.", numbers={"late": 0.0})
     if not waits:
-        return NotFound(cause=ID, reason="No call of it to another server over TCP was seen.", numbers={"calls": 0.0})
+        own = "It calls no server but those of its own."
+        return NotFound(cause=ID, reason=own, numbers={"upstreams": float(len(snapshot.tcp_upstreams))})
     first = waits[0]
     numbers = {"hits": float(first.hits), "late": float(len(late)), "long_calls": float(first.long)}
     if first.hits < MOST * len(late):

@@ -252,15 +252,7 @@ CAUSE = Cause(
     "cycles and the requests alone, replayed through the limit, would not have been throttled, or when collections "
     "that stop the program used most of the CPU of the stalls.",
     needs=NEEDS,
-    rivals=(
-        "app/lock_or_dependency",
-        "cpu/limit_too_low",
-        "cpu/memory_limit_gc_spiral",
-        "cpu/periodic_burst",
-        "cpu/request_burst",
-    ),
-    # Its stalls are throttled periods.
-    excludes=("app/lock_or_dependency",),
+    rivals=("cpu/limit_too_low", "cpu/memory_limit_gc_spiral", "cpu/periodic_burst", "cpu/request_burst"),
     detect=detect,
     propose=propose,
     false_positives=(

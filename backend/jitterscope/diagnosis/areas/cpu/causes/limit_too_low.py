@@ -188,15 +188,14 @@ CAUSE = Cause(
     "at the limit and the arriving requests alone, at their measured cost, need the whole limit.",
     needs=NEEDS,
     rivals=(
-        "app/lock_or_dependency",
         "cpu/gc_throttling",
         "cpu/memory_limit_gc_spiral",
         "cpu/periodic_burst",
         "cpu/request_burst",
         "net/accept_queue",
     ),
-    # Its stalls are throttled periods; what is throttled does not accept either: a full queue then says nothing else.
-    excludes=("app/lock_or_dependency", "net/accept_queue"),
+    # What is throttled does not accept either: a full queue then says nothing else.
+    excludes=("net/accept_queue",),
     detect=detect,
     propose=propose,
     false_positives=("A batch job that may take as long as it likes is throttled on purpose, and harms no request.",),
