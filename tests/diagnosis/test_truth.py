@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jitterscope.diagnosis.core import wording
+from jitterscope.diagnosis.core import blocked, wording
 from jitterscope.diagnosis.core.engine import diagnose
 from jitterscope.diagnosis.core.finding import Found, NotEnoughData
 from jitterscope.diagnosis.core.gc import read_gc
@@ -51,6 +51,8 @@ def wrongly_ruled_out(name: str) -> list[str]:
             and not (rival.cause == BY_RUNTIME and "No Go program among" in rival.reason)
             # Pressure tells of waits for a CPU, too.
             and not (metric == RUN_DELAY and has(built(name).subject, PRESSURE))
+            # And pressure of I/O of waits for a disk.
+            and not (metric == blocked.BLOCKED and has(built(name).subject, blocked.PRESSURE))
             # Of what was never throttled no cause of throttling is left.
             and not (rival.cause.startswith("cpu/") and rival.numbers.get("throttled_periods") == 0.0)
             and not (rival.cause.startswith("cpu/") and rival.reason.startswith("There is no CPU limit"))

@@ -18,17 +18,20 @@ from jitterscope.diagnosis.core.quantity import impact_of
 from jitterscope.diagnosis.core.refaults import NEAR, REFAULTS, read_refaults
 from jitterscope.diagnosis.core.served import metric, not_timed
 from jitterscope.diagnosis.core.severity import lowered
+from jitterscope.diagnosis.core.signals import has
 from jitterscope.diagnosis.core.signs import Signs
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
 ID = "memory/page_cache_thrashing"
-NEEDS = (REFAULTS, waits.BLOCKED)
+USAGE = "memory_usage_bytes"
+NEEDS = (REFAULTS, USAGE, waits.BLOCKED)
 
 
 def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     found = thrashing.read(snapshot)
-    if found is None:
+    if found is None or not has(found.refaults.owner, USAGE):
         gone = [REFAULTS] if read_refaults(snapshot) is None else []
+        gone += [] if found is None or has(found.refaults.owner, USAGE) else [USAGE]
         gone += [waits.BLOCKED] if waits.read_blocked(snapshot) is None else []
         return report.not_enough(ID, gone, snapshot)
     numbers = {
