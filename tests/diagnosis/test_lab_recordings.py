@@ -32,7 +32,7 @@ VARIANTS = {
     "noisy-neighbour": {"fault"},
     "disk-stall": {"fault"},
     "page-cache": {"fault"},
-    "slow-dependency": {"fault", "heavy-query", "http"},
+    "slow-dependency": {"fault", "heavy-query"},
     "event-loop": {"fault-node", "fault-python"},
     "accept-queue": {"fault", "connect-churn"},
     "packet-loss": {"fault"},
