@@ -30,7 +30,7 @@ VARIANTS = {
     "negative-dentries": {"nss", "storm", "drop", "unmount", "files"},
     "service-gc": {"go", "jvm-parallel", "jvm-g1", "node", "gc-pause", "overload", "healthy"},
     "noisy-neighbour": {"fault"},
-    "slow-dependency": {"fault", "heavy-query", "http"},
+    "slow-dependency": {"fault", "heavy-query"},
     "event-loop": {"fault-node", "fault-python"},
 }  # fmt: skip
 
