@@ -180,7 +180,6 @@ SESSION = {"names": "session"}
             180, "memory/page_cache_thrashing", "page-cache fault", "raise_memory_limit_for_files", "seen", "verified"
         ),
         tried(200, "app/lock_or_dependency", "slow-dependency fault", "end_idle_transactions", "declared", "verified"),
-        tried(200, "cpu/event_loop_blocked", "event-loop fault-node", "off_loop", "declared", "verified"),
         tried(170, "net/accept_queue", "accept-queue fault", "raise_backlog", "seen", "verified"),
         tried(170, "net/connect_churn", "accept-queue connect-churn", "reuse_connections", "declared", "verified"),
         tried(170, "net/retransmission", "packet-loss fault", "repair_path", "declared", "verified"),

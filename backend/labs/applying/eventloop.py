@@ -27,7 +27,7 @@ def ongoing(variant: Variant, parameters: Parameters, folder: Path, say: Say) ->
 
 
 def _off_loop(now: Bench, _fix: ProposedFix) -> None:
-    now.restart_off_loop()
+    now.move_off()
 
 
 FIXES: Mapping[str, Callable[[Bench, ProposedFix], None]] = {"off_loop": _off_loop}

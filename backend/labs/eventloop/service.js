@@ -15,9 +15,13 @@ function serve() {
   const given = new Map(process.argv.slice(2).map((argument) => argument.split("=", 2)));
   const [address, port] = given.get("--listen").split(":");
   const [every, rows] = [Number(given.get("--report-every")), Number(given.get("--report-rows"))];
-  const worker = given.get("--off-loop") === "1" ? new Worker(__filename) : null;
   const waiting = [];
-  if (worker !== null) worker.on("message", () => waiting.shift()());
+  let worker = null;
+  const moveOff = () => {
+    worker ??= new Worker(__filename).on("message", () => waiting.shift()());
+  };
+  if (given.get("--off-loop") === "1") moveOff();
+  process.on("SIGUSR2", moveOff); // as a release that does so: connections stay
   let served = 0;
   const server = createServer((_request, response) => {
     served += 1;

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import multiprocessing
+import signal
 import sys
 from concurrent.futures import Executor, ProcessPoolExecutor
 
@@ -22,11 +23,16 @@ def report(rows: int) -> int:
 
 
 class Service:
-    """`pool` None: reports are made in the event loop."""
+    """Reports are made in the event loop until `move_off` is called."""
 
-    def __init__(self, every: int, rows: int, pool: Executor | None) -> None:
-        self._every, self._rows, self._pool = every, rows, pool
+    def __init__(self, every: int, rows: int) -> None:
+        self._every, self._rows = every, rows
+        self._pool: Executor | None = None
         self._served = 0
+
+    def move_off(self) -> None:
+        """Make them in another process from now on."""
+        self._pool = self._pool or ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Requests of one connection, until the client closes it."""
@@ -52,10 +58,11 @@ class Service:
 async def main() -> None:
     given = dict(argument.split("=", 1) for argument in sys.argv[1:])
     address, port = given["--listen"].split(":")
-    pool = None
+    service = Service(int(given["--report-every"]), int(given["--report-rows"]))
     if given["--off-loop"] == "1":
-        pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
-    service = Service(int(given["--report-every"]), int(given["--report-rows"]), pool)
+        service.move_off()
+    # As a release that does so: connections stay.
+    asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, service.move_off)
     server = await asyncio.start_server(service.answer, address, int(port), backlog=4096)
     async with server:
         await server.serve_forever()
