@@ -36,7 +36,8 @@ def test_the_spools_disk_is_full_and_emptied(folder: Path, open_page: Callable[[
         assert "no space left on device" in drill.sources()["spool"][1]
         drills.calm(page)
         expect(page.get_by_text("no space left on device").first).to_be_visible()
-        assert len(drill.events("collector", "not ready")) == 1
+        # Told once each time: batches that are sent make room for a moment.
+        assert len(drill.events("collector", "not ready")) == len(drill.events("collector", "ready again")) + 1
 
         filler.unlink()
         drills.wait(lambda: drill.sources()["spool"][0] == "active", "a spool that is well")
