@@ -64,8 +64,7 @@ def read_resends(snapshot: Snapshot) -> Resends | None:
 def _of(snapshot: Snapshot, at: Connections) -> Resends:
     late_us = late_after(usual_us(at.server, np.ones(snapshot.ticks, np.bool_)))
     delays, handshakes = times(at.server, "retransmit_delay_us"), times(at.server, "handshake_us")
-    # Where attempts were dropped, that is what they waited for.
-    dropped = float(np.nansum(at.drops)) > 0
-    again = handshakes.over(np.inf if dropped else HANDSHAKE_US)
+    # Where there was no room for attempts, that is what they waited for.
+    again = handshakes.over(np.inf if at.overflowed else HANDSHAKE_US)
     requests, resent = float(np.nansum(at.requests)), float(np.nansum(at.resent))
     return Resends(at, requests, resent, delays, delays.over(late_us), late_us, again)
