@@ -147,7 +147,8 @@ def run(made: Bench, say: Say) -> Run:
     figures = WireFigures(
         **done.figures.model_dump(),
         opened=None if made.other else counted.opened,  # the kernel counts those of both
-        dropped=counted.dropped,
+        # A SYN that comes again counts at the socket, which the product reads, and not in ListenDrops.
+        dropped=counted.dropped if p.keep else None,
         resent=None if made.other or not p.keep else counted.resent,  # the kernel counts SYN-ACKs among them
         waited_share=float(waited.sum()) / sent if sent else None,
     )

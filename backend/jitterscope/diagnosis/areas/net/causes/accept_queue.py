@@ -133,7 +133,7 @@ def _evidence(snapshot: Snapshot, found: Overflow, span: tuple[int, int]) -> lis
         ),
         Evidence(
             id="waited",
-            statement="Clients that waited for it, at least: one for each 8 dropped packets, or each late handshake",
+            statement="Clients that waited for it, at least: one for each 12 dropped packets, or each late handshake",
             value=f"{found.waited:,}",
             comparison=f"of {found.attempts:,.0f} connection attempts; {found.late.count:,} handshakes came late",
             numbers={"hits": float(found.waited), "of": found.attempts, "late": float(found.late.count)},

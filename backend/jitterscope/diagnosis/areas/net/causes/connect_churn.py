@@ -40,7 +40,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     if (reason := _not(found)) is not None:
         return NotFound(cause=ID, reason=reason, numbers=numbers)
     overflow = read_overflow(snapshot)
-    if overflow is not None and overflow.at.server.id == found.at.server.id and overflow.drops >= 3:
+    if overflow is not None and overflow.at.server.id == found.at.server.id and overflow.full:
         reason = (
             f"{found.per_request:.1f} connections are opened per request, and {overflow.drops:,.0f} attempts were "
             "dropped: clients wait for room, not for the handshake alone."

@@ -145,7 +145,7 @@ def _evidence(found: Resends, span: tuple[int, int]) -> list[Evidence]:
             id="handshakes",
             statement="Connections that took 1 s or more, as their SYN-ACK was sent again",
             value=f"{found.handshakes.count:,}",
-            comparison="connection attempts that were dropped do not count",
+            comparison="none where the accept queue was full",
             numbers={"handshakes": float(found.handshakes.count)},
             series=report.refs(span, server, "handshake_us", "synack_retransmits"),
         )

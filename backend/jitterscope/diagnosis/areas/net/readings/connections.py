@@ -34,6 +34,15 @@ class Connections:
         return number(self.server.fact("tcp.accept_limit"))
 
     @property
+    def overflowed(self) -> bool:
+        """Whether packets were dropped while the queue was full, or how full it was is not known. A SYN that comes
+        again, as the SYN-ACK was lost, is dropped and counted too, with all the room there is."""
+        if not np.nansum(self.drops) > 0:
+            return False
+        limit, seen = self.limit, self.queue[np.isfinite(self.queue)]
+        return limit is None or not len(seen) or float(seen.max()) >= limit
+
+    @property
     def somaxconn(self) -> float | None:
         return number(self.server.fact("tcp.somaxconn"))
 

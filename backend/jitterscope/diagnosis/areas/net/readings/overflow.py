@@ -17,9 +17,10 @@ from jitterscope.diagnosis.programs.event_loops import event_loop
 
 # Drops are read once a second: the attempt was up to so many ticks before.
 READ_TICKS = 11
-# Of one client that waits for 6 s as many packets are dropped, at most: its SYN, the last packet of the handshake, the
-# request behind it, and that again after 200, 600, 1,400, 3,000 and 6,200 ms.
-PER_CLIENT = 8
+# Of one client that waits for some 10 s as many packets are dropped, at most: its SYN each second (Linux 6.5 and later,
+# five times), the last packet of the handshake, the request behind it, and that again after 200, 600, 1,400, 3,000 and
+# 6,200 ms.
+PER_CLIENT = 12
 # What a client waits before it sends a SYN again, at least (RFC 6298, 2.1).
 RETRY_US = 1_000_000.0
 # A queue may be full before nothing more gets in; then its last reading is older.

@@ -72,9 +72,8 @@ def read_resends(snapshot: Snapshot) -> Resends | None:
 def _of(snapshot: Snapshot, at: Connections) -> Resends:
     limit = late_of(snapshot, at.server)
     delays, handshakes = times(at.server, "retransmit_delay_us"), times(at.server, "handshake_us")
-    # Where attempts were dropped, that is what they waited for.
-    dropped = float(np.nansum(at.drops)) > 0
-    again = handshakes.over(np.inf if dropped else HANDSHAKE_US)
+    # Where there was no room for attempts, that is what they waited for.
+    again = handshakes.over(np.inf if at.overflowed else HANDSHAKE_US)
     requests, resent = float(np.nansum(at.requests)), float(np.nansum(at.resent))
     late = delays.over(limit.over_us)
     return Resends(at, requests, resent, delays, late, limit, _allowed(snapshot, at, limit, requests), again)
