@@ -116,7 +116,7 @@ def test_a_server_has_its_requests_by_kind(open_window: OpenWindow) -> None:
         expect(orders).to_contain_text(text)
     expect(table.get_by_role("row").last).to_contain_text("further kinds")
     page.goto("/services?q=shop-node")
-    page.get_by_role("rowheader", name="stock :9090").get_by_role("link").click()
+    page.get_by_role("rowheader").get_by_role("link", name="stock :9090").click()
     expect(page.get_by_role("region", name="Requests by kind")).to_contain_text("No requests recognized")
 
 

@@ -45,6 +45,8 @@ type Engine struct {
 	sampling priority.Mutex // held while a tick is sampled
 	running  []*running
 
+	background sync.WaitGroup // what Registry.Every runs
+
 	sharing sync.Mutex
 	shared  map[string]any // Registry.Shared
 
@@ -130,6 +132,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	wait.Go(func() { e.discoverLoop(ctx) })
 	wait.Go(func() { e.loop(ctx) })
 	wait.Wait()
+	e.background.Wait()
 	e.closeSources()
 	if sealed, err := e.store.Rotate(e.nextTick()); err == nil {
 		e.config.Sealed(sealed)

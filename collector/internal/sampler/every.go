@@ -5,16 +5,19 @@ import (
 	"time"
 )
 
-// Every calls do once a period until ctx ends, the first time after one.
-func Every(ctx context.Context, period time.Duration, do func()) {
-	ticker := time.NewTicker(period)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			do()
+// Every calls do once a period until ctx ends, the first time after one, off the sampling thread. No source is closed before the
+// last call has returned, nor are the batches that it may write to.
+func (r *Registry) Every(ctx context.Context, period time.Duration, do func()) {
+	r.engine.background.Go(func() {
+		ticker := time.NewTicker(period)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				do()
+			}
 		}
-	}
+	})
 }

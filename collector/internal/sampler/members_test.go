@@ -3,6 +3,8 @@ package sampler
 import (
 	"context"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -37,19 +39,44 @@ func TestMembersComeAndGo(t *testing.T) {
 	}
 }
 
-func TestEveryEndsWithItsContext(t *testing.T) {
+// slowly writes something down now and then, which takes it a while.
+type slowly struct {
+	probe
+	begun     chan struct{}
+	writing   atomic.Bool
+	calls     atomic.Int64
+	cutOff    bool
+	announced sync.Once
+}
+
+func (s *slowly) Start(ctx context.Context, registry *Registry) error {
+	registry.Every(ctx, time.Millisecond, func() {
+		s.writing.Store(true)
+		s.announced.Do(func() { close(s.begun) })
+		time.Sleep(200 * time.Millisecond)
+		s.calls.Add(1)
+		s.writing.Store(false)
+	})
+	return s.probe.Start(ctx, registry)
+}
+
+func (s *slowly) Close() error {
+	s.cutOff = s.writing.Load()
+	return s.probe.Close()
+}
+
+func TestNothingIsClosedWhileSomebodyWrites(t *testing.T) {
+	source := &slowly{probe: probe{name: "s"}, begun: make(chan struct{})}
+	h := newHarness(t, t.TempDir(), source)
 	ctx, cancel := context.WithCancel(context.Background())
-	calls, done := 0, make(chan struct{})
 	go func() {
-		defer close(done)
-		Every(ctx, time.Millisecond, func() {
-			if calls++; calls == 3 {
-				cancel()
-			}
-		})
+		<-source.begun
+		cancel()
 	}()
-	<-done
-	if calls < 3 || calls > 4 {
-		t.Errorf("%d calls", calls)
+	if err := h.Engine.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if calls := source.calls.Load(); source.cutOff || calls < 1 || calls > 2 {
+		t.Errorf("closed in the middle of a call: %t; %d calls", source.cutOff, calls)
 	}
 }

@@ -45,7 +45,7 @@ func (c *coreDNSMetrics) Name() string { return "coredns_metrics" }
 func (c *coreDNSMetrics) Start(ctx context.Context, registry *sampler.Registry) error {
 	c.registry, c.shared, c.pages = registry, sharedDNS(registry), gometrics.SharedPages(registry)
 	c.watched = make(map[*procwatch.Process]*coreDNSProcess)
-	go sampler.Every(ctx, 250*time.Millisecond, func() { c.visitDue(ctx) })
+	registry.Every(ctx, 250*time.Millisecond, func() { c.visitDue(ctx) })
 	return nil
 }
 

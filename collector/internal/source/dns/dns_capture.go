@@ -47,8 +47,8 @@ func (d *dnsCapture) Start(ctx context.Context, registry *sampler.Registry) erro
 	d.captures.list = append(d.captures.list, host)
 	// What need not wait for the next discovery, off the sampling thread: servers met for the first time, and queries that
 	// are ready to be sent.
-	go sampler.Every(ctx, 250*time.Millisecond, d.manager.candidates)
-	go sampler.Every(ctx, 500*time.Millisecond, d.flush)
+	registry.Every(ctx, 250*time.Millisecond, d.manager.candidates)
+	registry.Every(ctx, 500*time.Millisecond, d.flush)
 	return nil
 }
 

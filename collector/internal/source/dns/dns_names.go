@@ -32,7 +32,7 @@ func (d *dnsNames) Start(ctx context.Context, registry *sampler.Registry) error 
 		return d.shared.noPackets
 	}
 	d.shared.tracker.CountNames()
-	go sampler.Every(ctx, 250*time.Millisecond, d.take)
+	registry.Every(ctx, 250*time.Millisecond, d.take)
 	return nil
 }
 

@@ -86,8 +86,8 @@ func (g *goRuntime) Start(ctx context.Context, registry *sampler.Registry) error
 		g.probes, g.missing = probes.Open()
 	}
 	g.watcher.Subscribe(g.change)
-	go sampler.Every(ctx, 200*time.Millisecond, g.Finish)
-	go sampler.Every(ctx, 250*time.Millisecond, func() { g.scrapeDue(ctx) })
+	registry.Every(ctx, 200*time.Millisecond, g.Finish)
+	registry.Every(ctx, 250*time.Millisecond, func() { g.scrapeDue(ctx) })
 	return nil
 }
 

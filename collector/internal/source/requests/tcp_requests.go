@@ -48,11 +48,11 @@ func (s *tcpRequests) Start(ctx context.Context, registry *sampler.Registry) err
 	s.manager.blind = programs.Blind() && (options.ReadStatus || options.ReadKinds)
 	// What need not wait for the next discovery, off the sampling thread: servers that are asked for the first time, and
 	// requests that are ready to be sent.
-	go sampler.Every(ctx, 250*time.Millisecond, s.manager.admit)
-	go sampler.Every(ctx, 250*time.Millisecond, s.manager.admitUpstreams)
-	go sampler.Every(ctx, 500*time.Millisecond, s.flush)
+	registry.Every(ctx, 250*time.Millisecond, s.manager.admit)
+	registry.Every(ctx, 250*time.Millisecond, s.manager.admitUpstreams)
+	registry.Every(ctx, 500*time.Millisecond, s.flush)
 	if options.ReadKinds {
-		go sampler.Every(ctx, kindsEvery, s.manager.tellKinds)
+		registry.Every(ctx, kindsEvery, s.manager.tellKinds)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func (g *jvmGC) Start(ctx context.Context, registry *sampler.Registry) error {
 	g.jvms.registry, g.jvms.look, g.jvms.shut = registry, g.look, (*jvm).close
 	g.watcher.Subscribe(g.jvms.change)
 	g.watcher.Subscribe(g.forget)
-	go sampler.Every(ctx, 200*time.Millisecond, g.Finish)
+	registry.Every(ctx, 200*time.Millisecond, g.Finish)
 	return nil
 }
 

@@ -92,7 +92,7 @@ func (g *probed) Start(ctx context.Context, registry *sampler.Registry) error {
 			delete(g.without, process)
 		}
 	})
-	go sampler.Every(ctx, 200*time.Millisecond, g.Finish)
+	registry.Every(ctx, 200*time.Millisecond, g.Finish)
 	return nil
 }
 
