@@ -62,6 +62,7 @@ func TestAcceptQueueOverflows(t *testing.T) {
 		_, _ = c.Read(make([]byte, 100))
 		return connected
 	}
+	time.Sleep(3 * time.Second) // the programs know who listens: what came before is not seen again until it is read
 	go ask()
 	waitFor(t, "the server is known", func() bool { return o.hasResource(key) })
 	time.Sleep(1500 * time.Millisecond) // its socket was read
