@@ -22,7 +22,6 @@ from labs.applying import (
     coredns_gc,
     dentries,
     dependency,
-    eventloop,
     forwarding,
     nodelocal,
     noisy,
@@ -36,8 +35,6 @@ from labs.dentries import variants as dentries_variants
 from labs.dentries import watched as dentries_watched
 from labs.dependency import variants as dependency_variants
 from labs.dependency import watched as dependency_watched
-from labs.eventloop import variants as eventloop_variants
-from labs.eventloop import watched as eventloop_watched
 from labs.forwarding import variants as forwarding_variants
 from labs.forwarding import watched as forwarding_watched
 from labs.hosting import own_product
@@ -72,7 +69,6 @@ TRIED = {
     podstart_watched.LAB: set(podstart.FIXES),
     noisy_watched.LAB: set(noisy.FIXES),
     dependency_watched.LAB: set(dependency.FIXES),
-    eventloop_watched.LAB: set(eventloop.FIXES),
 }
 
 
@@ -112,7 +108,6 @@ MADE_BY: dict[str, tuple[Any, Any]] = {
     service_watched.LAB: (service, service_variants),
     noisy_watched.LAB: (noisy, noisy_variants),
     dependency_watched.LAB: (dependency, dependency_variants),
-    eventloop_watched.LAB: (eventloop, eventloop_variants),
 }
 
 
