@@ -24,7 +24,6 @@ from labs.applying import (
     dentries,
     dependency,
     disk,
-    eventloop,
     forwarding,
     loss,
     nodelocal,
@@ -44,8 +43,6 @@ from labs.dependency import variants as dependency_variants
 from labs.dependency import watched as dependency_watched
 from labs.disk import variants as disk_variants
 from labs.disk import watched as disk_watched
-from labs.eventloop import variants as eventloop_variants
-from labs.eventloop import watched as eventloop_watched
 from labs.forwarding import variants as forwarding_variants
 from labs.forwarding import watched as forwarding_watched
 from labs.hosting import own_product
@@ -86,7 +83,6 @@ TRIED = {
     disk_watched.LAB: set(disk.FIXES),
     pagecache_watched.LAB: set(pagecache.FIXES),
     dependency_watched.LAB: set(dependency.FIXES),
-    eventloop_watched.LAB: set(eventloop.FIXES),
     crowd_watched.LAB: set(crowd.FIXES),
     loss_watched.LAB: set(loss.FIXES),
 }
@@ -130,7 +126,6 @@ MADE_BY: dict[str, tuple[Any, Any]] = {
     disk_watched.LAB: (disk, disk_variants),
     pagecache_watched.LAB: (pagecache, pagecache_variants),
     dependency_watched.LAB: (dependency, dependency_variants),
-    eventloop_watched.LAB: (eventloop, eventloop_variants),
     crowd_watched.LAB: (crowd, crowd_variants),
     loss_watched.LAB: (loss, loss_variants),
 }
