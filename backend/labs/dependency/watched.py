@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from jitterscope.analyses.load_file import LoadResult
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.recordings.model import RecordedResource, Recording
 from jitterscope.series.types import FloatArray
@@ -15,6 +14,7 @@ from labs import watching
 from labs.console import Say
 from labs.dependency.bench import DependencyFigures, bench, run
 from labs.dependency.variants import Parameters, Variant, expected_cause
+from labs.figures import first_slow_us
 from labs.observed import missing_ticks_ratio, observed
 from labs.product import Product
 from labs.report import Report, line_of, seconds_to_incident
@@ -49,16 +49,10 @@ def watch(
             risks=[line_of(one) for one in said.risks],
             measured=done.figures,
             observed=_observed(seen, made.server.key),
-            time_to_incident_s=seconds_to_incident(said.incidents, _first_slow_us(done.measured.load)),
+            time_to_incident_s=seconds_to_incident(said.incidents, first_slow_us(done.measured.load)),
             incident_urls=said.urls(product),
             missing_ticks_ratio=missing_ratio,
         )
-
-
-def _first_slow_us(load: LoadResult) -> int | None:
-    """When the first request was sent that was answered late."""
-    slow = load.sent_us[load.latency_us > SLOW_US]
-    return int(slow[0]) if slow.size else None
 
 
 def _observed(recording: Recording, server_key: str) -> DependencyFigures:

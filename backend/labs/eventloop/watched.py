@@ -5,21 +5,18 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-import numpy as np
-
-from jitterscope.analyses.load_file import LoadResult
-from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.recordings.model import Recording
 from labs import watching
 from labs.console import Say
 from labs.eventloop.bench import EventLoopFigures, bench, run
 from labs.eventloop.variants import Parameters, Variant, expected_cause
+from labs.figures import first_slow_us
+from labs.noisy.waiting import observed_run_delay_s
 from labs.observed import missing_ticks_ratio, observed
 from labs.product import Product
 from labs.report import Report, line_of, seconds_to_incident
 
 LAB = "event-loop"
-_RUN_DELAY = "process_run_delay_us"
 
 
 def watch(
@@ -49,22 +46,11 @@ def watch(
             risks=[line_of(one) for one in said.risks],
             measured=done.figures,
             observed=_observed(seen, made.server.key),
-            time_to_incident_s=seconds_to_incident(said.incidents, _first_slow_us(done.measured.load)),
+            time_to_incident_s=seconds_to_incident(said.incidents, first_slow_us(done.measured.load)),
             incident_urls=said.urls(product),
             missing_ticks_ratio=missing_ratio,
         )
 
 
-def _first_slow_us(load: LoadResult) -> int | None:
-    """When the first request was sent that was answered late."""
-    slow = load.sent_us[load.latency_us > SLOW_US]
-    return int(slow[0]) if slow.size else None
-
-
 def _observed(recording: Recording, server_key: str) -> EventLoopFigures:
-    own = [one for one in recording.resources if one.kind == "process" and one.parent == recording.subject]
-    waits = [one.series[_RUN_DELAY] for one in own if _RUN_DELAY in one.series]
-    return EventLoopFigures(
-        **observed(recording, server_key).model_dump(),
-        run_delay_s=float(sum(np.nansum(one) for one in waits)) / 1e6 if waits else None,
-    )
+    return EventLoopFigures(**observed(recording, server_key).model_dump(), run_delay_s=observed_run_delay_s(recording))

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from jitterscope.recordings.model import Recording
 from labs.repeating import Reading
 
 _EVERY_S = 0.05
+_SERIES = "process_run_delay_us"
 
 
 class RunDelay(Reading):
@@ -32,3 +34,10 @@ class RunDelay(Reading):
         at, waited, _, _ = self.columns()
         before, after = np.interp([from_us, to_us], at, waited)
         return float(after - before)
+
+
+def observed_run_delay_s(recording: Recording) -> float | None:
+    """The same by the product's account, of the subject's processes; None where it has none."""
+    own = [one for one in recording.resources if one.kind == "process" and one.parent == recording.subject]
+    waits = [one.series[_SERIES] for one in own if _SERIES in one.series]
+    return float(sum(np.nansum(one) for one in waits)) / 1e6 if waits else None

@@ -5,19 +5,17 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-import numpy as np
-
 from jitterscope.recordings.model import Recording
 from labs import watching
 from labs.console import Say
 from labs.noisy.bench import NoisyFigures, bench, run
 from labs.noisy.variants import Parameters, Variant, expected_cause
+from labs.noisy.waiting import observed_run_delay_s
 from labs.observed import missing_ticks_ratio, observed
 from labs.product import Product
 from labs.report import Report, line_of, seconds_to_incident
 
 LAB = "noisy-neighbour"
-_RUN_DELAY = "process_run_delay_us"
 
 
 def watch(
@@ -54,9 +52,4 @@ def watch(
 
 
 def _observed(recording: Recording, server_key: str) -> NoisyFigures:
-    own = [one for one in recording.resources if one.kind == "process" and one.parent == recording.subject]
-    waits = [one.series[_RUN_DELAY] for one in own if _RUN_DELAY in one.series]
-    return NoisyFigures(
-        **observed(recording, server_key).model_dump(),
-        run_delay_s=float(sum(np.nansum(one) for one in waits)) / 1e6 if waits else None,
-    )
+    return NoisyFigures(**observed(recording, server_key).model_dump(), run_delay_s=observed_run_delay_s(recording))
