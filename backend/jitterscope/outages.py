@@ -52,7 +52,7 @@ class Part:
         self.name, self.title = name, title
         self._lock = threading.Lock()
         self._why = ""
-        self._began_s = self._failed_s = 0.0
+        self._began_s = self._failed_s = self._told_s = 0.0
         self._failures = 0
 
     @property
@@ -67,12 +67,12 @@ class Part:
             begins, differs = not self._why, why != self._why
             if begins:
                 self._began_s, self._failures = now_s, 0
-            recent = now_s - self._failed_s < 1.0
+            recent = now_s - self._told_s < 1.0
             self._failed_s = now_s
             self._failures += 1
             if not begins and (not differs or recent):
                 return  # a server that stops fails in several ways within a moment
-            self._why = why
+            self._why, self._told_s = why, now_s
         log.warning(f"{self.name}_unavailable", why=why, error=str(error).strip()[:300])
 
     def worked(self) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import logging
-from typing import Any
-
 import psycopg
 import psycopg.errors
 import pytest
 import redis.exceptions
+import structlog
 from sqlalchemy.exc import OperationalError
+from structlog.testing import capture_logs
 
 from jitterscope import outages
 
@@ -44,13 +43,12 @@ def test_an_error_in_the_clothes_of_another_is_seen() -> None:
     assert outages.noticed(outer) is outages.valkey
 
 
-def test_an_outage_is_told_when_it_begins_and_when_it_ends(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_outage_is_told_when_it_begins_and_when_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     now_s = 1000.0
     monkeypatch.setattr("jitterscope.outages.time.monotonic", lambda: now_s)
+    monkeypatch.setattr("jitterscope.outages.log", structlog.get_logger())  # the other one may be bound already
     part = outages.Part("thing", "Thing")
-    with caplog.at_level(logging.INFO):
+    with capture_logs() as lines:
         for _ in range(500):
             part.failed("is full", "no room")
             part.worked()  # others fail on: the outage goes on
@@ -61,10 +59,20 @@ def test_an_outage_is_told_when_it_begins_and_when_it_ends(
         assert part.why == ""
         part.worked()
         part.worked()
-    lines: list[dict[str, Any]] = [record.msg for record in caplog.records if isinstance(record.msg, dict)]
     told = [(line["event"], line.get("why"), line.get("failures")) for line in lines]
     assert told == [
         ("thing_unavailable", "is full", None),
         ("thing_unavailable", "does not answer", None),
         ("thing_available", None, 501),
     ]
+
+
+def test_requests_that_go_on_failing_do_not_keep_the_first_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = 1000.0
+    monkeypatch.setattr("jitterscope.outages.time.monotonic", lambda: now_s)
+    part = outages.Part("thing", "Thing")
+    part.failed("is shutting down", "so it said once")
+    for _ in range(8):
+        now_s += 0.25
+        part.failed("does not answer", "gone")
+    assert part.why == "does not answer"

@@ -11,10 +11,11 @@ import (
 )
 
 const (
-	// The JVM writes its time every 50 ms. Looking so often places its start to within a millisecond or two.
+	// The JVM writes its time every 50 ms. Looking so often places its start to within a millisecond, and the more fresh
+	// times are seen, the better: on a busy node a look comes late.
 	learnEvery = time.Millisecond
-	learnLooks = 4   // fresh times
-	learnMost  = 500 // looks: a JVM that does not run now, or writes no time, is placed by its collections
+	learnLooks = 16   // fresh times
+	learnMost  = 1500 // looks: a JVM that does not run now, or writes no time, is placed by its collections
 )
 
 // opening learns the clock of a JVM beside everything else.
