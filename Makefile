@@ -64,20 +64,21 @@ STAGES := deps build product collector labs
 STAGE_deps := deps
 STAGE_build := build
 BESIDE := -j4 --output-sync=target BESIDE_EACH_OTHER=yes
-STAGE_product := $(BESIDE) test-lab-parts-then-browser test-chaos lint test-frontend test-storage test-collector-code
+STAGE_product := $(BESIDE) test-browser test-chaos test-lab-parts lint test-frontend test-storage test-collector-code
 STAGE_collector := test-collector-live
 STAGE_labs := $(BESIDE) test-live test-backend
 # Within a stage all is built: a target that had to look would lose its turn to those behind it.
 ifdef BESIDE_EACH_OTHER
 GIVE_WAY := $(CURDIR)/scripts/give_way.sh
-test-lab-parts test-browser test-chaos: GIVE_WAY :=
+test-lab-parts: GIVE_WAY :=
+test-browser test-chaos: GIVE_WAY := $(CURDIR)/scripts/own_network.sh
 else
 BUILT := build
 .NOTPARALLEL:
 endif
 stage-product stage-labs: stage-build
 
-# Which live lab runs `make test` makes: turn (a sixth of them, by the commit), 1 to 6, or all; docs/decisions/0075.
+# Which live lab runs `make test` makes: turn (an eighth of them, by the commit), 1 to 8, or all; docs/decisions/0075.
 LABS ?= turn
 PARALLEL := -n 3 --dist loadgroup
 CODE := backend contract diagnosis
@@ -97,7 +98,7 @@ test-fast: build-python build-collector ## Run the tests that need no root, no l
 test-code: $(BUILT)
 	$(RUN) pytest ../tests/contract ../tests/diagnosis ../tests/backend $(PARALLEL) $(ARGS)
 
-test-labs: build ## Run every live lab run (root, an hour), or with LABS=1 to LABS=6 a sixth of them, and test-schema
+test-labs: build ## Run every live lab run (root, an hour), or with LABS=1 to LABS=8 an eighth of them, and test-schema
 	@$(MAKE) --no-print-directory $(BESIDE) test-live $(if $(ARGS),,test-schema) LABS=$(LABS:turn=all)
 
 test-schema: $(BUILT) ## Run the test of the API's schema with 200 examples of each operation, of which `make test` makes 8
@@ -118,10 +119,6 @@ test-chaos: $(BUILT)
 
 test-lab-parts: $(BUILT) ## Run the tests of what labs are made of, and the collector on another kernel (root)
 	$(RUN) pytest ../tests/labs ../tests/vm -m "not live" --durations=20 --durations-min=5 $(ARGS)
-
-# Parts of labs make networks, and a browser tries its requests again where one comes or goes.
-test-lab-parts-then-browser:
-	@status=0; for target in test-lab-parts test-browser; do $(MAKE) --no-print-directory $$target || status=1; done; exit $$status
 
 test-live: $(BUILT)
 	cd backend && JITTERSCOPE_LABS=$(LABS) $(UV) run --frozen pytest ../tests -m live $(CODE:%=--ignore=../tests/%) --durations=0 \

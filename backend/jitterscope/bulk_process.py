@@ -13,8 +13,9 @@ from anyio import to_thread
 
 from jitterscope.main import create_app
 
-# What computes at once, on threads: each may hold a connection, and PostgreSQL knows nothing of priorities.
-_THREADS = 2
+# What computes at once, on threads: each may hold a connection, and PostgreSQL knows nothing of priorities. So at most
+# half of the CPUs work for the lane, there as here.
+_THREADS = max(1, len(os.sched_getaffinity(0)) // 2)
 
 
 def main() -> None:
