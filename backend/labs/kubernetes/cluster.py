@@ -101,6 +101,8 @@ def running_pid(files: Files) -> int | None:
 
 def found() -> Cluster | None:
     """The cluster that runs already."""
+    if not Path(configuration.JOURNALD).exists():
+        raise LabError("systemd-journald is missing for the kubelet's log: run `make deps`.")
     files = Files.of_this_user()
     if running_pid(files) is None or not files.ready.exists():
         return None

@@ -72,9 +72,16 @@ def storage(files: Files, programs: Programs) -> list[Command]:
                 f"--initial-cluster=lab={_ETCD_PEERS}",
             ],
         ),
+        # Where nodes have their kubelet's log.
+        Command("systemd-journald", [JOURNALD]),
         Command("containerd", [f"{programs.debian}/usr/bin/containerd", f"--config={files.folder}/containerd.toml"]),
         Command("kube-apiserver", [programs["kube-apiserver"], *_options(_api_server(files.pki))]),
     ]  # fmt: skip
+
+
+JOURNALD = "/lib/systemd/systemd-journald"
+# It must do nothing to this machine: no audit, no kernel messages, no terminals.
+JOURNALD_SETTINGS = "[Journal]\nStorage=volatile\nAudit=no\nReadKMsg=no\nForwardToWall=no\n"
 
 
 def control(files: Files, programs: Programs) -> list[Command]:
@@ -85,7 +92,8 @@ def control(files: Files, programs: Programs) -> list[Command]:
         Command(
             "kubelet",
             [
-                programs["kubelet"], f"--config={files.folder}/kubelet.json", f"--kubeconfig={files.pki}/kubelet.conf",
+                "systemd-cat", programs["kubelet"],
+                f"--config={files.folder}/kubelet.json", f"--kubeconfig={files.pki}/kubelet.conf",
                 f"--hostname-override={NODE}", f"--node-ip={NODE_ADDRESS}", "--root-dir=/var/lib/kubelet",
             ],
         ),

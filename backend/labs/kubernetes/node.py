@@ -77,8 +77,13 @@ class Node:
         """Raises LabError where a program has ended."""
         for name, process in self._running.items():
             if process.poll() is not None:
-                log = (self._files.logs / f"{name}.log").read_text(errors="replace")
+                log = (self._files.logs / f"{name}.log").read_text(errors="replace") or _journal(process.pid)
                 raise LabError(f"{name} ended with {process.returncode}: {log[-2000:]}")
+
+
+def _journal(pid: int) -> str:
+    """What a process wrote to the node's journal."""
+    return packages.run(["journalctl", "--directory=/run/log/journal", "--output=cat", f"_PID={pid}"])
 
 
 def _mount(files: Files) -> None:
@@ -89,6 +94,9 @@ def _mount(files: Files) -> None:
     packages.run(["mount", "--make-rshared", "/"])  # of this namespace alone: containers get volumes by propagation
     packages.run(["mount", "-t", "tmpfs", "tmpfs", "/run"])
     packages.run(["mount", "-t", "tmpfs", "tmpfs", "/var/log"])
+    for folder in (Path("/run/log/journal"), Path("/run/systemd/journal"), Path("/run/systemd/journald.conf.d")):
+        folder.mkdir(parents=True)
+    Path("/run/systemd/journald.conf.d/lab.conf").write_text(configuration.JOURNALD_SETTINGS)
     upper, work = Path("/run/var-lib/upper"), Path("/run/var-lib/work")
     for folder in (upper, work, Path("/run/containerd"), Path("/run/lock")):
         folder.mkdir(parents=True)

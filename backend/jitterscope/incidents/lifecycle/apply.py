@@ -105,8 +105,8 @@ def apply_diagnosis(
 
 
 def _has_moved_on(session: Session, subject_id: int, found: Found) -> bool:
-    """Whether an incident that follows the subject's successor now told of this trouble: a rollout replaced the subject,
-    and its data of the time before are still in the window."""
+    """Whether an incident that follows the subject's successor now told of this trouble: a rollout replaced it, and its
+    data of the time before are still in the window."""
     told = select(IncidentRow.id).where(
         IncidentRow.subject_id == subject_id,
         IncidentRow.successor_id.is_not(None),
