@@ -80,21 +80,18 @@ def test_the_patch_lands_and_is_verified() -> None:
 @pytest.mark.parametrize("killed", ["starter", "node"])
 def test_nothing_stays_of_a_cluster_that_was_killed(killed: str) -> None:
     before = _traces()
-    starter = subprocess.Popen(
-        [sys.executable, "-c", _START], cwd=REPOSITORY / "backend", stdout=subprocess.PIPE, text=True
-    )
-    assert starter.stdout is not None
-    assert starter.stdout.readline() == "up\n"
-    files = layout.Files.of_this_user()
-    assert _traces() != before
-    pid = cluster.running_pid(files)
-    assert pid is not None
-    os.kill(starter.pid if killed == "starter" else pid, signal.SIGKILL)
-    deadline = time.monotonic() + 30
-    while cluster.running_pid(files) is not None and time.monotonic() < deadline:
-        time.sleep(0.1)
-    starter.kill()
-    starter.wait()
+    files, command = layout.Files.of_this_user(), [sys.executable, "-c", _START]
+    with subprocess.Popen(command, cwd=REPOSITORY / "backend", stdout=subprocess.PIPE, text=True) as starter:
+        assert starter.stdout is not None
+        assert starter.stdout.readline() == "up\n"
+        assert _traces() != before
+        pid = cluster.running_pid(files)
+        assert pid is not None
+        os.kill(starter.pid if killed == "starter" else pid, signal.SIGKILL)
+        deadline = time.monotonic() + 30
+        while cluster.running_pid(files) is not None and time.monotonic() < deadline:
+            time.sleep(0.1)
+        starter.kill()
     cluster.remove(say)
     assert _traces() == before
 

@@ -26,6 +26,8 @@ from labs.kubernetes.layout import HOST_ADDRESS, HOST_LINK, LINK_BITS, NODE, SAN
 
 _READY_PATIENCE_S = 240.0
 _END_PATIENCE_S = 30.0
+# Children of this process: the kernel keeps their exit codes until they are asked for.
+_started: list[subprocess.Popen[bytes]] = []
 _APART = ("unshare", "--net", "--mount", "--propagation=private")
 
 
@@ -159,6 +161,7 @@ def _start(files: Files, owner: int) -> subprocess.Popen[bytes]:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+    _started.append(node)
     own, entered = Path("/proc/self/ns/net").readlink(), Path(f"/proc/{node.pid}/ns/net")
     while node.poll() is None and entered.readlink() == own:
         time.sleep(0.01)
@@ -203,6 +206,8 @@ def remove(say: Say) -> None:
             time.sleep(0.05)
         if (pid := running_pid(files)) is not None:
             os.kill(pid, signal.SIGKILL)
+    while _started:
+        _started.pop().wait(_END_PATIENCE_S)
     tree.remove()
     # The link goes with the network namespace, which the kernel takes down some time after its last process.
     subprocess.run(["ip", "link", "delete", HOST_LINK], capture_output=True, check=False)

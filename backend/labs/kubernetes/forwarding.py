@@ -30,13 +30,15 @@ def _accept(server: socket.socket, port: int) -> None:
             asking, _ = server.accept()
         except OSError:
             return  # closed
-        try:
-            asked = socket.create_connection(("127.0.0.1", port))
-        except OSError:
-            asking.close()
-            continue
-        for one, other in ((asking, asked), (asked, asking)):
-            threading.Thread(target=_pass_on, args=(one, other), daemon=True).start()
+        threading.Thread(target=_serve, args=(asking, port), daemon=True).start()
+
+
+def _serve(asking: socket.socket, port: int) -> None:
+    with asking, suppress(OSError), socket.create_connection(("127.0.0.1", port)) as asked:
+        answers = threading.Thread(target=_pass_on, args=(asked, asking), daemon=True)
+        answers.start()
+        _pass_on(asking, asked)
+        answers.join()
 
 
 def _pass_on(source: socket.socket, target: socket.socket) -> None:
