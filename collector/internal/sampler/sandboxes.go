@@ -14,7 +14,7 @@ import (
 // sandboxes leaves the cgroups of pods' sandboxes out: nothing happens in them, and they would be half of what a node has.
 //
 // A sandbox is known by its program, which is not there yet when its cgroup is new: until then, the runtime's own program
-// waits in it. Such a cgroup is held back, for undecidedFor at the most.
+// waits in it. Such a cgroup is held back, for undecidedFor at the most, unless it was there before the collector.
 type sandboxes struct {
 	proc    string
 	decided map[string]decision
@@ -33,6 +33,7 @@ const undecidedFor = time.Second
 func (s *sandboxes) leaveOut(locations []cgroup.Location, now time.Time) (kept []cgroup.Location, again bool) {
 	decided := make(map[string]decision)
 	kept = locations[:0:0]
+	atStart := s.decided == nil
 	for _, location := range locations {
 		if !names.MayBeSandbox(location.Path) {
 			kept = append(kept, location)
@@ -44,7 +45,7 @@ func (s *sandboxes) leaveOut(locations []cgroup.Location, now time.Time) (kept [
 		}
 		if !one.final {
 			one.final, one.sandbox = s.decide(location)
-			one.final = one.final || now.Sub(one.since) >= undecidedFor
+			one.final = one.final || atStart || now.Sub(one.since) >= undecidedFor
 		}
 		decided[location.Path] = one
 		switch {

@@ -37,6 +37,7 @@ func TestSandboxesAreLeftOut(t *testing.T) {
 	write(proc+"/101/comm", "runc:[2:INIT]\n")
 	write(proc+"/103/comm", "pause\n") // a program that has the name and is in no pod
 	s, now := &sandboxes{proc: proc}, time.Unix(1_700_000_000, 0)
+	s.leaveOut(nil, now) // the collector started before
 	expect := func(after time.Duration, again bool, want ...string) {
 		t.Helper()
 		kept, held := s.leaveOut(locations, now.Add(after))
@@ -60,7 +61,13 @@ func TestSandboxesAreLeftOut(t *testing.T) {
 
 	// One whose program nobody saw is not held back for ever.
 	s = &sandboxes{proc: proc}
+	s.leaveOut(nil, now)
 	write(root+sandbox+"/cgroup.procs", "")
 	expect(0, true, pod, plain)
 	expect(undecidedFor, false, pod, sandbox, container, plain)
+
+	// What was there before the collector is told apart at once.
+	s = &sandboxes{proc: proc}
+	write(root+sandbox+"/cgroup.procs", "101\n")
+	expect(0, false, pod, container, plain)
 }
