@@ -143,3 +143,20 @@ def test_an_upgrade_of_a_trial_fits_on_two_cpus() -> None:
             asked += pods * int(container["resources"]["requests"]["cpu"].removesuffix("m"))
     # A node of 2 CPUs has about 900m left beside what a cluster runs by itself.
     assert 0 < asked <= 900
+
+
+@live(5, by_turn=BUILT)
+@pytest.mark.parametrize(
+    "values",
+    [
+        "trial.enabled=true",
+        "existingSecret=one",
+        "backend.enabled=false,existingSecret=one,collector.server=https://one",
+    ],
+)
+def test_helm_accepts_the_chart(values: str) -> None:
+    helm = building.ready(say)["helm"]
+    done = subprocess.run(
+        [helm, "lint", "--strict", str(chart.CHART), "--set", values], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
