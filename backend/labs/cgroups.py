@@ -195,7 +195,7 @@ class LabCgroup:
     def remove(self) -> None:
         """End what still runs in it, then remove it and its parent. Safe to call twice."""
         for folder in self._hierarchies.folders(self._top):
-            _remove_tree(folder)
+            remove_tree(folder)
 
 
 def remove_stale(hierarchies: Hierarchies) -> list[str]:
@@ -205,7 +205,7 @@ def remove_stale(hierarchies: Hierarchies) -> list[str]:
         for folder in root.glob(f"{PREFIX}*"):
             match = re.fullmatch(rf"{PREFIX}(\d+)", folder.name)
             if match and not _is_owner(int(match[1]), folder):
-                _remove_tree(folder)
+                remove_tree(folder)
                 removed.add(folder.name)
     return sorted(removed)
 
@@ -221,7 +221,8 @@ def _is_owner(pid: int, folder: Path) -> bool:
         return False
 
 
-def _remove_tree(folder: Path) -> None:
+def remove_tree(folder: Path) -> None:
+    """Kill what runs in a cgroup and those below it, and remove them; nothing where there is none."""
     for child in _leaf_first(folder):
         for _ in range(50):
             for pid in _members(child):

@@ -31,15 +31,38 @@ def own_product(say: Say, collector_config: str = "", settings: Mapping[str, str
     """
     if os.geteuid() != 0:
         raise LabError("The lab makes cgroups and captures packets. Run it as root, or see `jitterscope demo`.")
+    with _stack(say, collector_config, settings or {}) as stack, _product(stack) as product:
+        product.wait_for("a collector", product.receives, 60)
+        yield product
+
+
+@contextmanager
+def product_for_others(say: Say, settings: Mapping[str, str]) -> Iterator[tuple[Product, str]]:
+    """The same without a collector, and an ingest token for those that run elsewhere."""
+    with _stack(say, None, settings) as stack, _product(stack) as product:
+        yield product, stack.create_ingest_token(name="elsewhere")
+
+
+@contextmanager
+def _product(stack: Stack) -> Iterator[Product]:
+    logs = [stack.log(name) for name in _LOGGED]
+    with Product(stack.url, stack.create_api_token(), _SCHEDULED_DIAGNOSIS_EVERY_S, logs) as product:
+        yield product
+
+
+@contextmanager
+def _stack(say: Say, collector_config: str | None, settings: Mapping[str, str]) -> Iterator[Stack]:
+    """`collector_config` None: no collector."""
     with tempfile.TemporaryDirectory(prefix="jitterscope-lab-stack-", ignore_cleanup_errors=True) as folder:
         arguments: tuple[str, ...] = ()
         if collector_config:
             config = Path(folder) / "collector.toml"
             config.write_text(collector_config)
             arguments = ("--config", str(config))
-        environment = {"JITTERSCOPE_SCHEDULED_DIAGNOSIS_EVERY_S": str(_SCHEDULED_DIAGNOSIS_EVERY_S), **(settings or {})}
+        environment = {"JITTERSCOPE_SCHEDULED_DIAGNOSIS_EVERY_S": str(_SCHEDULED_DIAGNOSIS_EVERY_S), **settings}
         stack = Stack(
             Path(folder),
+            collector=collector_config is not None,
             collector_arguments=arguments,
             durable=False,
             owner_pid=os.getpid(),
@@ -52,10 +75,7 @@ def own_product(say: Say, collector_config: str = "", settings: Mapping[str, str
             raise LabError(f"The product for this lab did not start: {error}") from error
         try:
             yield_cpu(stack)
-            logs = [stack.log(name) for name in _LOGGED]
-            with Product(stack.url, stack.create_api_token(), _SCHEDULED_DIAGNOSIS_EVERY_S, logs) as product:
-                product.wait_for("a collector", product.receives, 60)
-                yield product
+            yield stack
         finally:
             stack.stop()
 

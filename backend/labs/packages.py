@@ -47,12 +47,15 @@ def unpack(packages: Iterable[str], folder: Path) -> None:
 
 
 def unpacked(package: str, *along: str) -> Path:
-    """The cache's folder of a package: unpacked at first use, with `along` and libraries that are missing here."""
+    """The cache's folder of a package: unpacked at first use, with `along` and libraries that any of them needs and
+    this machine has not."""
     folder = cache("packages") / package
     if not folder.exists():
         partial = folder.with_name(f"{folder.name}.{os.getpid()}")
         try:
-            unpack(dict.fromkeys([package, *along, *missing_libraries(package)]), partial)
+            wanted = [package, *along]
+            needed = [library for one in wanted for library in missing_libraries(one)]
+            unpack(dict.fromkeys([*wanted, *needed]), partial)
             # In one step, so that two labs at once do not see half of it.
             partial.replace(folder)
         except OSError:

@@ -88,6 +88,14 @@ class Product:
         items = self._get("/resources", kind="cgroup", search=key, limit=50).json()["items"]
         return max((int(one["id"]) for one in items if one["key"] == key), default=None)
 
+    def resources(self, kind: str) -> list[dict[str, Any]]:
+        """The resources of a kind, at most 200."""
+        return list(self._get("/resources", kind=kind, limit=200).json()["items"])
+
+    def slowest_starts(self) -> list[dict[str, Any]]:
+        """The pods that took longest to start in the newest hour, by name."""
+        return list(self._get("/pod-starts").json()["slowest"])
+
     def node_id(self) -> int | None:
         """The node resource of this machine; where none has its name, the only one that there is."""
         items = self._get("/resources", kind="node", limit=200).json()["items"]

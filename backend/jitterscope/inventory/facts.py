@@ -51,7 +51,7 @@ _RENAME = text(
 _FOREVER_US = 2**62
 _NAMING = frozenset(
     {
-        "node.hostname", "workload.namespace", "workload.pod", "workload.container", "process.executable",
+        "node.hostname", "node.name", "workload.namespace", "workload.pod", "workload.container", "process.executable",
         "process.command", "dns.software", "tcp.program",
     }
 )  # fmt: skip
@@ -129,7 +129,8 @@ def display_name(kind: str, key: str, facts: dict[str, str]) -> str:
     """What people call a resource: namespace/pod/container, command, host name; its key where nothing is known."""
     name = ""
     if kind == "node":
-        name = facts.get("node.hostname", "")
+        # A pod of the collector sees the host's name at most; people and kubectl know the node by the cluster's.
+        name = facts.get("node.name") or facts.get("node.hostname", "")
     elif kind == "cgroup":
         parts = [facts.get(f"workload.{part}", "") for part in ("namespace", "pod", "container")]
         name = "/".join(part for part in parts if part)

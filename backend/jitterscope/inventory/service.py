@@ -10,7 +10,7 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from jitterscope.inventory import busiest, collectors, dns_servers, narrow, neighbours, nodes, tcp_upstreams, tree
+from jitterscope.inventory import busiest, collectors, dns_servers, narrow, neighbours, nodes, pods, tcp_upstreams, tree
 from jitterscope.inventory import dns_upstreams as dns_asked
 from jitterscope.inventory import facts as fact_store
 from jitterscope.inventory import servers as serving
@@ -174,6 +174,11 @@ def facts(
 def successors(session: Session, cgroup_id: int, after_us: int) -> list[ResourceRow]:
     """Cgroups of the same workload (namespace, controller, container) first seen after `after_us`; likeliest first."""
     return rollouts.successors(session, cgroup_id, after_us)
+
+
+def has_limit_of_its_containers(session: Session, cgroup_id: int) -> bool:
+    """Whether a cgroup is a pod's whose CPU limit is only the sum of its containers' limits."""
+    return pods.has_limit_of_its_containers(session, cgroup_id)
 
 
 def facts_changed_at(session: Session, resource_ids: Sequence[int]) -> dict[int, datetime]:

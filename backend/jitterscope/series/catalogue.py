@@ -189,6 +189,7 @@ BY_ID: Final[dict[int, Metric]] = {metric.id: metric for metric in METRICS.value
 
 FACTS: Final[dict[str, Name]] = {
     "node.hostname": Name("node.hostname", "node", "self", "Host name"),
+    "node.name": Name("node.name", "node", "self", "Name of the node in Kubernetes"),
     "node.kernel": Name("node.kernel", "node", "self", "uname -r"),
     "node.os": Name("node.os", "node", "self", "PRETTY_NAME of os-release"),
     "node.cpus": Name("node.cpus", "node", "self", "Online CPUs"),

@@ -194,6 +194,7 @@ const (
 // Names of facts.
 const (
 	FactNodeHostname        = "node.hostname"         // Host name
+	FactNodeName            = "node.name"             // Name of the node in Kubernetes
 	FactNodeKernel          = "node.kernel"           // uname -r
 	FactNodeOS              = "node.os"               // PRETTY_NAME of os-release
 	FactNodeCpus            = "node.cpus"             // Online CPUs

@@ -14,10 +14,12 @@ import (
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/deathsig"
+	"github.com/jitterscope/jitterscope/collector/internal/journalfile"
 )
 
-// Journal follows the journal of systemd through journalctl, which knows every format that journals ever had. It runs only
-// while there is a unit or a process to follow. The zero value with Visit set is ready.
+// Journal follows the journal of systemd through journalctl, which knows every format that journals ever had, or, where
+// there is none, as in the collector's image, by reading the journal's files. It does so only while there is a unit or a
+// process to follow. The zero value with Visit set is ready.
 type Journal struct {
 	Directory string // of the journal; "" for the system's own
 	// Visit is called with each line, the process that wrote it and its unit, from a goroutine of the Journal.
@@ -29,13 +31,14 @@ type Journal struct {
 	stop    context.CancelFunc
 	done    chan struct{}
 	failed  error
+	files   *journalfile.Follower // where there is no journalctl
 }
 
 // maxJournalLine bounds a line of journalctl's; longer ones are left out.
 const maxJournalLine = 64 << 10
 
 // Needs is what following the journal takes.
-const Needs = "journalctl, and the right to read the journal (root, or the group systemd-journal)"
+const Needs = "the journal of systemd at /var/log/journal or /run/log/journal, and the right to read it (root, or the group systemd-journal)"
 
 // Follow follows these units, and the processes pids where the journal has no unit for them. It returns why the journal
 // cannot be followed, if it was found out so far.
@@ -79,6 +82,12 @@ func (j *Journal) running() bool {
 
 // begin starts journalctl. Called with mu held.
 func (j *Journal) begin(ctx context.Context) {
+	if _, err := exec.LookPath("journalctl"); err != nil {
+		ctx, j.stop = context.WithCancel(ctx)
+		j.done = make(chan struct{})
+		go j.readFiles(ctx, j.done, slices.Clone(j.matches))
+		return
+	}
 	arguments := []string{"--follow", "--quiet", "--output=json", "--output-fields=MESSAGE,_PID,_SYSTEMD_UNIT"}
 	if j.cursor != "" {
 		arguments = append(arguments, "--after-cursor="+j.cursor)
@@ -114,6 +123,29 @@ func (j *Journal) run(ctx context.Context, done chan struct{}, arguments []strin
 	j.read(output)
 	if err := command.Wait(); ctx.Err() == nil {
 		j.fail(fmt.Errorf("journalctl ended: %w", errors.Join(err, errJournalEnded)))
+	}
+}
+
+// readFiles follows the journal's files until ctx ends.
+func (j *Journal) readFiles(ctx context.Context, done chan struct{}, matches []string) {
+	defer close(done)
+	j.mu.Lock()
+	if j.files == nil {
+		folders := journalfile.Places
+		if j.Directory != "" {
+			folders = []string{j.Directory}
+		}
+		j.files = journalfile.New(folders)
+	}
+	files := j.files
+	j.mu.Unlock()
+	err := files.Follow(ctx, func(e journalfile.Entry) {
+		if slices.Contains(matches, "_PID="+strconv.Itoa(e.PID)) || e.Unit != "" && slices.Contains(matches, "_SYSTEMD_UNIT="+e.Unit) {
+			j.Visit(e.Message, e.At, e.PID, e.Unit)
+		}
+	})
+	if ctx.Err() == nil {
+		j.fail(err)
 	}
 }
 
@@ -197,4 +229,8 @@ func (j *Journal) Close() {
 	defer j.mu.Unlock()
 	j.end()
 	j.matches = nil
+	if j.files != nil {
+		j.files.Close()
+		j.files = nil
+	}
 }

@@ -23,6 +23,10 @@ func Node(procRoot string) map[string]string {
 	if name, err := os.Hostname(); err == nil {
 		facts[catalogue.FactNodeHostname] = name
 	}
+	// From the downward API (spec.nodeName): a pod sees a host name at most.
+	if name := os.Getenv("JITTERSCOPE_NODE_NAME"); name != "" {
+		facts[catalogue.FactNodeName] = name
+	}
 	var uname unix.Utsname
 	if unix.Uname(&uname) == nil {
 		facts[catalogue.FactNodeKernel] = unix.ByteSliceToString(uname.Release[:])

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/goruntime"
+	"github.com/jitterscope/jitterscope/collector/internal/names"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 )
 
@@ -214,6 +215,9 @@ func (w *Watcher) examine(pid int, stat status, k *known, now time.Time) (*Proce
 	}
 	if target == "" {
 		process.Executable = stat.command
+	}
+	if names.IsSandbox(stat.command, process.Cgroup) {
+		return nil, 0 // its pod's limit is not its own
 	}
 	process.DNS = serverName(process.Executable, nil)
 	k.sockets = w.sockets.of(pid, process.NetworkNS, k.sockets)

@@ -76,12 +76,18 @@ func (e *Engine) discoverLoop(ctx context.Context) {
 	walked, restated := time.Now(), time.Now()
 	for {
 		walk := false
+		var again <-chan time.Time
+		if e.groups.again {
+			again = time.After(afterMkdir)
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-changed:
 			walk = true
 			time.Sleep(afterMkdir)
+		case <-again:
+			walk = true
 		case <-ticker.C:
 			walk = e.watcher == nil || !e.watcher.Complete() || time.Since(walked) >= walkEvery
 		}

@@ -80,7 +80,7 @@ func New(config Config) *Engine {
 	}
 	e.facts, e.status = newFacts(e.store), newStatus(e.store)
 	e.budget = newBudget(config.Budget)
-	e.groups = newGroups(e.store, nil, func(id batch.ResourceID) {
+	e.groups = newGroups(e.store, config.Roots.Proc, func(id batch.ResourceID) {
 		e.facts.forget(id)
 		e.store.Remove(id)
 	})

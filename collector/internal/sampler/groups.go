@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/cgroup"
@@ -22,6 +23,8 @@ type groups struct {
 	store    *batch.Store
 	walker   *cgroup.Walker
 	released func(batch.ResourceID)
+	leftOut  sandboxes
+	again    bool // a cgroup was held back at the last walk
 
 	epoch atomic.Uint64
 
@@ -32,8 +35,8 @@ type groups struct {
 	waiting     []func(added, removed []*Group) // subscribed, not told of the existing groups yet
 }
 
-func newGroups(store *batch.Store, walker *cgroup.Walker, released func(batch.ResourceID)) *groups {
-	return &groups{store: store, walker: walker, released: released, byPath: make(map[string]*Group)}
+func newGroups(store *batch.Store, proc string, released func(batch.ResourceID)) *groups {
+	return &groups{store: store, released: released, leftOut: sandboxes{proc: proc}, byPath: make(map[string]*Group)}
 }
 
 func (g *groups) get(path string) (*Group, bool) {
@@ -56,6 +59,7 @@ func (g *groups) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	locations, g.again = g.leftOut.leaveOut(locations, time.Now())
 	g.mu.Lock()
 	var added, removed []*Group
 	present := make(map[string]struct{}, len(locations))

@@ -89,6 +89,23 @@ volumes:
   {{- end }}
 {{- end }}
 
+{{- /* Where collectors send to. */ -}}
+{{- define "jitterscope.server" -}}
+{{- if .Values.collector.server }}{{ .Values.collector.server }}
+{{- else if .Values.backend.enabled }}http://{{ include "jitterscope.name" . }}.{{ .Release.Namespace }}.svc:{{ .Values.api.service.port }}
+{{- else }}{{ fail "collector.server: without a backend in this release, name the URL of one" }}
+{{- end }}
+{{- end }}
+
+{{- /* Of a container, with a trial's CPU request: include "jitterscope.resources" (list . .Values.api.resources) */ -}}
+{{- define "jitterscope.resources" -}}
+{{- $resources := deepCopy (index . 1) }}
+{{- if (index . 0).Values.trial.enabled }}
+{{- $resources = mergeOverwrite $resources (dict "requests" (dict "cpu" (index . 0).Values.trial.cpuRequest)) }}
+{{- end }}
+{{- toYaml $resources }}
+{{- end }}
+
 {{- define "jitterscope.container" -}}
 image: {{ include "jitterscope.image" . }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}

@@ -64,6 +64,20 @@ def test_a_rollout_gives_new_cgroups(service: Any, fault: Recording, more_cpu: R
     assert verification["fix_id"] == "raise_cpu_limit"
 
 
+def test_what_a_replaced_pod_did_is_told_once(service: Any, fault: Recording, more_cpu: Recording) -> None:
+    """Its data stay in the window of a diagnosis for two minutes after it is gone."""
+    old = moved(fault, "/kubepods/pod1/a", "coredns-7c9d8bb6f4-x2x9q")
+    new = moved(shortened(more_cpu, 30), "/kubepods/pod2/b", "coredns-6f5c9bd47f-k8s2p", process="9000:1")
+    # Pods have addresses of their own, and so have their servers.
+    new = changed(new, lambda one: replace(one, key="10.112.0.4:53") if one.kind == "dns_server" else one)
+    incident_id = story(service, old, new)
+    incident = visit(service, incident_id)
+    assert incident["state"] == "fix_applied"
+    outcome = service.diagnose(incident["subject"]["resource_id"])
+    assert outcome.causes == ["cpu/gc_throttling"]
+    assert [one["id"] for one in service.get("/incidents")["items"]] == [incident_id]
+
+
 def test_a_rollout_that_does_not_help_is_one_incident(service: Any, fault: Recording, unchanged: Recording) -> None:
     old = moved(fault, "/kubepods/pod1/a", "coredns-7c9d8bb6f4-x2x9q")
     new = moved(unchanged, "/kubepods/pod2/b", "coredns-6f5c9bd47f-k8s2p", process="9000:1")

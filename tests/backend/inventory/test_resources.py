@@ -46,6 +46,15 @@ def fed(api: TestClient, organization: Any) -> TestClient:
     return api
 
 
+def test_a_node_has_the_name_that_kubernetes_gives_it(api: TestClient, organization: Any) -> None:
+    builder = BatchBuilder("machine-1")
+    builder.fact(0, "node.hostname", "ip-10-0-0-7").fact(0, "node.name", "pool-a-1")
+    answer = api.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers)
+    assert answer.status_code == 200, answer.text
+    [node] = api.get("/api/v1/resources", params={"kind": "node"}).json()["items"]
+    assert node["name"] == "pool-a-1"
+
+
 def test_resources_are_listed_with_limits_and_usage(fed: TestClient) -> None:
     answer = fed.get("/api/v1/resources", params={"kind": "cgroup"})
     assert answer.status_code == 200, answer.text

@@ -79,6 +79,8 @@ def apply_diagnosis(
     missing = [item.model_dump(mode="json") for item in diagnosis.not_enough_data]
     changed = []
     for change in changes:
+        if isinstance(change, lifecycle.Open) and _has_moved_on(session, subject.resource_id, change.found):
+            continue
         if isinstance(change, lifecycle.Open | lifecycle.Reopen | lifecycle.Reclassify):
             elsewhere, row = _elsewhere(session, subject, change, rows)
             if elsewhere:
@@ -100,6 +102,18 @@ def apply_diagnosis(
         record(session, row, "resolved", resolve.reason)
         changed.append(row)
     return changed
+
+
+def _has_moved_on(session: Session, subject_id: int, found: Found) -> bool:
+    """Whether an incident that follows the subject's successor now told of this trouble: a rollout replaced it, and its
+    data of the time before are still in the window."""
+    told = select(IncidentRow.id).where(
+        IncidentRow.subject_id == subject_id,
+        IncidentRow.successor_id.is_not(None),
+        IncidentRow.cause == found.cause,
+        IncidentRow.last_seen_at >= time_of(found.onset_us),
+    )
+    return session.scalar(told.limit(1)) is not None
 
 
 def _elsewhere(

@@ -27,6 +27,8 @@ from jitterscope.settings import settings
 log = structlog.get_logger(__name__)
 # DNS servers and nodes are visited while seen this lately; a resource is marked as seen once a minute.
 SEEN_US = 180_000_000
+# Of a pod itself is what it holds beyond its containers: pages of files in its volumes.
+_OF_PODS = "memory/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +55,17 @@ def diagnose_subject(organization_id: int, subject_id: int) -> Outcome | None:
     began = time.perf_counter()
     with organization_session(organization_id) as session:
         loaded = snapshots.load(session, subject_id, _window_us())
+        told_by_containers = loaded is not None and inventory.has_limit_of_its_containers(session, subject_id)
     if loaded is None:
         with organization_session(organization_id) as session:
             resolve_silent(session, subject_id)
             schedule.forget(session, subject_id)
         return None
     diagnosis = detect(loaded.snapshot)
+    if told_by_containers:
+        # Its containers are subjects of their own, and have the same trouble with a name and a patch.
+        own = [found for found in diagnosis.findings if found.cause.startswith(_OF_PODS)]
+        diagnosis = diagnosis.model_copy(update={"findings": own})
     window = (loaded.snapshot.start_us, loaded.snapshot.end_us)
     with organization_session(organization_id) as session:
         changed = apply_diagnosis(

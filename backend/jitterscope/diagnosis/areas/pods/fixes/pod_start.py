@@ -82,7 +82,7 @@ def request_limit(snapshot: Snapshot, parts: list[Part]) -> Fix | None:
 def look_at(snapshot: Snapshot, part: Part) -> Fix:
     """Where to look for the phase that takes most."""
     title, what, commands, references = _LOOK[part.id]
-    node = snapshot.node.fact("node.hostname") or snapshot.node.name
+    node = snapshot.node.fact("node.name") or snapshot.node.fact("node.hostname") or snapshot.node.name
     return Fix(
         id=f"look_at_{part.id}",
         title=title,

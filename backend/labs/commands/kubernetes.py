@@ -1,0 +1,29 @@
+"""`jitterscope lab kubernetes`: a case on a real cluster, from the fault to the verdict on its fix."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from labs.applying import attempt
+from labs.commanding import Json, complaints
+from labs.console import progress
+from labs.kubernetes import case as cases
+
+NAME = "kubernetes"
+
+
+def command(
+    case: Annotated[
+        Literal["1"], typer.Option(help="1: CoreDNS with a CPU limit and a large hosts file; garbage collection")
+    ] = "1",
+    json_: Json = False,
+) -> None:
+    """A case on a real Kubernetes, with the chart's collector; its fix is applied with kubectl (docs/labs.md)."""
+    say = progress()
+    with complaints(None, None):
+        report = cases.run(say)
+    typer.echo(f"{report.subject} on {report.node}\n{attempt.table(report.attempt)}", err=json_)
+    if json_:
+        typer.echo(report.model_dump_json())

@@ -1,0 +1,59 @@
+"""The product's chart on the cluster: its collectors, which send to a product outside."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from jitterscope.settings import REPOSITORY
+from labs import built
+from labs.console import Say
+from labs.kubernetes import images
+from labs.kubernetes.cluster import Cluster
+
+CHART = REPOSITORY / "helm" / "jitterscope"
+RELEASE = NAMESPACE = "jitterscope"
+_IMAGE = "jitterscope-collector:0.1.0"
+_END_PATIENCE_S = 30.0
+_CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
+
+
+def install_collectors(cluster: Cluster, server: str, token: str, say: Say) -> None:
+    """Install the chart with `helm install`, as docs/deploy.md says for a cluster without a backend.
+
+    Raises LabError where a collector does not become ready.
+    """
+    collector = built.program("jitterscope-collector", "JITTERSCOPE_COLLECTOR")
+    of_build = {("build", "/jitterscope-collector"): collector, ("build", _CERTIFICATES): Path(_CERTIFICATES)}
+    cluster.load(images.of_dockerfile(REPOSITORY / "collector" / "Dockerfile", _IMAGE, of_build))
+    cluster.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": NAMESPACE, "labels": {"pod-security.kubernetes.io/enforce": "privileged"}},
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": "jitterscope", "namespace": NAMESPACE},
+            "stringData": {"JITTERSCOPE_COLLECTOR_TOKEN": token},
+        },
+    )
+    say("Installing the chart")
+    values = f"backend.enabled=false,existingSecret=jitterscope,collector.server={server}"
+    cluster.helm(
+        "install", RELEASE, str(CHART), "--namespace", NAMESPACE, "--set", values, "--wait", "--timeout", "120s"
+    )
+
+
+def uninstall(cluster: Cluster) -> list[str]:
+    """Uninstall it; what of it is still in the cluster once its pods had time to end."""
+    cluster.helm("uninstall", RELEASE, "--namespace", NAMESPACE, "--wait")
+    kinds = "all,configmap,serviceaccount,role,rolebinding,clusterrole,clusterrolebinding"
+    labelled = ("-l", f"app.kubernetes.io/instance={RELEASE}", "-A")
+    deadline = time.monotonic() + _END_PATIENCE_S
+    while True:
+        left = [f"{one['kind']}/{one['metadata']['name']}" for one in cluster.get(kinds, *labelled)["items"]]
+        if not left or time.monotonic() > deadline:
+            return left
+        time.sleep(0.5)

@@ -1,0 +1,245 @@
+// Package journalfile reads what is appended to journals of systemd, without journalctl: a container has none.
+//
+// The format is documented at https://systemd.io/JOURNAL_FILE_FORMAT/. Objects lie one after the other, and new ones come at
+// the end; what is read here is what was appended since the last look, and the fields that new entries share with old ones.
+package journalfile
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	headerBytes       = 208 // what all versions have of what is read here
+	offsetFlags       = 12
+	offsetHeaderSize  = 88
+	offsetTail        = 136
+	objectHeaderBytes = 16
+	typeData          = 1
+	typeEntry         = 3
+	flagXZ            = 1
+	flagLZ4           = 2
+	flagZSTD          = 4
+	compactFormat     = 1 << 4
+	knownFlags        = 1<<5 - 1 // XZ, LZ4, keyed hash, ZSTD, compact
+	maxFieldBytes     = 64 << 10
+	maxRemembered     = 16384
+)
+
+var (
+	signature  = []byte("LPKSHHRH")
+	errNoFile  = errors.New("not a journal")
+	errCorrupt = errors.New("the journal is corrupt")
+)
+
+// Entry is one line of a journal.
+type Entry struct {
+	At      time.Time
+	PID     int
+	Unit    string // of the system; empty for what no unit runs
+	Message []byte
+}
+
+// wanted are the fields that are read; all others are only told apart from them.
+var wanted = []string{"MESSAGE=", "_PID=", "_SYSTEMD_UNIT="}
+
+// file follows one journal file.
+type file struct {
+	reader     io.ReaderAt
+	close      func() error
+	compact    bool
+	position   uint64 // of the next object
+	tail       uint64 // of the last object at the last look
+	fields     map[uint64]string
+	unreadable int // messages compressed in a way that is not known
+	decoder    *zstd.Decoder
+}
+
+// open opens a journal and goes to its end, or to its beginning.
+func open(path string, fromBeginning bool) (*file, error) {
+	opened, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &file{reader: opened, close: opened.Close, fields: make(map[uint64]string)}
+	if err := f.begin(fromBeginning); err != nil {
+		_ = opened.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
+}
+
+func (f *file) begin(fromBeginning bool) error {
+	var header [headerBytes]byte
+	if _, err := f.reader.ReadAt(header[:], 0); err != nil || string(header[:8]) != string(signature) {
+		return errNoFile
+	}
+	flags := binary.LittleEndian.Uint32(header[offsetFlags:])
+	if flags&^uint32(knownFlags) != 0 {
+		return fmt.Errorf("format of an unknown kind (flags %#x)", flags)
+	}
+	f.compact = flags&compactFormat != 0
+	f.tail = binary.LittleEndian.Uint64(header[offsetTail:])
+	if f.position = f.tail; fromBeginning {
+		f.position = binary.LittleEndian.Uint64(header[offsetHeaderSize:])
+		return nil
+	}
+	size, _, _, err := f.object(f.tail)
+	f.position += size
+	return err
+}
+
+// object reads the header of an object; its size is the distance to the next one.
+func (f *file) object(at uint64) (size uint64, kind, flags byte, err error) {
+	var header [objectHeaderBytes]byte
+	if _, err := f.reader.ReadAt(header[:], int64(at)); err != nil {
+		return 0, 0, 0, err
+	}
+	size = binary.LittleEndian.Uint64(header[8:])
+	if size < objectHeaderBytes || size > 1<<40 {
+		return 0, 0, 0, errCorrupt
+	}
+	return (size + 7) &^ 7, header[0], header[1], nil
+}
+
+// look visits the entries that were there at the last look and have not been visited. What was appended after it waits for
+// the next one: the last entry may still be being written.
+func (f *file) look(last bool, visit func(Entry)) error {
+	until := f.tail
+	var tail [8]byte
+	if _, err := f.reader.ReadAt(tail[:], offsetTail); err != nil {
+		return err
+	}
+	f.tail = binary.LittleEndian.Uint64(tail[:])
+	if last {
+		until = f.tail
+	}
+	for f.position <= until {
+		size, kind, _, err := f.object(f.position)
+		if err != nil {
+			return err
+		}
+		if kind == typeEntry {
+			if err := f.entry(f.position, size, visit); err != nil {
+				return err
+			}
+		}
+		f.position += size
+	}
+	return nil
+}
+
+func (f *file) entry(at, size uint64, visit func(Entry)) error {
+	const itemsAt, maxSize = 64, 1 << 20
+	if size < itemsAt || size > maxSize {
+		return errCorrupt
+	}
+	raw := make([]byte, size)
+	if _, err := f.reader.ReadAt(raw, int64(at)); err != nil {
+		return err
+	}
+	end := binary.LittleEndian.Uint64(raw[8:])
+	found := Entry{At: time.UnixMicro(int64(binary.LittleEndian.Uint64(raw[24:])))}
+	step := uint64(16)
+	if f.compact {
+		step = 4
+	}
+	for i := uint64(itemsAt); i+step <= end; i += step {
+		var offset uint64
+		if f.compact {
+			offset = uint64(binary.LittleEndian.Uint32(raw[i:]))
+		} else {
+			offset = binary.LittleEndian.Uint64(raw[i:])
+		}
+		field, err := f.field(offset)
+		if err != nil {
+			return err
+		}
+		name, value, _ := strings.Cut(field, "=")
+		switch name {
+		case "MESSAGE":
+			found.Message = []byte(value)
+		case "_PID":
+			found.PID, _ = strconv.Atoi(value)
+		case "_SYSTEMD_UNIT":
+			found.Unit = value
+		}
+	}
+	visit(found)
+	return nil
+}
+
+// field reads a data object: "NAME=value", or "" for what nobody wants. Values that many entries share are kept.
+func (f *file) field(at uint64) (string, error) {
+	if known, ok := f.fields[at]; ok {
+		return known, nil
+	}
+	size, kind, flags, err := f.object(at)
+	if err != nil {
+		return "", err
+	}
+	payload := uint64(64)
+	if f.compact {
+		payload = 72
+	}
+	if kind != typeData || size < payload {
+		return "", errCorrupt
+	}
+	var exact [8]byte
+	if _, err := f.reader.ReadAt(exact[:], int64(at)+8); err != nil {
+		return "", err
+	}
+	raw := make([]byte, min(binary.LittleEndian.Uint64(exact[:])-payload, maxFieldBytes))
+	if _, err := f.reader.ReadAt(raw, int64(at+payload)); err != nil {
+		return "", err
+	}
+	field := f.plain(raw, flags)
+	if !isWanted(field) {
+		field = ""
+	}
+	if !strings.HasPrefix(field, "MESSAGE=") {
+		if len(f.fields) >= maxRemembered {
+			clear(f.fields)
+		}
+		f.fields[at] = field
+	}
+	return field, nil
+}
+
+func isWanted(field string) bool {
+	for _, name := range wanted {
+		if strings.HasPrefix(field, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// plain undoes the compression, which long values have.
+func (f *file) plain(raw []byte, flags byte) string {
+	switch {
+	case flags&flagZSTD != 0:
+		if f.decoder == nil {
+			f.decoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<20))
+		}
+		if out, err := f.decoder.DecodeAll(raw, nil); err == nil {
+			return string(out)
+		}
+	case flags&flagLZ4 != 0:
+		if out, ok := lz4(raw, maxFieldBytes); ok {
+			return string(out)
+		}
+	case flags&flagXZ == 0:
+		return string(raw)
+	}
+	f.unreadable++
+	return ""
+}

@@ -1,0 +1,113 @@
+package journalfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Places are where systemd keeps the system's journal: on disk, or in memory where it has no place on disk.
+var Places = []string{"/var/log/journal", "/run/log/journal"}
+
+const lookEvery = time.Second
+
+// Follower follows the system's journal in some folders.
+type Follower struct {
+	folders []string
+	open    map[uint64]*file // by inode
+	began   bool
+}
+
+// New makes a Follower of the journals in these folders and in those right below them, one for each machine id.
+func New(folders []string) *Follower {
+	return &Follower{folders: folders, open: make(map[uint64]*file)}
+}
+
+// ErrAbsent is what Follow returns where there is no journal.
+var ErrAbsent = errors.New("no journal of systemd is there")
+
+// Follow visits each entry that is written from the first call on, some two seconds later, until ctx ends. The next call
+// goes on where this one ended.
+func (f *Follower) Follow(ctx context.Context, visit func(Entry)) error {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for {
+		if err := f.look(visit); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}
+
+// look reads what every journal has got, opens new ones, and leaves those that were put aside.
+func (f *Follower) look(visit func(Entry)) error {
+	current := make(map[uint64]string)
+	for _, folder := range f.folders {
+		for _, pattern := range []string{"/system.journal", "/*/system.journal"} {
+			paths, _ := filepath.Glob(folder + pattern)
+			for _, path := range paths {
+				info, err := os.Stat(path)
+				if err != nil {
+					continue
+				}
+				if status, ok := info.Sys().(*syscall.Stat_t); ok {
+					current[status.Ino] = path
+				}
+			}
+		}
+	}
+	if len(current) == 0 && len(f.open) == 0 {
+		return fmt.Errorf("%w: %s", ErrAbsent, strings.Join(f.folders, ", "))
+	}
+	for inode, one := range f.open {
+		_, here := current[inode]
+		if err := one.look(!here, visit); err != nil {
+			f.drop(inode)
+			if here {
+				return err
+			}
+		}
+		if !here { // rotated: what it has got was read
+			f.drop(inode)
+		}
+	}
+	for inode, path := range current {
+		if f.open[inode] != nil {
+			continue
+		}
+		one, err := open(path, f.began) // one that comes later follows one that was read to its end
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoFile) {
+			continue // just rotated, or just made
+		}
+		if err != nil {
+			return err
+		}
+		f.open[inode] = one
+	}
+	f.began = true
+	return nil
+}
+
+func (f *Follower) drop(inode uint64) {
+	if one := f.open[inode]; one != nil {
+		_ = one.close()
+		delete(f.open, inode)
+	}
+}
+
+// Close closes the files; the next Follow would begin anew.
+func (f *Follower) Close() {
+	for inode := range f.open {
+		f.drop(inode)
+	}
+}

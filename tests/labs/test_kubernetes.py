@@ -1,0 +1,162 @@
+"""The lab on a real Kubernetes: what starts is named, a fault is found by those names, its fix lands, nothing stays."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from jitterscope.settings import REPOSITORY
+from labs.kubernetes import building, case, chart, cluster, dns, layout, tree
+from labs.kubernetes.case import Watched
+from labs.product import Product
+from tests.support.lab_plan import live
+from tests.support.said import say
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes namespaces and cgroups: needs root")
+# The first build takes 11 min of CPU: where it was not made, `make test` leaves these to `make test-labs`.
+BUILT = building.are_built()
+
+
+def resources(product: Product, kind: str) -> dict[str, str]:
+    """Key → name of what the product lists of a kind."""
+    return {one["key"]: one["name"] for one in product.resources(kind)}
+
+
+def names_of(here: Watched) -> set[str]:
+    return set(resources(here.product, "cgroup").values())
+
+
+@pytest.mark.timeout(2400)
+@live(60, case.CAUSE, by_turn=BUILT)
+def test_a_fault_is_found_by_the_names_of_the_cluster() -> None:
+    with case.watched(say) as here, dns.served(here.cluster, say) as place:
+        server = f"kube-system/{place.pod}/coredns"
+        here.product.wait_for("the server's name", lambda: server in names_of(here), 30)
+        below = {key for key in resources(here.product, "cgroup") if "/kubepods/" in key and "/pod" in key}
+        containers = {name for key, name in resources(here.product, "cgroup").items() if key in below}
+        # Each with its pod; no sandbox, which would have a hash for a name.
+        assert {name.count("/") for name in containers} == {1, 2}, containers
+        [collector] = [one for one in containers if one.startswith("jitterscope/") and one.count("/") == 2]
+        [load] = [one for one in containers if one.startswith("shop/") and one.count("/") == 2]
+        assert containers == {
+            name.rsplit("/", cut)[0] for name in (server, collector, load) for cut in (0, 1)
+        }, containers  # fmt: skip
+        assert list(resources(here.product, "node").values()) == [layout.NODE]
+
+        def incidents() -> list[str]:
+            return [one["subject"]["name"] for one in here.product.all_incidents() if one["cause"] == case.CAUSE]
+
+        here.product.wait_for("the incident", incidents, 60)
+        assert incidents() == [server]
+
+        # From the kubelet's journal, which the collector reads in its pod: there is no journalctl in it.
+        def started() -> set[tuple[str, str]]:
+            return {(one["namespace"], one["pod"]) for one in here.product.slowest_starts()}
+
+        here.product.wait_for("the pod that started", lambda: ("kube-system", place.pod) in started(), 30)
+
+
+@pytest.mark.timeout(2400)
+@live(240, case.CAUSE, by_turn=False)
+def test_the_patch_lands_and_is_verified() -> None:
+    report = case.run(say)
+    say(report.model_dump_json())
+    assert report.subject.startswith("kube-system/coredns-")
+    assert report.subject.endswith("/coredns")
+    assert report.node == layout.NODE
+    assert report.command.startswith("kubectl -n kube-system patch deployment/coredns ")
+    assert (report.attempt.noticed, report.attempt.verdict) == ("seen", "verified")
+
+
+@pytest.mark.timeout(2400)
+@live(30, by_turn=False)
+@pytest.mark.parametrize("killed", ["starter", "node"])
+def test_nothing_stays_of_a_cluster_that_was_killed(killed: str) -> None:
+    before = _traces()
+    files, command = layout.Files.of_this_user(), [sys.executable, "-c", _START]
+    with subprocess.Popen(command, cwd=REPOSITORY / "backend", stdout=subprocess.PIPE, text=True) as starter:
+        assert starter.stdout is not None
+        assert starter.stdout.readline() == "up\n"
+        assert _traces() != before
+        pid = cluster.running_pid(files)
+        assert pid is not None
+        os.kill(starter.pid if killed == "starter" else pid, signal.SIGKILL)
+        deadline = time.monotonic() + 30
+        while cluster.running_pid(files) is not None and time.monotonic() < deadline:
+            time.sleep(0.1)
+        starter.kill()
+    cluster.remove(say)
+    assert _traces() == before
+
+
+_START = """
+import os, time
+from labs.kubernetes import cluster
+made = cluster.up(lambda text: None, os.getpid())
+made.kubectl("create", "deployment", "idle", "--image=registry.k8s.io/pause:3.10")
+made.kubectl("rollout", "status", "deployment/idle", "--timeout=60s")
+print("up", flush=True)
+time.sleep(600)
+"""
+
+
+def _traces() -> set[str]:
+    """What a cluster leaves on a machine: processes of it, cgroups, links, mounts, and folders at fixed places."""
+    found = {str(root / layout.CGROUP) for root in tree.roots() if (root / layout.CGROUP).exists()}
+    for place in ("/var/log/pods", "/var/log/containers", "/var/lib/kubelet", "/var/lib/containerd", "/var/lib/cni"):
+        found |= {place} if Path(place).exists() else set()
+    found |= {line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()}
+    found |= {link.name for link in Path("/sys/class/net").iterdir()}
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            command = process.read_bytes()
+        except OSError:
+            continue
+        if b"/kubernetes/bin/" in command or b"containerd" in command or command == b"/pause\0":
+            found.add(f"process {process.parent.name}")
+    folder = layout.Files.of_this_user().folder
+    return found | ({str(folder)} if folder.exists() else set())
+
+
+@live(10, by_turn=BUILT)
+def test_an_upgrade_of_a_trial_fits_on_two_cpus() -> None:
+    """New pods run beside the old ones until they are ready: one more of each Deployment that does not recreate."""
+    programs = building.ready(say)
+    rendered = subprocess.run(
+        [programs["helm"], "template", "jitterscope", str(chart.CHART), "--set", "trial.enabled=true"],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    asked = 0
+    for one in yaml.safe_load_all(rendered):
+        if one is None or "template" not in (spec := one.get("spec", {})):
+            continue
+        pods = spec.get("replicas", 1)
+        pods += 1 if one["kind"] == "Deployment" and spec.get("strategy", {}).get("type") != "Recreate" else 0
+        for container in spec["template"]["spec"]["containers"]:
+            asked += pods * int(container["resources"]["requests"]["cpu"].removesuffix("m"))
+    # A node of 2 CPUs has about 900m left beside what a cluster runs by itself.
+    assert 0 < asked <= 900
+
+
+@live(5, by_turn=BUILT)
+@pytest.mark.parametrize(
+    "values",
+    [
+        "trial.enabled=true",
+        "existingSecret=one",
+        "backend.enabled=false,existingSecret=one,collector.server=https://one",
+    ],
+)
+def test_helm_accepts_the_chart(values: str) -> None:
+    helm = building.ready(say)["helm"]
+    done = subprocess.run(
+        [helm, "lint", "--strict", str(chart.CHART), "--set", values], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
