@@ -3,9 +3,9 @@
 Part 1 makes cgroups of its own and runs the built collector beside a bare loop of the same reads. Part 2 serves a
 steady load from a CoreDNS while probes and packet capture are switched on and off. Part 3 runs the collector with and
 without its flight recorder on busy CPUs. Part 4 makes 100,000 failing lookups a second while they are traced and not
-traced in turn. Part 5 times the requests of an HTTP server and of a Valkey, and does not, in turn,
-and a request over loopback whose both ends are one thread's, which shows the programs alone. Part 6 does the same for switches
-between threads, whose blocked time is counted. All print what they measured and fail where a limit is passed.
+traced in turn. Part 5 times the requests of an HTTP server and of a Valkey, and does not, in turn, and those of one
+thread that has both ends of a connection, which shows what the programs alone cost. Part 6 counts blocked time while
+two processes wake each other, and does not, in turn. All print what they measured and fail where a limit is passed.
 """
 
 from __future__ import annotations
