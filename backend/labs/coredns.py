@@ -10,7 +10,7 @@ from pathlib import Path
 from labs import packages
 from labs.cgroups import LabCgroup
 from labs.errors import LabError
-from labs.gctrace import GcCycle, parse_line
+from labs.gctrace import parse_line
 from labs.servers import Server, free_port
 
 VERSION = "v1.12.0"
@@ -78,29 +78,18 @@ class CoreDns(Server):
         write_hosts(folder / "hosts", records)
         (folder / "Corefile").write_text(_corefile(*endpoint, folder / "hosts", rewrites))
         self._own_environment = {"GODEBUG": "gctrace=1", "HOME": str(folder)}
-        self._gc_cycles: list[GcCycle] = []
         super().__init__(
             "CoreDNS",
             endpoint,
             [str(executable()), "-conf", str(folder / "Corefile")],
             cgroup,
             {**environment, **self._own_environment},
+            reads_gc=parse_line,
         )
 
     def restart_with(self, environment: Mapping[str, str]) -> None:
         """Start it anew on the same address with these variables instead of those that it had."""
         self.restart(WIDE_NAMES[0], environment={**environment, **self._own_environment})
-
-    def heard(self, line: str, now_us: int) -> None:
-        cycle = parse_line(line, now_us)
-        if cycle is None:
-            super().heard(line, now_us)
-        else:
-            self._gc_cycles.append(cycle)
-
-    @property
-    def gc_cycles(self) -> list[GcCycle]:
-        return list(self._gc_cycles)
 
 
 def configured(name: str, endpoint: tuple[str, int], folder: Path, cgroup: LabCgroup, corefile: str) -> Server:

@@ -7,7 +7,7 @@ import struct
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -21,7 +21,7 @@ class Server:
     """One running server, of DNS unless a subclass says otherwise.
 
     It starts in `cgroup`, whose limit the caller sets later. `log`: a file for what it prints, as a service manager or
-    container runtime keeps it; without one, `heard` gets each line.
+    container runtime keeps it; without one, `heard` gets each line. `reads_gc`: the cycle that a line tells of.
     """
 
     def __init__(
@@ -32,8 +32,11 @@ class Server:
         cgroup: LabCgroup,
         environment: Mapping[str, str] | None = None,
         log: Path | None = None,
+        reads_gc: Callable[[str, int], GcCycle | None] | None = None,
     ) -> None:
         self.name, self.cgroup, self.log = name, cgroup, log
+        self._reads_gc = reads_gc
+        self._gc_cycles: list[GcCycle] = []
         self.address, self.port = endpoint
         self.command, self.environment = list(command), environment
         self._lines: list[str] = []
@@ -81,7 +84,11 @@ class Server:
 
     def heard(self, line: str, now_us: int) -> None:
         """One line that the server printed, read at `now_us`."""
-        self._lines.append(line)
+        cycle = None if self._reads_gc is None else self._reads_gc(line, now_us)
+        if cycle is None:
+            self._lines.append(line)
+        else:
+            self._gc_cycles.append(cycle)
 
     def answers(self, probe: str) -> bool:
         """Whether it answers for the name; waits a little where it does not."""
@@ -90,7 +97,7 @@ class Server:
     @property
     def gc_cycles(self) -> list[GcCycle] | None:
         """Every cycle that it has told of so far, oldest first; None: it tells of none."""
-        return None
+        return None if self._reads_gc is None else list(self._gc_cycles)
 
     def said(self) -> str:
         """The last lines it printed."""

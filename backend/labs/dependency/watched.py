@@ -2,57 +2,17 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 import numpy as np
 
 from jitterscope.diagnosis.core.severity import SLOW_US
 from jitterscope.recordings.model import RecordedResource, Recording
 from jitterscope.series.types import FloatArray
-from labs import watching
-from labs.console import Say
 from labs.dependency.bench import DependencyFigures, bench, run
-from labs.dependency.variants import Parameters, Variant, expected_cause
-from labs.figures import first_slow_us
-from labs.observed import missing_ticks_ratio, observed
-from labs.product import Product
-from labs.report import Report, line_of, seconds_to_incident
+from labs.dependency.variants import expected_cause
+from labs.observed import observed
+from labs.watching import Watch
 
 LAB = "slow-dependency"
-
-
-def watch(
-    product: Product, variant: Variant, parameters: Parameters, record_to: Path | None, say: Say
-) -> Report[DependencyFigures]:
-    """Run the lab under a running product and report both accounts. `record_to` keeps the product's data."""
-    with (
-        tempfile.TemporaryDirectory(prefix="jitterscope-lab-") as folder,
-        bench(parameters, Path(folder), say) as made,
-    ):
-        own, asked = watching.find_cgroups(product, [made.stage.cgroup.key, made.asked.key])
-        done = run(made, say)
-        from_us, to_us = done.measured.from_us, done.measured.to_us
-        say("Waiting for the product's final verdict")
-        said = watching.last_word(product, [own, asked], from_us, to_us)
-        seen = product.recording(own, from_us, to_us)
-        missing_ratio = missing_ticks_ratio(seen, say)
-        if record_to is not None:
-            expected = expected_cause(variant)
-            labels = watching.labels(LAB, variant.value, expected, made.parameters, done.figures, from_us)
-            watching.record(product, own, from_us, to_us, labels, record_to)
-        return Report[DependencyFigures](
-            lab=LAB,
-            variant=variant.value,
-            parameters=made.parameters.model_dump(),
-            incidents=[line_of(one) for one in said.incidents],
-            risks=[line_of(one) for one in said.risks],
-            measured=done.figures,
-            observed=_observed(seen, made.server.key),
-            time_to_incident_s=seconds_to_incident(said.incidents, first_slow_us(done.measured.load)),
-            incident_urls=said.urls(product),
-            missing_ticks_ratio=missing_ratio,
-        )
 
 
 def _observed(recording: Recording, server_key: str) -> DependencyFigures:
@@ -69,3 +29,6 @@ def _observed(recording: Recording, server_key: str) -> DependencyFigures:
 
 def _slowest(upstream: RecordedResource) -> FloatArray:
     return upstream.series.get("upstream_latency_max_us", np.full(1, np.nan))
+
+
+watch = Watch(LAB, bench, run, expected_cause, _observed, cgroups=lambda made: [made.stage.cgroup.key, made.asked.key])

@@ -63,7 +63,7 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
         cgroup.create()
         clients.create()
         limit_io(cgroup, disk, write_bps=_bytes(p.write_kib_s))
-        server = HttpService("the service", [*_command(p, disk.folder)], cgroup, {}, lambda line, now_us: None)
+        server = HttpService("the service", [*_command(p, disk.folder)], cgroup, {})
         made = Stage(server, cgroup, clients, folder)
         server.start(PATH)
         stack.callback(server.stop)
@@ -102,5 +102,5 @@ def run(made: Bench, say: Say) -> Run:
     p = made.parameters
     with BlockedThreads(made.stage.server.pid) as blocked:
         done = made.stage.measure(made.load, Window.soon(p.seconds, p.settle_s), _PERIOD_US, say)
-    figures = done.figures.model_dump() | {"gc_cycles": None}
+    figures = done.figures.model_dump()
     return Run(done, DiskFigures(**figures, blocked_s=blocked.blocked_s(done.from_us, done.to_us)))

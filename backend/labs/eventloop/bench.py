@@ -82,7 +82,7 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
         own, batch = cgroup(p.runtime.value, p.shares), cgroup("batch", _NEIGHBOUR_SHARES)
         clients = cgroup("clients", _CLIENT_SHARES)
         name = "Node.js" if p.runtime is Runtime.NODE else "Python"
-        server = HttpService(name, _command(p), own, {}, lambda _line, _now_us: None)
+        server = HttpService(name, _command(p), own, {})
         say(f"Starting {name} in {own.key}")
         stack.callback(server.stop)
         server.start(PATH)
@@ -120,6 +120,4 @@ def run(made: Bench, say: Say) -> Run:
     with crowded(made, window.from_us), RunDelay(made.server.pid) as delay:
         done = made.stage.measure(made.load, window, _PERIOD_US, say)
     waited_s = delay.waited_us(done.from_us, done.to_us) / 1e6
-    # The service does not tell of its garbage collections.
-    figures = done.figures.model_dump() | {"gc_cycles": None, "run_delay_s": waited_s}
-    return Run(done, EventLoopFigures(**figures))
+    return Run(done, EventLoopFigures(**done.figures.model_dump(), run_delay_s=waited_s))

@@ -86,7 +86,7 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
         cgroup.create()
         clients.create()
         cgroup.limit_memory(p.memory_mib * MIB)
-        server = HttpService("the service", _command(p, disk.folder), cgroup, {}, lambda line, now_us: None)
+        server = HttpService("the service", _command(p, disk.folder), cgroup, {})
         made = Stage(server, cgroup, clients, folder)
         server.start(PATH)
         stack.callback(server.stop)
@@ -128,7 +128,7 @@ def run(made: Bench, say: Say) -> Run:
     p, stage = made.parameters, made.stage
     with BlockedThreads(stage.server.pid) as blocked, Refaults(stage.cgroup) as refaults:
         done = stage.measure(made.load, Window.soon(p.seconds, p.settle_s), _PERIOD_US, say)
-    figures = done.figures.model_dump() | {"gc_cycles": None}
+    figures = done.figures.model_dump()
     window = done.from_us, done.to_us
     return Run(
         done,

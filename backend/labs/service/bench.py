@@ -9,6 +9,7 @@ from pathlib import Path
 
 from labs.cgroups import Hierarchies, LabRun, remove_stale
 from labs.console import Say
+from labs.figures import Figures
 from labs.limited import Measured, Stage, Window, unlimit
 from labs.load import Load
 from labs.service.servers import PATH, HttpService, service
@@ -29,6 +30,17 @@ class Bench:
     @property
     def load(self) -> Load:
         return _load(self.parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What happened, by the lab's own account."""
+
+    measured: Measured
+
+    @property
+    def figures(self) -> Figures:
+        return self.measured.figures
 
 
 @contextmanager
@@ -61,10 +73,10 @@ def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
         yield Bench(made, server, p)
 
 
-def run(made: Bench, say: Say) -> Measured:
+def run(made: Bench, say: Say) -> Run:
     """Send the load, measure. Raises LabError where the service dies or the driver cannot keep up."""
     p = made.parameters
-    return made.stage.measure(made.load, Window.soon(p.seconds, p.settle_s), p.period_us, say)
+    return Run(made.stage.measure(made.load, Window.soon(p.seconds, p.settle_s), p.period_us, say))
 
 
 def _load(p: Parameters) -> Load:

@@ -18,19 +18,22 @@ from labs.service.variants import Parameters, Runtime
 
 PATH = "/"
 _SOURCES = Path(__file__).parent
-_Reads = Callable[[str, int], GcCycle | None]
 
 
 class HttpService(Server):
     """One that answers GET requests on a free loopback port."""
 
     def __init__(
-        self, name: str, command: Sequence[str], cgroup: LabCgroup, environment: Mapping[str, str], reads: _Reads
+        self,
+        name: str,
+        command: Sequence[str],
+        cgroup: LabCgroup,
+        environment: Mapping[str, str],
+        reads_gc: Callable[[str, int], GcCycle | None] | None = None,
     ) -> None:
         endpoint = ("127.0.0.1", free_port())
-        super().__init__(name, endpoint, [*command, f"--listen=127.0.0.1:{endpoint[1]}"], cgroup, environment)
-        self._reads = reads
-        self._gc_cycles: list[GcCycle] = []
+        listen = f"--listen=127.0.0.1:{endpoint[1]}"
+        super().__init__(name, endpoint, [*command, listen], cgroup, environment, reads_gc=reads_gc)
 
     def answers(self, probe: str) -> bool:
         connection = http.client.HTTPConnection(self.address, self.port, timeout=5)
@@ -46,17 +49,6 @@ class HttpService(Server):
     @property
     def key(self) -> str:
         return f"{self.cgroup.key}:{self.port}"
-
-    def heard(self, line: str, now_us: int) -> None:
-        cycle = self._reads(line, now_us)
-        if cycle is None:
-            super().heard(line, now_us)
-        else:
-            self._gc_cycles.append(cycle)
-
-    @property
-    def gc_cycles(self) -> list[GcCycle]:
-        return list(self._gc_cycles)
 
 
 def service(parameters: Parameters, folder: Path, cgroup: LabCgroup) -> HttpService:

@@ -23,7 +23,15 @@ func main() {
 	pairs := flag.Int("pairs", 60, "pairs of a window observed and one not")
 	window := flag.Duration("window", time.Second, "length of a window")
 	asJSON := flag.Bool("json", false, "print one JSON object")
+	trips := flag.Bool("round-trips", false, "only what timing adds to a request and its answer over loopback, both ends")
 	flag.Parse()
+	if *trips {
+		if err := printRoundTrips(); err != nil {
+			fmt.Fprintln(os.Stderr, "requests:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	kept := true
 	for _, kind := range []string{"http", "valkey"} {
 		r, err := run(kind, *valkey, *rate, *pairs, *window)

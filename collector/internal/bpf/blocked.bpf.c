@@ -15,6 +15,7 @@ struct task_struct {
 
 #define SLOTS 1024 /* watched processes */
 #define BLOCKED 16384 /* threads that are blocked at one time */
+#define MARKS 1024 /* a power of 2 */
 #define TASK_UNINTERRUPTIBLE 2
 #define TASK_NOLOAD 0x400 /* kernel threads with nothing to do */
 
@@ -67,6 +68,14 @@ struct {
 	__type(value, struct since);
 } blocked SEC(".maps");
 
+/* How many of them have a number that ends so: whether a thread can be one of them at all, for less than a look into the table. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MARKS);
+	__type(key, __u32);
+	__type(value, __u32);
+} marks SEC(".maps");
+
 static __always_inline void count(struct since *since, __s64 time_ns, __s64 threads)
 {
 	__u32 slot = since->place.slot;
@@ -85,7 +94,7 @@ static __always_inline void count(struct since *since, __s64 time_ns, __s64 thre
 static __always_inline void leaves(struct task_struct *task, __u64 state)
 {
 	struct since since = {};
-	__u32 tgid, pid = task->pid;
+	__u32 tgid, pid = task->pid, number = pid & (MARKS - 1), *mark;
 	struct place *place;
 
 	if (!(state & TASK_UNINTERRUPTIBLE) || (state & TASK_NOLOAD))
@@ -96,20 +105,26 @@ static __always_inline void leaves(struct task_struct *task, __u64 state)
 		return;
 	since.place = *place;
 	since.io = BPF_CORE_READ_BITFIELD(task, in_iowait);
-	if (bpf_map_update_elem(&blocked, &pid, &since, BPF_NOEXIST) == 0)
-		count(&since, -(__s64)bpf_ktime_get_ns(), 1);
+	mark = bpf_map_lookup_elem(&marks, &number);
+	if (!mark || bpf_map_update_elem(&blocked, &pid, &since, BPF_NOEXIST))
+		return;
+	__sync_fetch_and_add(mark, 1);
+	count(&since, -(__s64)bpf_ktime_get_ns(), 1);
 }
 
 static __always_inline void runs(struct task_struct *task)
 {
-	__u32 pid = task->pid;
-	struct since *found = bpf_map_lookup_elem(&blocked, &pid);
-	struct since since;
+	__u32 pid = task->pid, number = pid & (MARKS - 1), *mark = bpf_map_lookup_elem(&marks, &number);
+	struct since since, *found;
 
+	if (!mark || !*mark)
+		return;
+	found = bpf_map_lookup_elem(&blocked, &pid);
 	if (!found)
 		return;
 	since = *found;
-	bpf_map_delete_elem(&blocked, &pid);
+	if (bpf_map_delete_elem(&blocked, &pid) == 0)
+		__sync_fetch_and_add(mark, -1);
 	count(&since, bpf_ktime_get_ns(), -1);
 }
 

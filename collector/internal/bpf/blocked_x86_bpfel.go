@@ -47,6 +47,7 @@ type BlockedSince struct {
 const (
 	BlockedMapAccounts  = "accounts"
 	BlockedMapBlocked   = "blocked"
+	BlockedMapMarks     = "marks"
 	BlockedMapWatched   = "watched"
 	BlockedProgSwitched = "switched"
 )
@@ -102,6 +103,7 @@ type BlockedProgramSpecs struct {
 type BlockedMapSpecs struct {
 	Accounts *ebpf.MapSpec `ebpf:"accounts"`
 	Blocked  *ebpf.MapSpec `ebpf:"blocked"`
+	Marks    *ebpf.MapSpec `ebpf:"marks"`
 	Watched  *ebpf.MapSpec `ebpf:"watched"`
 }
 
@@ -133,6 +135,7 @@ func (o *BlockedObjects) Close() error {
 type BlockedMaps struct {
 	Accounts *ebpf.Map `ebpf:"accounts"`
 	Blocked  *ebpf.Map `ebpf:"blocked"`
+	Marks    *ebpf.Map `ebpf:"marks"`
 	Watched  *ebpf.Map `ebpf:"watched"`
 }
 
@@ -140,6 +143,7 @@ func (m *BlockedMaps) Close() error {
 	return _BlockedClose(
 		m.Accounts,
 		m.Blocked,
+		m.Marks,
 		m.Watched,
 	)
 }

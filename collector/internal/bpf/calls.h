@@ -86,9 +86,12 @@ static __always_inline void give_up(struct connection *c, struct sock *sk)
  * what is sent again bring nothing. */
 static __always_inline void call_left(struct connection *c, struct sock *sk, struct sk_buff *skb)
 {
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
-	__u32 fresh = BPF_CORE_READ(tp, write_seq) - BPF_CORE_READ(tp, snd_nxt);
+	struct tcp_sock *tp = read_as(tcp_sock, sk);
+	__u32 fresh = tp->write_seq - tp->snd_nxt;
 
+	/* Most processes serve nobody: theirs are not wanted, and what comes to them is not looked at (see segment_came). */
+	if (!bpf_map_lookup_elem(&callers, &c->caller))
+		return;
 	if (fresh == 0 || sk->__sk_common.skc_state == TCP_SYN_SENT)
 		return;
 	if (fresh == 1 && sk->sk_shutdown & SEND_SHUTDOWN) {
@@ -99,7 +102,7 @@ static __always_inline void call_left(struct connection *c, struct sock *sk, str
 	if (is_control(skb))
 		return;
 	c->came_ns = bpf_ktime_get_ns();
-	c->seen = BPF_CORE_READ(tp, rcv_nxt);
+	c->seen = tp->rcv_nxt;
 }
 
 static __always_inline void answer_came(struct connection *c, struct sock *sk, struct tcp_sock *tp)

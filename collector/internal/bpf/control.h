@@ -28,23 +28,36 @@ const volatile __u32 reads_packets = 1;
 
 extern int bpf_dynptr_from_skb(struct __sk_buff *skb, __u64 flags, struct bpf_dynptr *ptr__uninit) __ksym __weak;
 
+/* Where the data of a segment begin, from the start of the packet. */
+static __always_inline unsigned int data_at(struct sk_buff *skb)
+{
+	struct tcphdr *tcp = read_as(tcphdr, skb->head + skb->transport_header);
+
+	return skb->transport_header - (skb->data - skb->head) + 4 * BPF_CORE_READ_BITFIELD(tcp, doff);
+}
+
+/* Whether data that begin so could be control frames: FRAME_HEADER bytes, which most others need no second look for. */
+static __always_inline int may_be_control(const __u8 *head)
+{
+	if (head[0] == TLS_DATA)
+		return head[1] == 3;
+	return !head[0] && !head[1] && head[3] <= 8 && CONTROL_FRAMES >> head[3] & 1;
+}
+
 /* Tells whether a segment holds nothing but control frames of HTTP/2. In TLS their size has to do: WINDOW_UPDATE and RST_STREAM
  * have 13 bytes, PING 17, the acknowledgment of SETTINGS 9; the alert that says farewell has 2. A function of its own, as its
  * dynptr keeps its place on the stack: nothing else may write there. */
 static __noinline int is_control(struct sk_buff *skb)
 {
-	unsigned int at = skb->transport_header - (skb->data - skb->head), end = skb->len, length;
+	unsigned int at = data_at(skb), end = skb->len, length;
 	struct bpf_dynptr packet;
-	__u8 head[FRAME_HEADER], offset;
+	__u8 head[FRAME_HEADER];
 	int i;
 
-	length = end - at; /* with the header of TCP: 20 to 60 bytes, mostly 32, and then it is an acknowledgment */
-	if (!reads_packets || length < 20 + FRAME_HEADER || length == 32 || length > 60 + CONTROL_BYTES)
+	/* The first comparison also of what the header alone fills: an acknowledgment. */
+	if (!reads_packets || at + FRAME_HEADER > end || end - at > CONTROL_BYTES)
 		return 0;
-	if (bpf_dynptr_from_skb((struct __sk_buff *)skb, 0, &packet) || bpf_dynptr_read(&offset, 1, &packet, at + 12, 0))
-		return 0;
-	at += (offset >> 4) * 4;
-	if (at >= end || end - at > CONTROL_BYTES)
+	if (bpf_dynptr_from_skb((struct __sk_buff *)skb, 0, &packet))
 		return 0;
 	for (i = 0; i < FRAMES; i++) {
 		if (bpf_dynptr_read(head, sizeof(head), &packet, at, 0))

@@ -14,14 +14,10 @@ const volatile __u32 reads_heads = 1;
 /* Copies up to HEAD bytes of a segment's data; how many. Not inline: the verifier lets nothing else write near a dynptr. */
 static __noinline __u8 head_of(struct sk_buff *skb, __u8 *to)
 {
-	unsigned int at = skb->transport_header - (skb->data - skb->head), end = skb->len, length;
+	unsigned int at = data_at(skb), end = skb->len, length;
 	struct bpf_dynptr packet;
-	__u8 offset;
 
-	if (bpf_dynptr_from_skb((struct __sk_buff *)skb, 0, &packet) || bpf_dynptr_read(&offset, 1, &packet, at + 12, 0))
-		return 0;
-	at += (offset >> 4) * 4;
-	if (at >= end)
+	if (at >= end || bpf_dynptr_from_skb((struct __sk_buff *)skb, 0, &packet))
 		return 0;
 	length = end - at;
 	if (length >= HEAD)

@@ -79,6 +79,10 @@ struct tcp_skb_cb {
 	__u32 ack_seq;
 };
 
+struct tcphdr {
+	__u16 doff : 4;
+};
+
 struct sk_buff_head {
 	struct sk_buff *next;
 	struct sk_buff *prev;
@@ -125,5 +129,10 @@ struct bpf_iter__task_file {
 };
 
 #pragma clang attribute pop
+
+extern void *bpf_rdonly_cast(const void *object, __u32 btf_id) __ksym __weak;
+
+/* Reads a kernel object by plain loads, which the kernel makes safe: BPF_CORE_READ calls a helper for each. Linux 6.2. */
+#define read_as(type, object) ((struct type *)bpf_rdonly_cast((object), bpf_core_type_id_kernel(struct type)))
 
 #endif

@@ -219,17 +219,19 @@ int segment_came(__u64 *ctx)
 
 	if (!c)
 		return 0;
-	c->control = is_control(skb);
 	/* The first data of a request: nothing is unread and nothing is owed. An acknowledgment leaves what was seen. */
-	if (reads && !c->caller && !c->control && !c->unread_ns && !c->came_ns) {
+	if (reads && !c->caller && !c->unread_ns && !c->came_ns) {
 		__u8 length = head_of(skb, c->head);
 
+		c->control = length >= FRAME_HEADER && may_be_control(c->head) && is_control(skb);
 		if (length)
-			c->head_length = length;
+			c->head_length = c->control ? 0 : length;
+	} else if (!c->caller || c->came_ns || c->old) { /* else no answer is waited for: nobody asks what this is */
+		c->control = is_control(skb);
 	}
-	tp = bpf_skc_to_tcp_sock(sk);
+	tp = read_as(tcp_sock, sk);
 	/* A request that comes again acknowledges nothing: its answer was lost, and with it the word that it had come. */
-	if (tp && tp->packets_out && (__s32)(BPF_CORE_READ((struct tcp_skb_cb *)skb->cb, ack_seq) - tp->snd_una) > 0) {
+	if (tp->packets_out && (__s32)(read_as(tcp_skb_cb, skb->cb)->ack_seq - tp->snd_una) > 0) {
 		c->acked_ns = bpf_ktime_get_ns();
 		if (c->stuck_ns)
 			recovered(c, c->resent_ns);
@@ -256,9 +258,7 @@ int data_came(__u64 *ctx)
 	c = connection_of(sk);
 	if (!c)
 		return 0;
-	tp = bpf_skc_to_tcp_sock(sk);
-	if (!tp)
-		return 0;
+	tp = read_as(tcp_sock, sk);
 	if (c->old && c->caller && server_of(sk))
 		c->caller = c->came_ns = 0;
 	if (c->caller) {
@@ -316,9 +316,7 @@ int data_read(__u64 *ctx)
 	c = bpf_sk_storage_get(&connections, sk, 0, 0);
 	if (!c || !c->unread_ns)
 		return 0;
-	tp = bpf_skc_to_tcp_sock(sk);
-	if (!tp)
-		return 0;
+	tp = read_as(tcp_sock, sk);
 	if (!c->partly) {
 		if (!c->came_ns)
 			c->written = tp->write_seq;
@@ -341,9 +339,10 @@ int packet_left(__u64 *ctx)
 	struct sock *sk = skb->sk;
 	struct connection *c;
 	struct counts *a;
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct tcp_sock *tp;
 	__u32 next, written;
 	__u64 now;
+	__u8 told;
 
 	if (!sk)
 		return 0;
@@ -354,24 +353,31 @@ int packet_left(__u64 *ctx)
 		call_left(c, sk, skb);
 		return 0;
 	}
-	if (!BPF_CORE_READ(tp, packets_out))
-		c->left_ns = bpf_ktime_get_ns();
+	tp = read_as(tcp_sock, sk);
+	now = 0;
+	if (!tp->packets_out)
+		c->left_ns = now = bpf_ktime_get_ns();
 	if (!c->came_ns && !c->unread_ns)
 		return 0;
 	/* An acknowledgment, or something sent again: the program has written nothing. The end of the connection counts as a byte. */
-	next = BPF_CORE_READ(tp, write_seq);
+	next = tp->write_seq;
 	written = next - c->written;
 	if (written == 0 || (written == 1 && sk->sk_shutdown & SEND_SHUTDOWN))
 		return 0;
 	/* Not read as far as is known. Where it is gone from the queue it was spliced; else this is no answer to it. */
-	if (!c->came_ns && (__s32)(BPF_CORE_READ(tp, copied_seq) - c->seen) < 0)
+	if (!c->came_ns && (__s32)(tp->copied_seq - c->seen) < 0)
 		return 0;
-	if (is_control(skb)) {
-		c->written = next;
-		return 0;
+	told = status_of(skb);
+	if (told == MAY_BE_CONTROL) {
+		if (is_control(skb)) {
+			c->written = next;
+			return 0;
+		}
+		told = 0;
 	}
-	now = bpf_ktime_get_ns();
-	end_request(c, ANSWERED, status_of(skb), now);
+	if (!now)
+		now = bpf_ktime_get_ns();
+	end_request(c, ANSWERED, told, now);
 	if (!c->came_ns)
 		c->unread_ns = 0;
 	c->came_ns = 0;

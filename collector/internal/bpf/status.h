@@ -11,19 +11,26 @@
 /* Whether the status of answers is read, set before loading. */
 const volatile __u32 reads_status = 1;
 
-/* 1 to 5; 0: the packet begins with no status of HTTP/1, as in TLS and HTTP/2. No byte of it is kept. */
+/* What is told of a packet whose frames have to be looked at. */
+#define MAY_BE_CONTROL 0xff
+
+/* 1 to 5; 0: the packet begins with no status of HTTP/1, as in TLS and HTTP/2. No byte of it is kept. One look tells as well
+ * whether it may hold nothing but control frames. */
 static __noinline __u8 status_of(struct sk_buff *skb)
 {
-	unsigned int at = skb->transport_header - (skb->data - skb->head), end = skb->len;
+	unsigned int at = data_at(skb), end = skb->len;
 	struct bpf_dynptr packet;
-	__u8 line[STATUS_LINE], offset;
+	__u8 line[STATUS_LINE];
 
-	if (!reads_packets || !reads_status || end - at < 20 + STATUS_LINE)
+	if (!reads_packets || at + FRAME_HEADER > end)
 		return 0;
-	if (bpf_dynptr_from_skb((struct __sk_buff *)skb, 0, &packet) || bpf_dynptr_read(&offset, 1, &packet, at + 12, 0))
+	if (at + STATUS_LINE > end)
+		return MAY_BE_CONTROL;
+	if (bpf_dynptr_from_skb((struct __sk_buff *)skb, 0, &packet) || bpf_dynptr_read(line, sizeof(line), &packet, at, 0))
 		return 0;
-	at += (offset >> 4) * 4;
-	if (at + STATUS_LINE > end || bpf_dynptr_read(line, sizeof(line), &packet, at, 0))
+	if (may_be_control(line))
+		return MAY_BE_CONTROL;
+	if (!reads_status)
 		return 0;
 	if (line[0] != 'H' || line[1] != 'T' || line[2] != 'T' || line[3] != 'P' || line[4] != '/' || line[5] != '1' || line[6] != '.' || line[8] != ' ')
 		return 0;

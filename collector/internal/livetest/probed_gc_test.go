@@ -152,6 +152,44 @@ func TestMarkingEndsWithItsWorker(t *testing.T) {
 	}
 }
 
+// TestLinkedPythonThatDoesNotRun: a program is no Python runtime because it has libpython, as unbound does.
+func TestLinkedPythonThatDoesNotRun(t *testing.T) {
+	t.Parallel()
+	libraries, _ := filepath.Glob("/usr/lib/*/libpython3*.so.1.0")
+	if len(libraries) == 0 {
+		t.Fatal("no libpython: install libpython3-dev (scripts/install_deps.sh)")
+	}
+	program, source := filepath.Join(t.TempDir(), "resolver"), filepath.Join(t.TempDir(), "resolver.c")
+	text := "#include <unistd.h>\nextern void Py_Initialize(void);\nextern int PyRun_SimpleString(const char *);\n" +
+		"int main(int count, char **names) { if (write(1, \"ready\\n\", 6) < 0) return 1;\n" +
+		"while (access(names[1], F_OK)) usleep(10000); Py_Initialize();\n" +
+		"for (;;) PyRun_SimpleString(\"import gc, time; gc.collect(); time.sleep(0.05)\"); }\n"
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("cc", "-Wl,--no-as-needed", source, libraries[0], "-o", program).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	starts := filepath.Join(t.TempDir(), "starts")
+	directory, path := cgroupFor(t, 150_000)
+	startServer(t, inCgroup(directory), program, starts)
+	o := observe(t, "python_gc,process,cgroup_cpu")
+	time.Sleep(4 * time.Second) // it is looked at after half a second, and again one second later
+	if process := o.childOf(path); process != "" && o.fact(process, "runtime.name") != "" {
+		t.Error("a program that runs no Python is called one")
+	}
+	if err := os.WriteFile(starts, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	process := ""
+	waitFor(t, "it runs Python", func() bool {
+		process = o.childOf(path)
+		return process != "" && o.fact(process, "runtime.name") == "python"
+	})
+	waitFor(t, "its collections count", func() bool { return o.sum(process, catalogue.GCCycles, time.Time{}.Add(time.Hour)) > 0 })
+	o.stop()
+}
+
 func TestCollectionsOfPython(t *testing.T) {
 	t.Parallel()
 	o, process, own := collecting(t, "python_gc", "/usr/bin/python3", nil, "collecting.py", func(events []*ingestpb.Event) bool {

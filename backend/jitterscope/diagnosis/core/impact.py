@@ -50,6 +50,11 @@ def _times_mean(impact: Impact) -> str | None:
     return None if not mean or peak is None else f"{say.times(peak / mean)} the mean"
 
 
+def _in_all(known: Impact) -> str | None:
+    throttled = THROTTLED_MS.of(known)
+    return None if throttled is None else f"{say.ms(throttled * 1000)} total"
+
+
 QUERIES = Quantity("queries", "Requests", "1", better="none", aside=True, proves="sample")
 SLOW_QUERIES = Quantity("slow_queries", "Number of slow answers", "1", aside=True, per_subject=True, proves="harm")
 SLOW_RATIO = Quantity(
@@ -63,6 +68,11 @@ CALM_P50 = Quantity("calm_p50_ms", "p50 latency without the stalls", "ms", bette
 P50 = Quantity("p50_ms", "p50 latency", "ms", aside=True)
 P99 = Quantity("p99_ms", "p99 latency", "ms", short="p99", detail=_median)
 MAX = Quantity("max_ms", "Slowest answer", "ms", per_subject=True)
+THROTTLED_MS = Quantity("throttled_ms", "Total throttled time", "ms", aside=True, proves="harm")
+THROTTLED_RATIO = Quantity(
+    "throttled_ratio", "Throttled periods", "ratio",
+    threshold=0.0, phrase="throttled periods", short="throttled", detail=_in_all,
+)  # fmt: skip
 CPU_LIMIT = Quantity("cpu_limit", "CPU limit", "cpu", better="none", aside=True)
 CPU_MEAN = Quantity("cpu_mean", "Mean CPU", "cpu", better="none", detail=_of_limit)
 CPU_PEAK = Quantity(

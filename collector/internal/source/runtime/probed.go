@@ -58,6 +58,9 @@ type program struct {
 	ends    []bool // by place: a collection ends there
 	version string
 	options []string
+	// embedded: another program that has the runtime linked, and may never start it (unbound has libpython for a module that few
+	// load). It is described from its first collection on.
+	embedded bool
 }
 
 var (
@@ -101,6 +104,7 @@ func (g *probed) Discover(ctx context.Context) {
 	g.processes.discover()
 	g.forgetAfterLoss()
 	g.abandonMarking()
+	g.proveEmbedded()
 	g.processes.mu.Lock()
 	defer g.processes.mu.Unlock()
 	switch {
@@ -122,7 +126,12 @@ func (g *probed) look(watched *procwatch.Process) (*probedProcess, bool) {
 	if errors.Is(err, errOther) || errors.Is(err, fs.ErrNotExist) {
 		return nil, false
 	}
-	describe(g.registry, watched, g.runtime.name, found.version, found.options)
+	if !found.embedded {
+		describe(g.registry, watched, g.runtime.name, found.version, found.options)
+	}
+	if found.embedded && errors.Is(err, errNotProbed) {
+		return nil, true // nothing will tell whether it runs
+	}
 	if err == nil {
 		err = g.open()
 	}
@@ -137,11 +146,42 @@ func (g *probed) look(watched *procwatch.Process) (*probedProcess, bool) {
 		g.without[watched] = err.Error()
 		return nil, true
 	}
-	g.registry.Fact(watched.Resource, "runtime.gc_source", g.runtime.gcSource)
-	if g.runtime.marks != nil {
-		g.registry.Fact(watched.Resource, "runtime.gc_marking", "observed")
+	p := newProbedProcess(watched, g.numbers, attachment, found.ends)
+	if found.embedded {
+		p.unproven = &found
+	} else {
+		g.prove(p)
 	}
-	return newProbedProcess(g.registry, watched, g.numbers, attachment, found.ends), true
+	return p, true
+}
+
+// prove gives a process in which the runtime runs what is told of one: series, and facts of its collections.
+func (g *probed) prove(p *probedProcess) {
+	g.registry.Fact(p.watched.Resource, "runtime.gc_source", g.runtime.gcSource)
+	if g.runtime.marks != nil {
+		g.registry.Fact(p.watched.Resource, "runtime.gc_marking", "observed")
+	}
+	p.series(g.registry)
+}
+
+// proveEmbedded describes the programs in which a linked runtime has collected.
+func (g *probed) proveEmbedded() {
+	if g.probes == nil {
+		return
+	}
+	var started []*probedProcess
+	g.registry.Between(func() {
+		for _, p := range g.processes.found {
+			if p.unproven != nil && p.collected {
+				started = append(started, p)
+			}
+		}
+	})
+	for _, p := range started {
+		describe(g.registry, p.watched, g.runtime.name, p.unproven.version, p.unproven.options)
+		g.prove(p)
+		g.registry.Between(func() { p.unproven = nil })
+	}
 }
 
 func (g *probed) open() error {

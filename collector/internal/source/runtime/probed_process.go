@@ -29,6 +29,9 @@ type probedProcess struct {
 	active, stopped int
 	cycles, pauses  gcspans.Timeline
 	counting        bool // since the first whole tick
+	// unproven: a program with the runtime linked that has not been seen to run it. Nothing is told of it, as 0 collections would be.
+	unproven  *program
+	collected bool
 
 	cyclesSlot, activeSlot, pauseSlot batch.Slot
 }
@@ -41,14 +44,14 @@ type collectingThread struct {
 	collector string // for which
 }
 
-func newProbedProcess(
-	registry *sampler.Registry, watched *procwatch.Process, number uint32, attachment *probes.Attachment, ends []bool,
-) *probedProcess {
-	series := func(metric uint32) batch.Slot { return registry.Series(watched.Resource, metric) }
-	return &probedProcess{
-		watched: watched, number: number, attachment: attachment, ends: ends,
-		cyclesSlot: series(catalogue.GCCycles), activeSlot: series(catalogue.GCActiveUS), pauseSlot: series(catalogue.GCPauseUS),
-	}
+func newProbedProcess(watched *procwatch.Process, number uint32, attachment *probes.Attachment, ends []bool) *probedProcess {
+	return &probedProcess{watched: watched, number: number, attachment: attachment, ends: ends}
+}
+
+// series gives it series, before record writes them.
+func (p *probedProcess) series(registry *sampler.Registry) {
+	series := func(metric uint32) batch.Slot { return registry.Series(p.watched.Resource, metric) }
+	p.cyclesSlot, p.activeSlot, p.pauseSlot = series(catalogue.GCCycles), series(catalogue.GCActiveUS), series(catalogue.GCPauseUS)
 }
 
 // take adds a moment. It does not allocate.
@@ -67,6 +70,7 @@ func (p *probedProcess) take(m probes.Moment, kind *runtimeKind, finished *hando
 		return
 	}
 	if collector, ok := kind.collector(m.Argument); ok {
+		p.collected = true
 		p.stop(m, collector)
 	}
 }
@@ -183,7 +187,7 @@ func (p *probedProcess) record(tick sampler.Tick, recorder *sampler.Recorder) {
 		_, activeUS := p.cycles.Tick(endUS, batch.StepUS)
 		// Each cycle ends with a pause; those of young objects end within others.
 		ended, stoppedUS := p.pauses.Tick(endUS, batch.StepUS)
-		if p.counting {
+		if p.counting && p.unproven == nil {
 			recorder.SetAt(back, p.cyclesSlot, float64(ended))
 			recorder.SetAt(back, p.activeSlot, float64(activeUS))
 			recorder.SetAt(back, p.pauseSlot, float64(stoppedUS))

@@ -48,6 +48,7 @@ func findPython(proc string, watched *procwatch.Process) (found program, err err
 		return found, err
 	case library != "":
 		found.file = directory + "/root" + library
+		found.embedded = !pythonName.MatchString(watched.Executable)
 		if m := pythonLibrary.FindStringSubmatch(filepath.Base(library)); m != nil {
 			found.version = m[1]
 		}

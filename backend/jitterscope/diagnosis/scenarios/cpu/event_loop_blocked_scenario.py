@@ -13,7 +13,7 @@ from jitterscope.diagnosis.core.sketch import bucket_of, value_of
 from jitterscope.diagnosis.core.snapshot import Distribution, FloatArray, Snapshot
 from jitterscope.diagnosis.scenarios.app.near import near_miss
 from jitterscope.diagnosis.scenarios.cpu.contention import LITTLE, contended, delays, hiccup_ticks, throttled_delays
-from jitterscope.diagnosis.scenarios.cpu.simulate import TICK_US, Workload, facts_of, simulate
+from jitterscope.diagnosis.scenarios.cpu.simulate import TICK_US, Workload, facts_of, other_runtime, simulate
 from jitterscope.diagnosis.scenarios.dns import single_socket_serialization_scenario as one_socket
 from jitterscope.diagnosis.scenarios.net.runs import OVERFLOW as CROWD
 from jitterscope.diagnosis.scenarios.net.simulate import simulate as crowd
@@ -74,6 +74,15 @@ def _throttled(load: Workload, facts: dict[str, str]) -> Snapshot:
     return contended(named, throttled_delays(made), 0.1, takers=LITTLE)
 
 
+def _collects() -> Snapshot:
+    """Collections stop it for as long, in a container that waits neither for memory nor for a CPU."""
+    made = simulate(replace(other_runtime("nodejs"), quota_us=None, live_mb=250, gogc=25, seed=12)).snapshot
+    columns = dict(made.subject.series)
+    columns |= {"psi_memory_some_us": np.zeros(made.ticks), "memory_usage_bytes": columns["memory_anon_bytes"]}
+    roomy = replace(made, subject=replace(made.subject, series=columns))
+    return contended(roomy, np.full(made.ticks, 400.0), 0.1, takers=LITTLE)
+
+
 def _waits_for_another(load: Workload) -> Snapshot:
     """Answers take 60 ms of waiting for another server, and the thread is busy at other times."""
     made = simulate(replace(load, stray_slow_ratio=0.05)).snapshot
@@ -116,5 +125,6 @@ SCENARIOS = (
         "net/accept_queue",
         partial(crowd, replace(CROWD, program="node", process_facts=NODE)),
     ),
+    Scenario("event_loop_blocked/near miss: it collects garbage for as long", "runtime/gc_pause", _collects),
     near_miss("event_loop_blocked"),
 )  # fmt: skip

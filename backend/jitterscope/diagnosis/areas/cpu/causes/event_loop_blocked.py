@@ -190,6 +190,17 @@ def _evidence(snapshot: Snapshot, loop: Loop, hurt: AnswersHarm, found: Blocked,
             series=[one for view in slow for one in refs(view.id, metric(view, "slow"))],
         ),
     ]  # fmt: skip
+    if has(loop.process, "gc_pause_us"):
+        evidence.append(
+            Evidence(
+                id="collecting",
+                statement=f"Its CPU time in busy ticks in which {loop.kind.program} stopped for garbage collections",
+                value=say.percent(loop.collecting),
+                comparison=f"a GC pause instead: from {say.percent(COLLECTING)}",
+                numbers={"share": loop.collecting},
+                series=refs(loop.process.id, "gc_pause_us"),
+            )
+        )
     if found.waits is not None:
         waiting = [one for one in hurt.served.servers if metric(one, "wait") in one.distributions]
         evidence.append(
@@ -231,6 +242,7 @@ CAUSE = Cause(
         "cpu/request_burst",
         "dns/single_socket_serialization",
         "net/accept_queue",
+        "runtime/gc_pause",
     ),
     # One reads servers of another kind; a process that runs for most of an answer's time does not wait for a CPU or
     # for another server, and does not accept meanwhile either.

@@ -28,8 +28,6 @@ from jitterscope.diagnosis.core.snapshot import Snapshot
 ID = "unexplained/slow_answers"
 # A finding covers late answers from so long before its first symptom until so long after its last one.
 MARGIN_US = 1_000_000
-# What findings about a CPU limit tell in their impact.
-THROTTLED_RATIO = "throttled_ratio"
 
 
 def detect(snapshot: Snapshot) -> Result:
@@ -84,7 +82,7 @@ def _covers(found: Found, account: Account) -> bool:
     """Whether a finding is about the time of a stall, or about the same limit that held the program back."""
     stall = account.stall
     about_it = found.onset_us - MARGIN_US <= stall.end_us and stall.start_us <= found.last_us + MARGIN_US
-    return about_it or (account.where == "throttled" and found.impact.get(THROTTLED_RATIO, 0.0) > 0)
+    return about_it or (account.where == "throttled" and (impact.THROTTLED_RATIO.of(found.impact) or 0.0) > 0)
 
 
 def _severity(snapshot: Snapshot, left: Sequence[Account]) -> tuple[Severity | None, float]:
