@@ -91,7 +91,12 @@ def test_a_failure_says_so_and_can_be_tried_again(open_window: OpenWindow) -> No
         if next(answers, True):
             route.continue_()
         else:
-            problem = {"type": "urn:jitterscope:problem:x", "title": "Too much data", "status": 422, "detail": "Too much."}
+            problem = {
+                "type": "urn:jitterscope:problem:x",
+                "title": "Too much data",
+                "status": 422,
+                "detail": "Too much.",
+            }
             route.fulfill(status=422, content_type="application/problem+json", body=json.dumps(problem))
 
     page.route("**/api/v1/containers?*", fail_once)

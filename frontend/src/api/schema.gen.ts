@@ -470,6 +470,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare Windows
+         * @description A window of at most 1 h with one of the same length: of another time, of another resource, or both.
+         */
+        get: operations["compare_windows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/containers": {
         parameters: {
             query?: never;
@@ -2163,6 +2183,94 @@ export interface components {
             state: "receiving" | "silent";
             /** Version */
             version: string;
+        };
+        /**
+         * ComparedLoad
+         * @description What both sides had to do, means.
+         */
+        ComparedLoad: {
+            /** Id */
+            id: string;
+            /** Other */
+            other: number;
+            /** This */
+            this: number;
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * ComparedMeasure
+         * @description One figure of both sides.
+         */
+        ComparedMeasure: {
+            /**
+             * Adjusted P
+             * @description The same with an allowance for all figures that were tested (Holm)
+             */
+            adjusted_p: number | null;
+            /**
+             * Better
+             * @enum {string}
+             */
+            better: "lower" | "higher" | "none";
+            /**
+             * Differs
+             * @description adjusted_p is below 0.05, and the difference is large enough to notice
+             */
+            differs: boolean;
+            /** Metric */
+            metric: string;
+            /** Other */
+            other: number;
+            /**
+             * P Value
+             * @description Two-sided: that both are the same; null: no test, a single figure each
+             */
+            p_value: number | null;
+            /** @description this / other with its 90 % interval (bootstrap over blocks) */
+            ratio: components["schemas"]["Interval"] | null;
+            /** Test */
+            test: string | null;
+            /** This */
+            this: number;
+            /** Title */
+            title: string;
+            /**
+             * Unit
+             * @enum {string}
+             */
+            unit: "bytes" | "1" | "us" | "ms" | "cpu" | "ratio" | "1/min" | "1/s" | "1/h" | "ms/min";
+        };
+        /**
+         * ComparedSide
+         * @description What is compared, and when.
+         */
+        ComparedSide: {
+            /**
+             * Blocks
+             * @description Blocks of 10 s with data; 0: nothing was recorded
+             */
+            blocks: number;
+            /** From Us */
+            from_us: number;
+            node: components["schemas"]["ResourceRef"];
+            resource: components["schemas"]["ResourceRef"];
+            /** @description The container or node that is measured: the resource, or what it is in */
+            subject: components["schemas"]["ResourceRef"];
+            /** To Us */
+            to_us: number;
+        };
+        /** Comparison */
+        Comparison: {
+            /** Loads */
+            loads: components["schemas"]["ComparedLoad"][];
+            /**
+             * Measures
+             * @description Surest differences first; empty without data on both sides
+             */
+            measures: components["schemas"]["ComparedMeasure"][];
+            other: components["schemas"]["ComparedSide"];
+            this: components["schemas"]["ComparedSide"];
         };
         /**
          * ContainerItem
@@ -6643,6 +6751,60 @@ export interface operations {
                 };
             };
             /** @description The organization has no such token. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    compare_windows: {
+        parameters: {
+            query: {
+                /** @description Resource id */
+                resource: number;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                from: string;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                to: string;
+                /** @description Start of the other window; default: `from` */
+                other_from?: string | null;
+                /** @description Resource id; default: the same resource */
+                other_resource?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comparison"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such resource. */
             404: {
                 headers: {
                     [name: string]: unknown;
