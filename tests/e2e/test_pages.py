@@ -34,6 +34,19 @@ def test_explorer_shows_limits_and_leads_to_the_resource(open_window: OpenWindow
     expect(page.get_by_role("link", name=product.title)).to_be_visible()
 
 
+def test_the_tab_says_how_many_incidents_are_open(open_window: OpenWindow, product: Product) -> None:
+    page = open_window().page
+    page.goto("/collectors")
+    with product.client() as client:
+        active = {"state": ["open", "acknowledged", "fix_applied", "did_not_help", "made_worse"]}
+        items = client.get("/api/v1/incidents", params=active).raise_for_status().json()["items"]
+    assert items
+    expect(page).to_have_title(f"({len(items)}) Collectors · Jitterscope")
+    stranger = open_window(anonymous=True).page
+    stranger.goto("/sign-in")
+    expect(stranger).to_have_title("Sign in · Jitterscope")
+
+
 def test_add_a_collector_shows_secret_once_and_first_data_live(open_window: OpenWindow, product: Product) -> None:
     page = open_window().page
     page.goto("/collectors")

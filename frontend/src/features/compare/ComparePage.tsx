@@ -112,7 +112,7 @@ function Controls({ search, mine }: { search: CompareSearch; mine: ResourceDetai
           </option>
         ))}
       </select>
-      <Choice label="Other time" options={search.other === undefined ? times : [[0, "Same time"], ...times]} value={ago} onChange={(seconds) => change({ ago: seconds })} />
+      <Choice className={styles["times"]} label="Other time" options={search.other === undefined ? times : [[0, "Same time"], ...times]} value={ago} onChange={(seconds) => change({ ago: seconds })} />
       <Choice label="Charts" options={[["stacked", "Above each other"], ["overlaid", "Overlaid"]]} value={search.mode ?? "stacked"} onChange={(mode) => change({ mode: mode === "overlaid" ? "overlaid" : undefined })} />
     </div>
   );
