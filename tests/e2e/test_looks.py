@@ -14,6 +14,7 @@ def test_pages(look: Look, product: Product) -> None:
         "incidents": "/incidents",
         "risks": "/risks",
         "explore": "/resources?all=true",
+        "explore-gone": "/resources?from=1000000000&to=2000000000",
         "resource": f"/resources/{product.subject_id}",
         "collectors": "/collectors",
         "add-collector": "/collectors?add=true",

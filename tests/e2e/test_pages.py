@@ -14,14 +14,14 @@ from tests.e2e.conftest import OpenWindow, Product, picture
 from tests.e2e.recorded_batches import RecordedNode, ingest
 
 
-def test_explorer_shows_the_tree_and_leads_to_the_resource(open_window: OpenWindow, product: Product) -> None:
+def test_explorer_shows_limits_and_leads_to_the_resource(open_window: OpenWindow, product: Product) -> None:
     page = open_window().page
     page.goto("/resources?all=true")
-    row = page.get_by_role("row").filter(has_text="kube-system/coredns-7c9")
-    expect(row.last).to_contain_text("0.5 CPU")
-    page.get_by_label("Throttled in the last 15 minutes").check()
-    expect(page.get_by_role("row").filter(has_text=re.compile("of periods|in the last 15 min")).first).to_be_visible()
-    page.get_by_role("link", name="kube-system/coredns-7c9/coredns").first.click()
+    row = page.get_by_role("row").filter(has_text="coredns-7c9")
+    expect(row).to_contain_text("0.5 CPU")
+    page.get_by_label("Throttled in the range").check()
+    expect(row).to_contain_text("of periods")
+    page.get_by_role("link", name="coredns-7c9", exact=True).click()
     expect(picture(page)).to_have_attribute("aria-label", re.compile("limit 0.5 CPU"))
     for text in (
         "All metrics",
@@ -32,6 +32,19 @@ def test_explorer_shows_the_tree_and_leads_to_the_resource(open_window: OpenWind
     ):
         expect(page.get_by_text(text).first).to_be_visible()
     expect(page.get_by_role("link", name=product.title)).to_be_visible()
+
+
+def test_the_tab_says_how_many_incidents_are_open(open_window: OpenWindow, product: Product) -> None:
+    page = open_window().page
+    page.goto("/collectors")
+    with product.client() as client:
+        active = {"state": ["open", "acknowledged", "fix_applied", "did_not_help", "made_worse"]}
+        items = client.get("/api/v1/incidents", params=active).raise_for_status().json()["items"]
+    assert items
+    expect(page).to_have_title(f"({len(items)}) Collectors · Jitterscope")
+    stranger = open_window(anonymous=True).page
+    stranger.goto("/sign-in")
+    expect(stranger).to_have_title("Sign in · Jitterscope")
 
 
 def test_add_a_collector_shows_secret_once_and_first_data_live(open_window: OpenWindow, product: Product) -> None:

@@ -10,7 +10,19 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from jitterscope.inventory import busiest, collectors, dns_servers, narrow, neighbours, nodes, pods, tcp_upstreams, tree
+from jitterscope.inventory import (
+    busiest,
+    collectors,
+    containers,
+    dns_servers,
+    narrow,
+    neighbours,
+    nodes,
+    overview,
+    pods,
+    tcp_upstreams,
+    tree,
+)
 from jitterscope.inventory import dns_upstreams as dns_asked
 from jitterscope.inventory import facts as fact_store
 from jitterscope.inventory import servers as serving
@@ -147,6 +159,20 @@ def seen_servers(session: Session, after_us: int, annotated: str | None) -> list
     """DNS and TCP servers seen after a time, by id, the latest where there are very many; with `annotated` those alone
     whose cgroup has this fact."""
     return serving.seen(session, after_us, annotated)
+
+
+def containers_seen(
+    session: Session, containing: str, node_id: int | None, from_us: int, *, gone_us: int | None, every: bool,
+    limit: int,
+) -> tuple[list[ResourceRow], int]:  # fmt: skip
+    """Containers seen from a time on whose name, path or node contains a text, those throttled last first, and how many
+    there are beyond `limit` too. `gone_us`: only those seen after it; `every`: pods and slices as well."""
+    return containers.find(session, containing, node_id, from_us, gone_us, every, limit)
+
+
+def cpu_limit(known: Sequence[FactRow]) -> float | None:
+    """CPUs that the quota in effect allows; None without a limit, and where it is not known."""
+    return overview.cpu_limit(known)
 
 
 def of_kind_on_node(

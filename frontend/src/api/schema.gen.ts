@@ -470,6 +470,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare Windows
+         * @description A window of at most 1 h with one of the same length: of another time, of another resource, or both.
+         */
+        get: operations["compare_windows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/containers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Containers
+         * @description Containers of a window, which is widened to whole minutes: by default the last hour, at most 24 h.
+         */
+        get: operations["list_containers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/dns/affected": {
         parameters: {
             query?: never;
@@ -2143,6 +2183,198 @@ export interface components {
             state: "receiving" | "silent";
             /** Version */
             version: string;
+        };
+        /**
+         * ComparedLoad
+         * @description What both sides had to do, means.
+         */
+        ComparedLoad: {
+            /** Id */
+            id: string;
+            /** Other */
+            other: number;
+            /** This */
+            this: number;
+            /** Unit */
+            unit: string;
+        };
+        /**
+         * ComparedMeasure
+         * @description One figure of both sides.
+         */
+        ComparedMeasure: {
+            /**
+             * Adjusted P
+             * @description The same with an allowance for all figures that were tested (Holm)
+             */
+            adjusted_p: number | null;
+            /**
+             * Better
+             * @enum {string}
+             */
+            better: "lower" | "higher" | "none";
+            /**
+             * Differs
+             * @description adjusted_p is below 0.05, and the difference is large enough to notice
+             */
+            differs: boolean;
+            /** Metric */
+            metric: string;
+            /** Other */
+            other: number;
+            /**
+             * P Value
+             * @description Two-sided: that both are the same; null: no test, a single figure each
+             */
+            p_value: number | null;
+            /** @description this / other with its 90 % interval (bootstrap over blocks) */
+            ratio: components["schemas"]["Interval"] | null;
+            /** Test */
+            test: string | null;
+            /** This */
+            this: number;
+            /** Title */
+            title: string;
+            /**
+             * Unit
+             * @enum {string}
+             */
+            unit: "bytes" | "1" | "us" | "ms" | "cpu" | "ratio" | "1/min" | "1/s" | "1/h" | "ms/min";
+        };
+        /**
+         * ComparedSide
+         * @description What is compared, and when.
+         */
+        ComparedSide: {
+            /**
+             * Blocks
+             * @description Blocks of 10 s with data; 0: nothing was recorded
+             */
+            blocks: number;
+            /** From Us */
+            from_us: number;
+            node: components["schemas"]["ResourceRef"];
+            resource: components["schemas"]["ResourceRef"];
+            /** @description The container or node that is measured: the resource, or what it is in */
+            subject: components["schemas"]["ResourceRef"];
+            /** To Us */
+            to_us: number;
+        };
+        /** Comparison */
+        Comparison: {
+            /** Loads */
+            loads: components["schemas"]["ComparedLoad"][];
+            /**
+             * Measures
+             * @description Surest differences first; empty without data on both sides
+             */
+            measures: components["schemas"]["ComparedMeasure"][];
+            other: components["schemas"]["ComparedSide"];
+            this: components["schemas"]["ComparedSide"];
+        };
+        /**
+         * ContainerItem
+         * @description A container, or any other cgroup, and what it did in the window.
+         */
+        ContainerItem: {
+            /**
+             * Active
+             * @description Seen in the last 5 min of the window; if not, gone since `last_seen_at`
+             */
+            active: boolean;
+            /** Container */
+            container: string | null;
+            /**
+             * Cpu Limit
+             * @description CPUs, at the end of the window; null: no limit, or unknown
+             */
+            cpu_limit: number | null;
+            /**
+             * Cpu Peak
+             * @description CPUs in use, highest 100 ms
+             */
+            cpu_peak: number | null;
+            /**
+             * Cpu Used
+             * @description CPUs in use, mean
+             */
+            cpu_used: number | null;
+            /** Id */
+            id: number;
+            /** Key */
+            key: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "tcp_upstream" | "external";
+            /**
+             * Last Seen At
+             * Format: date-time
+             */
+            last_seen_at: string;
+            /** Memory Peak Bytes */
+            memory_peak_bytes: number | null;
+            /** Name */
+            name: string;
+            /** Namespace */
+            namespace: string | null;
+            node: components["schemas"]["ResourceRef"];
+            /**
+             * Peaks
+             * @description CPUs in the highest 100 ms of each step from `from_us` on
+             */
+            peaks: (number | null)[];
+            /** Pod */
+            pod: string | null;
+            /**
+             * Throttled
+             * @description Of the same steps, whether the container was throttled in it
+             */
+            throttled: boolean[];
+            /**
+             * Throttled Ratio
+             * @description Share of CFS periods that ended throttled, 0 to 1
+             */
+            throttled_ratio: number | null;
+            /**
+             * Throttled Us
+             * @description Throttled time of the window, added up over CPUs
+             */
+            throttled_us: number | null;
+            /** @description Null: not throttled in the window, or not measured */
+            worst_tick: components["schemas"]["WorstTick"] | null;
+        };
+        /** Containers */
+        Containers: {
+            /**
+             * Compared
+             * @description Of these, how many were looked at: those throttled or seen last
+             */
+            compared: number;
+            /**
+             * Found
+             * @description Containers that match
+             */
+            found: number;
+            /** From Us */
+            from_us: number;
+            /** Items */
+            items: components["schemas"]["ContainerItem"][];
+            /**
+             * Listed
+             * @description Of these, how many the list has; fewer with `throttled`
+             */
+            listed: number;
+            /** Next Cursor */
+            next_cursor: string | null;
+            /**
+             * Step Us
+             * @description Whole minutes: time of one step of `peaks`
+             */
+            step_us: number;
+            /** To Us */
+            to_us: number;
         };
         /** Delivery */
         Delivery: {
@@ -5254,6 +5486,27 @@ export interface components {
             };
             timeline: components["schemas"]["WhatIfTimeline"] | null;
         };
+        /**
+         * WorstTick
+         * @description The tick that most throttled time was credited to: the kernel credits a stall when it ends.
+         */
+        WorstTick: {
+            /**
+             * At Us
+             * @description Start of the tick
+             */
+            at_us: number;
+            /**
+             * Span Us
+             * @description 100000: the tick; 60000000: its minute, where ticks are no longer kept or not at hand
+             */
+            span_us: number;
+            /**
+             * Throttled Us
+             * @description Credited to the tick, added up over CPUs
+             */
+            throttled_us: number;
+        };
     };
     responses: {
         /** @description A parameter or the body does not fit, or the request covers too much data. */
@@ -6499,6 +6752,113 @@ export interface operations {
             };
             /** @description The organization has no such token. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    compare_windows: {
+        parameters: {
+            query: {
+                /** @description Resource id */
+                resource: number;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                from: string;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                to: string;
+                /** @description Start of the other window; default: `from` */
+                other_from?: string | null;
+                /** @description Resource id; default: the same resource */
+                other_resource?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comparison"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such resource. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_containers: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                from?: string | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                to?: string | null;
+                /** @description Part of the name, the path or the node's name */
+                search?: string;
+                /** @description Resource id of a node */
+                node?: number | null;
+                /** @description Only those throttled in the window */
+                throttled?: boolean;
+                /** @description Also those not seen in the last 5 min of the window */
+                gone?: boolean;
+                /** @description Also the cgroups that hold containers: pods and slices */
+                every?: boolean;
+                order?: "name" | "node" | "throttled" | "worst" | "peak" | "mean" | "limit" | "memory" | "seen";
+                descending?: boolean;
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Containers"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope resources:read. */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

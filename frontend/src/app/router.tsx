@@ -5,6 +5,7 @@ import type { ReactElement } from "react";
 import { queryClient } from "@/api/queryClient";
 import { meQuery } from "@/api/me";
 import { ApiError } from "@/api/problem";
+import { compareSearch } from "@/features/compare/search";
 import { dnsSearch } from "@/features/dns/search";
 import { incidentPageSearch, incidentSearch } from "@/features/incidents/search";
 import { resourceListSearch, resourceSearch } from "@/features/resources/search";
@@ -88,6 +89,12 @@ const resource = createRoute({
   params: { parse: ({ resourceId }) => ({ resourceId: Number(resourceId) }), stringify: ({ resourceId }) => ({ resourceId: String(resourceId) }) },
   validateSearch: resourceSearch,
 });
+const compare = createRoute({
+  getParentRoute: () => signedIn,
+  path: "compare",
+  component: lazyRouteComponent(() => import("@/features/compare/ComparePage"), "ComparePage"),
+  validateSearch: compareSearch,
+});
 const causes = createRoute({
   getParentRoute: () => signedIn,
   path: "causes",
@@ -142,7 +149,7 @@ const routeTree = root.addChildren([
   signIn,
   accept,
   verify,
-  signedIn.addChildren([home, incidents, incident, risks, calibration, resources, resource, services, dns, startup, causes, collectors, evidence, analysis, settings, settingsSection]),
+  signedIn.addChildren([home, incidents, incident, risks, calibration, resources, resource, compare, services, dns, startup, causes, collectors, evidence, analysis, settings, settingsSection]),
 ]);
 
 export const router = createRouter({

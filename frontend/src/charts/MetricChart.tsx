@@ -1,4 +1,4 @@
-import { useEffect, useEffectEvent, useRef, type ReactElement } from "react";
+import { useEffect, useEffectEvent, useRef, type ReactElement, type ReactNode } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
@@ -23,6 +23,8 @@ export interface MetricChartProps {
   middle: readonly (number | null)[];
   high: readonly (number | null)[];
   window: TimeView;
+  /** A button beside the title. */
+  action?: ReactNode;
 }
 
 const HEIGHT_PX = 120;
@@ -32,7 +34,7 @@ const SYNC = "metrics";
 
 /** One metric over time: the band from lowest to highest, the middle as a line; a missing point is a gap. */
 export function MetricChart(props: MetricChartProps): ReactElement {
-  const { title, unit, meaning, tUs, names, low, middle, high, window } = props;
+  const { title, unit, meaning, tUs, names, low, middle, high, window, action } = props;
   const host = useRef<HTMLDivElement>(null);
   const readout = useRef<HTMLParagraphElement>(null);
   const plot = useRef<uPlot>(null);
@@ -117,6 +119,7 @@ export function MetricChart(props: MetricChartProps): ReactElement {
       <figcaption>
         <h3 title={meaning}>{title}</h3>
         <p ref={readout} className={styles["readout"]} />
+        {action}
       </figcaption>
       <div ref={host} className={styles["plot"]} style={{ height: HEIGHT_PX }} aria-hidden="true" />
     </figure>

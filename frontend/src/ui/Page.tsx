@@ -1,9 +1,10 @@
-import { useEffect, useRef, type ReactElement, type ReactNode } from "react";
+import { useContext, useEffect, useRef, type ReactElement, type ReactNode } from "react";
 
+import { OpenCount } from "./openCount";
 import styles from "./Page.module.css";
 
 export interface PageProps {
-  /** Also the document's title. */
+  /** Also the document's title, after the count of open incidents. */
   title: string;
   /** Hides the visible heading where the page brings its own. */
   ownHeading?: boolean;
@@ -13,10 +14,11 @@ export interface PageProps {
 }
 
 export function Page({ title, ownHeading = false, lead, actions, children }: PageProps): ReactElement {
+  const open = useContext(OpenCount);
   const main = useRef<HTMLElement>(null);
   useEffect(() => {
-    document.title = `${title} · Jitterscope`;
-  }, [title]);
+    document.title = `${open === null ? "" : `(${open}) `}${title} · Jitterscope`;
+  }, [title, open]);
   return (
     <main id="main" ref={main} tabIndex={-1} className={styles["page"]}>
       {!ownHeading && (

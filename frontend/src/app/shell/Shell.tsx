@@ -1,7 +1,10 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, Outlet } from "@tanstack/react-router";
 import { useState, type ReactElement } from "react";
 
+import { incidentsQuery } from "@/api/incidents";
 import { isMac } from "@/lib/keys";
+import { OpenCount } from "@/ui/openCount";
 
 import { AccountMenu } from "./AccountMenu";
 import { CommandPalette } from "./CommandPalette";
@@ -28,6 +31,7 @@ const PAGES = [
 export function Shell(): ReactElement {
   const [palette, setPalette] = useState(false);
   const [help, setHelp] = useState(false);
+  const open = useOpenCount();
   useShellKeys({ onPalette: setPalette, onHelp: setHelp });
   return (
     <>
@@ -56,11 +60,21 @@ export function Shell(): ReactElement {
         </div>
       </header>
       <ServiceState />
-      <Outlet />
+      <OpenCount value={open}>
+        <Outlet />
+      </OpenCount>
       <CommandPalette open={palette} onOpenChange={setPalette} />
       <ShortcutHelp open={help} onOpenChange={setHelp} />
     </>
   );
+}
+
+/** Of the first page alone: past it the tab says that there are more. */
+function useOpenCount(): string | null {
+  const { data } = useInfiniteQuery(incidentsQuery({ state: "active" }));
+  const first = data?.pages[0];
+  if (first === undefined || first.items.length === 0) return null;
+  return first.next_cursor === null ? String(first.items.length) : `${first.items.length}+`;
 }
 
 function Logo(): ReactElement {

@@ -1,4 +1,4 @@
-import { bars, commonScale, heightOf } from "./spark";
+import { bars, commonScale, cpuScale, heightOf, stretches } from "./spark";
 
 const SCALE = { low: 100, high: 1_000_000 };
 
@@ -35,5 +35,22 @@ describe("commonScale", () => {
   it("reaches over the highest value of all rows, and over 0.1 s at least", () => {
     expect(commonScale([[null, 900], [2_500_000]])).toEqual({ low: 100, high: 10_000_000 });
     expect(commonScale([[500], []])).toEqual({ low: 100, high: 100_000 });
+  });
+});
+
+describe("stretches", () => {
+  it("joins what is marked side by side", () => {
+    expect(stretches([true, true, false, true])).toEqual([
+      [0, 0.5],
+      [0.75, 1],
+    ]);
+    expect(stretches([])).toEqual([]);
+  });
+});
+
+describe("cpuScale", () => {
+  it("has room for the highest value and the highest limit", () => {
+    expect(cpuScale([{ values: [null, 0.7], threshold: 2 }])).toEqual({ low: 0.01, high: 10 });
+    expect(cpuScale([{ values: [], threshold: null }])).toEqual({ low: 0.01, high: 1 });
   });
 });

@@ -38,3 +38,22 @@ export function commonScale(rows: readonly (readonly (number | null)[])[]): Spar
   const highest = Math.max(100_000, ...rows.flatMap((row) => row.filter((value) => value !== null)));
   return { low: 100, high: 10 ** Math.ceil(Math.log10(highest)) };
 }
+
+/** Runs of what is marked, as parts of the width, 0..1. */
+export function stretches(marked: readonly boolean[]): [from: number, to: number][] {
+  const found: [number, number][] = [];
+  marked.forEach((is, at) => {
+    if (!is) return;
+    const last = found.at(-1);
+    const [from, to] = [at / marked.length, (at + 1) / marked.length];
+    if (last?.[1] === from) last[1] = to;
+    else found.push([from, to]);
+  });
+  return found;
+}
+
+/** The same for CPU usage: from a hundredth of a CPU to the next power of ten over all values and thresholds. */
+export function cpuScale(rows: readonly { values: readonly (number | null)[]; threshold: number | null }[]): SparkScale {
+  const highest = Math.max(0.1, ...rows.flatMap(({ values, threshold }) => [...values.filter((value) => value !== null), threshold ?? 0]));
+  return { low: 0.01, high: 10 ** Math.ceil(Math.log10(highest * 1.05)) };
+}

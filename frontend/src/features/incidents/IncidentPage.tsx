@@ -107,6 +107,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
           load={load}
           picture={picture}
           onPicture={setPicture}
+          resourceId={incident.subject.resource_id}
           lead={isDns ? "connections" : "cpu"}
         />
       </section>

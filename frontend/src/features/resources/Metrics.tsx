@@ -7,6 +7,7 @@ import { MetricChart } from "@/charts/MetricChart";
 import { sentence } from "@/lib/text";
 import type { TimeView } from "@/lib/timeView";
 import { Async } from "@/widgets/Async";
+import { CompareButton } from "@/widgets/CompareButton";
 
 import styles from "./Resources.module.css";
 
@@ -61,6 +62,7 @@ function Chart({ chart, window }: { chart: SeriesChart; window: TimeView }): Rea
       middle={chart.mean}
       high={chart.high}
       window={window}
+      action={<CompareButton resourceId={chart.resource_id} view={window} label={`Compare ${titleOf(chart.metric)}`} />}
     />
   );
 }

@@ -1,15 +1,17 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useMemo, type ReactElement } from "react";
+import { useCallback, useMemo, type ReactElement } from "react";
 
 import { explain } from "@/api/problem";
-import { resourcesQuery } from "@/api/resources";
+import { resourcesQuery, type ResourceKind } from "@/api/resources";
 import { Button } from "@/ui/Button";
 import { Page } from "@/ui/Page";
 import { EmptyState, ErrorState, Skeleton } from "@/ui/states";
 
+import { ContainerList } from "./ContainerList";
 import { ResourceFilters } from "./ResourceFilters";
 import { ResourceTable } from "./ResourceTable";
+import type { ResourceListSearch } from "./search";
 import { asTree } from "./tree";
 
 const route = getRouteApi("/signed-in/resources");
@@ -17,15 +19,26 @@ const route = getRouteApi("/signed-in/resources");
 export function ResourceListPage(): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();
+  const change = useCallback((next: ResourceListSearch) => void navigate({ search: next, replace: true, resetScroll: false }), [navigate]);
   const kind = search.kind ?? "cgroup";
+  const lead =
+    kind === "cgroup" ? "Containers by what they were throttled in the range, each with its worst tick." : "What the collectors see, with CPU over the last minute: mean, peak 100 ms and limit.";
+  return (
+    <Page title="Explore" lead={lead}>
+      <ResourceFilters search={search} onChange={change} />
+      {kind === "cgroup" ? <ContainerList search={search} onSearch={change} /> : <ResourceList search={search} kind={kind} />}
+    </Page>
+  );
+}
+
+function ResourceList({ search, kind }: { search: ResourceListSearch; kind: ResourceKind }): ReactElement {
   const { data, isError, error, refetch, hasNextPage, fetchNextPage } = useInfiniteQuery(
     resourcesQuery({ kind, search: search.q, node: search.node, throttled: search.throttled, gone: search.all === true ? true : undefined }),
   );
   const items = useMemo(() => data?.pages.flatMap((page) => page.items) ?? [], [data]);
   const rows = useMemo(() => asTree(items), [items]);
   return (
-    <Page title="Explore" lead="Everything the collectors see, with CPU over the last minute: mean, peak 100 ms and limit.">
-      <ResourceFilters search={search} onChange={(next) => void navigate({ search: next, replace: true })} />
+    <>
       {data === undefined ? (
         isError ? (
           <ErrorState {...explain(error)} onRetry={() => void refetch()} />
@@ -47,6 +60,6 @@ export function ResourceListPage(): ReactElement {
         <ResourceTable rows={rows} kind={kind} />
       )}
       {hasNextPage && <Button onClick={() => void fetchNextPage()}>Show more</Button>}
-    </Page>
+    </>
   );
 }

@@ -82,6 +82,7 @@ export function ResourcePictures({ resource }: { resource: ResourceDetail }): Re
             load={load}
             picture={picture}
             onPicture={setPicture}
+            resourceId={resource.id}
           />
         </section>
       )}

@@ -1,8 +1,16 @@
+import type { ContainerOrder } from "@/api/containers";
 import { optionalString, optionalNumber, oneOf, pictureSearch, type PictureSearch } from "@/lib/search";
+import type { Zone } from "@/lib/time";
 
 export const KINDS = ["cgroup", "process", "tcp_server", "tcp_upstream", "dns_server", "dns_path", "probe", "node"] as const;
+export const MINUTES = [15, 60, 360, 1440] as const;
+export const DEFAULT_MINUTES = 60;
+/** The server's bound of a window, in minutes. */
+export const LONGEST_MINUTES = 1440;
+const ORDERS = ["name", "node", "throttled", "worst", "peak", "mean", "limit", "memory", "seen"] as const satisfies readonly ContainerOrder[];
+export const DEFAULT_ORDER: ContainerOrder = "worst";
 
-/** The explorer's filter in the URL. */
+/** The explorer's filter in the URL. What orders and bounds the list in time is of containers alone. */
 export interface ResourceListSearch {
   q?: string | undefined;
   kind?: (typeof KINDS)[number] | undefined;
@@ -10,18 +18,55 @@ export interface ResourceListSearch {
   throttled?: true | undefined;
   /** Also resources that were not seen in the last minutes. */
   all?: true | undefined;
+  /** Also the cgroups that hold containers. */
+  every?: true | undefined;
+  order?: ContainerOrder | undefined;
+  /** Absent: the direction that this order starts with. */
+  direction?: "up" | "down" | undefined;
+  minutes?: (typeof MINUTES)[number] | undefined;
+  /** An absolute range, µs; absent: the last minutes. */
+  from?: number | undefined;
+  to?: number | undefined;
+  /** The zone that times are given and shown in; absent: the browser's. */
+  zone?: "utc" | undefined;
 }
 
 const flag = (value: unknown): true | undefined => (value === true || value === "true" ? true : undefined);
 
 export function resourceListSearch(search: Record<string, unknown>): ResourceListSearch {
+  const minutes = optionalNumber(search["minutes"]);
+  const [from, to] = [optionalNumber(search["from"]), optionalNumber(search["to"])];
+  const isRange = from !== undefined && to !== undefined && from < to;
   return {
     q: optionalString(search["q"]),
     kind: oneOf(search["kind"], KINDS),
     node: optionalNumber(search["node"]),
     throttled: flag(search["throttled"]),
     all: flag(search["all"]),
+    every: flag(search["every"]),
+    order: oneOf(search["order"], ORDERS),
+    direction: oneOf(search["direction"], ["up", "down"]),
+    minutes: MINUTES.find((choice) => choice === minutes),
+    from: isRange ? from : undefined,
+    to: isRange ? to : undefined,
+    zone: oneOf(search["zone"], ["utc"]),
   };
+}
+
+export const zoneOf = ({ zone }: ResourceListSearch): Zone => zone ?? "local";
+
+/** Words start with A, figures with the most. */
+const STARTS_UP: readonly ContainerOrder[] = ["name", "node"];
+
+export function isDescending({ order = DEFAULT_ORDER, direction }: ResourceListSearch): boolean {
+  return direction === undefined ? !STARTS_UP.includes(order) : direction === "down";
+}
+
+/** After a press on a column's heading: another order, or the same the other way round. */
+export function sortedBy(search: ResourceListSearch, order: ContainerOrder): ResourceListSearch {
+  const again = (search.order ?? DEFAULT_ORDER) === order;
+  const next: ResourceListSearch = { ...search, order: order === DEFAULT_ORDER ? undefined : order, direction: undefined };
+  return again && search.direction === undefined ? { ...next, direction: isDescending(search) ? "up" : "down" } : next;
 }
 
 /** A resource's picture, and the window it can move in, in minutes. */

@@ -6,6 +6,7 @@ import { Spark } from "@/charts/spark/Spark";
 import { commonScale, type SparkScale } from "@/charts/spark/spark";
 import { microseconds, MISSING, percent } from "@/lib/format";
 import { Chip } from "@/ui/Chip";
+import { SortHeading } from "@/ui/SortHeading";
 import { Table, tableStyles } from "@/ui/Table";
 import { ObjectiveCell } from "@/widgets/objective/ObjectiveCell";
 import { SeverityChip } from "@/widgets/Severity";
@@ -42,17 +43,9 @@ export function ServiceTable({ items, fromUs, search, onSearch }: ServiceTablePr
   const scale = useMemo(() => commonScale(items.map((item) => item.worst_us)), [items]);
   const order = search.order ?? DEFAULT_ORDER;
   const heading = (column: (typeof COLUMNS)[number]): ReactElement => (
-    <th
-      key={column.order}
-      scope="col"
-      className={column.isFigure ? tableStyles["number"] : undefined}
-      aria-sort={column.order === order ? (isDescending(search) ? "descending" : "ascending") : undefined}
-    >
-      <button type="button" className={styles["sort"]} data-figure={column.isFigure || undefined} onClick={() => onSearch(sortedBy(search, column.order))}>
-        {column.title}
-        <span aria-hidden="true">{column.order === order ? (isDescending(search) ? "▼" : "▲") : ""}</span>
-      </button>
-    </th>
+    <SortHeading key={column.order} isFigure={column.isFigure} sorted={column.order === order ? (isDescending(search) ? "descending" : "ascending") : null} onSort={() => onSearch(sortedBy(search, column.order))}>
+      {column.title}
+    </SortHeading>
   );
   return (
     <Table label="Services">

@@ -1,4 +1,4 @@
-import type { ReactElement } from "react";
+import type { ReactElement, ReactNode } from "react";
 
 import type { DragMode } from "@/charts/timeline/usePointer";
 import { Button } from "@/ui/Button";
@@ -14,9 +14,11 @@ export interface TimelineControlsProps {
   onTrigger: (() => void) | null;
   onAll: () => void;
   onZoom: (factor: number) => void;
+  /** Further buttons. */
+  children?: ReactNode;
 }
 
-export function TimelineControls({ text, busy, dragMode, onDragMode, onTrigger, onAll, onZoom }: TimelineControlsProps): ReactElement {
+export function TimelineControls({ text, busy, dragMode, onDragMode, onTrigger, onAll, onZoom, children }: TimelineControlsProps): ReactElement {
   return (
     <div className={styles["controls"]}>
       <p className={styles["span"]}>
@@ -40,6 +42,7 @@ export function TimelineControls({ text, busy, dragMode, onDragMode, onTrigger, 
         <Button onClick={() => onDragMode(dragMode === "pan" ? "select" : "pan")} aria-pressed={dragMode === "select"} shortcut="s">
           Select
         </Button>
+        {children}
       </div>
     </div>
   );

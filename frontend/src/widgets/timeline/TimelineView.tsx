@@ -12,6 +12,7 @@ import { duration, US_PER_S } from "@/lib/time";
 import { around, clampView, covers, detailTile, span, zoomAround, type TimeView } from "@/lib/timeView";
 import { Button } from "@/ui/Button";
 import { ErrorState, Skeleton } from "@/ui/states";
+import { CompareButton } from "@/widgets/CompareButton";
 
 import { TimelineControls } from "./TimelineControls";
 import styles from "./TimelineView.module.css";
@@ -34,6 +35,8 @@ export interface TimelineViewProps {
   /** What the story is told by. */
   lead?: "cpu" | "connections";
   onPicture: Dispatch<SetStateAction<PictureState>>;
+  /** The resource whose window can be compared. */
+  resourceId: number;
 }
 
 /** Around the trigger: enough to see the stall, what came before and how it ended. */
@@ -46,7 +49,7 @@ export function firstView(extent: TimeView, triggerUs: number | null): TimeView 
   return triggerUs === null ? extent : clampView({ fromUs: triggerUs - FIRST_SPAN_US * 0.35, toUs: triggerUs + FIRST_SPAN_US * 0.65 }, extent);
 }
 
-export function TimelineView({ extent, triggerUs, startAtTrigger = true, load, picture, onPicture, lead = "cpu" }: TimelineViewProps): ReactElement {
+export function TimelineView({ extent, triggerUs, startAtTrigger = true, load, picture, onPicture, lead = "cpu", resourceId }: TimelineViewProps): ReactElement {
   const toTrigger = useCallback(() => firstView(extent, triggerUs), [extent, triggerUs]);
   const [dragMode, setDragMode] = useState<DragMode>("pan");
   const view = useMemo(() => (picture.view !== null ? clampView(picture.view, extent) : startAtTrigger ? toTrigger() : extent), [picture.view, toTrigger, startAtTrigger, extent]);
@@ -104,7 +107,9 @@ export function TimelineView({ extent, triggerUs, startAtTrigger = true, load, p
         onTrigger={triggerUs === null ? null : () => setView(toTrigger())}
         onAll={() => setView(extent)}
         onZoom={(factor) => setView(zoomAround(view, factor, view.fromUs + span(view) / 2, extent))}
-      />
+      >
+        <CompareButton resourceId={resourceId} view={selection ?? view} hasKey />
+      </TimelineControls>
       <Timeline
         model={model}
         overview={overview}

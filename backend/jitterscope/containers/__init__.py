@@ -1,0 +1,1 @@
+"""Containers of a window: what each was throttled, its worst tick and its peaks."""

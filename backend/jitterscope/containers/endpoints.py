@@ -1,0 +1,121 @@
+"""Containers with what they were throttled in a window, and the worst tick of each."""
+
+from __future__ import annotations
+
+import math
+import time
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+
+from jitterscope import requested_window as asked
+from jitterscope.bounds import HEAVY, bounded
+from jitterscope.containers import figures, listing
+from jitterscope.containers.figures import MINUTE_US, Figures
+from jitterscope.containers.listing import Entry, Listing, Wanted
+from jitterscope.containers.schemas import ContainerItem, Containers, Order, WorstTick
+from jitterscope.db import organization_session
+from jitterscope.errors import Problem
+from jitterscope.inventory.schemas import ResourceRef
+from jitterscope.inventory.types import ResourceRow
+from jitterscope.kit import cursor as cursors
+from jitterscope.series.types import TICK_US
+from jitterscope.tenancy.auth import Principal, require
+
+router = APIRouter(tags=["containers"])
+When = Annotated[str | None, Query(max_length=40, description="RFC 3339 with a time zone, or µs since the epoch")]
+_DEFAULT_US, _LONGEST_US = 60 * MINUTE_US, 24 * 60 * MINUTE_US
+
+
+@router.get("/containers")
+@bounded(HEAVY)
+def list_containers(
+    principal: Annotated[Principal, Depends(require("resources:read"))],
+    from_: Annotated[When, Query(alias="from")] = None,
+    to: When = None,
+    search: Annotated[str, Query(max_length=200, description="Part of the name, the path or the node's name")] = "",
+    node: Annotated[int | None, Query(description="Resource id of a node")] = None,
+    throttled: Annotated[bool, Query(description="Only those throttled in the window")] = False,
+    gone: Annotated[bool, Query(description="Also those not seen in the last 5 min of the window")] = False,
+    every: Annotated[bool, Query(description="Also the cgroups that hold containers: pods and slices")] = False,
+    order: Order = "worst",
+    descending: bool = True,
+    cursor: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=100)] = 50,
+) -> Containers:
+    """Containers of a window, which is widened to whole minutes: by default the last hour, at most 24 h."""
+    from_us, to_us, first = _position(cursor) or (*_window(from_, to), 0)
+    wanted = Wanted((from_us, to_us), search.replace("\0", ""), node, gone, every, throttled)
+    with organization_session(principal.organization_id) as session:
+        found = listing.read(session, wanted, order, descending, slice(first, first + limit))
+    return Containers(
+        items=[_item(found, one, to_us) for one in found.entries],
+        next_cursor=cursors.encode(from_us, to_us, first + limit) if found.more else None,
+        from_us=from_us,
+        to_us=to_us,
+        step_us=figures.minutes_per_step(from_us, to_us) * MINUTE_US,
+        found=found.found,
+        compared=found.compared,
+        listed=found.listed,
+    )
+
+
+def _window(from_: str | None, to: str | None) -> tuple[int, int]:
+    from_us, to_us = asked.newest_window(from_, to, time.time_ns() // 1000, _DEFAULT_US, _LONGEST_US)
+    start_us = from_us - from_us % MINUTE_US
+    return start_us, start_us + -(-(to_us - start_us) // MINUTE_US) * MINUTE_US
+
+
+def _position(cursor: str | None) -> tuple[int, int, int] | None:
+    """Window and place of the page after: the window stays that of the first page."""
+    if cursor is None:
+        return None
+    try:
+        from_us, to_us, first = cursors.decode(cursor, 3)
+    except cursors.BadCursor as error:
+        raise _bad(str(error)) from None
+    if first < 0 or from_us % MINUTE_US or to_us % MINUTE_US:
+        raise _bad("the cursor belongs to another list")
+    asked.check_window(from_us, to_us, _LONGEST_US + 2 * MINUTE_US)
+    return from_us, to_us, first
+
+
+def _bad(why: str) -> Problem:
+    return Problem(422, "invalid-request", "Invalid request", f"cursor: {why}", "Start again without a cursor.")
+
+
+def _item(found: Listing, one: Entry, to_us: int) -> ContainerItem:
+    measured = one.figures
+    return ContainerItem(
+        id=one.row.id,
+        kind=one.row.kind,
+        key=one.row.key,
+        name=one.row.name,
+        node=_ref(one.node),
+        namespace=one.facts.get("workload.namespace"),
+        pod=one.facts.get("workload.pod"),
+        container=one.facts.get("workload.container"),
+        active=one.row.last_seen_us >= to_us - listing.GONE_US,
+        last_seen_at=datetime.fromtimestamp(one.row.last_seen_us / 1e6, UTC),
+        cpu_limit=one.cpu_limit,
+        cpu_used=measured.cpu_used,
+        cpu_peak=measured.cpu_peak,
+        throttled_us=None if measured.throttled_us is None else round(measured.throttled_us),
+        throttled_ratio=measured.throttled_ratio,
+        worst_tick=_worst(measured, found.worst_ticks.get(one.row.id)),
+        memory_peak_bytes=measured.memory_peak_bytes,
+        peaks=[None if math.isnan(cpus) else cpus for cpus in measured.peaks],
+        throttled=measured.throttled.tolist(),
+    )
+
+
+def _worst(measured: Figures, tick_us: int | None) -> WorstTick | None:
+    if measured.worst_minute_us is None or measured.worst_us is None:
+        return None
+    at_us, span_us = (measured.worst_minute_us, MINUTE_US) if tick_us is None else (tick_us, TICK_US)
+    return WorstTick(at_us=at_us, span_us=span_us, throttled_us=round(measured.worst_us))
+
+
+def _ref(row: ResourceRow) -> ResourceRef:
+    return ResourceRef(id=row.id, kind=row.kind, key=row.key, name=row.name)

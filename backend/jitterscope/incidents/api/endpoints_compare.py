@@ -1,0 +1,108 @@
+"""Compare: one window with another time or another resource."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from sqlalchemy.orm import Session
+
+from jitterscope import requested_window as asked
+from jitterscope.answers import refuses
+from jitterscope.bounds import HEAVY, bounded
+from jitterscope.db import organization_session
+from jitterscope.errors import Problem, not_found
+from jitterscope.incidents.api.compare_schemas import ComparedLoad, ComparedMeasure, ComparedSide, Comparison
+from jitterscope.incidents.verification import compare
+from jitterscope.incidents.verification.compare import Difference, Side
+from jitterscope.inventory import service as inventory
+from jitterscope.inventory.schemas import ResourceRef
+from jitterscope.inventory.types import ResourceRow
+from jitterscope.tenancy.auth import Principal, require
+
+router = APIRouter(tags=["incidents"])
+When = Annotated[str, Query(max_length=40, description="RFC 3339 with a time zone, or µs since the epoch")]
+_LONGEST_US = 3_600_000_000
+
+
+@router.get("/compare")
+@bounded(HEAVY)
+@refuses(404, "The organization has no such resource.")
+def compare_windows(
+    principal: Annotated[Principal, Depends(require("incidents:read"))],
+    resource: Annotated[int, Query(description="Resource id")],
+    from_: Annotated[When, Query(alias="from")],
+    to: When,
+    other_from: Annotated[
+        str | None, Query(max_length=40, description="Start of the other window; default: `from`")
+    ] = None,
+    other_resource: Annotated[int | None, Query(description="Resource id; default: the same resource")] = None,
+) -> Comparison:
+    """A window of at most 1 h with one of the same length: of another time, of another resource, or both."""
+    from_us, to_us = asked.instant(from_), asked.instant(to)
+    asked.check_window(from_us, to_us, _LONGEST_US)
+    start_us = from_us if other_from is None else asked.instant(other_from)
+    with organization_session(principal.organization_id) as session:
+        mine, my_subject = _subject(session, resource)
+        theirs, their_subject = (mine, my_subject) if other_resource is None else _subject(session, other_resource)
+        this = Side(my_subject.id, from_us, to_us)
+        other = Side(their_subject.id, start_us, start_us + to_us - from_us)
+        if this == other:
+            raise Problem(
+                422, "invalid-comparison", "Nothing to compare", "Both sides are the same window of the same resource.",
+                "Choose another time or another resource.",
+            )  # fmt: skip
+        found = compare.compare(session, this, other)
+        return Comparison(
+            this=_side(session, mine, my_subject, this, found.blocks[0]),
+            other=_side(session, theirs, their_subject, other, found.blocks[1]),
+            measures=[_measure(one) for one in found.differences],
+            loads=[
+                ComparedLoad(id=one.load.id, unit=one.load.unit, this=one.this, other=one.other) for one in found.loads
+            ],
+        )
+
+
+def _subject(session: Session, resource_id: int) -> tuple[ResourceRow, ResourceRow]:
+    """A resource and the cgroup or node that is measured of it."""
+    row = inventory.resource(session, resource_id)
+    if row is None:
+        raise not_found("resource", resource_id)
+    subject = inventory.owning_subject(session, resource_id)
+    if subject is None:
+        raise Problem(
+            422, "no-cgroup", "Nothing is measured of this resource",
+            "A comparison measures containers and nodes. This resource is in no cgroup.",
+            "Choose a container, or what runs in one.",
+        )  # fmt: skip
+    return row, subject
+
+
+def _side(session: Session, row: ResourceRow, subject: ResourceRow, side: Side, blocks: int) -> ComparedSide:
+    node = inventory.resource(session, subject.node_id) or subject
+    return ComparedSide(
+        resource=_ref(row), subject=_ref(subject), node=_ref(node), from_us=side.from_us, to_us=side.to_us,
+        blocks=blocks,
+    )  # fmt: skip
+
+
+def _measure(one: Difference) -> ComparedMeasure:
+    figure = one.figure
+    return ComparedMeasure(
+        metric=figure.measure.id,
+        title=figure.measure.title,
+        unit=figure.measure.unit,
+        better=figure.measure.better,
+        this=figure.after or 0.0,
+        other=figure.before or 0.0,
+        ratio=figure.ratio,
+        p_value=figure.p_value,
+        adjusted_p=one.adjusted_p,
+        # The tests are those of a change; here neither side came first.
+        test=None if figure.test is None else figure.test.replace("before and after", "the two sides"),
+        differs=one.differs,
+    )
+
+
+def _ref(row: ResourceRow) -> ResourceRef:
+    return ResourceRef(id=row.id, kind=row.kind, key=row.key, name=row.name)

@@ -1,0 +1,76 @@
+/** Two lines on one axis: what is drawn of each. Pure. */
+
+import type { ComparedMeasure } from "@/api/compare";
+import type { SeriesChart } from "@/api/resources";
+import { measure, significant } from "@/lib/format";
+import { US_PER_S } from "@/lib/time";
+
+export interface Point {
+  /** From the start of its window, µs. */
+  readonly us: number;
+  readonly value: number;
+}
+
+/** Runs of points without a gap: what is missing is never bridged. */
+export type Line = readonly (readonly Point[])[];
+
+export interface Pair {
+  readonly metric: string;
+  readonly unit: string;
+  readonly kind: SeriesChart["kind"];
+  readonly meaning: string;
+  /** null: not recorded there. */
+  readonly mine: Line | null;
+  readonly theirs: Line | null;
+  readonly top: number;
+}
+
+/** What a point shows of its ticks: the highest, or of a distribution p99, so that no stall is averaged away. */
+export const shownOf = (kind: SeriesChart["kind"]): "high" | "mean" => (kind === "distribution" ? "mean" : "high");
+
+export function lineOf(chart: SeriesChart, fromUs: number): Line | null {
+  const values = chart[shownOf(chart.kind)];
+  const runs: Point[][] = [];
+  let open: Point[] | null = null;
+  chart.t_us.forEach((us, at) => {
+    const value = values[at] ?? null;
+    if (value === null) {
+      open = null;
+      return;
+    }
+    if (open === null) runs.push((open = []));
+    open.push({ us: us - fromUs, value });
+  });
+  return runs.length === 0 ? null : runs;
+}
+
+/** Metrics that either side has recorded, each with one scale for both. */
+export function pairsOf(mine: readonly SeriesChart[], mineFromUs: number, theirs: readonly SeriesChart[], theirsFromUs: number): Pair[] {
+  const names = [...new Set([...mine, ...theirs].map((chart) => chart.metric))];
+  return names.flatMap((metric) => {
+    const [one, two] = [mine.find((chart) => chart.metric === metric), theirs.find((chart) => chart.metric === metric)];
+    const known = one ?? two;
+    if (known === undefined) return [];
+    const [first, second] = [one === undefined ? null : lineOf(one, mineFromUs), two === undefined ? null : lineOf(two, theirsFromUs)];
+    if (first === null && second === null) return [];
+    const top = Math.max(0, ...[...(first ?? []), ...(second ?? [])].flat().map(({ value }) => value));
+    return [{ metric, unit: known.unit, kind: known.kind, meaning: known.meaning, mine: first, theirs: second, top: top > 0 ? top * 1.05 : 1 }];
+  });
+}
+
+/** "+1 min 30 s" on the common axis. */
+export function offsetText(us: number): string {
+  const seconds = Math.round(us / US_PER_S);
+  const [minutes, rest] = [Math.floor(seconds / 60), seconds % 60];
+  if (minutes === 0) return `+${rest} s`;
+  return rest === 0 ? `+${minutes} min` : `+${minutes} min ${rest} s`;
+}
+
+/** A figure of both sides as a sentence, for those who cannot see the table. */
+export function differenceText({ title, unit, this: mine, other, ratio, differs, adjusted_p: p }: ComparedMeasure): string {
+  const figures = `${title}: ${measure(mine, unit)}, other ${measure(other, unit)}`;
+  const times = ratio === null ? "" : `, ${significant(ratio.expected, 2)} × (${significant(ratio.low, 2)} to ${significant(ratio.high, 2)} ×)`;
+  return `${figures}${times}; ${p === null ? "not tested" : differs ? `differs, ${pText(p)}` : `no difference shown, ${pText(p)}`}`;
+}
+
+export const pText = (p: number): string => (p < 0.0001 ? "p < 0.0001" : `p = ${significant(p, 2)}`);

@@ -1,0 +1,54 @@
+import { resourceListSearch, sortedBy, isDescending } from "./search";
+import { namesOf, peaksText, shortPath, throttledText, tickSearch, tickTime } from "./words";
+
+const ID = "3f2a9c0d11e84b6f9a70c1d2e3f4a5b6c7d8e9f00112233445566778899aabbc";
+
+describe("names of containers", () => {
+  it("are those of pods, never hashes", () => {
+    expect(namesOf({ name: "shop/cart-5d8/cart", key: `/kubepods/burstable/pod1/${ID}`, namespace: "shop", pod: "cart-5d8", container: "cart" })).toEqual({ main: "cart-5d8", detail: "shop · cart" });
+    expect(namesOf({ name: "nginx", key: `/docker/${ID}`, namespace: null, pod: null, container: "nginx" })).toEqual({ main: "nginx", detail: "/docker/3f2a9c0d11e8…" });
+    expect(namesOf({ name: `/docker/${ID}`, key: `/docker/${ID}`, namespace: null, pod: null, container: null })).toEqual({ main: "3f2a9c0d11e8…", detail: "docker" });
+  });
+
+  it("shorten the uid of a pod, however its parts are joined", () => {
+    expect(shortPath("/kubepods.slice/kubepods-pod0a1b2c3d_1111_2222_3333_0123456789ab.slice")).toBe("/kubepods.slice/kubepods-pod0a1b2c3d….slice");
+  });
+});
+
+describe("the explorer in the URL", () => {
+  it("is read without trust", () => {
+    expect(resourceListSearch({ order: "peak", direction: "up", minutes: "360", from: "10", to: "20", zone: "utc", every: "true" })).toMatchObject({ order: "peak", direction: "up", minutes: 360, from: 10, to: 20, zone: "utc", every: true });
+    expect(resourceListSearch({ order: "color", direction: "left", minutes: 7, from: 20, to: 10, zone: "mars" })).toEqual({});
+    expect(resourceListSearch({ from: 10 })).toEqual({});
+  });
+
+  it("turns round with the second press and back with the third", () => {
+    const once = sortedBy({}, "peak");
+    const twice = sortedBy(once, "peak");
+    expect([isDescending(once), isDescending(twice), sortedBy(twice, "peak")]).toEqual([true, false, once]);
+    expect(isDescending(sortedBy({}, "name"))).toBe(false);
+  });
+});
+
+describe("figures of a container", () => {
+  it("say the highest 100 ms and how often it was throttled", () => {
+    const item = { peaks: [null, 0.2, 0.71], throttled: [false, false, true], cpu_limit: 0.5 };
+    expect(peaksText(item, 0, 60_000_000, "utc")).toBe("Highest 100 ms 0.71 CPU at 00:02, limit 0.5 CPU; throttled in 1 of 2 minutes");
+    expect(peaksText({ ...item, throttled: [], cpu_limit: null }, 0, 960_000_000, "utc")).toBe("Highest 100 ms 0.71 CPU at 00:32; not throttled");
+    expect(peaksText({ ...item, peaks: [null] }, 0, 60_000_000, "utc")).toBe("No CPU usage recorded");
+  });
+
+  it("tell not measured from none", () => {
+    expect(throttledText({ throttled_us: null, throttled_ratio: null })).toBe("–");
+    expect(throttledText({ throttled_us: 0, throttled_ratio: 0 })).toBe("0 ms");
+    expect(throttledText({ throttled_us: 110_000, throttled_ratio: 0.025 })).toBe("110 ms, 2.5 % of periods");
+  });
+
+  it("lead to the tick", () => {
+    const tick = { at_us: 1_000_000_000_000, span_us: 100_000, throttled_us: 50_000 };
+    expect(tickSearch(tick)).toEqual({ minutes: 5, to: 1_000_150_000_000, view: "999997500000-1000002600000", sel: "1000000000000-1000000100000" });
+    expect(tickTime(tick, 1_000_000_000_000, "utc")).toBe("13:46:40.0");
+    expect(tickTime(tick, 1_100_000_000_000, "utc")).toBe("1970-01-12 13:46:40.0");
+    expect(tickSearch({ ...tick, span_us: 60_000_000 }).sel).toBeUndefined();
+  });
+});

@@ -1,0 +1,30 @@
+import { useNavigate } from "@tanstack/react-router";
+import { useEffect, useEffectEvent, type ReactElement } from "react";
+
+import { compareWindow } from "@/lib/compareWindow";
+import { plainKey } from "@/lib/keys";
+import type { TimeView } from "@/lib/timeView";
+import { Button } from "@/ui/Button";
+
+/** Opens Compare with what a chart shows: by a press, or by the key x where `hasKey`. */
+export function CompareButton({ resourceId, view, hasKey = false, label }: { resourceId: number; view: TimeView; hasKey?: boolean; label?: string }): ReactElement {
+  const navigate = useNavigate();
+  const open = (): void => {
+    const { fromUs, toUs } = compareWindow(view);
+    void navigate({ to: "/compare", search: { resource: resourceId, from: fromUs, to: toUs } });
+  };
+  const press = useEffectEvent((event: KeyboardEvent) => {
+    if (plainKey(event) === "x") open();
+  });
+  useEffect(() => {
+    if (!hasKey) return undefined;
+    const listener = (event: KeyboardEvent): void => press(event);
+    window.addEventListener("keydown", listener);
+    return () => window.removeEventListener("keydown", listener);
+  }, [hasKey]);
+  return (
+    <Button kind={hasKey ? "plain" : "quiet"} aria-label={label} onClick={open} {...(hasKey ? { shortcut: "x" } : {})}>
+      Compare
+    </Button>
+  );
+}
