@@ -5,7 +5,7 @@ import type { SeriesChart } from "@/api/resources";
 import { measure, significant } from "@/lib/format";
 import { US_PER_S } from "@/lib/time";
 
-export interface Point {
+interface Point {
   /** From the start of its window, µs. */
   readonly us: number;
   readonly value: number;
@@ -26,7 +26,7 @@ export interface Pair {
 }
 
 /** What a point shows of its ticks: the highest, or of a distribution p99, so that no stall is averaged away. */
-export const shownOf = (kind: SeriesChart["kind"]): "high" | "mean" => (kind === "distribution" ? "mean" : "high");
+const shownOf = (kind: SeriesChart["kind"]): "high" | "mean" => (kind === "distribution" ? "mean" : "high");
 
 export function lineOf(chart: SeriesChart, fromUs: number): Line | null {
   const values = chart[shownOf(chart.kind)];
