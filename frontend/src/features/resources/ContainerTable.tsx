@@ -105,7 +105,7 @@ function Worst({ item, search }: { item: ContainerItem; search: ResourceListSear
   const worst = item.worst_tick;
   if (worst === null) return <span className={tableStyles["dim"]}>{item.throttled_us === null ? "not measured" : MISSING}</span>;
   return (
-    <Link to="/resources/$resourceId" params={{ resourceId: item.id }} search={tickSearch(worst)} title={bothZones(worst.at_us, 1)} className={styles["tick"]} aria-label={`Go to the worst tick of ${item.name}: ${microseconds(worst.throttled_us)} throttled at ${tickTime(worst, now, zoneOf(search))}`}>
+    <Link to="/resources/$resourceId" params={{ resourceId: item.id }} search={tickSearch(worst)} title={bothZones(worst.at_us, 1)} className={styles["tick"]}>
       <span aria-hidden="true">▲ </span>
       {microseconds(worst.throttled_us)}
       <span className={styles["at"]}>{tickTime(worst, now, zoneOf(search))}</span>
