@@ -17,6 +17,8 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 log = structlog.get_logger(__name__)
 # An outage ends with a success after so long without a failure: half a server fails and works by turns.
 QUIET_S = 10.0
+# Another reason replaces one not given for so long: a server that stops, or has no room, fails in several ways.
+OTHER_S = 3.0
 SILENT = "does not answer"
 
 # Parts of messages of PostgreSQL and libpq, which give connections that fail no SQLSTATE, and what they mean.
@@ -52,7 +54,7 @@ class Part:
         self.name, self.title = name, title
         self._lock = threading.Lock()
         self._why = ""
-        self._began_s = self._failed_s = self._told_s = 0.0
+        self._began_s = self._failed_s = self._given_s = 0.0
         self._failures = 0
 
     @property
@@ -67,12 +69,14 @@ class Part:
             begins, differs = not self._why, why != self._why
             if begins:
                 self._began_s, self._failures = now_s, 0
-            recent = now_s - self._told_s < 1.0
+            recent = now_s - self._given_s < OTHER_S
             self._failed_s = now_s
             self._failures += 1
-            if not begins and (not differs or recent):
-                return  # a server that stops fails in several ways within a moment
-            self._why, self._told_s = why, now_s
+            if not begins and differs and recent:
+                return
+            self._why, self._given_s = why, now_s
+            if not begins and not differs:
+                return
         log.warning(f"{self.name}_unavailable", why=why, error=str(error).strip()[:300])
 
     def worked(self) -> None:

@@ -52,7 +52,7 @@ def test_an_outage_is_told_when_it_begins_and_when_it_ends(monkeypatch: pytest.M
         for _ in range(500):
             part.failed("is full", "no room")
             part.worked()  # others fail on: the outage goes on
-        now_s += 2
+        now_s += outages.OTHER_S
         part.failed("does not answer", "gone")
         assert part.why == "does not answer"
         now_s += outages.QUIET_S
@@ -72,7 +72,12 @@ def test_requests_that_go_on_failing_do_not_keep_the_first_reason(monkeypatch: p
     monkeypatch.setattr("jitterscope.outages.time.monotonic", lambda: now_s)
     part = outages.Part("thing", "Thing")
     part.failed("is shutting down", "so it said once")
-    for _ in range(8):
+    for _ in range(16):
         now_s += 0.25
         part.failed("does not answer", "gone")
+    assert part.why == "does not answer"
+    for _ in range(16):  # half full: some requests wait too long, others are refused
+        now_s += 0.5
+        part.failed("does not answer", "gone")
+        part.failed("is full", "no room")
     assert part.why == "does not answer"

@@ -16,7 +16,7 @@ import structlog
 from kombu.exceptions import OperationalError as BrokerError
 from sqlalchemy.orm import Session
 
-from jitterscope import cache
+from jitterscope import cache, outages
 from jitterscope.cache import ValkeyError
 from jitterscope.db import after_commit, enter_organization, organization_session, system_session
 from jitterscope.incidents.scheduling import diagnoses, plan
@@ -117,7 +117,10 @@ def next_claim() -> Claim | None:
 
 
 def look(claim: Claim) -> Outcome | None:
-    """Diagnose what was claimed and plan the next look. An error is logged; the subject is tried again later."""
+    """Diagnose what was claimed and plan the next look. An error is logged; the subject is tried again later.
+
+    A database that is not there is everybody's trouble, and raised: what was claimed is due again when its lease ends.
+    """
     try:
         with organization_session(claim.organization_id) as session:
             outcome = diagnoses.first_look(session, claim.entry)
@@ -125,7 +128,9 @@ def look(claim: Claim) -> Outcome | None:
                 _plan_next(session, claim, outcome)
                 return outcome
         outcome = diagnoses.diagnose_subject(claim.organization_id, claim.entry.subject_id)
-    except Exception:
+    except Exception as error:
+        if outages.database_reason(error) is not None:
+            raise
         log.exception("diagnosis_failed", organization_id=claim.organization_id, subject_id=claim.entry.subject_id)
         with organization_session(claim.organization_id) as session:
             schedule.finish(session, claim, plan.failed)
