@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+import psycopg
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, expect, sync_playwright
 
@@ -56,6 +57,12 @@ class Product:
         """Signed in as an administrator by API token."""
         headers = {"Authorization": f"Bearer {self.stack.create_api_token()}"}
         return httpx.Client(base_url=self.url, headers=headers, timeout=30)
+
+
+def seen(product: Product, minutes_ago: int) -> None:
+    """As if everything had been seen last at that time: a recording is over when the tests begin."""
+    with psycopg.connect(product.stack.superuser_url, dbname="jitterscope", autocommit=True) as superuser:
+        superuser.execute("UPDATE resources SET last_seen_at = now() - make_interval(mins => %s)", (minutes_ago,))
 
 
 @pytest.fixture(scope="session")

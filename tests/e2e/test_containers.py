@@ -10,9 +10,15 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.diagnosis.recorded import STEP_US
-from tests.e2e.conftest import PHONE, OpenWindow, Product, picture
+from tests.e2e.conftest import PHONE, OpenWindow, Product, picture, seen
 from tests.e2e.looks import Look
 from tests.e2e.served import SERVERS
+
+
+@pytest.fixture(autouse=True)
+def _still_there(product: Product) -> None:
+    """The recording ended when the tests began; what was not seen for 5 min is gone, and not listed."""
+    seen(product, 0)
 
 
 def row(page: Page, name: str) -> Locator:

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import OpenWindow, Product, picture
+from tests.e2e.conftest import OpenWindow, Product, picture, seen
 
 
 def open_palette(page: Page) -> None:
@@ -35,13 +35,14 @@ def test_list_with_j_and_enter_then_back_by_palette(open_window: OpenWindow, pro
     expect(page.get_by_role("heading", name="Incidents", exact=True)).to_be_visible()
 
 
-def test_palette_finds_a_resource_by_a_part_of_its_name(open_window: OpenWindow, product: Product) -> None:
+def test_palette_finds_a_resource_that_is_gone_by_a_part_of_its_name(open_window: OpenWindow, product: Product) -> None:
+    seen(product, 10)
     page = open_window().page
     page.goto("/incidents")
     expect(page.get_by_role("link", name=product.title)).to_be_visible()
     open_palette(page)
     page.keyboard.type("7c9/coredns")
-    page.get_by_role("option").filter(has_text="Cgroup on node-1").first.click()
+    page.get_by_role("option").filter(has_text="Cgroup on node-1, gone").first.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("kube-system/coredns-7c9/coredns")
 
 

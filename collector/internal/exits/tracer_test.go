@@ -61,13 +61,14 @@ func TestMassExitIsTold(t *testing.T) {
 		told = append(told, tracer.Take()...)
 	}
 	found := 0
+	// Go's runtime has threads of its own beside the 300, the more the busier the machine.
 	for _, mass := range told {
 		switch int(mass.PID) {
 		case few:
 			t.Errorf("a few threads are no mass: %+v", mass)
 		case many:
 			found++
-			if mass.Threads < 300 || mass.Threads > 330 || mass.Command != "exits.test" || mass.Cgroup == 0 ||
+			if mass.Threads < 300 || mass.Threads > 400 || mass.Command != "exits.test" || mass.Cgroup == 0 ||
 				mass.StartUS < from.UnixMicro() || mass.EndUS > to.UnixMicro() || mass.EndUS < mass.StartUS {
 				t.Errorf("told %+v", mass)
 			}

@@ -10,11 +10,11 @@ export interface ResourceResultsProps {
   onChoose: (resourceId: number) => void;
 }
 
-/** Resources that match what is typed, found by the server. */
+/** Resources that match what is typed, found by the server: those that are there first, then those that are gone. */
 export function ResourceResults({ text, onChoose }: ResourceResultsProps): ReactElement | null {
   const search = useDeferredValue(text.trim());
-  const { data } = useInfiniteQuery({ ...resourcesQuery({ search }), enabled: search.length >= 2, refetchInterval: false });
-  const found = search.length < 2 ? [] : (data?.pages[0]?.items ?? []).slice(0, 12);
+  const { data } = useInfiniteQuery({ ...resourcesQuery({ search, gone: true }), enabled: search.length >= 2, refetchInterval: false });
+  const found = search.length < 2 ? [] : (data?.pages[0]?.items ?? []).toSorted((a, b) => Number(b.active) - Number(a.active)).slice(0, 12);
   if (found.length === 0) return null;
   return (
     <Command.Group heading="Resources" forceMount>
@@ -23,6 +23,7 @@ export function ResourceResults({ text, onChoose }: ResourceResultsProps): React
           <span>{resource.name}</span>
           <small>
             {sentence(resource.kind)} on {resource.node.name}
+            {!resource.active && ", gone"}
           </small>
         </Command.Item>
       ))}
