@@ -58,7 +58,7 @@ def runs_of(items: Iterable[pytest.Item]) -> dict[Run, list[pytest.Item]]:
 
 
 def parts(runs: Iterable[Run]) -> list[set[Run]]:
-    """Every run in one of eight parts that take about as long: the longest first, each to the part with least so far."""
+    """Each run in one of eight parts that take about as long: the longest first, into the part with least so far."""
     shared: list[set[Run]] = [set() for _ in range(PARTS)]
     for run in sorted(runs, key=lambda one: (-one.seconds, one.name)):
         min(shared, key=seconds).add(run)

@@ -24,6 +24,9 @@ SIGNS = (
 HELD_UP = 0.3
 # Longer answers span whole ticks, so that waiting and answering can be laid over each other.
 RESOLVED_US = 150_000
+# A program whose threads do not run answers nobody meanwhile: where fewer than these of those answered beside a long
+# one were slow, that one waited for something else.
+LEAST_SLOW = 0.1
 # Late answers all the time leave nothing to be compared with, but this much of the window.
 LEAST_REST = 0.1
 
@@ -35,6 +38,7 @@ class HeldUp:
 
     `inside` and `outside`: waiting per time while late answers were on their way, and in the rest of the window (NaN:
     there is hardly any rest). `covered`: of that, what is beyond the rest for each answer that was late at once.
+    `slow_ratio`: of all answers while late ones were on their way, those that were slow (NaN: not counted).
     """
 
     hits: int
@@ -44,11 +48,18 @@ class HeldUp:
     inside: float = 0.0
     outside: float = 0.0
     covered: float = 0.0
+    slow_ratio: float = math.nan
 
     @property
     def told(self) -> bool:
         """Whether waiting is what they have in common, and not only what goes on all the time."""
-        return self.hits >= 0.5 * self.of and (self.typical_us >= RESOLVED_US or self.by_dose)
+        long = self.typical_us >= RESOLVED_US and not self.others_quick
+        return self.hits >= 0.5 * self.of and (long or self.by_dose)
+
+    @property
+    def others_quick(self) -> bool:
+        """Whether answers are long, come while others are quick, and are not more where threads wait more."""
+        return self.typical_us >= RESOLVED_US and self.slow_ratio < LEAST_SLOW and not self.by_dose
 
     @property
     def by_dose(self) -> bool:
@@ -58,7 +69,7 @@ class HeldUp:
     def numbers(self) -> dict[str, float]:
         told = {
             "hits": self.hits, "of": self.of, "rho": self.dose.rho, "p_value": self.dose.p, "inside": self.inside,
-            "outside": self.outside, "covered": self.covered,
+            "outside": self.outside, "covered": self.covered, "slow_ratio": self.slow_ratio,
         }  # fmt: skip
         return {name: value for name, value in told.items() if math.isfinite(value)}
 
@@ -107,7 +118,15 @@ def held_up(snapshot: Snapshot, waited_us: FloatArray, late_us: float) -> HeldUp
         inside,
         outside,
         beyond / at_once,
+        _slow_ratio(snapshot, during),
     )
+
+
+def _slow_ratio(snapshot: Snapshot, ticks: BoolArray) -> float:
+    served = read_served(snapshot)
+    answers = float(np.nansum(served.answers[ticks]))
+    known = bool(np.isfinite(served.slow[ticks]).any()) and answers > 0
+    return float(np.nansum(served.slow[ticks])) / answers if known else math.nan
 
 
 def _per_time(snapshot: Snapshot, waited_us: FloatArray, ticks: BoolArray) -> float:

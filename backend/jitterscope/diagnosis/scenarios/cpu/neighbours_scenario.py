@@ -93,6 +93,13 @@ def _lost() -> Snapshot:
     return contended(made, np.full(made.ticks, 600.0), 0.3, takers=LITTLE)
 
 
+def _lost_on_a_full_node() -> Snapshot:
+    """Its threads wait all the time, and nearly all answers are quick all the same."""
+    made = udp_loss.SCENARIOS[0].build()
+    waited = np.random.default_rng(45).gamma(4.0, 10_000.0, made.ticks)
+    return contended(made, waited, 1.0, weight="100")
+
+
 def _one_socket() -> Snapshot:
     made = one_socket.SCENARIOS[0].build()
     return contended(made, np.full(made.ticks, 600.0), 0.2, takers=LITTLE)
@@ -152,6 +159,7 @@ SCENARIOS = (
     Scenario("neighbours/near miss: the hypervisor takes the CPUs", "cpu/steal", _stolen),
     Scenario("neighbours/near miss: one reader is too slow", "dns/single_socket_serialization", _one_socket),
     Scenario("neighbours/near miss: datagrams are lost on the way", "dns/udp_loss", _lost),
+    Scenario("neighbours/near miss: datagrams are lost on a full node", "dns/udp_loss", _lost_on_a_full_node),
     Scenario("neighbours/near miss: a slow upstream on a full node", "dns/slow_upstream", _busy_upstream),
     near_miss("neighbours"),
 )  # fmt: skip

@@ -91,6 +91,11 @@ def _harmless(waits: RunWaits, found: Waiting) -> str | None:
         return f"Threads waited {waited} for a CPU, {say.percent(found.share)} of the time that they wanted one."
     if found.hurt.severity is None:
         return f"Threads waited {waited} for a CPU; {found.hurt.suffered:,} answers were late meanwhile."
+    if found.held.others_quick:
+        return (
+            f"Late answers took {say.ms(found.held.typical_us)} (median), and only "
+            f"{say.percent(found.held.slow_ratio)} of those given meanwhile were slow: its threads ran."
+        )
     if not found.held.told:
         return (
             f"Threads waited for a CPU during {found.held.hits:,} of {found.held.of:,} late answers for at least "
