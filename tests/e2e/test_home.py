@@ -79,7 +79,7 @@ def test_the_sentence_names_what_is_open_and_how_much_of_the_fleet_is_known(
     )
     expect(heading).to_contain_text(f"on {worst['subject']['node']}")
     assert fleet["compared"] > 0
-    expect(page.get_by_text(re.compile(rf"Answers of .*{fleet['compared']} containers are timed"))).to_be_visible()
+    expect(page.get_by_text(re.compile(rf"Answers of .*{fleet['compared']} containers were timed"))).to_be_visible()
     heading.get_by_role("link").click()
     expect(page).to_have_url(re.compile(rf"/incidents/{worst['id']}$"))
 
@@ -98,7 +98,8 @@ def test_a_cell_of_the_map_leads_to_the_worst_tick(open_window: OpenWindow, prod
     expect(page.get_by_text("Selected 100 ms.")).to_be_visible()
 
 
-def test_the_map_by_keyboard(open_window: OpenWindow, product: Product) -> None:
+@pytest.mark.usefixtures("services")
+def test_the_map_by_keyboard(open_window: OpenWindow) -> None:
     page = open_window().page
     page.goto("/")
     fleet = page.get_by_role("region", name="Fleet")
@@ -144,7 +145,7 @@ def test_what_was_fixed_says_how_much_it_gained(open_window: OpenWindow, verifie
     expect(row).to_contain_text("✓ verified")
     expect(row).to_contain_text(re.compile(r"[\d.]+ % → (0|[\d.]+|< 0\.01) %"))
     changes = page.get_by_role("region", name="Changes", exact=True)
-    expect(changes).to_contain_text("CPU limit 0.5 →")
+    expect(changes).to_contain_text("CPU limit: 0.5 →")
     fixed.get_by_role("link", name=re.compile("All fixes")).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Fixes")
     expect(page.get_by_role("region", name="Applied fixes").get_by_role("listitem").first).to_be_visible()
@@ -183,7 +184,7 @@ def test_nothing_open_is_no_claim_about_what_is_not_measured(
     feed(product, newcomer.organization_id, (Serving("shop", 8080, 41), Serving("stock", 9090, 42)))
     page = enter(open_window, newcomer.email)
     expect(page.get_by_role("heading", level=1)).to_have_text("No open incidents")
-    expect(page.get_by_text("Answers of all 2 containers are timed.")).to_be_visible()
+    expect(page.get_by_text("Answers of all 2 containers were timed in the last hour.")).to_be_visible()
     expect(page.get_by_text("0 of 2 containers were throttled in the last hour.")).to_be_visible()
     for text in ("No risks found.", "No fix has been verified yet.", "No changes seen."):
         expect(page.get_by_text(text)).to_be_visible()
@@ -224,7 +225,7 @@ def test_four_places_hold_every_page(open_window: OpenWindow) -> None:
     page = open_window().page
     page.goto("/")
     places = page.get_by_role("navigation", name="Pages")
-    assert places.get_by_role("link").all_inner_texts() == ["Home", "Issues", "Explore", "Evidence"]
+    expect(places.get_by_role("link")).to_have_text(["Home", "Issues", "Explore", "Evidence"])
     for place, tabs in TABS.items():
         places.get_by_role("link", name=place).click()
         pages = page.get_by_role("navigation", name=place)
@@ -259,9 +260,8 @@ def test_an_old_address_leads_to_the_new_one(open_window: OpenWindow, old: str, 
     expect(page.get_by_role("heading", level=1)).not_to_have_text("Page not found")
 
 
-def test_it_fits_every_window(look: Look, product: Product, verified_incident: int) -> None:
-    assert product
-    assert verified_incident
+@pytest.mark.usefixtures("services", "verified_incident")
+def test_it_fits_every_window(look: Look) -> None:
     page = look.page
     page.goto("/")
     expect(page.get_by_role("region", name="Fleet").locator("a[data-level]").first).to_be_visible()
@@ -277,9 +277,8 @@ def test_it_fits_every_window(look: Look, product: Product, verified_incident: i
     assert violations(page) == []
 
 
-def test_a_wide_window(open_window: OpenWindow, product: Product, verified_incident: int) -> None:
-    assert product
-    assert verified_incident
+@pytest.mark.usefixtures("services", "verified_incident")
+def test_a_wide_window(open_window: OpenWindow) -> None:
     look = Look(open_window((1920, 1080), "dark").page, "wide-dark", is_phone=False)
     look.page.goto("/")
     expect(look.page.get_by_role("region", name="Fleet").locator("a[data-level]").first).to_be_visible()

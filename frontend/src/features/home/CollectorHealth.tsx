@@ -55,7 +55,7 @@ function Line({ collector }: { collector: Collector }): ReactElement {
         <span>
           last batch <Time at={collector.last_seen_at} />
         </span>
-        <span>{lacking === 0 ? `${plural(collector.sources.length, "source")} active` : `${count(lacking)} of ${plural(collector.sources.length, "source")} limited`}</span>
+        <span>{collector.sources.length === 0 ? "no sources reported" : lacking === 0 ? `${plural(collector.sources.length, "source")} active` : `${count(lacking)} of ${plural(collector.sources.length, "source")} limited`}</span>
         {collector.dropped_batches > 0 && <strong>{plural(collector.dropped_batches, "batch", "batches")} lost</strong>}
       </p>
     </li>

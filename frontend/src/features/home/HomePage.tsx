@@ -56,7 +56,7 @@ function NoCollector(): ReactElement {
           )
         }
       >
-        <p>Nothing is measured yet. A collector is one static binary, installed with one command. Its containers are on this page within a minute.</p>
+        <p>Nothing is measured yet. A collector is one static binary, installed with one command. Its node and containers then appear here.</p>
         {!mayAdd && <p>Your role cannot add one. Ask an editor or an admin of {me?.organization.name ?? "your organization"}.</p>}
         <p>
           Without a collector, Jitterscope reads packet captures, logs, and metric dumps: see <Link to="/evidence">Evidence</Link>.

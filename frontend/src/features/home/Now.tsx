@@ -38,14 +38,15 @@ export function Now({ collectors }: { collectors: readonly Collector[] }): React
           </>
         )}
       </h1>
-      <p className={styles["coverage"]} role="status">
+      {first !== undefined && <About incident={first} />}
+      <p className={styles["coverage"]}>
         {silence !== "" && <strong>{silence} </strong>}
         {fleet.data === undefined ? (fleet.isError ? "Not known of how many containers answers are timed." : "…") : coverageText(fleet.data)}
         {overview.muted > 0 && ` ${count(overview.muted)} of the incidents ${overview.muted === 1 ? "is" : "are"} muted.`}
       </p>
-      {first !== undefined && (
-        <ul className={styles["worst"]} aria-label="Worst open incidents">
-          {[first, ...others].map((incident) => (
+      {others.length > 0 && (
+        <ul className={styles["worst"]} aria-label="Also open">
+          {others.map((incident) => (
             <IncidentLine key={incident.id} incident={incident} />
           ))}
         </ul>
@@ -68,25 +69,34 @@ function IncidentLink({ incident }: { incident: Incident }): ReactElement {
 }
 
 function IncidentLine({ incident }: { incident: Incident }): ReactElement {
-  const figures = incident.figures.filter(({ short }) => short !== "").slice(0, 2);
   return (
     <li>
-      <SeverityChip severity={incident.severity} />
+      <div>
+        <SeverityChip severity={incident.severity} />
+      </div>
       <div>
         <IncidentLink incident={incident} />
-        <p className={styles["sub"]}>
-          <SubjectName subject={incident.subject} />
-          <span>{incident.subject.node}</span>
-          {figures.map(({ id, value, unit, short }) => (
-            <span key={id}>{unit === "ratio" ? `${measure(value, unit)} ${short}` : `${short} ${measure(value, unit)}`}</span>
-          ))}
-          <span>
-            since <Time at={incident.onset_at} style="clock" />
-          </span>
-          {incident.state !== "open" && <span>{stateText(incident.state)}</span>}
-          {incident.muted && <span>muted</span>}
-        </p>
+        <About incident={incident} />
       </div>
     </li>
+  );
+}
+
+/** Who, how bad, since when, and what was done about it. */
+function About({ incident }: { incident: Incident }): ReactElement {
+  const figures = incident.figures.filter(({ short }) => short !== "").slice(0, 2);
+  return (
+    <p className={styles["sub"]}>
+      <SubjectName subject={incident.subject} />
+      <span>{incident.subject.node}</span>
+      {figures.map(({ id, value, unit, short }) => (
+        <span key={id}>{unit === "ratio" ? `${measure(value, unit)} ${short}` : `${short} ${measure(value, unit)}`}</span>
+      ))}
+      <span>
+        since <Time at={incident.onset_at} style="clock" />
+      </span>
+      {incident.state !== "open" && <span>{stateText(incident.state)}</span>}
+      {incident.muted && <span>muted</span>}
+    </p>
   );
 }

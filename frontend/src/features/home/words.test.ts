@@ -13,11 +13,11 @@ describe("the sentences of Home", () => {
   });
 
   it("say whose answers are timed, and never that the others are well", () => {
-    expect(fleet(18, 3)).toBe("Answers of 3 of 18 containers are timed. For the others, harm to clients is not measured.");
-    expect(fleet(18, 0)).toBe("Answers of 0 of 18 containers are timed: harm to clients is not measured.");
-    expect(fleet(1, 1)).toBe("Answers of the only container are timed.");
-    expect(fleet(18, 18)).toBe("Answers of all 18 containers are timed.");
-    expect(fleet(1000, 40, { found: 1312, timed_is_least: true })).toBe("Answers of at least 40 of the 1,000 containers looked at (1,312 seen) are timed. For the others, harm to clients is not measured.");
+    expect(fleet(18, 3)).toBe("Answers of 3 of 18 containers were timed in the last hour. For the others, harm to clients is not measured.");
+    expect(fleet(18, 0)).toBe("Answers of 0 of 18 containers were timed in the last hour: harm to clients is not measured.");
+    expect(fleet(1, 1)).toBe("Answers of the only container were timed in the last hour.");
+    expect(fleet(18, 18)).toBe("Answers of all 18 containers were timed in the last hour.");
+    expect(fleet(1000, 40, { found: 1312, timed_is_least: true })).toBe("Answers of at least 40 of the 1,000 containers looked at (1,312 seen) were timed in the last hour. For the others, harm to clients is not measured.");
     expect(fleet(0, 0)).toBe("No containers were seen in the last 5 min.");
   });
 
@@ -37,7 +37,7 @@ describe("the sentences of Home", () => {
   });
 
   it("write a change as old and new", () => {
-    expect(stepText({ name: "cpu.quota_us", title: "CPU limit", old: "0.5", new: "1" })).toBe("CPU limit 0.5 → 1");
-    expect(stepText({ name: "go.env.GOGC", title: "GOGC", old: null, new: "off" })).toBe("GOGC not set → off");
+    expect(stepText({ name: "cpu.quota_us", title: "CPU limit", old: "0.5", new: "1" })).toBe("CPU limit: 0.5 → 1");
+    expect(stepText({ name: "go.env.GOGC", title: "GOGC", old: null, new: "off" })).toBe("GOGC: not set → off");
   });
 });

@@ -17,10 +17,10 @@ export function coverageText({ compared, found, timed, timed_is_least: isLeast }
   if (compared === 0) return "No containers were seen in the last 5 min.";
   const all = compared < found ? `the ${count(compared)} containers looked at (${count(found)} seen)` : plural(compared, "container");
   const least = isLeast ? "at least " : "";
-  if (timed === 0 && !isLeast) return `Answers of 0 of ${all} are timed: harm to clients is not measured.`;
-  if (timed >= compared && compared === 1) return "Answers of the only container are timed.";
-  if (timed >= compared) return `Answers of all ${all} are timed.`;
-  return `Answers of ${least}${count(timed)} of ${all} are timed. For the others, harm to clients is not measured.`;
+  if (timed === 0 && !isLeast) return `Answers of 0 of ${all} were timed in the last hour: harm to clients is not measured.`;
+  if (timed >= compared && compared === 1) return "Answers of the only container were timed in the last hour.";
+  if (timed >= compared) return `Answers of all ${all} were timed in the last hour.`;
+  return `Answers of ${least}${count(timed)} of ${all} were timed in the last hour. For the others, harm to clients is not measured.`;
 }
 
 /** "1 of 3 collectors is silent: nothing is known of its node since then."; empty: all report. */
@@ -39,5 +39,5 @@ export function throttledText({ compared, throttled, unmeasured }: Pick<Fleet, "
   return `${count(throttled)} of ${plural(known, "container")} ${throttled === 1 ? "was" : "were"} throttled in the last hour.${gap}`;
 }
 
-/** "CPU limit 0.5 → 1". What is not set says so. */
-export const stepText = ({ title, old, new: now }: FleetChange["steps"][number]): string => `${title} ${old ?? "not set"} → ${now ?? "not set"}`;
+/** "CPU limit: 0.5 → 1". What is not set says so. */
+export const stepText = ({ title, old, new: now }: FleetChange["steps"][number]): string => `${title}: ${old ?? "not set"} → ${now ?? "not set"}`;
