@@ -6,7 +6,6 @@ import { api, unwrap, type Schemas } from "./client";
 
 export type Fleet = Schemas["Fleet"];
 export type FleetContainer = Schemas["FleetContainer"];
-export type FleetChanges = Schemas["FleetChanges"];
 export type FleetChange = Schemas["FleetChange"];
 
 /** Both look at a thousand containers: once a minute is often enough for figures of an hour. */
