@@ -43,7 +43,7 @@ def _killed_s(recording: Recording, subject: RecordedResource, until: int) -> fl
 def _killed_with_bytes(subject: RecordedResource) -> list[float]:
     """What each killed process held, by the kernel's record: memory can grow by a lot after the last sample."""
     told = [event.attributes for event in subject.events if event.kind == KILL]
-    return [sum(float(one.get(f"{kind}_bytes", 0)) for kind in ("anon", "file", "shmem")) for one in told]
+    return [sum(float(one.get(f"{kind}_bytes", 0)) for kind in ("anon", "shmem")) for one in told]
 
 
 def _server(recording: Recording, server: Server) -> RecordedResource | None:
