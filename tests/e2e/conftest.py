@@ -150,7 +150,7 @@ def sign_in(page: Page, stack: Stack) -> None:
     page.get_by_label("Email").fill(email)
     page.get_by_label("Password").fill(password)
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("heading", name="Incidents", exact=True)).to_be_visible()
+    expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
 
 
 # No slots: Playwright keeps its wrapper of a bound listener on the listener's object.

@@ -9,14 +9,15 @@ from tests.e2e.conftest import PHONE, ROOT, OpenWindow, Product, picture
 
 AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
 PAGES = (
+    "/",
     "/incidents",
     "/incidents?state=closed",
     "/risks",
     "/resources",
     "/services",
-    "/causes",
-    "/calibration",
-    "/collectors?add=true",
+    "/help/causes",
+    "/fixes",
+    "/settings/collectors?add=true",
     "/settings/channels",
     "/settings/members",
     "/settings/tokens",
@@ -90,7 +91,7 @@ def test_phone_shows_everything_without_sideways_scrolling(open_window: OpenWind
 def test_reduced_motion_is_respected(open_window: OpenWindow) -> None:
     page = open_window().page
     page.emulate_media(reduced_motion="reduce")
-    page.goto("/collectors?add=true")
+    page.goto("/settings/collectors?add=true")
     page.get_by_role("button", name="Create token").click()
     pulse = page.locator("[class*=pulse]")
     expect(pulse).to_be_visible()

@@ -57,7 +57,7 @@ def test_a_member_joins_owns_tokens_and_is_removed(open_window: OpenWindow, prod
     theirs.get_by_label("Your name").fill(name)
     theirs.get_by_label("Password").fill("a long enough password")
     theirs.get_by_role("button", name="Join").click()
-    expect(theirs.get_by_role("heading", name="Incidents", exact=True)).to_be_visible()
+    expect(theirs.get_by_role("navigation", name="Pages")).to_be_visible()
     theirs.goto("/settings/account")
     expect(theirs.get_by_text("not verified")).to_be_visible()
     made = theirs.request.post(
@@ -65,7 +65,7 @@ def test_a_member_joins_owns_tokens_and_is_removed(open_window: OpenWindow, prod
     )
     assert made.status == 201
     page = open_window().page
-    page.goto("/collectors")
+    page.goto("/settings/collectors")
     expect(page.get_by_role("row").filter(has_text="node 9")).to_contain_text(name)
     page.goto("/settings/members")
     page.get_by_role("button", name=f"Remove {name}").click()
@@ -73,7 +73,7 @@ def test_a_member_joins_owns_tokens_and_is_removed(open_window: OpenWindow, prod
     page.get_by_role("button", name="Remove member, take over tokens").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(page.get_by_role("row").filter(has_text=email)).to_have_count(0)
-    page.goto("/collectors")
+    page.goto("/settings/collectors")
     expect(page.get_by_role("row").filter(has_text="node 9")).not_to_contain_text("left")
     page.goto("/settings/tokens")
     page.get_by_label("Name").fill("grafana")

@@ -16,9 +16,9 @@ def test_pages(look: Look, product: Product) -> None:
         "explore": "/resources?all=true",
         "explore-gone": "/resources?from=1000000000&to=2000000000",
         "resource": f"/resources/{product.subject_id}",
-        "collectors": "/collectors",
-        "add-collector": "/collectors?add=true",
-        "causes": "/causes?cause=cpu/gc_throttling",
+        "collectors": "/settings/collectors",
+        "add-collector": "/settings/collectors?add=true",
+        "causes": "/help/causes?cause=cpu/gc_throttling",
         "channels": "/settings/channels",
         "members": "/settings/members",
         "tokens": "/settings/tokens",
@@ -57,6 +57,6 @@ def test_verification_and_calibration(look: Look, verified_incident: int) -> Non
     below_the_bar(page, page.get_by_role("heading", name="Did it help?"))
     expect(page.get_by_role("img", name="Before and after the change")).to_be_visible()
     look.at("verified")
-    page.goto("/calibration")
+    page.goto("/fixes")
     expect(page.get_by_role("list", name="Predictions and outcomes")).to_be_visible()
     look.at("calibration")

@@ -38,7 +38,7 @@ def test_explorer_shows_limits_and_leads_to_the_resource(open_window: OpenWindow
 
 def test_the_tab_says_how_many_incidents_are_open(open_window: OpenWindow, product: Product) -> None:
     page = open_window().page
-    page.goto("/collectors")
+    page.goto("/settings/collectors")
     with product.client() as client:
         active = {"state": ["open", "acknowledged", "fix_applied", "did_not_help", "made_worse"]}
         items = client.get("/api/v1/incidents", params=active).raise_for_status().json()["items"]
@@ -51,7 +51,7 @@ def test_the_tab_says_how_many_incidents_are_open(open_window: OpenWindow, produ
 
 def test_add_a_collector_shows_secret_once_and_first_data_live(open_window: OpenWindow, product: Product) -> None:
     page = open_window().page
-    page.goto("/collectors")
+    page.goto("/settings/collectors")
     page.get_by_role("button", name="Add collector").click()
     page.get_by_label("Token name").fill("node-new")
     page.get_by_role("button", name="Create token").click()
@@ -134,7 +134,7 @@ def test_an_invited_person_joins_by_the_link(open_window: OpenWindow) -> None:
     guest.page.get_by_label("Your name").fill("Ada")
     guest.page.get_by_label("Password").fill("correct horse battery")
     guest.page.get_by_role("button", name="Join").click()
-    expect(guest.page.get_by_role("heading", name="Incidents", exact=True)).to_be_visible()
+    expect(guest.page.get_by_role("navigation", name="Pages")).to_be_visible()
     page.reload()
     expect(page.get_by_role("row").filter(has_text="ada@example.com")).to_contain_text("Ada")
 

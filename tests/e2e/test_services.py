@@ -27,7 +27,8 @@ def listed(page: Page) -> list[str]:
 def test_every_server_with_its_figures(open_window: OpenWindow, product: Product) -> None:
     page = open_window().page
     page.goto("/incidents")
-    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Services").click()
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Explore").click()
+    page.get_by_role("navigation", name="Explore").get_by_role("link", name="Services").click()
     checkout = row(page, "checkout :8080")
     expect(checkout).to_contain_text("shop/checkout-5d8/checkout")
     for text in ("shop-node", "300 requests/s", "Go 1.25.3", "▲ throttled", "TCP", "5xx 0.1/s"):

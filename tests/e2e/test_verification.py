@@ -56,7 +56,7 @@ def test_the_list_tells_how_fixes_went(open_window: OpenWindow, verified_inciden
 
 def test_the_calibration_page_has_its_outcomes(open_window: OpenWindow, verified_incident: int) -> None:
     page = open_window().page
-    page.goto("/calibration")
+    page.goto("/fixes")
     expect(page.get_by_text(re.compile(r"\d+ outcomes? fell inside the predicted interval"))).to_be_visible()
     row = (
         page.get_by_role("table", name="Predictions by kind of fix")

@@ -12,15 +12,15 @@ from fastapi import APIRouter, Depends, Query
 from jitterscope import requested_window as asked
 from jitterscope.bounds import HEAVY, bounded
 from jitterscope.containers import figures, listing
-from jitterscope.containers.figures import MINUTE_US, Figures
+from jitterscope.containers.figures import MINUTE_US
 from jitterscope.containers.listing import Entry, Listing, Wanted
-from jitterscope.containers.schemas import ContainerItem, Containers, Order, WorstTick
+from jitterscope.containers.schemas import ContainerItem, Containers, Order
+from jitterscope.containers.views import worst_tick
 from jitterscope.db import organization_session
 from jitterscope.errors import Problem
 from jitterscope.inventory.schemas import ResourceRef
 from jitterscope.inventory.types import ResourceRow
 from jitterscope.kit import cursor as cursors
-from jitterscope.series.types import TICK_US
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(tags=["containers"])
@@ -103,18 +103,11 @@ def _item(found: Listing, one: Entry, to_us: int) -> ContainerItem:
         cpu_peak=measured.cpu_peak,
         throttled_us=None if measured.throttled_us is None else round(measured.throttled_us),
         throttled_ratio=measured.throttled_ratio,
-        worst_tick=_worst(measured, found.worst_ticks.get(one.row.id)),
+        worst_tick=worst_tick(measured, found.worst_ticks.get(one.row.id)),
         memory_peak_bytes=measured.memory_peak_bytes,
         peaks=[None if math.isnan(cpus) else cpus for cpus in measured.peaks],
         throttled=measured.throttled.tolist(),
     )
-
-
-def _worst(measured: Figures, tick_us: int | None) -> WorstTick | None:
-    if measured.worst_minute_us is None or measured.worst_us is None:
-        return None
-    at_us, span_us = (measured.worst_minute_us, MINUTE_US) if tick_us is None else (tick_us, TICK_US)
-    return WorstTick(at_us=at_us, span_us=span_us, throttled_us=round(measured.worst_us))
 
 
 def _ref(row: ResourceRow) -> ResourceRef:

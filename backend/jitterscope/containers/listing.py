@@ -59,6 +59,22 @@ class Listing:
 
 def read(session: Session, wanted: Wanted, order: Order, descending: bool, part: slice) -> Listing:
     """One part of the list in an order; what is not known comes last."""
+    there, found = everything(session, wanted)
+    entries = [one for one in there if one.figures.worst_us is not None] if wanted.throttled else there
+    ordered = _ordered(entries, _KEYS[order], descending)
+    shown = ordered[part]
+    return Listing(
+        entries=shown,
+        worst_ticks=figures.worst_ticks(session, {one.row.id: one.figures for one in shown}),
+        found=found,
+        compared=len(there),
+        listed=len(ordered),
+        more=part.stop < len(ordered),
+    )
+
+
+def everything(session: Session, wanted: Wanted) -> tuple[list[Entry], int]:
+    """All containers that are compared, those throttled or not, and how many match."""
     from_us, to_us = wanted.span
     rows, found = inventory.containers_seen(
         session, wanted.containing, wanted.node_id, from_us, gone_us=None if wanted.gone else to_us - GONE_US,
@@ -73,19 +89,12 @@ def read(session: Session, wanted: Wanted, order: Order, descending: bool, part:
     ]
     # First heard of after the window, and nothing of it arrived later: it was not there yet.
     there = [one for one in entries if one.figures.cpu_used is not None or one.row.first_seen_us < to_us]
-    found -= len(entries) - len(there)
-    compared = len(there)
-    entries = [one for one in there if one.figures.worst_us is not None] if wanted.throttled else there
-    ordered = _ordered(entries, _KEYS[order], descending)
-    shown = ordered[part]
-    return Listing(
-        entries=shown,
-        worst_ticks=figures.worst_ticks(session, {one.row.id: one.figures for one in shown}),
-        found=found,
-        compared=compared,
-        listed=len(ordered),
-        more=part.stop < len(ordered),
-    )
+    return there, found - (len(entries) - len(there))
+
+
+def worst_first(entries: Sequence[Entry]) -> list[Entry]:
+    """Those with the worst tick first; not throttled comes after that, not measured last."""
+    return _ordered(entries, _KEYS["worst"], descending=True)
 
 
 def _values(facts: Sequence[FactRow]) -> dict[str, str]:

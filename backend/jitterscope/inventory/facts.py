@@ -43,6 +43,21 @@ _IN_EFFECT = text(
     """
 ).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
 
+# The same of some names alone.
+_NAMED = text(
+    """
+    SELECT resource_id, name, value, since_us FROM (
+        SELECT DISTINCT ON (resource_id, name) resource_id, name, value, since_us FROM facts
+         WHERE resource_id = ANY(:ids) AND name = ANY(:names) AND since_us <= :from_us
+         ORDER BY resource_id, name, since_us DESC
+    ) AS before
+    UNION ALL
+    SELECT resource_id, name, value, since_us FROM facts
+     WHERE resource_id = ANY(:ids) AND name = ANY(:names) AND since_us > :from_us AND since_us < :to_us
+    ORDER BY resource_id, since_us, name
+    """
+).bindparams(bindparam("ids", type_=ARRAY(BIGINT)), bindparam("names", type_=ARRAY(TEXT)))
+
 _RENAME = text(
     "UPDATE resources SET name = wanted.name FROM unnest(:ids, :names) AS wanted (id, name) "
     "WHERE resources.id = wanted.id AND resources.name <> wanted.name"
@@ -105,6 +120,17 @@ def in_effect(
         rows = session.execute(_IN_EFFECT, {"ids": list(result), "from_us": from_us, "to_us": upper_us})
         for row in rows:
             result[row.resource_id].append(FactRow(row.name, row.value, row.since_us))
+    return {resource_id: tuple(facts) for resource_id, facts in result.items()}
+
+
+def named(
+    session: Session, resource_ids: Sequence[int], names: Sequence[str], from_us: int, to_us: int
+) -> dict[int, tuple[FactRow, ...]]:
+    """As `in_effect`, of facts of these names alone."""
+    result: dict[int, list[FactRow]] = {resource_id: [] for resource_id in resource_ids}
+    wanted = {"ids": list(result), "names": list(names), "from_us": from_us, "to_us": to_us}
+    for row in session.execute(_NAMED, wanted) if result else ():
+        result[row.resource_id].append(FactRow(row.name, row.value, row.since_us))
     return {resource_id: tuple(facts) for resource_id, facts in result.items()}
 
 

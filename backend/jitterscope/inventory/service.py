@@ -197,6 +197,23 @@ def facts(
     return fact_store.in_effect(session, resource_ids, from_us, to_us)
 
 
+def facts_named(
+    session: Session, resource_ids: Sequence[int], names: Sequence[str], from_us: int, to_us: int
+) -> dict[int, tuple[FactRow, ...]]:
+    """As `facts`, of these names alone."""
+    return fact_store.named(session, resource_ids, names, from_us, to_us)
+
+
+def workload_of(known: Sequence[FactRow]) -> tuple[str, str, str] | None:
+    """(namespace, controller or pod name without its random part, container) that a cgroup's facts name, if they do."""
+    return rollouts.workload_of({one.name: one.value for one in known})
+
+
+def seen_since(session: Session, kind: ResourceKind, from_us: int, limit: int) -> tuple[list[ResourceRow], int]:
+    """Resources of a kind seen since a time, the latest where there are more than `limit`; and how many there are."""
+    return tree.seen_since(session, kind, from_us, limit)
+
+
 def successors(session: Session, cgroup_id: int, after_us: int) -> list[ResourceRow]:
     """Cgroups of the same workload (namespace, controller, container) first seen after `after_us`; likeliest first."""
     return rollouts.successors(session, cgroup_id, after_us)

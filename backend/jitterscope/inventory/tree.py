@@ -47,6 +47,10 @@ _SUBJECTS = text(
     SELECT wanted, id FROM up WHERE kind = 'cgroup' OR (kind = 'node' AND depth = 0)
     """
 ).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
+_SEEN_SINCE = text(
+    f"SELECT {COLUMNS}, count(*) OVER () AS found FROM resources "  # noqa: S608
+    "WHERE kind = :kind AND last_seen_at >= to_timestamp(:from_us / 1e6) ORDER BY last_seen_at DESC, id LIMIT :limit"
+)
 _DESCENDANTS = text(
     f"""
     WITH RECURSIVE down AS (
@@ -82,6 +86,12 @@ def by_id(session: Session, resource_ids: Sequence[int]) -> dict[int, ResourceRo
     if not resource_ids:
         return {}
     return {row.id: as_resource(row) for row in session.execute(_BY_ID, {"ids": list(resource_ids)})}
+
+
+def seen_since(session: Session, kind: ResourceKind, from_us: int, limit: int) -> tuple[list[ResourceRow], int]:
+    wanted = {"kind": kind, "from_us": from_us - SEEN_SLACK_US, "limit": limit}
+    rows = session.execute(_SEEN_SINCE, wanted).all()
+    return [as_resource(row) for row in rows], rows[0].found if rows else 0
 
 
 def children(session: Session, resource_id: int, kind: ResourceKind | None) -> list[ResourceRow]:

@@ -5,6 +5,7 @@ import { useSyncExternalStore } from "react";
 
 import { analysisKeys } from "./analyses";
 import { incidentKeys } from "./incidents";
+import { overviewKeys } from "./overview";
 
 let live = false;
 const listeners = new Set<() => void>();
@@ -48,6 +49,7 @@ export function listen(client: QueryClient): () => void {
       const id = idOf(event.data);
       void client.invalidateQueries({ queryKey: incidentKeys.lists });
       void client.invalidateQueries({ queryKey: ["risks"] });
+      void client.invalidateQueries({ queryKey: overviewKeys.all });
       if (id !== null) void client.invalidateQueries({ queryKey: incidentKeys.one(id) });
     });
     for (const type of ["collector", "first_data"]) {

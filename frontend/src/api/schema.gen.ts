@@ -612,6 +612,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/fixes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Fixes
+         * @description Fixes that were applied, newest first, each with the figure that decided before and after.
+         */
+        get: operations["list_fixes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fleet": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Fleet
+         * @description Containers of the last hour, widened to whole minutes, by their worst 100 ms.
+         */
+        get: operations["get_fleet"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fleet/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Changes
+         * @description Limits, images, versions, and settings that changed, from the history of facts.
+         */
+        get: operations["list_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/incidents": {
         parameters: {
             query?: never;
@@ -1140,6 +1200,26 @@ export interface paths {
          * @description What the organization may use, and how much of it is used. Above a limit requests are answered with 429.
          */
         get: operations["list_limits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Overview
+         * @description How many incidents are not over, by severity, and the worst of them.
+         */
+        get: operations["get_overview"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1746,6 +1826,55 @@ export interface components {
             question: string;
             /** Statement */
             statement: string;
+        };
+        /**
+         * AppliedFix
+         * @description A change that was made to an incident's subject, and what it did.
+         */
+        AppliedFix: {
+            /**
+             * Applied At
+             * Format: date-time
+             */
+            applied_at: string;
+            /** Cause */
+            cause: string;
+            /** Cause Title */
+            cause_title: string;
+            /**
+             * Finished At
+             * @description Null: it is still being measured
+             */
+            finished_at: string | null;
+            /** Fix Title */
+            fix_title: string;
+            /** Id */
+            id: number;
+            /** Incident Id */
+            incident_id: number;
+            /** Incident Title */
+            incident_title: string;
+            /** @description The figure that decided, as far as it was measured */
+            measure: components["schemas"]["VerifiedMeasure"] | null;
+            /**
+             * Started By
+             * @description "jitterscope" where facts told, or a user's name
+             */
+            started_by: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "waiting" | "verified" | "did_not_help" | "made_worse" | "replaced";
+            /** Subject Id */
+            subject_id: number;
+            /** Subject Name */
+            subject_name: string;
+            /**
+             * Verdict
+             * @description A sentence, once there is one
+             */
+            verdict: string | null;
         };
         /** AuditItem */
         AuditItem: {
@@ -3036,6 +3165,146 @@ export interface components {
             /** Total Samples */
             total_samples: number;
         };
+        /**
+         * Fleet
+         * @description Containers of the last hour, and of how many of them it is known how they do.
+         */
+        Fleet: {
+            /**
+             * Compared
+             * @description Of these, how many were looked at: those throttled or seen last
+             */
+            compared: number;
+            /**
+             * Containers
+             * @description Those with the worst tick first
+             */
+            containers: components["schemas"]["FleetContainer"][];
+            /**
+             * Found
+             * @description Containers that were seen in the last 5 min
+             */
+            found: number;
+            /** From Us */
+            from_us: number;
+            /**
+             * Throttled
+             * @description Of those looked at, how many were throttled in the window
+             */
+            throttled: number;
+            /**
+             * Timed
+             * @description Of those looked at, how many have a server whose answers are timed
+             */
+            timed: number;
+            /**
+             * Timed Is Least
+             * @description So many servers that not all were looked at: more may be timed
+             */
+            timed_is_least: boolean;
+            /** To Us */
+            to_us: number;
+            /**
+             * Unmeasured
+             * @description Of those looked at, how many have no throttling measured
+             */
+            unmeasured: number;
+        };
+        /**
+         * FleetChange
+         * @description Settings that changed together: of a container, a process, a DNS server, or a node.
+         */
+        FleetChange: {
+            /**
+             * At
+             * Format: date-time
+             * @description When the first of `resources` had the new value
+             */
+            at: string;
+            node: components["schemas"]["ResourceRef"];
+            /**
+             * Resources
+             * @description How many of the workload changed in the same way
+             */
+            resources: number;
+            /**
+             * Rollout
+             * @description A new container or process has another value than the one before it
+             */
+            rollout: boolean;
+            /** Steps */
+            steps: components["schemas"]["SettingStep"][];
+            /** @description The one that changed last */
+            subject: components["schemas"]["ResourceRef"];
+            /**
+             * Workload
+             * @description NAMESPACE/CONTROLLER/CONTAINER; null: it has no such name
+             */
+            workload: string | null;
+        };
+        /** FleetChanges */
+        FleetChanges: {
+            /**
+             * Complete
+             * @description False: so many resources that only those seen last were looked at
+             */
+            complete: boolean;
+            /**
+             * Found
+             * @description Changes in the window
+             */
+            found: number;
+            /** From Us */
+            from_us: number;
+            /**
+             * Items
+             * @description Newest first
+             */
+            items: components["schemas"]["FleetChange"][];
+            /** To Us */
+            to_us: number;
+        };
+        /**
+         * FleetContainer
+         * @description A container and its worst 100 ms in the window.
+         */
+        FleetContainer: {
+            /** Container */
+            container: string | null;
+            /**
+             * Cpu Limit
+             * @description CPUs, at the end of the window; null: no limit, or unknown
+             */
+            cpu_limit: number | null;
+            /**
+             * Cpu Peak
+             * @description CPUs in use, highest 100 ms
+             */
+            cpu_peak: number | null;
+            /** Id */
+            id: number;
+            /** Key */
+            key: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "node" | "cgroup" | "process" | "dns_server" | "dns_path" | "probe" | "tcp_server" | "tcp_upstream" | "external";
+            /** Name */
+            name: string;
+            /** Namespace */
+            namespace: string | null;
+            node: components["schemas"]["ResourceRef"];
+            /** Pod */
+            pod: string | null;
+            /**
+             * Throttled Us
+             * @description Throttled time of the window, added up over CPUs
+             */
+            throttled_us: number | null;
+            /** @description Null: not throttled in the window, or not measured */
+            worst_tick: components["schemas"]["WorstTick"] | null;
+        };
         /** Found */
         Found: {
             /** Cause */
@@ -3656,10 +3925,38 @@ export interface components {
             /** Name */
             name: string;
         };
+        /**
+         * Overview
+         * @description Incidents that are not over.
+         */
+        Overview: {
+            /**
+             * Counts
+             * @description By severity, the worst first; those without any are left out
+             */
+            counts: components["schemas"]["SeverityCount"][];
+            /**
+             * Muted
+             * @description Of these, how many are muted
+             */
+            muted: number;
+            /**
+             * Worst
+             * @description The worst first, then the newest; muted ones last
+             */
+            worst: components["schemas"]["IncidentSummary"][];
+        };
         /** Page[AnalysisSummary] */
         Page_AnalysisSummary_: {
             /** Items */
             items: components["schemas"]["AnalysisSummary"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /** Page[AppliedFix] */
+        Page_AppliedFix_: {
+            /** Items */
+            items: components["schemas"]["AppliedFix"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
@@ -4603,6 +4900,16 @@ export interface components {
             old: string | null;
             /** Title */
             title: string;
+        };
+        /** SeverityCount */
+        SeverityCount: {
+            /** Incidents */
+            incidents: number;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "critical" | "warning" | "info";
         };
         /** SourceItem */
         SourceItem: {
@@ -7114,6 +7421,119 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    list_fixes: {
+        parameters: {
+            query?: {
+                state?: ("waiting" | "verified" | "did_not_help" | "made_worse" | "replaced")[] | null;
+                limit?: number;
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_AppliedFix_"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_fleet: {
+        parameters: {
+            query?: {
+                /** @description Containers that are shown at most */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Fleet"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope resources:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_changes: {
+        parameters: {
+            query?: {
+                /** @description How far back */
+                hours?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FleetChanges"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope resources:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     list_incidents: {
         parameters: {
             query?: {
@@ -8418,6 +8838,42 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_overview: {
+        parameters: {
+            query?: {
+                worst?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Overview"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
         };

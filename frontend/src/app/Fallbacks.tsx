@@ -8,7 +8,7 @@ import { EmptyState, ErrorState } from "@/ui/states";
 export function NotFound(): ReactElement {
   return (
     <Page title="Page not found" ownHeading>
-      <EmptyState title="Page not found" action={<Link to="/incidents">Go to incidents</Link>}>
+      <EmptyState title="Page not found" action={<Link to="/">Go to home</Link>}>
         <p>The address is mistyped or belongs to another version.</p>
       </EmptyState>
     </Page>

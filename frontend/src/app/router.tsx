@@ -7,11 +7,12 @@ import { meQuery } from "@/api/me";
 import { ApiError } from "@/api/problem";
 import { compareSearch } from "@/features/compare/search";
 import { dnsSearch } from "@/features/dns/search";
+import { homeSearch } from "@/features/home/search";
 import { incidentPageSearch, incidentSearch } from "@/features/incidents/search";
 import { resourceListSearch, resourceSearch } from "@/features/resources/search";
 import { servicesSearch } from "@/features/services/search";
 import { startupSearch } from "@/features/startup/search";
-import { optionalString } from "@/lib/search";
+import { optionalNumber, optionalString } from "@/lib/search";
 
 import { Failed, NotFound } from "./Fallbacks";
 import { Shell } from "./shell/Shell";
@@ -52,9 +53,8 @@ const signedIn = createRoute({
 const home = createRoute({
   getParentRoute: () => signedIn,
   path: "/",
-  beforeLoad: () => {
-    throw redirect({ to: "/incidents", replace: true });
-  },
+  component: lazyRouteComponent(() => import("@/features/home/HomePage"), "HomePage"),
+  validateSearch: homeSearch,
 });
 
 const incidents = createRoute({
@@ -70,12 +70,17 @@ const incident = createRoute({
   params: { parse: ({ incidentId }) => ({ incidentId: Number(incidentId) }), stringify: ({ incidentId }) => ({ incidentId: String(incidentId) }) },
   validateSearch: incidentPageSearch,
 });
-const calibration = createRoute({
+const fixes = createRoute({
   getParentRoute: () => signedIn,
-  path: "calibration",
-  component: lazyRouteComponent(() => import("@/features/calibration/CalibrationPage"), "CalibrationPage"),
+  path: "fixes",
+  component: lazyRouteComponent(() => import("@/features/calibration/FixesPage"), "FixesPage"),
 });
-const risks = createRoute({ getParentRoute: () => signedIn, path: "risks", component: lazyRouteComponent(() => import("@/features/risks/RisksPage"), "RisksPage") });
+const risks = createRoute({
+  getParentRoute: () => signedIn,
+  path: "risks",
+  component: lazyRouteComponent(() => import("@/features/risks/RisksPage"), "RisksPage"),
+  validateSearch: (search: Record<string, unknown>): { open?: number | undefined } => ({ open: optionalNumber(search["open"]) }),
+});
 const resources = createRoute({
   getParentRoute: () => signedIn,
   path: "resources",
@@ -97,9 +102,9 @@ const compare = createRoute({
 });
 const causes = createRoute({
   getParentRoute: () => signedIn,
-  path: "causes",
+  path: "help/causes",
   component: lazyRouteComponent(() => import("@/features/causes/CausesPage"), "CausesPage"),
-  validateSearch: (search: Record<string, unknown>): { cause?: string | undefined } => ({ cause: optionalString(search["cause"]) }),
+  validateSearch: causeSearch,
 });
 const dns = createRoute({
   getParentRoute: () => signedIn,
@@ -121,9 +126,9 @@ const startup = createRoute({
 });
 const collectors = createRoute({
   getParentRoute: () => signedIn,
-  path: "collectors",
+  path: "settings/collectors",
   component: lazyRouteComponent(() => import("@/features/collectors/CollectorsPage"), "CollectorsPage"),
-  validateSearch: (search: Record<string, unknown>): { add?: true } => (search["add"] === true || search["add"] === "true" ? { add: true } : {}),
+  validateSearch: addSearch,
 });
 const evidence = createRoute({
   getParentRoute: () => signedIn,
@@ -145,11 +150,19 @@ const settings = createRoute({
 });
 const settingsSection = createRoute({ getParentRoute: () => signedIn, path: "settings/$section", component: lazyRouteComponent(() => import("@/features/settings/SettingsPage"), "SettingsPage") });
 
+/** Addresses of before, and what people type: what they ask for is kept. */
+const movedCollectors = createRoute({ getParentRoute: () => signedIn, path: "collectors", validateSearch: addSearch, beforeLoad: ({ search, location: { hash } }) => { throw redirect({ to: "/settings/collectors", search, hash, replace: true }); } });
+const movedCauses = createRoute({ getParentRoute: () => signedIn, path: "causes", validateSearch: causeSearch, beforeLoad: ({ search, location: { hash } }) => { throw redirect({ to: "/help/causes", search, hash, replace: true }); } });
+const movedCalibration = createRoute({ getParentRoute: () => signedIn, path: "calibration", beforeLoad: ({ location: { hash } }) => { throw redirect({ to: "/fixes", hash, replace: true }); } });
+const issues = createRoute({ getParentRoute: () => signedIn, path: "issues", validateSearch: incidentSearch, beforeLoad: ({ search, location: { hash } }) => { throw redirect({ to: "/incidents", search, hash, replace: true }); } });
+const explore = createRoute({ getParentRoute: () => signedIn, path: "explore", validateSearch: resourceListSearch, beforeLoad: ({ search, location: { hash } }) => { throw redirect({ to: "/resources", search, hash, replace: true }); } });
+const help = createRoute({ getParentRoute: () => signedIn, path: "help", beforeLoad: ({ location: { hash } }) => { throw redirect({ to: "/help/causes", hash, replace: true }); } });
+
 const routeTree = root.addChildren([
   signIn,
   accept,
   verify,
-  signedIn.addChildren([home, incidents, incident, risks, calibration, resources, resource, compare, services, dns, startup, causes, collectors, evidence, analysis, settings, settingsSection]),
+  signedIn.addChildren([home, incidents, incident, risks, fixes, resources, resource, compare, services, dns, startup, causes, collectors, evidence, analysis, settings, settingsSection, movedCollectors, movedCauses, movedCalibration, issues, explore, help]),
 ]);
 
 export const router = createRouter({
@@ -171,6 +184,14 @@ declare module "@tanstack/react-router" {
 
 function Pending(): ReactElement {
   return <p className="visually-hidden">Loading</p>;
+}
+
+function causeSearch(search: Record<string, unknown>): { cause?: string | undefined } {
+  return { cause: optionalString(search["cause"]) };
+}
+
+function addSearch(search: Record<string, unknown>): { add?: true } {
+  return search["add"] === true || search["add"] === "true" ? { add: true } : {};
 }
 
 /** Only paths of this site: a link to the sign-in page must not lead elsewhere. */

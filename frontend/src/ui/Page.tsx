@@ -8,12 +8,14 @@ export interface PageProps {
   title: string;
   /** Hides the visible heading where the page brings its own. */
   ownHeading?: boolean;
+  /** A link to what the page belongs to, where no tabs say it. */
+  within?: ReactNode;
   lead?: ReactNode;
   actions?: ReactNode;
   children: ReactNode;
 }
 
-export function Page({ title, ownHeading = false, lead, actions, children }: PageProps): ReactElement {
+export function Page({ title, ownHeading = false, within, lead, actions, children }: PageProps): ReactElement {
   const open = useContext(OpenCount);
   const main = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -24,6 +26,11 @@ export function Page({ title, ownHeading = false, lead, actions, children }: Pag
       {!ownHeading && (
         <div className={styles["head"]}>
           <div>
+            {within !== undefined && (
+              <nav className={styles["within"]} aria-label="Breadcrumbs">
+                {within}
+              </nav>
+            )}
             <h1>{title}</h1>
             {lead !== undefined && <div className={styles["lead"]}>{lead}</div>}
           </div>

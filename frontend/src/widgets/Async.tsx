@@ -1,11 +1,18 @@
-import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactElement, ReactNode } from "react";
 
 import { explain } from "@/api/problem";
 import { ErrorState, Skeleton } from "@/ui/states";
 
+/** What is used of a query: of a paged one as well, with its pages put together. */
+export interface AsyncQuery<Data> {
+  data: Data | undefined;
+  isError: boolean;
+  error: Error | null;
+  refetch: () => unknown;
+}
+
 export interface AsyncProps<Data> {
-  query: Pick<UseQueryResult<Data>, "data" | "isError" | "error" | "refetch">;
+  query: AsyncQuery<Data>;
   label: string;
   children: (data: Data) => ReactNode;
 }

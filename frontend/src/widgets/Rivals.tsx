@@ -43,7 +43,7 @@ function Row({ cause, title, status, reason }: { cause: string; title: string; s
   return (
     <li>
       <p className={styles["title"]}>
-        <Link to="/causes" search={{ cause }}>
+        <Link to="/help/causes" search={{ cause }}>
           {title}
         </Link>
         <span className={styles["status"]} data-status={status}>

@@ -35,12 +35,16 @@ export function AccountMenu({ onHelp }: { onHelp: () => void }): ReactElement {
         </MenuLabel>
       )}
       {others.map((one) => (
-        <MenuItem key={one.id} onSelect={() => switchOrganization.mutate(one.id, { onSuccess: () => void navigate({ to: "/incidents" }) })}>
+        <MenuItem key={one.id} onSelect={() => switchOrganization.mutate(one.id, { onSuccess: () => void navigate({ to: "/" }) })}>
           Switch to {one.name}
         </MenuItem>
       ))}
       <MenuSeparator />
       <MenuItem onSelect={() => void navigate({ to: "/settings" })}>Settings</MenuItem>
+      <MenuItem onSelect={() => void navigate({ to: "/settings/collectors" })}>Collectors</MenuItem>
+      <MenuSeparator />
+      <MenuLabel>Help</MenuLabel>
+      <MenuItem onSelect={() => void navigate({ to: "/help/causes" })}>Causes</MenuItem>
       <MenuItem onSelect={onHelp}>Keyboard shortcuts</MenuItem>
       <MenuSeparator />
       <MenuChoice label="Theme" value={theme} choices={THEMES} onChange={setTheme} />

@@ -51,17 +51,19 @@ function Content({ onDone }: { onDone: () => void }): ReactElement {
         </Command.Group>
         <ResourceResults text={text} onChoose={(resourceId) => run(() => navigate({ to: "/resources/$resourceId", params: { resourceId } }))()} />
         <Command.Group heading="Go to">
-          <Command.Item onSelect={run(() => navigate({ to: "/incidents" }))}>Incidents</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/risks" }))}>Risks</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/calibration" }))}>Calibration: predictions and outcomes</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/services" }))}>Services: rate, latency and stalls of every server</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/dns" }))}>DNS: path, names, clients</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/startup" }))}>Pod start: the 5 s objective, phase by phase</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/resources" }))}>Explore resources</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/causes" }))}>Causes</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/" }))}>Home: what is wrong now, map of the fleet</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/incidents" }))}>Issues: incidents</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/risks" }))}>Issues: risks</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/fixes" }))}>Issues: fixes, calibration of predictions</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/resources" }))}>Explore: containers</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/services" }))}>Explore: services, rate, latency and stalls of every server</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/resources", search: { kind: "node" } }))}>Explore: nodes</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/dns" }))}>Explore: DNS path, names, clients</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/startup" }))}>Explore: pod start, phase by phase</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/evidence" }))}>Evidence files: captures, logs, load tests</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/collectors" }))}>Collectors</Command.Item>
-          <Command.Item onSelect={run(() => navigate({ to: "/collectors", search: { add: true } }))}>Add collector</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/help/causes" }))}>Help: causes</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/settings/collectors" }))}>Settings: collectors</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/settings/collectors", search: { add: true } }))}>Add collector</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/settings/$section", params: { section: "channels" } }))}>Settings: notification channels</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/settings/$section", params: { section: "members" } }))}>Settings: members</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/settings/$section", params: { section: "tokens" } }))}>Settings: API tokens</Command.Item>

@@ -9,23 +9,11 @@ import { OpenCount } from "@/ui/openCount";
 import { AccountMenu } from "./AccountMenu";
 import { CommandPalette } from "./CommandPalette";
 import { LiveIndicator } from "./LiveIndicator";
+import { PlacePages, Places } from "./Navigation";
 import styles from "./Shell.module.css";
 import { ServiceState } from "./ServiceState";
 import { ShortcutHelp } from "./ShortcutHelp";
 import { useShellKeys } from "./useShellKeys";
-
-const PAGES = [
-  { to: "/incidents", label: "Incidents" },
-  { to: "/risks", label: "Risks" },
-  { to: "/services", label: "Services" },
-  { to: "/dns", label: "DNS" },
-  { to: "/startup", label: "Pod start" },
-  { to: "/resources", label: "Explore" },
-  { to: "/causes", label: "Causes" },
-  { to: "/calibration", label: "Calibration" },
-  { to: "/evidence", label: "Evidence files" },
-  { to: "/collectors", label: "Collectors" },
-] as const;
 
 /** What is around every page: skip link, navigation, command palette, account. */
 export function Shell(): ReactElement {
@@ -39,17 +27,11 @@ export function Shell(): ReactElement {
         Skip to content
       </a>
       <header className={styles["bar"]}>
-        <Link to="/incidents" className={styles["brand"]} aria-label="Jitterscope, incidents">
+        <Link to="/" className={styles["brand"]} aria-label="Jitterscope, home">
           <Logo />
           jitterscope
         </Link>
-        <nav className={styles["nav"]} aria-label="Pages">
-          {PAGES.map((page) => (
-            <Link key={page.to} to={page.to} className={styles["link"]} activeProps={{ "data-active": true }}>
-              {page.label}
-            </Link>
-          ))}
-        </nav>
+        <Places />
         <div className={styles["right"]}>
           <LiveIndicator />
           <button type="button" className={styles["palette"]} onClick={() => setPalette(true)} aria-keyshortcuts="Meta+K Control+K">
@@ -60,6 +42,7 @@ export function Shell(): ReactElement {
         </div>
       </header>
       <ServiceState />
+      <PlacePages />
       <OpenCount value={open}>
         <Outlet />
       </OpenCount>

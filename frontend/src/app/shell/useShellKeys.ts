@@ -8,7 +8,7 @@ export interface ShellKeys {
   onHelp: (open: boolean) => void;
 }
 
-const GO = { i: "/incidents", r: "/risks", v: "/services", d: "/dns", t: "/startup", e: "/resources", c: "/causes", p: "/calibration", f: "/evidence", o: "/collectors", s: "/settings" } as const;
+const GO = { h: "/", i: "/incidents", r: "/risks", p: "/fixes", e: "/resources", v: "/services", d: "/dns", t: "/startup", f: "/evidence", o: "/settings/collectors", s: "/settings", c: "/help/causes" } as const;
 
 /** ⌘K / Ctrl K: palette. `?`: help. `g` then a letter: that page. */
 export function useShellKeys({ onPalette, onHelp }: ShellKeys): void {

@@ -67,7 +67,7 @@ function AsMyself({ token, lead, name }: { token: string; lead: ReactElement; na
   const accept = useAcceptInvitation();
   const submit = (event: SyntheticEvent): void => {
     event.preventDefault();
-    accept.mutate({ token }, { onSuccess: () => void navigate({ to: "/incidents" }) });
+    accept.mutate({ token }, { onSuccess: () => void navigate({ to: "/" }) });
   };
   return (
     <form className={styles["card"]} onSubmit={submit}>
@@ -88,7 +88,7 @@ function NewAccount({ token, lead }: { token: string; lead: ReactElement }): Rea
   const [password, setPassword] = useState("");
   const submit = (event: SyntheticEvent): void => {
     event.preventDefault();
-    accept.mutate({ token, name, password }, { onSuccess: () => void navigate({ to: "/incidents" }) });
+    accept.mutate({ token, name, password }, { onSuccess: () => void navigate({ to: "/" }) });
   };
   return (
     <form className={styles["card"]} onSubmit={submit}>

@@ -26,7 +26,7 @@ export function SignInPage(): ReactElement {
     signIn.mutate(
       { email, password },
       // Back to where the session ended, with what was after # there.
-      { onSuccess: () => router.history.push(next === undefined ? "/incidents" : `${next}${window.location.hash}`) },
+      { onSuccess: () => router.history.push(next === undefined ? "/" : `${next}${window.location.hash}`) },
     );
   };
 

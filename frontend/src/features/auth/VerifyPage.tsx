@@ -36,7 +36,7 @@ export function VerifyPage(): ReactElement {
             <>
               <p className={styles["lead"]}>{me.data.email} is verified.</p>
               <p className={styles["hint"]}>
-                <Link to="/incidents">Go to incidents</Link>
+                <Link to="/">Go to home</Link>
               </p>
             </>
           ) : (

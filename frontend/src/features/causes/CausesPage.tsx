@@ -11,7 +11,7 @@ import { References } from "@/widgets/References";
 
 import styles from "./CausesPage.module.css";
 
-const route = getRouteApi("/signed-in/causes");
+const route = getRouteApi("/signed-in/help/causes");
 
 /** What Jitterscope can find: mechanism, what it needs to see, what looks the same. */
 export function CausesPage(): ReactElement {
@@ -32,7 +32,7 @@ export function CausesPage(): ReactElement {
             <ul className={styles["list"]}>
               {causes.map((cause) => (
                 <li key={cause.id}>
-                  <Link to="/causes" search={{ cause: cause.id }} className={styles["item"]} aria-current={cause === chosen ? "true" : undefined}>
+                  <Link to="/help/causes" search={{ cause: cause.id }} className={styles["item"]} aria-current={cause === chosen ? "true" : undefined}>
                     {cause.title}
                     <code>{cause.id}</code>
                   </Link>
@@ -62,7 +62,7 @@ function Cause({ cause }: { cause: CauseInfo }): ReactElement {
       <ul>
         {cause.rivals.map((rival) => (
           <li key={rival.id}>
-            <Link to="/causes" search={{ cause: rival.id }}>
+            <Link to="/help/causes" search={{ cause: rival.id }}>
               {rival.title}
             </Link>
           </li>

@@ -18,7 +18,7 @@ import { useTellError } from "@/widgets/useTellError";
 import { AddCollector } from "./AddCollector";
 import styles from "./Collectors.module.css";
 
-const route = getRouteApi("/signed-in/collectors");
+const route = getRouteApi("/signed-in/settings/collectors");
 
 export function CollectorsPage(): ReactElement {
   const { add } = route.useSearch();
@@ -27,6 +27,7 @@ export function CollectorsPage(): ReactElement {
   return (
     <Page
       title="Collectors"
+      within={<Link to="/settings">Settings</Link>}
       lead="One per node. Each records 100 ms ticks, spools them to disk while this service is unreachable, and lists what it cannot measure."
       actions={
         <Button kind="primary" onClick={() => void navigate({ search: add === true ? {} : { add: true } })} aria-expanded={add === true}>

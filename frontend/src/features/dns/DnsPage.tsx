@@ -111,7 +111,7 @@ function Loaded({ path, scope, search, onChange }: LoadedProps): ReactElement {
 
 function Nothing({ path }: { path: DnsPath }): ReactElement {
   return (
-    <EmptyState title={path.node === null ? "No DNS servers seen yet" : "No DNS servers in this window"} action={<Link to="/collectors">Go to collectors</Link>}>
+    <EmptyState title={path.node === null ? "No DNS servers seen yet" : "No DNS servers in this window"} action={<Link to="/settings/collectors">Go to collectors</Link>}>
       <p>A collector finds the DNS servers on its node without configuration: CoreDNS, NodeLocal DNSCache, dnsmasq (kube-dns), Unbound and others. It needs the capability to read packets (CAP_NET_RAW).</p>
       <p>This page then shows which server queries which, how long each takes, and which names and clients cost most.</p>
     </EmptyState>

@@ -78,7 +78,7 @@ function Nothing({ filtered, state }: { filtered: boolean; state: string }): Rea
     <EmptyState
       title="No open incidents"
       action={
-        <Link to="/collectors" search={{ add: true }}>
+        <Link to="/settings/collectors" search={{ add: true }}>
           Add collector
         </Link>
       }
@@ -88,7 +88,7 @@ function Nothing({ filtered, state }: { filtered: boolean; state: string }): Rea
         burst of requests, a noisy neighbor, a limit that is too low.
       </p>
       <p>
-        Throttling without measured harm is listed under <Link to="/risks">Risks</Link>. To check that data arrives, see <Link to="/collectors">Collectors</Link>.
+        Throttling without measured harm is listed under <Link to="/risks">Risks</Link>. To check that data arrives, see <Link to="/settings/collectors">Collectors</Link>.
       </p>
     </EmptyState>
   );

@@ -204,7 +204,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
 
 function CauseLink({ incident }: { incident: Incident }): ReactElement {
   return (
-    <Link to="/causes" search={{ cause: incident.cause }}>
+    <Link to="/help/causes" search={{ cause: incident.cause }}>
       About this cause: {incident.cause_title}
     </Link>
   );

@@ -85,7 +85,7 @@ function Nothing({ page, search, onSearch }: { page: Containers; search: Resourc
     <EmptyState
       title="No containers in this range"
       action={
-        <Link to="/collectors" search={{ add: true }}>
+        <Link to="/settings/collectors" search={{ add: true }}>
           Add collector
         </Link>
       }

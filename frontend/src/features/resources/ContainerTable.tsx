@@ -4,6 +4,7 @@ import { useMemo, type ReactElement } from "react";
 import type { ContainerItem, ContainerOrder, Containers } from "@/api/containers";
 import { Spark } from "@/charts/spark/Spark";
 import { cpuScale, type SparkScale } from "@/charts/spark/spark";
+import { namesOf, tickSearch, tickTime } from "@/lib/container";
 import { bytes, cpus, microseconds, MISSING } from "@/lib/format";
 import { bothZones } from "@/lib/time";
 import { SortHeading } from "@/ui/SortHeading";
@@ -12,7 +13,7 @@ import { Time, useNowUs } from "@/ui/Time";
 
 import styles from "./Containers.module.css";
 import { DEFAULT_ORDER, isDescending, sortedBy, zoneOf, type ResourceListSearch } from "./search";
-import { namesOf, peaksText, throttledText, tickSearch, tickTime } from "./words";
+import { peaksText, throttledText } from "./words";
 
 export interface ContainerTableProps {
   items: readonly ContainerItem[];

@@ -24,7 +24,7 @@ export function ResourceListPage(): ReactElement {
   const lead =
     kind === "cgroup" ? "Containers by what they were throttled in the range, each with its worst tick." : "What the collectors see, with CPU over the last minute: mean, peak 100 ms and limit.";
   return (
-    <Page title="Explore" lead={lead}>
+    <Page title={kind === "cgroup" ? "Containers" : kind === "node" ? "Nodes" : "Resources"} lead={lead}>
       <ResourceFilters search={search} onChange={change} />
       {kind === "cgroup" ? <ContainerList search={search} onSearch={change} /> : <ResourceList search={search} kind={kind} />}
     </Page>
@@ -49,7 +49,7 @@ function ResourceList({ search, kind }: { search: ResourceListSearch; kind: Reso
         <EmptyState
           title="No resources found"
           action={
-            <Link to="/collectors" search={{ add: true }}>
+            <Link to="/settings/collectors" search={{ add: true }}>
               Add collector
             </Link>
           }

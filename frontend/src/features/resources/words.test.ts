@@ -1,13 +1,15 @@
+import { namesOf, shortPath, tickSearch, tickTime } from "@/lib/container";
+
 import { resourceListSearch, sortedBy, isDescending } from "./search";
-import { namesOf, peaksText, shortPath, throttledText, tickSearch, tickTime } from "./words";
+import { peaksText, throttledText } from "./words";
 
 const ID = "3f2a9c0d11e84b6f9a70c1d2e3f4a5b6c7d8e9f00112233445566778899aabbc";
 
 describe("names of containers", () => {
   it("are those of pods, never hashes", () => {
-    expect(namesOf({ name: "shop/cart-5d8/cart", key: `/kubepods/burstable/pod1/${ID}`, namespace: "shop", pod: "cart-5d8", container: "cart" })).toEqual({ main: "cart-5d8", detail: "shop · cart" });
-    expect(namesOf({ name: "nginx", key: `/docker/${ID}`, namespace: null, pod: null, container: "nginx" })).toEqual({ main: "nginx", detail: "/docker/3f2a9c0d11e8…" });
-    expect(namesOf({ name: `/docker/${ID}`, key: `/docker/${ID}`, namespace: null, pod: null, container: null })).toEqual({ main: "3f2a9c0d11e8…", detail: "docker" });
+    expect(namesOf({ key: `/kubepods/burstable/pod1/${ID}`, namespace: "shop", pod: "cart-5d8", container: "cart" })).toEqual({ main: "cart-5d8", detail: "shop · cart" });
+    expect(namesOf({ key: `/docker/${ID}`, namespace: null, pod: null, container: "nginx" })).toEqual({ main: "nginx", detail: "/docker/3f2a9c0d11e8…" });
+    expect(namesOf({ key: `/docker/${ID}`, namespace: null, pod: null, container: null })).toEqual({ main: "3f2a9c0d11e8…", detail: "docker" });
   });
 
   it("shorten the uid of a pod, however its parts are joined", () => {

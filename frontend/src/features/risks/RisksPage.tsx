@@ -1,4 +1,5 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
+import { useSearch } from "@tanstack/react-router";
 import { useState, type ReactElement } from "react";
 
 import { explain } from "@/api/problem";
@@ -18,7 +19,8 @@ import styles from "./RisksPage.module.css";
 export function RisksPage(): ReactElement {
   const { data, isError, error, refetch, hasNextPage, fetchNextPage } = useInfiniteQuery(risksQuery());
   const risks = data?.pages.flatMap((page) => page.items) ?? [];
-  const [open, setOpen] = useState<number | null>(null);
+  const { open: asked } = useSearch({ strict: false });
+  const [open, setOpen] = useState<number | null>(asked ?? null);
   return (
     <Page title="Risks" lead="Findings of the last 24 h without measured harm. Channels are not notified. A risk becomes an incident when it does harm.">
       {data === undefined ? (

@@ -83,7 +83,7 @@ function Nothing({ isFiltered }: { isFiltered: boolean }): ReactElement {
     );
   }
   return (
-    <EmptyState title="No services in this window" action={<Link to="/collectors">Go to collectors</Link>}>
+    <EmptyState title="No services in this window" action={<Link to="/settings/collectors">Go to collectors</Link>}>
       <p>A collector finds the servers on its node without configuration, and times their requests and DNS queries. It needs the capabilities to load eBPF programs (CAP_BPF, CAP_PERFMON) and to read packets (CAP_NET_RAW).</p>
       <p>Open Collectors to check that data arrives and what each source can measure.</p>
     </EmptyState>

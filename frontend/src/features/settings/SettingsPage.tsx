@@ -35,6 +35,9 @@ export function SettingsPage(): ReactElement {
       <div className={styles["columns"]}>
         <nav aria-label="Settings">
           <ul className={styles["nav"]}>
+            <li>
+              <Link to="/settings/collectors">Collectors</Link>
+            </li>
             {allowed.map(({ id, title }) => (
               <li key={id}>
                 <Link to="/settings/$section" params={{ section: id }} activeProps={{ "aria-current": "page" }}>

@@ -140,7 +140,7 @@ function Notes({ page }: { page: PodStart }): ReactElement | null {
 
 function Nothing({ page }: { page: PodStart }): ReactElement {
   return (
-    <EmptyState title={page.node === null ? "No node reports pod starts" : "No pods started in this window"} action={<Link to="/collectors">Go to collectors</Link>}>
+    <EmptyState title={page.node === null ? "No node reports pod starts" : "No pods started in this window"} action={<Link to="/settings/collectors">Go to collectors</Link>}>
       <p>A collector on a Kubernetes node reads pod starts from the kubelet (source kubelet_metrics: a service account that can get nodes/metrics, or the read-only port), and from Cilium if it serves metrics.</p>
       <p>This page then shows where the time of a start goes, and how long it would take without the eBPF programs that the kernel verifies for each pod.</p>
       <Notes page={page} />

@@ -1,25 +1,28 @@
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 
+import { fixesQuery } from "@/api/overview";
 import { explain } from "@/api/problem";
 import { calibrationQuery, type Calibration } from "@/api/verification";
 import { MISSING, count, percent, plural } from "@/lib/format";
 import { inSentence } from "@/lib/text";
+import { Button } from "@/ui/Button";
 import { Page } from "@/ui/Page";
 import { Section } from "@/ui/Section";
 import { EmptyState, ErrorState, Skeleton } from "@/ui/states";
 import { Table, tableStyles } from "@/ui/Table";
+import { AppliedFixes } from "@/widgets/AppliedFixes";
 
-import styles from "./CalibrationPage.module.css";
+import styles from "./FixesPage.module.css";
 import { OutcomePlot } from "./OutcomePlot";
 import { fixName } from "./words";
 
-/** How predictions turned out: the product's own record. */
-export function CalibrationPage(): ReactElement {
+/** Every fix that was applied and what it did, then how the predictions of all turned out: the product's own record. */
+export function FixesPage(): ReactElement {
   const { data, isError, error, refetch } = useQuery(calibrationQuery());
   return (
-    <Page title="Calibration" lead="Every applied fix: what was predicted and what was measured afterwards. Nothing is left out.">
+    <Page title="Fixes" lead="Every applied fix: what was predicted and what was measured afterwards. Nothing is left out.">
       {data === undefined ? (
         isError ? (
           <ErrorState {...explain(error)} onRetry={() => void refetch()} />
@@ -29,10 +32,35 @@ export function CalibrationPage(): ReactElement {
       ) : (
         <>
           <Explained of={data.explained} />
-          {data.outcomes === 0 && data.fixes.length === 0 ? <Nothing level={data.level} /> : <Loaded calibration={data} />}
+          {data.outcomes === 0 && data.fixes.length === 0 ? (
+            <div className={styles["parts"]}>
+              <Applied />
+              <Nothing level={data.level} />
+            </div>
+          ) : (
+            <Loaded calibration={data} />
+          )}
         </>
       )}
     </Page>
+  );
+}
+
+/** Fixes that were applied; nothing where none was. */
+function Applied(): ReactElement | null {
+  const { data, isError, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(fixesQuery(null));
+  const fixes = data?.pages.flatMap((page) => page.items) ?? [];
+  if (isError) return <ErrorState {...explain(error)} onRetry={() => void refetch()} />;
+  if (fixes.length === 0) return null;
+  return (
+    <Section title="Applied fixes" note="Newest first, each with the figure that decides, before and after.">
+      <AppliedFixes fixes={fixes} />
+      {hasNextPage && (
+        <Button onClick={() => void fetchNextPage()} disabled={isFetchingNextPage}>
+          Show older
+        </Button>
+      )}
+    </Section>
   );
 }
 
@@ -63,6 +91,7 @@ function Loaded({ calibration }: { calibration: Calibration }): ReactElement {
         )}
       </p>
       <div className={styles["parts"]}>
+        <Applied />
         <Section title="By kind of fix" note="Inside: outcomes within their 90 % interval. Median error: distance from prediction to outcome, relative to the outcome or to a tenth of the value before the fix, whichever is larger.">
           <Table label="Predictions by kind of fix">
             <thead>

@@ -1,0 +1,190 @@
+"""What was changed: facts that have another value than before, or than in the container that was there before.
+
+A rollout makes new containers and processes: each is compared with the one of its workload that was started last
+before it. All other changes are of one resource. Facts are those that the areas of diagnosis watch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy.orm import Session
+
+from jitterscope.diagnosis.core.area import Of, WatchedFact
+from jitterscope.diagnosis.core.registry import all_areas
+from jitterscope.diagnosis.verification.changes import Step, steps
+from jitterscope.diagnosis.verification.plan import IMAGE
+from jitterscope.incidents.verification.workload import SHORTEST_BEFORE_US
+from jitterscope.inventory import service as inventory
+from jitterscope.inventory.types import FactRow, ResourceKind, ResourceRow
+
+# Resources of each kind that are looked at: those seen last.
+_MOST: Mapping[ResourceKind, int] = {"cgroup": 1000, "process": 2000, "dns_server": 300, "node": 300}
+_PLACES: Mapping[Of, ResourceKind] = {
+    "subject": "cgroup", "processes": "process", "dns_servers": "dns_server", "node": "node"
+}  # fmt: skip
+# What a collector measures or a scheduler sets by itself: nobody changed it.
+_NOT_MADE = frozenset({"disk.device", "disk.rotational", "process.affinity_cpus", "cpu.weight", "dns.udp_sockets"})
+# Facts of one change arrive one after the other.
+_TOGETHER_US = 5_000_000
+_WORKLOAD = ("workload.namespace", "workload.owner", "workload.pod", "workload.container")
+_PROGRAM = ("process.executable", "process.command")
+
+Facts = dict[str, str]
+Group = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`subject` is the resource that changed last of the `resources` that changed in the same way, `at_us` when the
+    first of them did."""
+
+    at_us: int
+    subject: ResourceRow
+    node: ResourceRow
+    workload: str | None
+    is_rollout: bool
+    resources: int
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Life:
+    """A resource, the facts that it began the window or its life with, and those that came later, by time.
+
+    What is set within seconds of its first data made it what it is, and is no change."""
+
+    row: ResourceRow
+    born_us: int
+    first: Facts
+    later: tuple[tuple[int, Facts], ...]
+
+
+def read(session: Session, from_us: int, to_us: int) -> tuple[list[Change], bool]:
+    """Changes of a window, newest first; False with it where there are more resources than are looked at."""
+    rows, complete = _rows(session, from_us)
+    watched = {kind: _watched(place) for place, kind in _PLACES.items()}
+    names = sorted({name for facts in watched.values() for one in facts for name in _read_with(one)})
+    history = inventory.facts_named(
+        session, [row.id for row in rows], [*names, *_WORKLOAD, *_PROGRAM], from_us, to_us + 1
+    )
+    nodes = inventory.resources(session, sorted({row.node_id for row in rows}))
+    named = {row.id: workload for row in rows if (workload := inventory.workload_of(history[row.id])) is not None}
+    groups: dict[Group, list[_Life]] = {}
+    for row in rows:
+        groups.setdefault(_group(row, history[row.id], named), []).append(_life(row, history[row.id], from_us))
+    found = [
+        Change(at_us, row, nodes[row.node_id], _name(named, row), is_rollout, 1, made)
+        for lives in groups.values()
+        for at_us, row, is_rollout, made in _changes(lives, watched[lives[0].row.kind], from_us)
+        if row.node_id in nodes
+    ]
+    return sorted(_merged(found), key=lambda one: (-one.at_us, one.subject.id)), complete
+
+
+def _rows(session: Session, from_us: int) -> tuple[list[ResourceRow], bool]:
+    rows: list[ResourceRow] = []
+    complete = True
+    for kind, most in _MOST.items():
+        if kind == "cgroup":
+            found, there = inventory.containers_seen(session, "", None, from_us, gone_us=None, every=False, limit=most)
+        else:
+            found, there = inventory.seen_since(session, kind, from_us, most)
+        rows += found
+        complete = complete and there <= len(found)
+    return rows, complete
+
+
+def _watched(place: Of) -> tuple[WatchedFact, ...]:
+    """As areas declare them: of those that several watch the declaration that says most."""
+    found: dict[str, WatchedFact] = {}
+    for one in (*(fact for area in all_areas().values() for fact in area.facts), IMAGE):
+        if one.of == place and one.fact not in _NOT_MADE and (one.fact not in found or one.show_of is not None):
+            found[one.fact] = one
+    return tuple(found.values())
+
+
+def _read_with(one: WatchedFact) -> Iterator[str]:
+    """Names of the facts that it takes to write one."""
+    yield one.fact
+    if one.known_by is not None:
+        yield one.known_by
+    if one.fact == "cpu.quota_us":
+        yield "cpu.period_us"
+
+
+def _group(row: ResourceRow, facts: Sequence[FactRow], named: Mapping[int, tuple[str, str, str]]) -> Group:
+    """Resources that take each other's place: containers of a workload, processes of one program in them."""
+    if row.kind == "cgroup" and row.id in named:
+        return ("cgroup", *named[row.id])
+    if row.kind == "process" and row.parent_id is not None:
+        newest = {one.name: one.value for one in facts}
+        program = next((newest[name] for name in _PROGRAM if newest.get(name)), None)
+        if program is not None:
+            return ("process", *named.get(row.parent_id, (str(row.parent_id),)), program)
+    return (row.kind, str(row.id))
+
+
+def _name(named: Mapping[int, tuple[str, str, str]], row: ResourceRow) -> str | None:
+    workload = named.get(row.id) or (None if row.parent_id is None else named.get(row.parent_id))
+    return None if workload is None else "/".join(part.rpartition("/")[2] for part in workload if part)
+
+
+def _life(row: ResourceRow, facts: Sequence[FactRow], from_us: int) -> _Life:
+    born_us = min((row.first_seen_us, *(one.since_us for one in facts)))
+    made_us = max(from_us, born_us + SHORTEST_BEFORE_US)
+    first = {one.name: one.value for one in facts if one.since_us <= made_us}
+    later: list[tuple[int, Facts]] = []
+    for one in sorted((one for one in facts if one.since_us > made_us), key=lambda one: one.since_us):
+        if not later or one.since_us - later[-1][0] > _TOGETHER_US:
+            later.append((one.since_us, {}))
+        later[-1][1][one.name] = one.value
+    return _Life(row, born_us, first, tuple(later))
+
+
+def _changes(
+    lives: Sequence[_Life], watched: Sequence[WatchedFact], from_us: int
+) -> Iterator[tuple[int, ResourceRow, bool, tuple[Step, ...]]]:
+    before: _Life | None = None
+    for life in sorted(lives, key=lambda one: (one.born_us, one.row.id)):
+        if before is not None and life.born_us >= from_us:
+            made = _steps(watched, _at(before, life.born_us), life.first)
+            if made:
+                yield life.born_us, life.row, True, made
+        now = dict(life.first)
+        for at_us, news in life.later:
+            made = _steps(watched, now, now | news)
+            now |= news
+            if made:
+                yield at_us, life.row, False, made
+        before = life
+
+
+def _at(life: _Life, at_us: int) -> Facts:
+    facts = dict(life.first)
+    for since_us, news in life.later:
+        if since_us < at_us:
+            facts |= news
+    return facts
+
+
+def _steps(watched: Iterable[WatchedFact], old: Facts, new: Facts) -> tuple[Step, ...]:
+    """Only of what was read on both sides: the first reading of a fact is no change of it."""
+    known = [one for one in watched if _is_read(one, old) and _is_read(one, new)]
+    return tuple(steps(known, old, new, restarted=False))
+
+
+def _is_read(one: WatchedFact, facts: Facts) -> bool:
+    return one.fact in facts or (one.known_by is not None and one.known_by in facts)
+
+
+def _merged(found: Iterable[Change]) -> Iterator[Change]:
+    """The same change of several resources of a workload as one."""
+    same: dict[tuple[str, str, bool, tuple[Step, ...]], Change] = {}
+    for one in sorted(found, key=lambda one: (one.at_us, one.subject.id)):
+        key = (one.subject.kind, one.workload or str(one.subject.id), one.is_rollout, one.steps)
+        known = same.get(key)
+        same[key] = one if known is None else replace(known, subject=one.subject, node=one.node,
+                                                      resources=known.resources + 1)  # fmt: skip
+    yield from same.values()

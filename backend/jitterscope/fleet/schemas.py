@@ -1,0 +1,59 @@
+"""REST shapes of the fleet. Times are µs since the epoch where named so; None: not measured."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import Field
+
+from jitterscope.containers.schemas import WorstTick
+from jitterscope.incidents.api.verification_schemas import SettingStep
+from jitterscope.inventory.schemas import ResourceRef
+from jitterscope.kit.schema import Schema
+
+
+class FleetContainer(ResourceRef):
+    """A container and its worst 100 ms in the window."""
+
+    node: ResourceRef
+    namespace: str | None
+    pod: str | None
+    container: str | None
+    cpu_limit: float | None = Field(description="CPUs, at the end of the window; null: no limit, or unknown")
+    cpu_peak: float | None = Field(description="CPUs in use, highest 100 ms")
+    throttled_us: int | None = Field(description="Throttled time of the window, added up over CPUs")
+    worst_tick: WorstTick | None = Field(description="Null: not throttled in the window, or not measured")
+
+
+class Fleet(Schema):
+    """Containers of the last hour, and of how many of them it is known how they do."""
+
+    from_us: int
+    to_us: int
+    found: int = Field(description="Containers that were seen in the last 5 min")
+    compared: int = Field(description="Of these, how many were looked at: those throttled or seen last")
+    throttled: int = Field(description="Of those looked at, how many were throttled in the window")
+    unmeasured: int = Field(description="Of those looked at, how many have no throttling measured")
+    timed: int = Field(description="Of those looked at, how many have a server whose answers are timed")
+    timed_is_least: bool = Field(description="So many servers that not all were looked at: more may be timed")
+    containers: list[FleetContainer] = Field(description="Those with the worst tick first")
+
+
+class FleetChange(Schema):
+    """Settings that changed together: of a container, a process, a DNS server, or a node."""
+
+    at: datetime = Field(description="When the first of `resources` had the new value")
+    subject: ResourceRef = Field(description="The one that changed last")
+    node: ResourceRef
+    workload: str | None = Field(description="NAMESPACE/CONTROLLER/CONTAINER; null: it has no such name")
+    rollout: bool = Field(description="A new container or process has another value than the one before it")
+    resources: int = Field(description="How many of the workload changed in the same way")
+    steps: list[SettingStep]
+
+
+class FleetChanges(Schema):
+    from_us: int
+    to_us: int
+    found: int = Field(description="Changes in the window")
+    complete: bool = Field(description="False: so many resources that only those seen last were looked at")
+    items: list[FleetChange] = Field(description="Newest first")

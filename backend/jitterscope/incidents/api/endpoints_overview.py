@@ -1,0 +1,52 @@
+"""What is wrong now in one answer, and every fix that was applied with what it did."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+
+from jitterscope.bounds import QUICK, bounded
+from jitterscope.db import organization_session
+from jitterscope.errors import Problem
+from jitterscope.incidents.api import overview, views
+from jitterscope.incidents.api.overview_schemas import AppliedFix, Overview
+from jitterscope.incidents.api.verification_schemas import VerificationState
+from jitterscope.kit import cursor as cursors
+from jitterscope.kit.schema import Page
+from jitterscope.tenancy.auth import Principal, require
+
+router = APIRouter(tags=["incidents"])
+Reader = Annotated[Principal, Depends(require("incidents:read"))]
+
+
+@router.get("/overview")
+@bounded(QUICK)
+def get_overview(principal: Reader, worst: Annotated[int, Query(ge=0, le=20)] = 3) -> Overview:
+    """How many incidents are not over, by severity, and the worst of them."""
+    with organization_session(principal.organization_id) as session:
+        counts, muted = overview.counts(session)
+        rows = overview.worst(session, worst)
+        return Overview(counts=counts, muted=muted, worst=[views.summary_of(row) for row in rows])
+
+
+@router.get("/fixes")
+@bounded(QUICK)
+def list_fixes(
+    principal: Reader,
+    state: Annotated[list[VerificationState] | None, Query(max_length=5)] = None,
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+    cursor: str | None = None,
+) -> Page[AppliedFix]:
+    """Fixes that were applied, newest first, each with the figure that decided before and after."""
+    with organization_session(principal.organization_id) as session:
+        items = overview.fixes(session, state or (), _before(cursor), limit + 1)
+    more = len(items) > limit
+    return Page(items=items[:limit], next_cursor=cursors.encode(items[limit - 1].id) if more else None)
+
+
+def _before(cursor: str | None) -> int | None:
+    try:
+        return cursors.decode(cursor, 1)[0] if cursor else None
+    except cursors.BadCursor as error:
+        raise Problem(400, "invalid-cursor", "Invalid cursor", str(error), "Start again without a cursor.") from error

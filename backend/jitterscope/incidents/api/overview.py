@@ -1,0 +1,87 @@
+"""Incidents that are not over, counted and the worst of them; fixes that were applied, newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import get_args
+
+from sqlalchemy import ColumnElement, case, func, or_, select
+from sqlalchemy.orm import Session
+
+from jitterscope.diagnosis.core.finding import Severity
+from jitterscope.incidents.api.overview_schemas import AppliedFix, SeverityCount
+from jitterscope.incidents.api.verification_schemas import VerifiedMeasure
+from jitterscope.incidents.api.views import cause_title
+from jitterscope.incidents.models import IncidentRow
+from jitterscope.incidents.verification.models import VerificationRow
+
+# The worst first.
+_SEVERITIES: tuple[Severity, ...] = tuple(sorted(get_args(Severity), key=("critical", "warning", "info").index))
+_RANK = case({name: rank for rank, name in enumerate(_SEVERITIES)}, value=IncidentRow.severity)
+
+
+def counts(session: Session) -> tuple[list[SeverityCount], int]:
+    """How many incidents are not over, by severity, and how many of all are muted."""
+    muted = func.count().filter(_muted_now())
+    rows = session.execute(
+        select(IncidentRow.severity, func.count(), muted)
+        .where(IncidentRow.resolved_at.is_(None))
+        .group_by(IncidentRow.severity)
+    ).all()
+    by_severity = {severity: count for severity, count, _ in rows}
+    found = [SeverityCount(severity=one, incidents=by_severity[one]) for one in _SEVERITIES if one in by_severity]
+    return found, sum(held for _, _, held in rows)
+
+
+def worst(session: Session, limit: int) -> list[IncidentRow]:
+    """The worst that are not over, of the same severity the newest; muted ones last."""
+    active = select(IncidentRow).where(IncidentRow.resolved_at.is_(None))
+    return list(session.scalars(active.order_by(_muted_now(), _RANK, IncidentRow.id.desc()).limit(limit)))
+
+
+def fixes(session: Session, states: Sequence[str], before_id: int | None, limit: int) -> list[AppliedFix]:
+    """Without the blocks that the figures are from: they are large."""
+    of = VerificationRow
+    query = (
+        select(
+            of.id, of.incident_id, IncidentRow.title, IncidentRow.cause, of.subject_id, of.subject_name, of.fix_title,
+            of.state, of.started_by, of.applied_at, of.finished_at, of.verdict, of.result["measures"].label("measures"),
+        )
+        .join(IncidentRow, IncidentRow.id == of.incident_id)
+        .order_by(of.id.desc())
+        .limit(limit)
+    )  # fmt: skip
+    if states:
+        query = query.where(of.state.in_(states))
+    if before_id is not None:
+        query = query.where(of.id < before_id)
+    return [
+        AppliedFix(
+            id=row.id,
+            incident_id=row.incident_id,
+            incident_title=row.title,
+            cause=row.cause,
+            cause_title=cause_title(row.cause),
+            subject_id=row.subject_id,
+            subject_name=row.subject_name,
+            fix_title=row.fix_title,
+            state=row.state,
+            started_by=row.started_by,
+            applied_at=row.applied_at,
+            finished_at=row.finished_at,
+            verdict=row.verdict,
+            measure=_deciding([VerifiedMeasure.model_validate(one) for one in row.measures or ()]),
+        )
+        for row in session.execute(query)
+    ]
+
+
+def _deciding(measures: Sequence[VerifiedMeasure]) -> VerifiedMeasure | None:
+    """The first that a verdict rests on and that is known before and after."""
+    known = (one for one in measures if one.decides and one.before is not None and one.after is not None)
+    return next(known, None)
+
+
+def _muted_now() -> ColumnElement[bool]:
+    return IncidentRow.muted & or_(IncidentRow.muted_until.is_(None), IncidentRow.muted_until > datetime.now(UTC))

@@ -1,0 +1,44 @@
+"""REST shapes of what is wrong now, and of fixes that were applied."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import Field
+
+from jitterscope.diagnosis.core.finding import Severity
+from jitterscope.incidents.api.schemas import IncidentSummary
+from jitterscope.incidents.api.verification_schemas import VerificationState, VerifiedMeasure
+from jitterscope.kit.schema import Schema
+
+
+class SeverityCount(Schema):
+    severity: Severity
+    incidents: int
+
+
+class Overview(Schema):
+    """Incidents that are not over."""
+
+    counts: list[SeverityCount] = Field(description="By severity, the worst first; those without any are left out")
+    muted: int = Field(description="Of these, how many are muted")
+    worst: list[IncidentSummary] = Field(description="The worst first, then the newest; muted ones last")
+
+
+class AppliedFix(Schema):
+    """A change that was made to an incident's subject, and what it did."""
+
+    id: int
+    incident_id: int
+    incident_title: str
+    cause: str
+    cause_title: str
+    subject_id: int
+    subject_name: str
+    fix_title: str
+    state: VerificationState
+    started_by: str = Field(description='"jitterscope" where facts told, or a user\'s name')
+    applied_at: datetime
+    finished_at: datetime | None = Field(description="Null: it is still being measured")
+    verdict: str | None = Field(description="A sentence, once there is one")
+    measure: VerifiedMeasure | None = Field(description="The figure that decided, as far as it was measured")

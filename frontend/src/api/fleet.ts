@@ -1,0 +1,34 @@
+/** Every container by its worst 100 ms, and what was changed lately. */
+
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+
+import { api, unwrap, type Schemas } from "./client";
+
+export type Fleet = Schemas["Fleet"];
+export type FleetContainer = Schemas["FleetContainer"];
+export type FleetChanges = Schemas["FleetChanges"];
+export type FleetChange = Schemas["FleetChange"];
+
+/** Both look at a thousand containers: once a minute is often enough for figures of an hour. */
+const LIVE_MS = 60_000;
+/** Cells that a map can show and people can still tell apart. */
+const MOST_CELLS = 400;
+
+// The options are inferred on purpose: their type carries the key's and the data's.
+/* eslint-disable @typescript-eslint/explicit-module-boundary-types */
+export const fleetQuery = () =>
+  queryOptions({
+    queryKey: ["fleet", "map"] as const,
+    queryFn: ({ signal }) => unwrap(api.GET("/api/v1/fleet", { params: { query: { limit: MOST_CELLS } }, signal })),
+    placeholderData: keepPreviousData,
+    refetchInterval: LIVE_MS,
+  });
+
+export const changesQuery = (hours: number, limit: number) =>
+  queryOptions({
+    queryKey: ["fleet", "changes", hours, limit] as const,
+    queryFn: ({ signal }) => unwrap(api.GET("/api/v1/fleet/changes", { params: { query: { hours, limit } }, signal })),
+    placeholderData: keepPreviousData,
+    refetchInterval: LIVE_MS,
+  });
+/* eslint-enable @typescript-eslint/explicit-module-boundary-types */

@@ -1,0 +1,67 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+
+import { meQuery } from "@/api/me";
+import { collectorsQuery } from "@/api/resources";
+import { Page } from "@/ui/Page";
+import { EmptyState } from "@/ui/states";
+
+import { AtRisk } from "./AtRisk";
+import { Changes } from "./Changes";
+import { CollectorHealth } from "./CollectorHealth";
+import { FixedLately } from "./FixedLately";
+import { FleetMap } from "./FleetMap";
+import styles from "./Home.module.css";
+import { Now } from "./Now";
+
+const route = getRouteApi("/signed-in/");
+/** Collectors say by an event that they come and go. */
+const COLLECTORS_MS = 15_000;
+
+/** What is wrong now, where, and what was done about it. */
+export function HomePage(): ReactElement {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const collectors = useQuery({ ...collectorsQuery(), refetchInterval: COLLECTORS_MS });
+  if (collectors.data?.length === 0) return <NoCollector />;
+  return (
+    <Page title="Home" ownHeading>
+      <Now collectors={collectors.data ?? []} />
+      <div className={styles["parts"]}>
+        <FleetMap by={search.by ?? "node"} onBy={(by) => void navigate({ search: { by: by === "node" ? undefined : by }, replace: true, resetScroll: false })} />
+        <div className={styles["columns"]}>
+          <AtRisk />
+          <FixedLately />
+          <Changes />
+          <CollectorHealth query={collectors} />
+        </div>
+      </div>
+    </Page>
+  );
+}
+
+function NoCollector(): ReactElement {
+  const { data: me } = useQuery(meQuery());
+  const mayAdd = me?.scopes.includes("collectors:write") ?? false;
+  return (
+    <Page title="Home" lead="What is wrong now, where, and what was done about it.">
+      <EmptyState
+        title="No collectors have reported yet"
+        action={
+          mayAdd && (
+            <Link to="/settings/collectors" search={{ add: true }}>
+              Add collector
+            </Link>
+          )
+        }
+      >
+        <p>Nothing is measured yet. A collector is one static binary, installed with one command. Its node and containers then appear here.</p>
+        {!mayAdd && <p>Your role cannot add one. Ask an editor or an admin of {me?.organization.name ?? "your organization"}.</p>}
+        <p>
+          Without a collector, Jitterscope reads packet captures, logs, and metric dumps: see <Link to="/evidence">Evidence</Link>.
+        </p>
+      </EmptyState>
+    </Page>
+  );
+}

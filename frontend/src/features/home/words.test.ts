@@ -1,0 +1,43 @@
+import { coverageText, openCount, openText, silenceText, stepText, throttledText } from "./words";
+
+const fleet = (compared: number, timed: number, more: { found?: number; timed_is_least?: boolean } = {}): string => coverageText({ compared, timed, found: compared, timed_is_least: false, ...more });
+
+describe("the sentences of Home", () => {
+  it("count by severity", () => {
+    const counts = [
+      { severity: "critical" as const, incidents: 2 },
+      { severity: "info" as const, incidents: 1 },
+    ];
+    expect([openText({ counts }), openCount({ counts })]).toEqual(["2 critical, 1 info", 3]);
+    expect(openText({ counts: [] })).toBeNull();
+  });
+
+  it("say whose answers are timed, and never that the others are well", () => {
+    expect(fleet(18, 3)).toBe("Answers of 3 of 18 containers were timed in the last hour. For the others, harm to clients is not measured.");
+    expect(fleet(18, 0)).toBe("Answers of 0 of 18 containers were timed in the last hour: harm to clients is not measured.");
+    expect(fleet(1, 1)).toBe("Answers of the only container were timed in the last hour.");
+    expect(fleet(18, 18)).toBe("Answers of all 18 containers were timed in the last hour.");
+    expect(fleet(1000, 40, { found: 1312, timed_is_least: true })).toBe("Answers of at least 40 of the 1,000 containers looked at (1,312 seen) were timed in the last hour. For the others, harm to clients is not measured.");
+    expect(fleet(0, 0)).toBe("No containers were seen in the last 5 min.");
+  });
+
+  it("say which collectors are silent", () => {
+    const [on, off] = [{ state: "receiving" as const }, { state: "silent" as const }];
+    expect(silenceText([on, on])).toBe("");
+    expect(silenceText([on, off, on])).toBe("1 of 3 collectors is silent: nothing is measured now on its node.");
+    expect(silenceText([on, off, off])).toBe("2 of 3 collectors are silent: nothing is measured now on their nodes.");
+    expect(silenceText([off])).toBe("The only collector is silent: nothing is measured now.");
+    expect(silenceText([off, off])).toBe("All 2 collectors are silent: nothing is measured now.");
+  });
+
+  it("tell not throttled from not measured", () => {
+    expect(throttledText({ compared: 18, throttled: 3, unmeasured: 0 })).toBe("3 of 18 containers were throttled in the last hour.");
+    expect(throttledText({ compared: 18, throttled: 0, unmeasured: 2 })).toBe("0 of 16 containers were throttled in the last hour. Throttling is not measured in 2 others.");
+    expect(throttledText({ compared: 2, throttled: 0, unmeasured: 2 })).toBe("Throttling is not measured in any of 2 containers.");
+  });
+
+  it("write a change as old and new", () => {
+    expect(stepText({ name: "cpu.quota_us", title: "CPU limit", old: "0.5", new: "1" })).toBe("CPU limit: 0.5 → 1");
+    expect(stepText({ name: "go.env.GOGC", title: "GOGC", old: null, new: "off" })).toBe("GOGC: not set → off");
+  });
+});

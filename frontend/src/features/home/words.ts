@@ -1,0 +1,43 @@
+/** The sentences of Home: what is wrong now, and how much of the fleet that is known of. Pure. */
+
+import type { Fleet, FleetChange } from "@/api/fleet";
+import type { Overview } from "@/api/overview";
+import type { Collector } from "@/api/resources";
+import { count, plural } from "@/lib/format";
+
+/** "2 critical, 1 warning"; null: no incident is open. */
+export function openText({ counts }: Pick<Overview, "counts">): string | null {
+  return counts.length === 0 ? null : counts.map(({ severity, incidents }) => `${count(incidents)} ${severity}`).join(", ");
+}
+
+export const openCount = ({ counts }: Pick<Overview, "counts">): number => counts.reduce((sum, { incidents }) => sum + incidents, 0);
+
+/** Whose answers are timed: without that, no harm to their clients can be measured. */
+export function coverageText({ compared, found, timed, timed_is_least: isLeast }: Pick<Fleet, "compared" | "found" | "timed" | "timed_is_least">): string {
+  if (compared === 0) return "No containers were seen in the last 5 min.";
+  const all = compared < found ? `the ${count(compared)} containers looked at (${count(found)} seen)` : plural(compared, "container");
+  const least = isLeast ? "at least " : "";
+  if (timed === 0 && !isLeast) return `Answers of 0 of ${all} were timed in the last hour: harm to clients is not measured.`;
+  if (timed >= compared && compared === 1) return "Answers of the only container were timed in the last hour.";
+  if (timed >= compared) return `Answers of all ${all} were timed in the last hour.`;
+  return `Answers of ${least}${count(timed)} of ${all} were timed in the last hour. For the others, harm to clients is not measured.`;
+}
+
+/** "1 of 3 collectors is silent: nothing is known of its node since then."; empty: all report. */
+export function silenceText(collectors: readonly Pick<Collector, "state">[]): string {
+  const silent = collectors.filter(({ state }) => state === "silent").length;
+  if (silent === 0) return "";
+  if (silent === collectors.length) return `${silent === 1 ? "The only collector is silent" : `All ${count(silent)} collectors are silent`}: nothing is measured now.`;
+  return `${count(silent)} of ${plural(collectors.length, "collector")} ${silent === 1 ? "is" : "are"} silent: nothing is measured now on ${silent === 1 ? "its node" : "their nodes"}.`;
+}
+
+/** "3 of 18 containers were throttled in the last hour. Throttling is not measured in 2 others." */
+export function throttledText({ compared, throttled, unmeasured }: Pick<Fleet, "compared" | "throttled" | "unmeasured">): string {
+  const known = compared - unmeasured;
+  if (known === 0) return `Throttling is not measured in any of ${plural(compared, "container")}.`;
+  const gap = unmeasured === 0 ? "" : ` Throttling is not measured in ${plural(unmeasured, "other", "others")}.`;
+  return `${count(throttled)} of ${plural(known, "container")} ${throttled === 1 ? "was" : "were"} throttled in the last hour.${gap}`;
+}
+
+/** "CPU limit: 0.5 → 1". What is not set says so. */
+export const stepText = ({ title, old, new: now }: FleetChange["steps"][number]): string => `${title}: ${old ?? "not set"} → ${now ?? "not set"}`;

@@ -1,0 +1,145 @@
+"""GET /fleet/changes: what was changed, from the history of facts; what merely appeared is no change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.backend.conftest import Organization
+from tests.support.batches import CGROUP, DNS_SERVER, PROCESS, BatchBuilder, now_us
+
+MINUTE_US = 60_000_000
+HOUR_US = 60 * MINUTE_US
+
+
+class Node:
+    """One machine whose facts are told, in order of time."""
+
+    def __init__(self, api: TestClient, organization: Organization, name: str = "machine-1") -> None:
+        self._api, self._organization, self._name = api, organization, name
+        self._start_us = now_us()
+        self._spool: bytes | None = None
+        self._sequence = 0
+
+    def tell(self, hours_ago: float, kind: int, key: str, parent: tuple[int, str] | None = None, **facts: str) -> None:
+        """Facts of one resource; `_` in a name stands for a dot, `__` for `_`."""
+        self._sequence += 1
+        builder = BatchBuilder(self._name, self._spool, self._sequence)
+        self._spool = builder.batch.spool_id
+        at = 0 if parent is None else builder.resource(parent[0], parent[1], 0)
+        index = 0 if key == "" else builder.resource(kind, key, at)
+        for name, value in facts.items():
+            plain = name.replace("__", "\0").replace("_", ".").replace("\0", "_")
+            builder.fact(index, plain, value, self._start_us - round(hours_ago * HOUR_US))
+        answer = self._api.post("/api/v1/ingest", content=builder.body(), headers=self._organization.ingest_headers)
+        assert answer.status_code == 200, answer.text
+
+    def pod(self, hours_ago: float, pod: str, image: str, cpus: str = "0.5") -> None:
+        """A container of the deployment `cart`, as it starts."""
+        self.tell(
+            hours_ago, CGROUP, f"/kubepods/{pod}/cart", workload_namespace="shop", workload_owner="Deployment/cart",
+            workload_pod=pod, workload_container="cart", workload_image=image,
+            cpu_quota__us=str(int(float(cpus) * 100_000)), cpu_period__us="100000",
+        )  # fmt: skip
+
+
+@pytest.fixture
+def node(api: TestClient, organization: Organization) -> Node:
+    return Node(api, organization)
+
+
+def changes(api: TestClient, **parameters: Any) -> dict[str, Any]:
+    answer = api.get("/api/v1/fleet/changes", params=parameters)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+def told(api: TestClient, **parameters: Any) -> list[tuple[Any, ...]]:
+    return [
+        (one["workload"] or one["subject"]["name"], one["rollout"], one["resources"],
+         [(step["title"], step["old"], step["new"]) for step in one["steps"]])
+        for one in changes(api, **parameters)["items"]
+    ]  # fmt: skip
+
+
+def test_a_limit_that_is_set_anew_is_a_change_in_place(api: TestClient, node: Node) -> None:
+    node.pod(30, "cart-1", "cart:1")
+    node.tell(2, CGROUP, "/kubepods/cart-1/cart", cpu_quota__us="100000")
+    assert told(api) == [("shop/cart/cart", False, 1, [("CPU limit", "0.5", "1")])]
+    (change,) = changes(api)["items"]
+    assert change["subject"]["kind"] == "cgroup"
+    assert change["node"]["name"] == "machine-1"
+    assert told(api, hours=1) == []
+
+
+def test_a_rollout_is_one_change_however_many_pods_it_has(api: TestClient, node: Node) -> None:
+    for pod in ("cart-1", "cart-2", "cart-3"):
+        node.pod(30, pod, "cart:1")
+    for number, pod in enumerate(("cart-4", "cart-5", "cart-6")):
+        node.pod(3 - number * 0.01, pod, "cart:2", cpus="1")
+    assert told(api) == [("shop/cart/cart", True, 1, [("CPU limit", "0.5", "1"), ("Image", "cart:1", "cart:2")])]
+
+
+def test_another_replica_is_no_change_and_going_back_is_one(api: TestClient, node: Node) -> None:
+    node.pod(30, "cart-1", "cart:1")
+    node.pod(5, "cart-2", "cart:1")
+    assert told(api) == []
+    node.pod(4, "cart-3", "cart:2")
+    node.pod(3, "cart-4", "cart:1")
+    assert [step for *_, steps in told(api) for step in steps] == [
+        ("Image", "cart:2", "cart:1"), ("Image", "cart:1", "cart:2")
+    ]  # fmt: skip
+
+
+def test_what_makes_a_container_what_it_is_is_no_change(api: TestClient, node: Node) -> None:
+    """The cgroup is there before its limits are written."""
+    node.tell(2, CGROUP, "/docker/one", workload_container="one", cpu_quota__us="-1", cpu_period__us="100000")
+    node.tell(2 - 3 / 3600, CGROUP, "/docker/one", cpu_quota__us="50000")
+    assert told(api) == []
+    node.tell(1, CGROUP, "/docker/one", cpu_quota__us="-1")
+    assert told(api) == [("one", False, 1, [("CPU limit", "0.5", "no limit")])]
+
+
+def test_a_fact_that_is_read_for_the_first_time_is_no_change(api: TestClient, node: Node) -> None:
+    """A collector that was updated tells more than the one before."""
+    node.tell(30, CGROUP, "/docker/one", workload_container="one")
+    node.tell(2, CGROUP, "/docker/one", workload_image="one:1", memory_limit__bytes="67108864")
+    assert told(api) == []
+
+
+def test_a_restarted_program_is_compared_with_the_one_before(api: TestClient, node: Node) -> None:
+    home = (CGROUP, "/docker/one")
+    node.tell(30, CGROUP, "/docker/one", workload_container="one")
+    node.tell(30, PROCESS, "41:1", home, process_executable="api", go_version="1.24.1")
+    node.tell(2, PROCESS, "97:9", home, process_executable="api", go_version="1.25.3", go_env_GOGC="off")
+    node.tell(2, PROCESS, "98:9", home, process_executable="sidecar", go_version="1.22.0")
+    assert told(api) == [("one", True, 1, [("GOGC", None, "off"), ("Go version", "1.24.1", "1.25.3")])]
+
+
+def test_a_node_and_a_dns_server_change_too(api: TestClient, node: Node) -> None:
+    node.tell(30, 0, "", node_kernel="6.1.0", node_hostname="worker-1")
+    node.tell(30, DNS_SERVER, "10.0.0.10:53", dns_corefile=".:53 {\n  cache 30\n}\n")
+    node.tell(3, 0, "", node_kernel="6.12.0")
+    node.tell(2, DNS_SERVER, "10.0.0.10:53", dns_corefile=".:53 {\n  cache 300\n}\n")
+    found = told(api)
+    assert [one[3] for one in found] == [[("Corefile", "cache 30", "cache 300")], [("Kernel", "6.1.0", "6.12.0")]]
+    assert found[1][0] == "worker-1"
+
+
+def test_the_newest_come_first_and_the_others_are_counted(api: TestClient, node: Node) -> None:
+    node.pod(30, "cart-1", "cart:1")
+    for hours_ago, cpus in ((4, 1), (3, 2), (2, 3)):
+        node.tell(hours_ago, CGROUP, "/kubepods/cart-1/cart", cpu_quota__us=str(cpus * 100_000))
+    page = changes(api, limit=2)
+    assert (page["found"], page["complete"]) == (3, True)
+    assert [one["steps"][0]["new"] for one in page["items"]] == ["3", "2"]
+    assert page["items"][0]["at"] > page["items"][1]["at"]
+
+
+def test_another_organization_sees_none_of_them(api: TestClient, node: Node, other_organization: Organization) -> None:
+    node.pod(30, "cart-1", "cart:1")
+    node.pod(2, "cart-2", "cart:2")
+    assert len(changes(api)["items"]) == 1
+    assert api.get("/api/v1/fleet/changes", headers=other_organization.headers).json()["items"] == []
