@@ -128,7 +128,7 @@ def everything(tmp_path: Path) -> Path:
 def test_helm_accepts_every_install_of_the_docs(everything: Path) -> None:
     modes = installs()
     assert len(modes) == 3, modes
-    for options in (*modes.values(), ["--values", everything]):
+    for options in (*modes.values(), ["--values", str(everything)]):
         done = helm("lint", "--strict", chart.CHART, *options)
         assert done.returncode == 0, done.stdout + done.stderr
 
@@ -137,7 +137,8 @@ def test_helm_accepts_every_install_of_the_docs(everything: Path) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_object_is_one_that_kubernetes_knows(version: str, everything: Path) -> None:
     kinds: set[str] = set()
-    modes = [*installs().values(), ["--values", everything], ["--values", everything, "--is-upgrade"]]
+    with_everything = ["--values", str(everything)]
+    modes = [*installs().values(), with_everything, [*with_everything, "--is-upgrade"]]
     for options in modes:
         for one in rendered(f"{version}.0", *options):
             kubernetes_validate.validate(one, version, strict=True)
