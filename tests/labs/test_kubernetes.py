@@ -53,6 +53,20 @@ def placeholder(here: Watched) -> Iterator[None]:
         here.cluster.kubectl("-n", "default", "delete", "pod", "placeholder", "--wait=false")
 
 
+def plugin(here: Watched, words: str) -> str:
+    """What `kubectl jitterscope` prints."""
+    product = here.product
+    told = f"JITTERSCOPE_SERVER={product.url} JITTERSCOPE_API_TOKEN={product.token} PATH={REPOSITORY / 'bin'}:$PATH"
+    return here.cluster.shell(f"{told} kubectl jitterscope {words}")
+
+
+def cpu_limit(here: Watched) -> str:
+    [container] = here.cluster.get("-n", "kube-system", "deployment", "coredns")["spec"]["template"]["spec"][
+        "containers"
+    ]
+    return str(container["resources"]["limits"]["cpu"])
+
+
 @pytest.mark.timeout(2400)
 @live(60, case.CAUSE, by_turn=BUILT)
 def test_a_fault_is_found_by_the_names_of_the_cluster() -> None:
@@ -60,10 +74,14 @@ def test_a_fault_is_found_by_the_names_of_the_cluster() -> None:
         server = f"kube-system/{place.pod}/coredns"
         here.product.wait_for("the server's name", lambda: server in names_of(here), 30)
         here.product.wait_for("the placeholder's name", lambda: "default/placeholder/room" in names_of(here), 30)
-        below = {key for key in resources(here.product, "cgroup") if "/kubepods/" in key and "/pod" in key}
-        containers = {name for key, name in resources(here.product, "cgroup").items() if key in below}
+
+        def in_pods() -> set[str]:
+            found = resources(here.product, "cgroup")
+            return {name for key, name in found.items() if "/kubepods/" in key and "/pod" in key}
+
         # Each with its pod; no sandbox, which would have a hash for a name.
-        assert {name.count("/") for name in containers} == {1, 2}, containers
+        here.product.wait_for("only names", lambda: {name.count("/") for name in in_pods()} == {1, 2}, 30)
+        containers = in_pods()
         [collector] = [one for one in containers if one.startswith("jitterscope/") and one.count("/") == 2]
         [load] = [one for one in containers if one.startswith("shop/") and one.count("/") == 2]
         assert containers == {
@@ -94,6 +112,17 @@ def test_a_fault_is_found_by_the_names_of_the_cluster() -> None:
         assert len(held) == 6, held
         here.product.wait_for("the use of every right", lambda: not unused(), 60)
         assert not rights.asked(here.cluster.files.audit_log, account).refused
+
+        # The API server takes what docs/deploy.md installs without Helm.
+        for base in ("base", "collectors"):
+            taken = here.cluster.kubectl("apply", "-k", str(REPOSITORY / "kustomize" / base), "--dry-run=server")
+            assert "daemonset.apps/jitterscope-collector" in taken
+
+        # At last, the fix by kubectl's plugin.
+        [row] = [line for line in plugin(here, "incidents -n kube-system").splitlines() if server in line]
+        before = cpu_limit(here)
+        plugin(here, f"patch {row.split()[0]} {case.FIX} --apply --yes")
+        assert cpu_limit(here) != before == "500m"
 
 
 @pytest.mark.timeout(2400)

@@ -56,10 +56,10 @@ func kindByCommandLine(text []byte, containerID string) (kind Kind, is bool) {
 	program := filepath.Base(words[0])
 	switch {
 	// containerd has one for all containers of a pod, with the id of the first, the sandbox. Its older ones, and those of
-	// Docker (-namespace moby), have one for each container.
+	// Docker (-namespace moby), have one for each container. In sandboxes of other kinds (Kata, gVisor) the pod's programs run.
 	case strings.HasPrefix(program, "containerd-shim"):
 		id := option(words, "-id")
-		if option(words, "-namespace") != "k8s.io" || program == "containerd-shim" || program == "containerd-shim-runc-v1" || id == "" {
+		if program != "containerd-shim-runc-v2" || option(words, "-namespace") != "k8s.io" || id == "" {
 			return UnknownKind, true
 		}
 		if id == containerID {

@@ -15,8 +15,9 @@ import (
 
 // sandboxes leaves the cgroups of pods' sandboxes out: nothing happens in them, and they would be half of what a node has.
 //
-// A sandbox runs names.SandboxProgram, and the runtime says that it is one: its monitor's command line does, or it is asked. The program is not there yet when its cgroup is new: until then, the runtime's own program waits in it. A cgroup of
-// which it is not known yet is held back, for undecidedFor at the most, unless it was there before the collector. Then it is
+// The runtime's monitor says on its command line what a container is, once there is a process in its cgroup. Where it does not
+// say, only names.SandboxProgram may be a sandbox, and the runtime is asked; before the program, the runtime's own waits in the
+// cgroup. What is not known is held back, for undecidedFor at the most, unless it was there before the collector. Then it is
 // shown, until the runtime says more.
 type sandboxes struct {
 	proc string
@@ -30,7 +31,7 @@ type decision struct {
 	location cgroup.Location
 	since    time.Time
 	kind     names.Kind
-	paused   bool // it runs a sandbox's program
+	paused   bool // it may be a sandbox
 }
 
 const undecidedFor = time.Second
@@ -70,8 +71,7 @@ func (s *sandboxes) leaveOut(locations []cgroup.Location, now time.Time) (kept [
 	return kept, again
 }
 
-// decide reads what runs in a cgroup. The kind is unknown while nothing but the runtime's own program does, and where the
-// runtime does not say what a sandbox's program was started for.
+// decide reads what runs in a cgroup. paused is true where a sandbox's program does, and nobody says what for.
 func (s *sandboxes) decide(location cgroup.Location) (kind names.Kind, paused bool) {
 	directory := location.CPU
 	if directory == "" {
@@ -81,22 +81,24 @@ func (s *sandboxes) decide(location cgroup.Location) (kind names.Kind, paused bo
 	if err != nil {
 		return names.UnknownKind, false
 	}
+	id := names.Identify(location.Path).ContainerID
 	for _, field := range bytes.Fields(pids) {
+		pid, _ := strconv.Atoi(string(field))
+		if kind := names.KindByMonitor(s.proc, pid, id); kind != names.UnknownKind {
+			return kind, false
+		}
 		text, err := os.ReadFile(filepath.Join(s.proc, string(field), "comm"))
 		command := strings.TrimSpace(string(text))
-		if err != nil || isRuntime(command) {
-			continue
-		}
-		if command != names.SandboxProgram {
+		switch {
+		case err != nil || isRuntime(command):
+		case command != names.SandboxProgram:
 			return names.Workload, false
+		case s.asked == nil:
+			return names.UnknownKind, true
+		default:
+			kind := s.asked(id)
+			return kind, kind == names.UnknownKind
 		}
-		id := names.Identify(location.Path).ContainerID
-		pid, _ := strconv.Atoi(string(field))
-		kind := names.KindByMonitor(s.proc, pid, id)
-		if kind == names.UnknownKind && s.asked != nil {
-			kind = s.asked(id)
-		}
-		return kind, true
 	}
 	return names.UnknownKind, false
 }
@@ -113,7 +115,7 @@ func (s *sandboxes) unknown() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range s.decided {
-		if one.kind == names.UnknownKind && one.paused {
+		if one.paused {
 			n++
 		}
 	}

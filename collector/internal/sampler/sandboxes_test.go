@@ -84,47 +84,53 @@ func (p *aPod) expect(after time.Duration, again bool, want ...string) {
 	}
 }
 
-// TestSandboxesAreLeftOut has the program of a sandbox come after its cgroup.
+// TestSandboxesAreLeftOut has a monitor that says what each container is, before its program is there.
 func TestSandboxesAreLeftOut(t *testing.T) {
 	p := newPod(t)
-	p.holds(sandbox, "101\n")
+	p.holds(sandbox, "")
 	p.holds(container, "")
-	p.process(101, 100, "runc:[2:INIT]", "runc init")
 	p.start()
 	p.expect(0, true, pod, plain)
-	p.process(101, 100, "pause", "/pause")
+	p.holds(sandbox, "101\n")
+	p.process(101, 100, "runc:[2:INIT]", "runc init")
 	p.expect(100*time.Millisecond, true, pod, plain)
 	p.holds(container, "102\n")
-	p.process(102, 100, "coredns", "/coredns")
+	p.process(102, 100, "pause", "/pause") // a placeholder
 	p.expect(200*time.Millisecond, false, pod, container, plain)
-	if !p.sandboxes.is(sandbox) || p.sandboxes.is(container) || p.sandboxes.is(plain) {
+	if !p.sandboxes.is(sandbox) || p.sandboxes.is(container) || p.sandboxes.is(plain) || p.sandboxes.unknown() != 0 {
 		t.Error("what is a sandbox is told wrong")
 	}
 	// What was decided stays so: a container whose program ended is still one.
 	p.holds(container, "")
 	p.expect(300*time.Millisecond, false, pod, container, plain)
 
-	// One whose program nobody saw is not held back for ever.
+	// One whose program nobody saw is not held back for ever, and left out later.
 	p.start()
 	p.holds(sandbox, "")
 	p.expect(0, true, pod, plain)
 	p.expect(undecidedFor, false, pod, sandbox, container, plain)
+	p.holds(sandbox, "101\n")
+	p.expect(2*undecidedFor, false, pod, container, plain)
 
 	// What was there before the collector is told apart at once.
 	p.startBeside()
-	p.holds(sandbox, "101\n")
 	p.expect(0, false, pod, container, plain)
 }
 
-// TestPauseMayBeAWorkload has a container run the program of sandboxes, as placeholders do.
-func TestPauseMayBeAWorkload(t *testing.T) {
+// TestProgramsThatAreNoSandbox has a monitor that says nothing.
+func TestProgramsThatAreNoSandbox(t *testing.T) {
 	p := newPod(t)
-	p.holds(sandbox, "101\n")
+	p.process(100, 1, "conmonrs", "conmonrs --runtime crun")
+	p.holds(sandbox, "")
 	p.holds(container, "102\n")
-	p.process(101, 100, "pause", "/pause")
-	p.process(102, 100, "pause", "/pause")
+	p.process(102, 100, "runc:[2:INIT]", "runc init")
 	p.start()
-	p.expect(0, false, pod, container, plain)
+	p.expect(0, true, pod, plain)
+	p.process(102, 100, "coredns", "/coredns")
+	p.expect(100*time.Millisecond, true, pod, container, plain)
+	if n := p.sandboxes.unknown(); n != 0 {
+		t.Errorf("%d unknown", n)
+	}
 }
 
 // TestUnknownSandboxesAreShown has a monitor that says nothing, until the runtime is asked.
