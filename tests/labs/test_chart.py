@@ -3,6 +3,7 @@ and a mistake in values is refused with the key that it is in."""
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -211,6 +212,18 @@ def test_kustomize_makes_the_objects_of_the_chart(base: str) -> None:
         space = None if key[0].startswith("Cluster") else "jitterscope"
         assert one["metadata"].pop("namespace", None) == wanted[key]["metadata"].pop("namespace", space)
         assert one == unmanaged(wanted[key])
+
+
+@RENDERS
+def test_the_overlay_of_the_docs_changes_the_images(tmp_path: Path) -> None:
+    text = (REPOSITORY / "docs" / "deploy.md").read_text()
+    [overlay] = [one for one in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL) if "kustomize/base" in one]
+    base = os.path.relpath(REPOSITORY / "kustomize" / "base", tmp_path)
+    (tmp_path / "kustomization.yaml").write_text(overlay.replace("../jitterscope/kustomize/base", base))
+    kubectl = building.ready(say)["kubectl"]
+    built = subprocess.run([kubectl, "kustomize", tmp_path], capture_output=True, text=True, check=True).stdout
+    images = set(re.findall(r"image: (.*)", built))
+    assert images == {f"registry.example.com/{name}:0.1.0" for name in ("jitterscope", "jitterscope-collector")}
 
 
 def by_name(objects: Iterable[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:

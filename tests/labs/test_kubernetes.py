@@ -117,6 +117,9 @@ def test_a_fault_is_found_by_the_names_of_the_cluster() -> None:
         for base in ("base", "collectors"):
             taken = here.cluster.kubectl("apply", "-k", str(REPOSITORY / "kustomize" / base), "--dry-run=server")
             assert "daemonset.apps/jitterscope-collector" in taken
+        setup = ("-k", str(REPOSITORY / "kustomize" / "base"), "-l", "app.kubernetes.io/component=setup")
+        first = here.cluster.kubectl("apply", *setup, "--dry-run=server").splitlines()
+        assert [line.split()[0] for line in first] == ["job.batch/jitterscope-setup"]
 
         # At last, the fix by kubectl's plugin.
         [row] = [line for line in plugin(here, "incidents -n kube-system").splitlines() if server in line]
