@@ -1,0 +1,28 @@
+import { filterOf, formOf, inWords, NEW_FILTER, newQuietHours, patternsOf, quietInWords, USUAL_ACTIONS } from "./channelFilter";
+
+const NONE = { namespaces: [], causes: [], resources: [], nodes: [] };
+
+describe("what a channel is for", () => {
+  it("reads patterns between commas, each once", () => {
+    expect(patternsOf(" kube-system,, team-* ,kube-system")).toEqual(["kube-system", "team-*"]);
+    expect(patternsOf(" ")).toEqual([]);
+  });
+
+  it("is the same after a form", () => {
+    const quiet_hours = { ...newQuietHours("Europe/Berlin"), days: ["mon" as const] };
+    const stored = { min_severity: "critical" as const, actions: ["opened" as const, "noted" as const], conditions: { ...NONE, causes: ["cpu/*", "dns/?"] }, quiet_hours };
+    expect(filterOf(formOf(stored))).toEqual(stored);
+    expect(filterOf(NEW_FILTER)).toEqual({ min_severity: "warning", actions: USUAL_ACTIONS, conditions: NONE, quiet_hours: null });
+  });
+
+  it("is told in words", () => {
+    expect(inWords({ min_severity: "info", conditions: NONE })).toBe("All incidents");
+    expect(inWords({ min_severity: "critical", conditions: { ...NONE, namespaces: ["kube-system"], causes: ["cpu/*", "dns/*"] } })).toBe(
+      "Critical incidents with namespace kube-system, cause cpu/* or dns/*",
+    );
+    const quiet = newQuietHours("UTC");
+    expect(quietInWords(quiet)).toBe("Quiet every day 22:00 to 07:00, UTC, except for critical incidents");
+    expect(quietInWords({ ...quiet, days: ["mon", "tue", "wed"], critical_passes: false })).toBe("Quiet Mon to Wed 22:00 to 07:00, UTC");
+    expect(quietInWords({ ...quiet, days: ["sat", "mon"], critical_passes: false })).toBe("Quiet Mon, Sat 22:00 to 07:00, UTC");
+  });
+});
