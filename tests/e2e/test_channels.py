@@ -69,8 +69,8 @@ def test_slack_for_critical_in_a_namespace_takes_five_fields(
         else:
             field.fill(value)
     page.get_by_role("button", name="Add channel").click()
-    row = page.get_by_role("listitem").filter(has_text="on-call")
-    expect(row).to_contain_text("Critical incidents with namespace kube-system. Messages: new incident, got worse")
+    row = page.get_by_role("main").get_by_role("listitem").filter(has_text="on-call")
+    expect(row).to_contain_text("Critical incidents with namespace kube-system. Messages: all but acknowledgment removed, note.")
     row.get_by_role("button", name="Send test").click()
     expect(page.get_by_text("on-call accepted the test message").first).to_be_visible()
     assert "Test message" in receiver.requests[0].json["text"]
@@ -86,7 +86,14 @@ def test_the_form_says_what_it_would_have_sent(open_window: OpenWindow, product:
     page.get_by_label("Namespaces", exact=True).fill("no-such-namespace")
     expect(status).to_have_text("Would have sent no messages in the last 7 days.")
     page.get_by_label("Namespaces", exact=True).fill("x" * 201)
-    expect(page.get_by_role("status").filter(has_text="200 characters")).to_be_visible()
+    expect(page.get_by_text("A pattern has at most 200 characters.")).to_be_visible()
+    page.get_by_label("Namespaces", exact=True).fill("")
+    page.get_by_text("More conditions").click()
+    page.get_by_label("Hold messages in quiet hours").check()
+    page.get_by_label("Time zone", exact=True).fill("Mars/Olympus")
+    expect(page.get_by_text("There is no time zone Mars/Olympus.")).to_be_visible()
+    page.get_by_label("Time zone", exact=True).fill("Europe/Berlin")
+    expect(status).to_have_text(re.compile(r"Would have sent \d+ messages? about"))
 
 
 def test_a_channel_is_edited_without_its_secrets_and_removed_when_confirmed(
@@ -95,7 +102,7 @@ def test_a_channel_is_edited_without_its_secrets_and_removed_when_confirmed(
     page = open_window().page
     with a_channel(product, receiver):
         page.goto(FORM)
-        row = page.get_by_role("listitem").filter(has_text="night shift")
+        row = page.get_by_role("main").get_by_role("listitem").filter(has_text="night shift")
         expect(row).to_contain_text("Quiet Mon to Fri 22:00 to 07:00, Europe/Berlin, except for critical incidents.")
         row.get_by_role("button", name="Edit").click()
         form = page.get_by_role("form", name="Edit night shift")
@@ -104,7 +111,7 @@ def test_a_channel_is_edited_without_its_secrets_and_removed_when_confirmed(
         form.get_by_label("Causes", exact=True).fill("memory/*")
         form.get_by_label("Sat", exact=True).check()
         form.get_by_role("button", name="Save channel").click()
-        row = page.get_by_role("listitem").filter(has_text="day shift")
+        row = page.get_by_role("main").get_by_role("listitem").filter(has_text="day shift")
         expect(row).to_contain_text("namespace kube-system, cause memory/*")
         expect(row).to_contain_text("Quiet Mon to Sat 22:00 to 07:00")
         row.get_by_role("button", name="Send test").click()

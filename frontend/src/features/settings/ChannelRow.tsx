@@ -110,9 +110,13 @@ export function ChannelRow({ channel, kind, mayChange }: ChannelRowProps): React
   );
 }
 
+const titles = (actions: typeof ACTIONS): string => actions.map((one) => ACTION_TITLES[one].toLowerCase()).join(", ");
+
 function messages(channel: Channel, kind: ChannelKind | undefined): string {
-  const wanted = ACTIONS.filter((one) => channel.actions.includes(one) && kind?.silent_actions.includes(one) !== true);
+  const possible = ACTIONS.filter((one) => kind?.silent_actions.includes(one) !== true);
+  const wanted = possible.filter((one) => channel.actions.includes(one));
+  const others = possible.filter((one) => !channel.actions.includes(one));
   if (wanted.length === 0) return "none";
-  if (wanted.length === ACTIONS.length) return "all";
-  return wanted.map((one) => ACTION_TITLES[one].toLowerCase()).join(", ");
+  if (others.length === 0) return "all";
+  return others.length <= 3 ? `all but ${titles(others)}` : titles(wanted);
 }

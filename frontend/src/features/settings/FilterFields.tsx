@@ -28,7 +28,7 @@ export function FilterFields({ value, onChange }: Omit<FilterFieldsProps, "kind"
       </Field>
       <Patterns
         label="Namespaces"
-        hint="kube-system, team-*. Empty: all. An incident whose namespace is not known, such as one of a node, matches no pattern."
+        hint="Patterns with commas between them: kube-system, team-*. Empty: all. An incident whose namespace is not known, such as one of a node, matches no pattern."
         condition="namespaces"
         value={value}
         onChange={onChange}
@@ -43,9 +43,9 @@ export function MoreConditions({ value, onChange, kind }: FilterFieldsProps): Re
     onChange({ ...value, actions: ACTIONS.filter((one) => (one === action ? on : value.actions.includes(one))) });
   return (
     <>
-      <Patterns label="Causes" hint="cpu/*, dns/search_amplification" condition="causes" value={value} onChange={onChange} />
-      <Patterns label="Resources" hint="Name, pod, container, workload, or cgroup path: coredns*, kube-system/coredns, /system.slice/*" condition="resources" value={value} onChange={onChange} />
-      <Patterns label="Nodes" hint="edge-*" condition="nodes" value={value} onChange={onChange} />
+      <Patterns label="Causes" hint="Such as cpu/*, dns/search_amplification" condition="causes" value={value} onChange={onChange} />
+      <Patterns label="Resources" hint="Names, pods, containers, workloads, or cgroup paths, such as coredns*, kube-system/coredns, /system.slice/*" condition="resources" value={value} onChange={onChange} />
+      <Patterns label="Nodes" hint="Such as edge-*" condition="nodes" value={value} onChange={onChange} />
       <fieldset className={styles["checks"]}>
         <legend>Messages</legend>
         {ACTIONS.map((one) => (

@@ -1,14 +1,14 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useEffect, useState, type ReactElement } from "react";
+import { useEffect, useMemo, useState, type ReactElement } from "react";
 
 import { explain } from "@/api/problem";
-import { channelPreviewQuery, type ChannelFilter, type ChannelPreview } from "@/api/settings";
+import { channelPreviewQuery, type ChannelPreview } from "@/api/settings";
 import { plural } from "@/lib/format";
 import { Table, tableStyles } from "@/ui/Table";
 import { Time } from "@/ui/Time";
 
-import { ACTION_TITLES, filterOf, type FilterForm } from "./channelFilter";
+import { ACTION_TITLES, filterOf, problemOf, type FilterForm } from "./channelFilter";
 import styles from "./Settings.module.css";
 
 interface FilterPreviewProps {
@@ -18,12 +18,18 @@ interface FilterPreviewProps {
 
 /** What the channel would have sent, while its form is filled in. */
 export function FilterPreview({ form, kind }: FilterPreviewProps): ReactElement {
-  const settled = useSettled(JSON.stringify({ ...filterOf(form), kind }));
-  const preview = useQuery({ ...channelPreviewQuery(JSON.parse(settled) as ChannelFilter & { kind: string | null }), placeholderData: keepPreviousData });
-  if (preview.isError) {
+  const problem = problemOf(form);
+  const asked = useMemo(() => ({ ...filterOf(form), kind }), [form, kind]);
+  const settled = useSettled(asked, problem === null);
+  const preview = useQuery({
+    ...channelPreviewQuery(settled),
+    placeholderData: keepPreviousData,
+    enabled: problem === null,
+  });
+  if (problem !== null || preview.isError) {
     return (
       <p role="status" className={styles["hot"]} style={{ marginTop: 16 }}>
-        {explain(preview.error).detail}
+        {problem ?? explain(preview.error).detail}
       </p>
     );
   }
@@ -33,7 +39,7 @@ export function FilterPreview({ form, kind }: FilterPreviewProps): ReactElement 
 
 function Told({ preview }: { preview: ChannelPreview }): ReactElement {
   const { messages, incidents, held } = preview;
-  const counts = Object.entries(preview.by_action).map(([action, count]) => `${count} ${titleOf(action)}`);
+  const counts = Object.entries(preview.by_action).map(([action, count]) => `${titleOf(action)}: ${count}`);
   return (
     <div className={styles["preview"]}>
       <p role="status">
@@ -81,12 +87,13 @@ function Told({ preview }: { preview: ChannelPreview }): ReactElement {
 
 const titleOf = (action: string): string => (action in ACTION_TITLES ? ACTION_TITLES[action as keyof typeof ACTION_TITLES] : action);
 
-/** The text once it has not changed for a moment. */
-function useSettled(text: string): string {
-  const [settled, setSettled] = useState(text);
+/** The value once it has not changed for a moment; of values that are not good the last one that was. */
+function useSettled<Value>(value: Value, isGood: boolean): Value {
+  const [settled, setSettled] = useState(value);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), 300);
+    if (!isGood) return undefined;
+    const timer = setTimeout(() => setSettled(value), 300);
     return () => clearTimeout(timer);
-  }, [text]);
+  }, [value, isGood]);
   return settled;
 }

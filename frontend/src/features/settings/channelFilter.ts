@@ -73,6 +73,31 @@ export function patternsOf(text: string): string[] {
   return [...new Set(text.split(",").map((one) => one.trim()).filter((one) => one !== ""))];
 }
 
+const MOST_PATTERNS = 20;
+const LONGEST_PATTERN = 200;
+
+/** Why the server would refuse it; null where it would not. */
+export function problemOf({ patterns, quiet }: FilterForm): string | null {
+  for (const one of CONDITIONS) {
+    const found = patternsOf(patterns[one]);
+    if (found.length > MOST_PATTERNS) return `A list has at most ${MOST_PATTERNS} patterns.`;
+    if (found.some((pattern) => pattern.length > LONGEST_PATTERN)) return `A pattern has at most ${LONGEST_PATTERN} characters.`;
+  }
+  if (quiet === null) return null;
+  if (quiet.days.length === 0) return "Quiet hours need a day to begin on.";
+  if (quiet.start === "" || quiet.end === "") return "Quiet hours need a time to begin and one to end.";
+  if (quiet.days.length === WEEK.length && quiet.start === quiet.end) return "Quiet hours that never end send nothing. Pause the channel instead.";
+  return isZone(quiet.time_zone) ? null : `There is no time zone ${quiet.time_zone}.`;
+}
+
+function isZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }).format(0) !== "";
+  } catch {
+    return false;
+  }
+}
+
 const TITLES: Readonly<Record<Condition, string>> = { namespaces: "namespace", causes: "cause", resources: "resource", nodes: "node" };
 
 /** "critical and above in namespace kube-system, cause cpu/* or dns/*". */
