@@ -318,6 +318,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/channels/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview Channel
+         * @description What a channel like this would have sent in the last seven days.
+         */
+        post: operations["preview_channel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/channels/{channel_id}": {
         parameters: {
             query?: never;
@@ -2143,6 +2163,7 @@ export interface components {
         Channel: {
             /** Actions */
             actions: string[];
+            conditions: components["schemas"]["Conditions-Output"];
             /**
              * Created At
              * Format: date-time
@@ -2152,6 +2173,11 @@ export interface components {
             dead: number;
             /** Enabled */
             enabled: boolean;
+            /**
+             * Held
+             * @description Messages that wait for the end of quiet hours
+             */
+            held: number;
             /** Id */
             id: number;
             /** Kind */
@@ -2169,6 +2195,7 @@ export interface components {
             name: string;
             /** Pending */
             pending: number;
+            quiet_hours: components["schemas"]["QuietHours-Output"] | null;
             /** Target */
             target: string;
         };
@@ -2176,6 +2203,7 @@ export interface components {
         ChannelCreate: {
             /** Actions */
             actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "test")[];
+            conditions?: components["schemas"]["Conditions-Input"];
             /**
              * Config
              * @description By kind: see GET /channels/kinds
@@ -2198,10 +2226,12 @@ export interface components {
             min_severity: "critical" | "warning" | "info";
             /** Name */
             name: string;
+            quiet_hours?: components["schemas"]["QuietHours-Input"] | null;
         };
         /**
          * ChannelKindInfo
-         * @description A kind of channel and the JSON schema of its `config`; properties with `writeOnly` are secrets.
+         * @description A kind of channel and the JSON schema of its `config`. Properties with `writeOnly` are secrets, those with
+         *     `multiline` take several lines, and few people need those with `advanced`.
          */
         ChannelKindInfo: {
             /** Config Schema */
@@ -2210,8 +2240,71 @@ export interface components {
             };
             /** Kind */
             kind: string;
+            /**
+             * Silent Actions
+             * @description What it has no words for, and is never sent
+             */
+            silent_actions: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "test")[];
             /** Title */
             title: string;
+            /**
+             * Unavailable
+             * @description Why this installation cannot use it
+             */
+            unavailable: string | null;
+        };
+        /**
+         * ChannelPreview
+         * @description As if the channel had been added at `since`: seven days ago, or where `complete` is false at the first of the
+         *     last 5,000 changes of incidents. Older changes know no more than what their incident is now.
+         */
+        ChannelPreview: {
+            /** By Action */
+            by_action: {
+                [key: string]: number;
+            };
+            /** Complete */
+            complete: boolean;
+            /**
+             * Held
+             * @description Messages that quiet hours would have delayed
+             */
+            held: number;
+            /** Incidents */
+            incidents: number;
+            /**
+             * Last
+             * @description The last 20 messages, newest first
+             */
+            last: components["schemas"]["PreviewMessage"][];
+            /** Messages */
+            messages: number;
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+        };
+        /**
+         * ChannelPreviewRequest
+         * @description A channel that does not exist yet, as far as it matters.
+         */
+        ChannelPreviewRequest: {
+            /** Actions */
+            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "test")[];
+            conditions?: components["schemas"]["Conditions-Input"];
+            /**
+             * Kind
+             * @description Some kinds have no words for some actions
+             */
+            kind?: string | null;
+            /**
+             * Min Severity
+             * @default warning
+             * @enum {string}
+             */
+            min_severity: "critical" | "warning" | "info";
+            quiet_hours?: components["schemas"]["QuietHours-Input"] | null;
         };
         /**
          * ChannelTestResult
@@ -2234,6 +2327,7 @@ export interface components {
         ChannelUpdate: {
             /** Actions */
             actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "test")[] | null;
+            conditions?: components["schemas"]["Conditions-Input"] | null;
             /** Config */
             config?: {
                 [key: string]: unknown;
@@ -2244,6 +2338,8 @@ export interface components {
             min_severity?: ("critical" | "warning" | "info") | null;
             /** Name */
             name?: string | null;
+            /** @description null, where it is given: none */
+            quiet_hours?: components["schemas"]["QuietHours-Input"] | null;
         };
         /**
          * Chart
@@ -2402,6 +2498,60 @@ export interface components {
             this: components["schemas"]["ComparedSide"];
         };
         /**
+         * Conditions
+         * @description Shell patterns (`*`, `?`, `[a-z]`), upper and lower case alike. `*` matches `/` too. An empty list matches
+         *     everything; of several patterns in a list one has to match, and every list has to.
+         */
+        "Conditions-Input": {
+            /**
+             * Causes
+             * @description Of the cause's id: `cpu/*`
+             */
+            causes?: string[];
+            /**
+             * Namespaces
+             * @description Of the Kubernetes namespace. A resource without one matches no pattern.
+             */
+            namespaces?: string[];
+            /**
+             * Nodes
+             * @description Of the node's name
+             */
+            nodes?: string[];
+            /**
+             * Resources
+             * @description Of the name, pod, container, workload, or cgroup path of the resource
+             */
+            resources?: string[];
+        };
+        /**
+         * Conditions
+         * @description Shell patterns (`*`, `?`, `[a-z]`), upper and lower case alike. `*` matches `/` too. An empty list matches
+         *     everything; of several patterns in a list one has to match, and every list has to.
+         */
+        "Conditions-Output": {
+            /**
+             * Causes
+             * @description Of the cause's id: `cpu/*`
+             */
+            causes: string[];
+            /**
+             * Namespaces
+             * @description Of the Kubernetes namespace. A resource without one matches no pattern.
+             */
+            namespaces: string[];
+            /**
+             * Nodes
+             * @description Of the node's name
+             */
+            nodes: string[];
+            /**
+             * Resources
+             * @description Of the name, pod, container, workload, or cgroup path of the resource
+             */
+            resources: string[];
+        };
+        /**
          * ContainerItem
          * @description A container, or any other cgroup, and what it did in the window.
          */
@@ -2514,6 +2664,11 @@ export interface components {
              * Format: date-time
              */
             created_at: string;
+            /**
+             * Held Until
+             * @description It waits, or waited, for the end of quiet hours
+             */
+            held_until: string | null;
             /** Id */
             id: number;
             /** Incident Id */
@@ -2534,7 +2689,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "pending" | "sending" | "sent" | "dead";
+            state: "pending" | "sending" | "sent" | "dead" | "skipped";
             /** Transition Id */
             transition_id: number;
             /** Type */
@@ -4145,6 +4300,33 @@ export interface components {
             /** Verification Id */
             verification_id: number;
         };
+        /** PreviewMessage */
+        PreviewMessage: {
+            /**
+             * Action
+             * @enum {string}
+             */
+            action: "opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "test";
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Held Until
+             * @description When it would have been sent, after quiet hours
+             */
+            held_until: string | null;
+            /** Incident Id */
+            incident_id: number;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "critical" | "warning" | "info";
+            /** Title */
+            title: string;
+        };
         /**
          * ProblemDocument
          * @description What clients get for every error.
@@ -4179,6 +4361,76 @@ export interface components {
              * @default null
              */
             what_to_do: string | null;
+        };
+        /**
+         * QuietHours
+         * @description From `start` on each of `days` to `end`: of the next day where `end` is not after `start`.
+         */
+        "QuietHours-Input": {
+            /**
+             * Critical Passes
+             * @description Messages about critical incidents are sent all the same
+             * @default true
+             */
+            critical_passes: boolean;
+            /**
+             * Days
+             * @description Days on which they begin
+             */
+            days: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
+            /**
+             * End
+             * @description 07:00
+             * @example 07:00
+             */
+            end: string;
+            /**
+             * Start
+             * @description 22:00
+             * @example 22:00
+             */
+            start: string;
+            /**
+             * Time Zone
+             * @description IANA name
+             * @example Europe/Berlin
+             */
+            time_zone: string;
+        };
+        /**
+         * QuietHours
+         * @description From `start` on each of `days` to `end`: of the next day where `end` is not after `start`.
+         */
+        "QuietHours-Output": {
+            /**
+             * Critical Passes
+             * @description Messages about critical incidents are sent all the same
+             * @default true
+             */
+            critical_passes: boolean;
+            /**
+             * Days
+             * @description Days on which they begin
+             */
+            days: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
+            /**
+             * End
+             * @description 07:00
+             * @example 07:00
+             */
+            end: string;
+            /**
+             * Start
+             * @description 22:00
+             * @example 22:00
+             */
+            start: string;
+            /**
+             * Time Zone
+             * @description IANA name
+             * @example Europe/Berlin
+             */
+            time_zone: string;
         };
         /**
          * Report
@@ -6618,6 +6870,45 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    preview_channel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChannelPreviewRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChannelPreview"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. A session's cookie came with a request from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     get_channel: {
         parameters: {
             query?: never;
@@ -6759,7 +7050,7 @@ export interface operations {
     list_deliveries: {
         parameters: {
             query?: {
-                state?: ("pending" | "sending" | "sent" | "dead") | null;
+                state?: ("pending" | "sending" | "sent" | "dead" | "skipped") | null;
                 limit?: number;
                 cursor?: string | null;
             };

@@ -14,8 +14,8 @@ from jitterscope.tenancy import secrets, sessions, tokens
 from tests.backend.conftest import Database, Organization
 
 # Said once more than in tenancy/scopes.py, in other words: what each role may do.
-ADMINS_ONLY = {"organizations:write", "members:write", "retention:write"}
-ADMINS_DOMAINS = {"tokens", "audit", "channels"}
+ADMINS_ONLY = {"organizations:write", "members:write", "retention:write", "channels:write"}
+ADMINS_DOMAINS = {"tokens", "audit"}
 
 
 @dataclass(frozen=True, slots=True)
