@@ -1,10 +1,11 @@
-import { useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useCallback, useMemo, useRef, type ReactElement } from "react";
 
 import { api, unwrap } from "@/api/client";
 import { incidentKeys, incidentQuery, type Incident } from "@/api/incidents";
 import { explain } from "@/api/problem";
+import { openingView } from "@/charts/timeline/opening";
 import { formatView, parseView } from "@/lib/search";
 import { whatIfModelsQuery } from "@/api/whatif";
 import { parseUs, US_PER_S } from "@/lib/time";
@@ -21,7 +22,7 @@ import { ObjectiveSection } from "@/widgets/objective/ObjectiveSection";
 import { References } from "@/widgets/References";
 import { Rivals } from "@/widgets/Rivals";
 import { decodeTimeline } from "@/widgets/timeline/decode";
-import { firstView, TimelineView, type TimelineQuery } from "@/widgets/timeline/TimelineView";
+import { TimelineView, type TimelineQuery } from "@/widgets/timeline/TimelineView";
 import { usePicture } from "@/widgets/timeline/usePicture";
 
 import { AlsoAffected } from "./AlsoAffected";
@@ -66,8 +67,8 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
   useIncidentKeys(incident);
   // Told a moment after the hand rests: by then a link may have been followed, whose way this must not cross.
   const keep = useCallback(
-    (part: Partial<typeof search>) => {
-      if (stays()) void navigate({ search: (before) => ({ ...before, ...part }), replace: true, resetScroll: false });
+    (part: Partial<typeof search>, replace = true) => {
+      if (stays()) void navigate({ search: (before) => ({ ...before, ...part }), replace, resetScroll: false });
     },
     [navigate, stays],
   );
@@ -77,9 +78,9 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
     [incident.window_from, incident.window_to],
   );
   const load = useCallback((part: TimeView): TimelineQuery => timelineQuery(incident.id, part), [incident.id]);
-  const [picture, setPicture] = usePicture(
+  const { picture, setPicture, goBack } = usePicture(
     { view: parseView(search.view), selection: parseView(search.sel) },
-    (state) => keep({ view: formatView(state.view), sel: formatView(state.selection) }),
+    (state, isStep) => keep({ view: formatView(state.view), sel: formatView(state.selection) }, !isStep),
   );
   const section = useRef<HTMLElement>(null);
   const show = (evidence: TimeView): void => {
@@ -91,8 +92,16 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
   const replayed = models.some(({ id }) => id === "cpu");
   const area = incident.cause.split("/", 1)[0];
   const isDns = area === "dns";
-  const triggerUs = parseUs(incident.trigger_at);
-  const view = useMemo(() => (picture.view === null ? firstView(extent, triggerUs) : clampView(picture.view, extent)), [picture.view, extent, triggerUs]);
+  // The same data as the picture's: where the trouble began in it.
+  const { data: recorded } = useQuery({ ...load(extent), placeholderData: keepPreviousData });
+  const onsetUs = parseUs(incident.onset_at);
+  const shown = incident.evidence.find(({ series }) => series.length > 0)?.series[0];
+  const moment = useMemo(() => {
+    const evidence = shown === undefined ? null : { fromUs: shown.from_us, toUs: shown.to_us };
+    const opening = recorded === undefined ? extent : openingView(recorded, onsetUs, evidence);
+    return { name: "Onset", us: onsetUs, view: opening };
+  }, [recorded, extent, onsetUs, shown]);
+  const view = useMemo(() => clampView(picture.view ?? moment.view, extent), [picture.view, extent, moment]);
   const setView = useCallback((next: TimeView) => setPicture((before) => ({ ...before, view: next })), [setPicture]);
   const setTried = useCallback((tried: string | undefined) => keep({ try: tried }), [keep]);
   const applying = useFixApplying(incident);
@@ -103,10 +112,12 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
       <section ref={section} aria-label="What happened" className={styles["picture"]}>
         <TimelineView
           extent={extent}
-          triggerUs={triggerUs}
+          first={moment.view}
+          moment={moment}
           load={load}
           picture={picture}
           onPicture={setPicture}
+          goBack={goBack}
           resourceId={incident.subject.resource_id}
           lead={isDns ? "connections" : "cpu"}
         />
@@ -147,9 +158,6 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
             )}
           </div>
         ))}
-        <div className={styles["wide"]}>
-          <CapturesSection incident={incident} />
-        </div>
         <Section title="Evidence" note="Measured in this window, compared with what chance alone would give.">
           <Evidence evidence={incident.evidence} onShow={show} />
         </Section>
@@ -161,6 +169,9 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
           <Section title="History">
             <History history={incident.history} />
           </Section>
+        </div>
+        <div className={styles["wide"]}>
+          <CapturesSection incident={incident} />
         </div>
         <div className={styles["wide"]}>
           <Section
