@@ -123,6 +123,7 @@ describe("the CPU lane", () => {
       });
       const expected = knownTicks(was).filter(({ fromUs, stepUs }) => within(view, fromUs, fromUs + stepUs));
       expect(bars).toHaveLength(expected.length);
+      expect(barsOf(drawing).filter(({ rect }) => rect.y < -1e-9)).toEqual([]);
       expected.sort(order);
       bars.sort(order).forEach((bar, i) => {
         const tick = expected[i] as Known;
