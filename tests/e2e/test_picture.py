@@ -91,7 +91,7 @@ def test_the_wheel_scrolls_the_page_and_with_control_it_zooms(incident_page: Pag
     incident_page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 60)
     words = picture(incident_page).get_attribute("aria-label")
     incident_page.mouse.wheel(0, 300)
-    incident_page.wait_for_function("scrollY > 100")
+    wait_for(lambda: incident_page.evaluate("scrollY") > 100, "scrolling")
     expect(picture(incident_page)).to_have_attribute("aria-label", words or "")
     assert "view=" not in incident_page.url
     incident_page.evaluate("scrollTo(0, 0)")
@@ -102,9 +102,7 @@ def test_the_wheel_scrolls_the_page_and_with_control_it_zooms(incident_page: Pag
     assert incident_page.evaluate("scrollY") == 0
 
 
-def test_dragging_zooms_and_a_double_click_or_the_browser_goes_back(
-    incident_page: Page, product: Product
-) -> None:
+def test_dragging_zooms_and_a_double_click_or_the_browser_goes_back(incident_page: Page, product: Product) -> None:
     onset = product.node.first_throttled_us()
     whole = onset - 4_000_000, onset + 4_000_000
     incident_page.goto(f"/incidents/{product.incident_id}?view={whole[0]}-{whole[1]}")
