@@ -1,4 +1,4 @@
-import { useCallback, useDeferredValue, useId, useMemo, useRef, useState, type KeyboardEvent, type ReactElement } from "react";
+import { useCallback, useDeferredValue, useEffect, useId, useMemo, useRef, useState, type KeyboardEvent, type ReactElement } from "react";
 
 import { count, microseconds, significant } from "@/lib/format";
 import { span, type TimeView } from "@/lib/timeView";
@@ -110,6 +110,18 @@ export function Timeline(props: TimelineProps): ReactElement {
     }
   };
 
+  // Wherever the focus is: a tooltip that stays must be easy to be rid of.
+  useEffect(() => {
+    if (!pinned) return undefined;
+    const release = (event: globalThis.KeyboardEvent): void => {
+      if (event.key !== "Escape") return;
+      setPinned(false);
+      setCursorUs(null);
+    };
+    window.addEventListener("keydown", release);
+    return () => window.removeEventListener("keydown", release);
+  }, [pinned]);
+
   // The words may lag behind a moving hand; the picture may not.
   const restingView = useDeferredValue(view);
   const words = useMemo(() => summarize(model, restingView), [model, restingView]);
@@ -174,7 +186,7 @@ export function Timeline(props: TimelineProps): ReactElement {
           {cursorUs !== null && visible(cursorUs) && (
             <>
               <span className={styles["cursor"]} data-pinned={pinned} style={{ left: `${left(cursorUs)}%` }} />
-              <div className={styles["tooltip"]} data-side={left(cursorUs) > 55 ? "left" : "right"} style={{ left: `${left(cursorUs)}%` }}>
+              <div className={styles["tooltip"]} data-side={phone ? "below" : left(cursorUs) > 55 ? "left" : "right"} style={phone ? undefined : { left: `${left(cursorUs)}%` }}>
                 <Readout model={model} us={cursorUs} />
               </div>
             </>

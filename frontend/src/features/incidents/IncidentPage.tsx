@@ -3,6 +3,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useCallback, useMemo, useRef, type ReactElement } from "react";
 
 import { api, unwrap } from "@/api/client";
+import { capturesQuery } from "@/api/captures";
 import { incidentKeys, incidentQuery, type Incident } from "@/api/incidents";
 import { explain } from "@/api/problem";
 import { openingView } from "@/charts/timeline/opening";
@@ -32,6 +33,7 @@ import { IncidentActions } from "./IncidentActions";
 import { IncidentHeader } from "./IncidentHeader";
 import styles from "./IncidentPage.module.css";
 import { IncidentModel, IncidentWhatIf } from "./IncidentWhatIf";
+import { SectionLinks, type SectionLink } from "./SectionLinks";
 import { SubjectFacts } from "./SubjectFacts";
 import { useFixApplying } from "./useFixApplying";
 import { useIncidentKeys } from "./useIncidentKeys";
@@ -105,23 +107,36 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
   const setView = useCallback((next: TimeView) => setPicture((before) => ({ ...before, view: next })), [setPicture]);
   const setTried = useCallback((tried: string | undefined) => keep({ try: tried }), [keep]);
   const applying = useFixApplying(incident);
+  const { data: captures } = useQuery(capturesQuery(incident.id, incident.resolved_at === null));
+  const links: SectionLink[] = [
+    { id: "picture", name: "What happened" },
+    { id: "fixes", name: "What to change" },
+    ...(models.length === 0 ? [] : [{ id: "what-if", name: "What if" }]),
+    { id: "evidence", name: "Evidence" },
+    { id: "other-causes", name: "Other causes" },
+    ...((captures?.items.length ?? 0) === 0 ? [] : [{ id: "what-ran", name: "What was running" }]),
+    { id: "facts", name: "Facts" },
+  ];
 
   return (
     <Page title={incident.title} ownHeading>
-      <IncidentHeader incident={incident} actions={<IncidentActions incident={incident} />} />
-      <section ref={section} aria-label="What happened" className={styles["picture"]}>
-        <TimelineView
-          extent={extent}
-          first={moment.view}
-          moment={moment}
-          load={load}
-          picture={picture}
-          onPicture={setPicture}
-          goBack={goBack}
-          resourceId={incident.subject.resource_id}
-          lead={isDns ? "connections" : "cpu"}
-        />
-      </section>
+      <div id="picture" tabIndex={-1} className={styles["first"]}>
+        <IncidentHeader incident={incident} actions={<IncidentActions incident={incident} />} />
+        <section ref={section} aria-label="What happened" className={styles["picture"]}>
+          <TimelineView
+            extent={extent}
+            first={moment.view}
+            moment={moment}
+            load={load}
+            picture={picture}
+            onPicture={setPicture}
+            goBack={goBack}
+            resourceId={incident.subject.resource_id}
+            lead={isDns ? "connections" : "cpu"}
+          />
+        </section>
+      </div>
+      <SectionLinks links={links} />
       <div className={styles["body"]}>
         {incident.also_affected.length > 0 && (
           <div className={styles["wide"]}>
@@ -135,7 +150,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
             <VerificationSection verification={incident.verification} />
           </div>
         )}
-        <div className={styles["wide"]}>
+        <div id="fixes" tabIndex={-1} className={styles["wide"]}>
           <Section
             title="What to change"
             note={!replayed || scale === null ? OTHER_FIXES : `Each fix replayed on the recorded trace: predicted share of ${scale.phrase} with its 90 % interval, on one scale.`}
@@ -149,8 +164,8 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
             />
           </Section>
         </div>
-        {models.map((model) => (
-          <div key={model.id} className={styles["wide"]}>
+        {models.map((model, index) => (
+          <div key={model.id} id={index === 0 ? "what-if" : undefined} tabIndex={-1} className={styles["wide"]}>
             {model.id === "cpu" ? (
               <IncidentWhatIf incident={incident} model={model} tried={search.try} onTried={setTried} extent={extent} view={view} onView={setView} />
             ) : (
@@ -158,10 +173,12 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
             )}
           </div>
         ))}
-        <Section title="Evidence" note="Measured in this window, compared with what chance alone would give.">
-          <Evidence evidence={incident.evidence} onShow={show} />
-        </Section>
-        <div className={styles["column"]}>
+        <div id="evidence" tabIndex={-1}>
+          <Section title="Evidence" note="Measured in this window, compared with what chance alone would give.">
+            <Evidence evidence={incident.evidence} onShow={show} />
+          </Section>
+        </div>
+        <div id="other-causes" tabIndex={-1} className={styles["column"]}>
           <Section title="Other causes considered" note="Causes with the same symptoms, and what the data says about each.">
             <Rivals rivals={incident.rivals} notEnoughData={incident.not_enough_data} />
           </Section>
@@ -170,10 +187,10 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
             <History history={incident.history} />
           </Section>
         </div>
-        <div className={styles["wide"]}>
+        <div id="what-ran" tabIndex={-1} className={styles["wide"]}>
           <CapturesSection incident={incident} />
         </div>
-        <div className={styles["wide"]}>
+        <div id="facts" tabIndex={-1} className={styles["wide"]}>
           <Section
             title="Facts"
             aside={
