@@ -5452,6 +5452,7 @@ export interface components {
         Timeline: {
             /** Child Limits */
             child_limits: components["schemas"]["TimelineChildLimit"][];
+            coarse: components["schemas"]["TimelineCpu"] | null;
             connections: components["schemas"]["TimelineConnections"] | null;
             cpu: components["schemas"]["TimelineCpu"];
             /** Errors */
@@ -5513,9 +5514,11 @@ export interface components {
         };
         /**
          * TimelineCpu
-         * @description 100 ms ticks (or 10 ms where zoomed); parallel arrays, None where a tick is missing.
+         * @description Ticks of 100 ms (or 10 ms where zoomed), or points of several; parallel arrays, None where a tick is missing.
          */
         TimelineCpu: {
+            /** Cpu Mean Ratio */
+            cpu_mean_ratio: (number | null)[] | null;
             /** Cpu Ratio */
             cpu_ratio: (number | null)[];
             /** Step Us */
@@ -5526,6 +5529,8 @@ export interface components {
             throttled_periods: (number | null)[];
             /** Throttled Us */
             throttled_us: (number | null)[];
+            /** Tick Us */
+            tick_us: number;
         };
         /**
          * TimelineLane
@@ -5602,8 +5607,8 @@ export interface components {
         /**
          * TimelineQueries
          * @description One entry an answer; `t_us` is when its query or request reached the server, so that answers which waited for the
-         *     same moment form a staircase. `queue_wait_us` is -1 where it is not known. `complete` spans hold every one; outside
-         *     them only slow ones were kept.
+         *     same moment form a staircase. `queue_wait_us` is -1 where it is not known. `complete` spans hold every one of all
+         *     servers; outside them only slow ones were kept.
          */
         TimelineQueries: {
             /** Complete */
@@ -5629,6 +5634,8 @@ export interface components {
         /**
          * TimelineRate
          * @description Per-tick counts and latency of the servers together, also where single queries or requests were not kept.
+         *
+         *     Queries count where they arrived, slow answers (over `slow_threshold_us`) and latencies where the answer left.
          */
         TimelineRate: {
             /** Latency Max Us */

@@ -1,10 +1,12 @@
-import { useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useCallback, useMemo, useRef, type ReactElement } from "react";
 
 import { api, unwrap } from "@/api/client";
+import { capturesQuery } from "@/api/captures";
 import { incidentKeys, incidentQuery, type Incident } from "@/api/incidents";
 import { explain } from "@/api/problem";
+import { openingView } from "@/charts/timeline/opening";
 import { formatView, parseView } from "@/lib/search";
 import { whatIfModelsQuery } from "@/api/whatif";
 import { parseUs, US_PER_S } from "@/lib/time";
@@ -21,7 +23,7 @@ import { ObjectiveSection } from "@/widgets/objective/ObjectiveSection";
 import { References } from "@/widgets/References";
 import { Rivals } from "@/widgets/Rivals";
 import { decodeTimeline } from "@/widgets/timeline/decode";
-import { firstView, TimelineView, type TimelineQuery } from "@/widgets/timeline/TimelineView";
+import { TimelineView, type TimelineQuery } from "@/widgets/timeline/TimelineView";
 import { usePicture } from "@/widgets/timeline/usePicture";
 
 import { AlsoAffected } from "./AlsoAffected";
@@ -31,6 +33,7 @@ import { IncidentActions } from "./IncidentActions";
 import { IncidentHeader } from "./IncidentHeader";
 import styles from "./IncidentPage.module.css";
 import { IncidentModel, IncidentWhatIf } from "./IncidentWhatIf";
+import { SectionLinks, type SectionLink } from "./SectionLinks";
 import { SubjectFacts } from "./SubjectFacts";
 import { useFixApplying } from "./useFixApplying";
 import { useIncidentKeys } from "./useIncidentKeys";
@@ -66,8 +69,8 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
   useIncidentKeys(incident);
   // Told a moment after the hand rests: by then a link may have been followed, whose way this must not cross.
   const keep = useCallback(
-    (part: Partial<typeof search>) => {
-      if (stays()) void navigate({ search: (before) => ({ ...before, ...part }), replace: true, resetScroll: false });
+    (part: Partial<typeof search>, replace = true) => {
+      if (stays()) void navigate({ search: (before) => ({ ...before, ...part }), replace, resetScroll: false });
     },
     [navigate, stays],
   );
@@ -77,9 +80,9 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
     [incident.window_from, incident.window_to],
   );
   const load = useCallback((part: TimeView): TimelineQuery => timelineQuery(incident.id, part), [incident.id]);
-  const [picture, setPicture] = usePicture(
+  const { picture, setPicture, goBack } = usePicture(
     { view: parseView(search.view), selection: parseView(search.sel) },
-    (state) => keep({ view: formatView(state.view), sel: formatView(state.selection) }),
+    (state, isStep) => keep({ view: formatView(state.view), sel: formatView(state.selection) }, !isStep),
   );
   const section = useRef<HTMLElement>(null);
   const show = (evidence: TimeView): void => {
@@ -91,26 +94,49 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
   const replayed = models.some(({ id }) => id === "cpu");
   const area = incident.cause.split("/", 1)[0];
   const isDns = area === "dns";
-  const triggerUs = parseUs(incident.trigger_at);
-  const view = useMemo(() => (picture.view === null ? firstView(extent, triggerUs) : clampView(picture.view, extent)), [picture.view, extent, triggerUs]);
+  // The same data as the picture's: where the trouble began in it.
+  const { data: recorded } = useQuery({ ...load(extent), placeholderData: keepPreviousData });
+  const onsetUs = parseUs(incident.onset_at);
+  const shown = incident.evidence.find(({ series }) => series.length > 0)?.series[0];
+  const moment = useMemo(() => {
+    const evidence = shown === undefined ? null : { fromUs: shown.from_us, toUs: shown.to_us };
+    const opening = recorded === undefined ? extent : openingView(recorded, onsetUs, evidence);
+    return { name: "Onset", us: onsetUs, view: opening };
+  }, [recorded, extent, onsetUs, shown]);
+  const view = useMemo(() => clampView(picture.view ?? moment.view, extent), [picture.view, extent, moment]);
   const setView = useCallback((next: TimeView) => setPicture((before) => ({ ...before, view: next })), [setPicture]);
   const setTried = useCallback((tried: string | undefined) => keep({ try: tried }), [keep]);
   const applying = useFixApplying(incident);
+  const { data: captures } = useQuery(capturesQuery(incident.id, incident.resolved_at === null));
+  const links: SectionLink[] = [
+    { id: "picture", name: "What happened" },
+    { id: "fixes", name: "What to change" },
+    ...(models.length === 0 ? [] : [{ id: "what-if", name: "What if" }]),
+    { id: "evidence", name: "Evidence" },
+    { id: "other-causes", name: "Other causes" },
+    ...((captures?.items.length ?? 0) === 0 ? [] : [{ id: "what-ran", name: "What was running" }]),
+    { id: "facts", name: "Facts" },
+  ];
 
   return (
     <Page title={incident.title} ownHeading>
-      <IncidentHeader incident={incident} actions={<IncidentActions incident={incident} />} />
-      <section ref={section} aria-label="What happened" className={styles["picture"]}>
-        <TimelineView
-          extent={extent}
-          triggerUs={triggerUs}
-          load={load}
-          picture={picture}
-          onPicture={setPicture}
-          resourceId={incident.subject.resource_id}
-          lead={isDns ? "connections" : "cpu"}
-        />
-      </section>
+      <div id="picture" tabIndex={-1} className={styles["first"]}>
+        <IncidentHeader incident={incident} actions={<IncidentActions incident={incident} />} />
+        <section ref={section} aria-label="What happened" className={styles["picture"]}>
+          <TimelineView
+            extent={extent}
+            first={moment.view}
+            moment={moment}
+            load={load}
+            picture={picture}
+            onPicture={setPicture}
+            goBack={goBack}
+            resourceId={incident.subject.resource_id}
+            lead={isDns ? "connections" : "cpu"}
+          />
+        </section>
+      </div>
+      <SectionLinks links={links} />
       <div className={styles["body"]}>
         {incident.also_affected.length > 0 && (
           <div className={styles["wide"]}>
@@ -124,7 +150,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
             <VerificationSection verification={incident.verification} />
           </div>
         )}
-        <div className={styles["wide"]}>
+        <div id="fixes" tabIndex={-1} className={styles["wide"]}>
           <Section
             title="What to change"
             note={!replayed || scale === null ? OTHER_FIXES : `Each fix replayed on the recorded trace: predicted share of ${scale.phrase} with its 90 % interval, on one scale.`}
@@ -138,8 +164,8 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
             />
           </Section>
         </div>
-        {models.map((model) => (
-          <div key={model.id} className={styles["wide"]}>
+        {models.map((model, index) => (
+          <div key={model.id} id={index === 0 ? "what-if" : undefined} tabIndex={-1} className={styles["wide"]}>
             {model.id === "cpu" ? (
               <IncidentWhatIf incident={incident} model={model} tried={search.try} onTried={setTried} extent={extent} view={view} onView={setView} />
             ) : (
@@ -147,13 +173,12 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
             )}
           </div>
         ))}
-        <div className={styles["wide"]}>
-          <CapturesSection incident={incident} />
+        <div id="evidence" tabIndex={-1}>
+          <Section title="Evidence" note="Measured in this window, compared with what chance alone would give.">
+            <Evidence evidence={incident.evidence} onShow={show} />
+          </Section>
         </div>
-        <Section title="Evidence" note="Measured in this window, compared with what chance alone would give.">
-          <Evidence evidence={incident.evidence} onShow={show} />
-        </Section>
-        <div className={styles["column"]}>
+        <div id="other-causes" tabIndex={-1} className={styles["column"]}>
           <Section title="Other causes considered" note="Causes with the same symptoms, and what the data says about each.">
             <Rivals rivals={incident.rivals} notEnoughData={incident.not_enough_data} />
           </Section>
@@ -162,7 +187,10 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
             <History history={incident.history} />
           </Section>
         </div>
-        <div className={styles["wide"]}>
+        <div id="what-ran" tabIndex={-1} className={styles["wide"]}>
+          <CapturesSection incident={incident} />
+        </div>
+        <div id="facts" tabIndex={-1} className={styles["wide"]}>
           <Section
             title="Facts"
             aside={
