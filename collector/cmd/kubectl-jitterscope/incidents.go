@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,18 +81,24 @@ func of(list []summary, namespace string) (kept []summary) {
 
 // currentNamespace is that of kubectl's context.
 func currentNamespace(ctx context.Context) (string, error) {
-	out, err := exec.CommandContext(ctx, "kubectl", "config", "view", "--minify", "--output", "jsonpath={..namespace}").Output()
+	namespace, err := kubectlSays(ctx, "config", "view", "--minify", "--output", "jsonpath={..namespace}")
 	if err != nil {
-		var failed *exec.ExitError
-		if errors.As(err, &failed) {
-			err = errors.New(strings.TrimSpace(string(failed.Stderr)))
-		}
-		return "", fmt.Errorf("kubectl does not tell the current namespace, give --namespace or --all-namespaces: %w", err)
+		return "", fmt.Errorf("the current namespace is unknown, give --namespace or --all-namespaces: %w", err)
 	}
-	if namespace := strings.TrimSpace(string(out)); namespace != "" {
-		return namespace, nil
+	return cmp.Or(namespace, "default"), nil
+}
+
+// kubectlSays is what kubectl prints.
+func kubectlSays(ctx context.Context, words ...string) (string, error) {
+	out, err := exec.CommandContext(ctx, "kubectl", words...).Output()
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
+		err = errors.New(strings.TrimSpace(string(failed.Stderr)))
 	}
-	return "default", nil
+	if err != nil {
+		return "", fmt.Errorf("kubectl %s: %w", words[0], err)
+	}
+	return strings.TrimSpace(string(out)), nil
 }
 
 // ago writes an age as kubectl does.

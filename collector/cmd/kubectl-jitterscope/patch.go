@@ -55,8 +55,15 @@ func patchCommand(ctx context.Context, arguments []string, std streams) error {
 	if err := applicable(chosen, one); err != nil {
 		return err
 	}
-	if !*agreed && !agrees(std) {
-		return errors.New("not applied")
+	if !*agreed {
+		// The incident may be of another cluster than the one that kubectl talks to.
+		contextName, err := kubectlSays(ctx, "config", "current-context")
+		if err != nil {
+			return fmt.Errorf("not applied: %w", err)
+		}
+		if !agrees(contextName, std) {
+			return errors.New("not applied")
+		}
 	}
 	return runShell(ctx, one.Text, std)
 }
@@ -118,8 +125,8 @@ func applicable(f fix, one patch) error {
 	return nil
 }
 
-func agrees(std streams) bool {
-	_, _ = fmt.Fprint(std.err, "Run it? [y/N] ")
+func agrees(contextName string, std streams) bool {
+	_, _ = fmt.Fprintf(std.err, "Run it in kubectl's context %s? [y/N] ", plain(contextName))
 	line, _ := bufio.NewReader(std.in).ReadString('\n')
 	answer := strings.ToLower(strings.TrimSpace(line))
 	return answer == "y" || answer == "yes"

@@ -42,7 +42,10 @@ def incident_id(service: Any, gc_fault: Recording) -> int:
 def run(service: Any, tmp_path: Path) -> Iterator[Run]:
     """Runs the plugin as kubectl would, beside a kubectl that writes down what it is called with."""
     kubectl = tmp_path / "kubectl"
-    kubectl.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >> {tmp_path}/called\necho kube-system\n')
+    kubectl.write_text(
+        '#!/bin/sh\ncase "$2" in view) echo kube-system;; current-context) echo a-cluster;;\n'
+        f'*) printf "%s\\n" "$@" >> {tmp_path}/called;; esac\n'
+    )
     kubectl.chmod(0o755)
     with serving() as url:
 
@@ -70,10 +73,8 @@ def test_incidents_of_a_namespace(run: Run, incident_id: int, tmp_path: Path) ->
     assert head.split() == ["ID", "SEVERITY", "STATE", "LAST", "SEEN", "SUBJECT", "TITLE"]
     assert row.split()[0] == str(incident_id)
     assert f"kube-system/{POD}/coredns" in row
-    assert called(tmp_path) == []
     # Without one, that of kubectl's context.
     assert run("incidents").stdout.splitlines()[1].split()[0] == str(incident_id)
-    assert called(tmp_path)[:2] == ["config", "view"]
     assert run("incidents", "--all-namespaces").stdout.splitlines()[1].split()[0] == str(incident_id)
     other = run("incidents", "-n", "kube")
     assert (other.returncode, other.stdout) == (0, "")
@@ -103,6 +104,7 @@ def test_the_patch_alone_is_printed_and_nothing_runs(run: Run, service: Any, inc
 def test_a_patch_is_applied_as_it_is_once_one_agrees(run: Run, incident_id: int, tmp_path: Path) -> None:
     refused = run("patch", incident_id, "raise_cpu_limit", "--apply", typed="n\n")
     assert (refused.returncode, called(tmp_path)) == (1, [])
+    assert "Run it in kubectl's context a-cluster? [y/N]" in refused.stderr
     assert "not applied" in refused.stderr
     assert run("patch", incident_id, "raise_cpu_limit", "--apply").returncode == 1  # nobody to ask
     assert called(tmp_path) == []
