@@ -89,7 +89,7 @@ def turn(chosen: str, root: Path) -> Turn | None:
 
 
 def _by_commit(root: Path) -> Turn:
-    """Twelve commits in a row have twelve parts. Without a whole history (no git, a shallow clone), twelve days have."""
+    """Twelve commits in a row have twelve parts. Without a whole history (no git, a shallow clone) twelve days do."""
     shallow = _git(root, "rev-parse", "--is-shallow-repository")
     count = _git(root, "rev-list", "--count", "--first-parent", "HEAD")
     if shallow == "false" and count is not None:
