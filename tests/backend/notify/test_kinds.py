@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import json
 import re
+import ssl
 from collections.abc import Iterator
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, Literal
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from jitterscope.notify.channels import email, teams, webhook
 from jitterscope.notify.kind import HttpResponse, MailRequest, Message, kinds
 from jitterscope.notify.payload import ACTIONS, Payload
 from jitterscope.notify.sample import sample_payload
+from jitterscope.notify.smtp_wire import Mail, hand_over
+from jitterscope.notify.wire import PostFailed
 from tests.support.mailbox import Mailbox
 
 LIFE = ("opened", "acknowledged", "escalated", "fix_applied", "verified", "reopened", "resolved")
@@ -189,6 +200,66 @@ def test_a_mail_server_that_is_away_got_nothing(outbox: Any, settings_override: 
     [row] = outbox.rows()
     assert (row.state, row.maybe_sent) == ("pending", False)
     assert "cannot use the mail server 127.0.0.1:1" in str(row.last_error)
+
+
+def test_some_of_the_addresses_are_refused(outbox: Any, mailbox: Mailbox) -> None:
+    mailbox.unknown = {"gone@example.org"}
+    outbox.add_channel("email", {"to": "gone@example.org, ada@example.org"})
+    deliver(outbox, "opened")
+    [row] = outbox.rows()
+    assert (row.state, row.last_error) == ("sent", "taken; refused gone@example.org: no such mailbox")
+    assert len(mailbox.mails) == 1
+    mailbox.unknown.add("ada@example.org")
+    deliver(outbox, "resolved")
+    assert outbox.rows()[1].state == "dead"
+    assert len(mailbox.mails) == 1
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of 127.0.0.1, signed by itself, with its key in the same file."""
+    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "mail")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), 1, now - timedelta(days=1), now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    file = tmp_path_factory.mktemp("tls") / "mail.pem"
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    file.write_bytes(made.public_bytes(Encoding.PEM) + private)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("security", "password", "trusted", "said"),
+    [
+        ("starttls", "secret", True, "250"),
+        ("starttls", "wrong", True, "SMTPAuthenticationError"),
+        ("starttls", "secret", False, "SSLCertVerificationError"),
+        ("none", "secret", True, "cannot use the mail server"),
+    ],
+)
+def test_a_mail_server_with_tls_and_a_password(
+    certificate: Path, security: Literal["starttls", "none"], password: str, trusted: bool, said: str
+) -> None:
+    """It gets the mail after TLS with a certificate that is known and a password that is right; else nothing leaves."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate)
+    with Mailbox(context) as server:
+        mail = Mail(
+            "127.0.0.1", server.port, security, "jitterscope", password, "a@example.org", ("b@example.org",),
+            b"Subject: x\r\n\r\ny\r\n", ca_file=str(certificate) if trusted else None,
+        )  # fmt: skip
+        assert "secret" not in repr(mail)
+        written: list[bool] = []
+        if said == "250":
+            assert hand_over(mail, lambda: written.append(True))[0] == 250
+        else:
+            with pytest.raises(PostFailed, match=said) as failed:
+                hand_over(mail, lambda: written.append(True))
+            assert failed.value.failure == "not_sent"
+        assert len(server.mails) == len(written) == (1 if said == "250" else 0)
 
 
 def test_mail_needs_a_mail_server(api: Any, local: Any) -> None:
