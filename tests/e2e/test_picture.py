@@ -42,8 +42,8 @@ class SparinglyKept(RecordedNode):
 
 @pytest.fixture(scope="module")
 def sparing(product: Product) -> tuple[SparinglyKept, int]:
-    """Such a node, and its incident."""
-    node = SparinglyKept("fault", "node-7", "coredns-d07")
+    """Such a node, and its incident, whose title is not that of the product's."""
+    node = SparinglyKept("gomaxprocs", "node-7", "coredns-d07")
     ingest(product.url, product.stack.create_ingest_token(), node)
     with product.client() as client:
         return node, int(wait_for_incident(client, "node-7")["id"])
@@ -177,14 +177,13 @@ def quiet_us(node: RecordedNode) -> int:
 
 def test_how_it_looks(look: Look, product: Product, sparing: tuple[SparinglyKept, int]) -> None:
     page = look.page
-    node, incident = sparing
-    page.goto(f"/incidents/{incident}")
+    page.goto(f"/incidents/{sparing[1]}")
     expect(picture(page)).to_be_visible()
     look.at("picture-opens")
     below_the_bar(page, page.get_by_role("region", name="What happened"))
     look.at("picture")
-    onset = node.first_throttled_us()
-    page.goto(f"/incidents/{incident}?view={onset - 400_000}-{onset + 600_000}")
+    onset = product.node.first_throttled_us()
+    page.goto(f"/incidents/{product.incident_id}?view={onset - 400_000}-{onset + 600_000}")
     expect(page.get_by_text("ticks of 10 ms")).to_be_visible()
     below_the_bar(page, page.get_by_role("region", name="What happened"))
     box = surface(page).bounding_box()
@@ -193,4 +192,8 @@ def test_how_it_looks(look: Look, product: Product, sparing: tuple[SparinglyKept
     look.at("picture-10ms")
     page.get_by_role("button", name="All", exact=True).click()
     page.keyboard.press("Escape")
+    expect(surface(page).locator("dl")).to_have_count(0)
     look.at("picture-all")
+    page.get_by_role("navigation", name="Sections").get_by_role("link", name="Evidence").click()
+    expect(page.get_by_role("heading", name="Evidence")).to_be_in_viewport()
+    look.at("picture-evidence")

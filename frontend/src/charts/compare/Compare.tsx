@@ -49,7 +49,7 @@ export function Compare({ runs, extent, view, onView, stale }: CompareProps): Re
     const ranges = runs.map(({ model }) => latencyRange(model));
     return { lowLog: Math.min(...ranges.map(({ lowLog }) => lowLog)), highLog: Math.max(...ranges.map(({ highLog }) => highLog)) };
   }, [runs]);
-  const cpuAxis = useMemo<YAxis>(() => ({ min: 0, max: top, log: false, splits: [0, top / 2, top], format: (value) => significant(value, 2) }), [top]);
+  const cpuAxis = useMemo<YAxis>(() => ({ min: 0, max: top, log: false, splits: [0, top / 2, top], format: (value) => significant(value) }), [top]);
   const latencyAxis = useMemo<YAxis>(
     () => ({ min: 10 ** latency.lowLog, max: 10 ** latency.highLog, log: true, splits: decades(latency.lowLog, latency.highLog), format: microseconds }),
     [latency],

@@ -72,7 +72,7 @@ export function Timeline(props: TimelineProps): ReactElement {
   const missing = useMemo(() => gaps(model), [model]);
   const dotless = useMemo(() => unkept(model), [model]);
   const latency = useMemo(() => latencyRange(overview, model), [overview, model]);
-  const cpuAxis = useMemo<YAxis>(() => ({ min: 0, max: top, log: false, splits: [0, top / 2, top], format: (value) => significant(value, 2) }), [top]);
+  const cpuAxis = useMemo<YAxis>(() => ({ min: 0, max: top, log: false, splits: [0, top / 2, top], format: (value) => significant(value) }), [top]);
   const latencyAxis = useMemo<YAxis>(
     () => ({ min: 10 ** latency.lowLog, max: 10 ** latency.highLog, log: true, splits: decades(latency.lowLog, latency.highLog), format: microseconds }),
     [latency],
