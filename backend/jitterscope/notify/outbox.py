@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import uuid
+from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -53,3 +54,14 @@ def enqueue(session: Session, payload: Payload) -> int:
     # Losing this message costs seconds: the sweep finds the rows.
     after_commit(session, lambda: worker.send("notify.deliver", organization_id=organization_id))
     return len(channels)
+
+
+def sent_at(session: Session, incident_id: int) -> list[datetime]:
+    """When receivers had taken a notification of an incident, the first channel of each transition; oldest first."""
+    taken = (
+        select(func.min(DeliveryRow.sent_at).label("at"))
+        .where(DeliveryRow.incident_id == incident_id, DeliveryRow.sent_at.is_not(None))
+        .group_by(DeliveryRow.transition_id)
+        .subquery()
+    )
+    return list(session.scalars(select(taken.c.at).order_by(taken.c.at)))
