@@ -12,7 +12,7 @@ _INLINE = re.compile(r"[\\`*<>\[\]|~]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|!(?=\
 # What makes a link by itself: schemes, www., addresses. A backslash keeps the text and undoes that.
 _LINK = re.compile(r"(?<=:)//|(?<=[Ww][Ww][Ww])\.|@")
 # What begins a block at the start of a line.
-_BLOCK = re.compile(r"^(\s*)([#+=-]|\d+(?=[.)]))")
+_BLOCK = re.compile(r"^(#(?=#{0,5}(?:\s|$))|[+-](?=\s|$)|-(?=-+\s*$)|=(?==*\s*$)|\d{1,9}(?=[.)](?:\s|$)))")
 _CODE = re.compile(r"`([^`]+)`")
 
 
@@ -52,8 +52,7 @@ def _plain(text: str) -> str:
 
 
 def _unblocked(found: re.Match[str]) -> str:
-    mark = found[2]
-    return f"{found[1]}{mark}\\" if mark.isdigit() else f"{found[1]}\\{mark}"
+    return f"{found[1]}\\" if found[1].isdigit() else f"\\{found[1]}"
 
 
 def _longest_run(text: str) -> int:

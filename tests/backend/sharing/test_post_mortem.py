@@ -148,6 +148,11 @@ def test_any_name_stays_a_name(text: str) -> None:
     assert not name or words == f"x {name} y"
 
 
+def test_figures_and_names_are_left_as_they_are() -> None:
+    for text in ("2.5 % of 1,012 queries", "-5 ms", "kube-system/coredns-7c9", "net.ipv4.tcp_mem", "1.12.0", "#3"):
+        assert escape(text) == text
+
+
 def test_code_and_quotations_end_where_they_end() -> None:
     patch = "a: |\n  ```\n  # x"
     (fence,) = _PARSER.parse(fenced(patch, "yaml"))
