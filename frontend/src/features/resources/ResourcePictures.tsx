@@ -83,6 +83,7 @@ export function ResourcePictures({ resource }: { resource: ResourceDetail }): Re
             picture={picture}
             onPicture={setPicture}
             resourceId={resource.id}
+            name={resource.name}
           />
         </section>
       )}

@@ -1,7 +1,8 @@
 import { keepPreviousData, useQuery, type QueryKey } from "@tanstack/react-query";
-import { useCallback, useDeferredValue, useEffect, useMemo, useState, type Dispatch, type ReactElement, type SetStateAction } from "react";
+import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState, type Dispatch, type ReactElement, type SetStateAction } from "react";
 
 import { explain } from "@/api/problem";
+import { tablesOf } from "@/charts/timeline/csv";
 import { summarize } from "@/charts/timeline/summary";
 import { TickTable } from "@/charts/timeline/TickTable";
 import { Timeline } from "@/charts/timeline/Timeline";
@@ -13,6 +14,7 @@ import { around, clampView, covers, detailTile, span, zoomAround, type TimeView 
 import { Button } from "@/ui/Button";
 import { ErrorState, Skeleton } from "@/ui/states";
 import { CompareButton } from "@/widgets/CompareButton";
+import { ExportMenu } from "@/widgets/export/ExportMenu";
 
 import { TimelineControls } from "./TimelineControls";
 import styles from "./TimelineView.module.css";
@@ -35,8 +37,10 @@ export interface TimelineViewProps {
   /** What the story is told by. */
   lead?: "cpu" | "connections";
   onPicture: Dispatch<SetStateAction<PictureState>>;
-  /** The resource whose window can be compared. */
-  resourceId: number;
+  /** The resource whose window can be compared; null where nothing can. */
+  resourceId: number | null;
+  /** Whose picture it is: what its exports are called. */
+  name: string;
 }
 
 /** Around the trigger: enough to see the stall, what came before and how it ended. */
@@ -49,8 +53,9 @@ export function firstView(extent: TimeView, triggerUs: number | null): TimeView 
   return triggerUs === null ? extent : clampView({ fromUs: triggerUs - FIRST_SPAN_US * 0.35, toUs: triggerUs + FIRST_SPAN_US * 0.65 }, extent);
 }
 
-export function TimelineView({ extent, triggerUs, startAtTrigger = true, load, picture, onPicture, lead = "cpu", resourceId }: TimelineViewProps): ReactElement {
+export function TimelineView({ extent, triggerUs, startAtTrigger = true, load, picture, onPicture, lead = "cpu", resourceId, name }: TimelineViewProps): ReactElement {
   const toTrigger = useCallback(() => firstView(extent, triggerUs), [extent, triggerUs]);
+  const host = useRef<HTMLDivElement>(null);
   const [dragMode, setDragMode] = useState<DragMode>("pan");
   const view = useMemo(() => (picture.view !== null ? clampView(picture.view, extent) : startAtTrigger ? toTrigger() : extent), [picture.view, toTrigger, startAtTrigger, extent]);
 
@@ -108,20 +113,23 @@ export function TimelineView({ extent, triggerUs, startAtTrigger = true, load, p
         onAll={() => setView(extent)}
         onZoom={(factor) => setView(zoomAround(view, factor, view.fromUs + span(view) / 2, extent))}
       >
-        <CompareButton resourceId={resourceId} view={selection ?? view} hasKey />
+        {resourceId !== null && <CompareButton resourceId={resourceId} view={selection ?? view} hasKey />}
+        <ExportMenu name={name} view={view} tables={tablesOf(model, overview, view)} picture={() => host.current?.querySelector('[role="application"]') ?? null} />
       </TimelineControls>
-      <Timeline
-        model={model}
-        overview={overview}
-        extent={extent}
-        view={view}
-        onView={setView}
-        selection={selection}
-        onSelection={setSelection}
-        dragMode={dragMode}
-        triggerUs={triggerUs}
-        lead={lead}
-      />
+      <div ref={host}>
+        <Timeline
+          model={model}
+          overview={overview}
+          extent={extent}
+          view={view}
+          onView={setView}
+          selection={selection}
+          onSelection={setSelection}
+          dragMode={dragMode}
+          triggerUs={triggerUs}
+          lead={lead}
+        />
+      </div>
       <div className={styles["below"]}>
         {selection === null ? (
           <p>{words}</p>
