@@ -11,7 +11,7 @@ import { incidentPageSearch, incidentSearch } from "@/features/incidents/search"
 import { resourceListSearch, resourceSearch } from "@/features/resources/search";
 import { servicesSearch } from "@/features/services/search";
 import { startupSearch } from "@/features/startup/search";
-import { optionalString } from "@/lib/search";
+import { optionalString, pictureSearch } from "@/lib/search";
 
 import { Failed, NotFound } from "./Fallbacks";
 import { Shell } from "./shell/Shell";
@@ -30,6 +30,14 @@ const accept = createRoute({ getParentRoute: () => root, path: "/accept", compon
 
 /** Outside of the shell: the link of a mail, for who is signed in. */
 const verify = createRoute({ getParentRoute: () => root, path: "/verify", component: lazyRouteComponent(() => import("@/features/auth/VerifyPage"), "VerifyPage") });
+
+/** Outside of the shell, for people without an account: a link to one incident. */
+const shared = createRoute({
+  getParentRoute: () => root,
+  path: "/shared",
+  component: lazyRouteComponent(() => import("@/features/incidents/sharing/SharedIncidentPage"), "SharedIncidentPage"),
+  validateSearch: pictureSearch,
+});
 
 /** Everything below needs somebody signed in. */
 const signedIn = createRoute({
@@ -149,6 +157,7 @@ const routeTree = root.addChildren([
   signIn,
   accept,
   verify,
+  shared,
   signedIn.addChildren([home, incidents, incident, risks, calibration, resources, resource, compare, services, dns, startup, causes, collectors, evidence, analysis, settings, settingsSection]),
 ]);
 

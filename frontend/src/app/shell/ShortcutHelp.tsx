@@ -8,7 +8,7 @@ import styles from "./ShortcutHelp.module.css";
 const GROUPS: readonly { title: string; keys: readonly (readonly [string, string])[] }[] = [
   { title: "Everywhere", keys: [["⌘K", "search and commands"], ["?", "this help"], ["g i", "incidents"], ["g r", "risks"], ["g v", "services"], ["g d", "DNS"], ["g t", "pod start"], ["g e", "explore"], ["g c", "causes"], ["g p", "calibration of predictions"], ["g f", "evidence files"], ["g o", "collectors"], ["g s", "settings"]] },
   { title: "Lists", keys: [["j k", "next, previous"], ["Enter", "open"], ["a", "acknowledge"], ["m", "mute 1 h"]] },
-  { title: "Incident", keys: [["[ ]", "previous, next incident"], ["z", "zoom to the trigger"], ["s", "drag to select instead of pan"], ["x", "compare with another time"], ["c", "copy the first fix"], ["a", "acknowledge"], ["m", "mute 1 h"]] },
+  { title: "Incident", keys: [["[ ]", "previous, next incident"], ["z", "zoom to the trigger"], ["s", "drag to select instead of pan"], ["x", "compare with another time"], ["l", "copy the link to this view"], ["c", "copy the first fix"], ["a", "acknowledge"], ["m", "mute 1 h"]] },
   { title: "Timeline (focused)", keys: [["← →", "tick by tick"], ["⇧← ⇧→", "pan"], ["+ −", "zoom"], ["0", "show all"], ["Enter", "select the tick"], ["Esc", "clear"]] },
 ];
 

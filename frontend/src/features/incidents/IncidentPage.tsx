@@ -31,6 +31,8 @@ import { IncidentActions } from "./IncidentActions";
 import { IncidentHeader } from "./IncidentHeader";
 import styles from "./IncidentPage.module.css";
 import { IncidentModel, IncidentWhatIf } from "./IncidentWhatIf";
+import { NoteForm } from "./NoteForm";
+import { ShareMenu } from "./sharing/ShareMenu";
 import { SubjectFacts } from "./SubjectFacts";
 import { useFixApplying } from "./useFixApplying";
 import { useIncidentKeys } from "./useIncidentKeys";
@@ -99,7 +101,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
 
   return (
     <Page title={incident.title} ownHeading>
-      <IncidentHeader incident={incident} actions={<IncidentActions incident={incident} />} />
+      <IncidentHeader incident={incident} actions={<IncidentActions incident={incident}><ShareMenu incident={incident} view={view} selection={picture.selection} /></IncidentActions>} />
       <section ref={section} aria-label="What happened" className={styles["picture"]}>
         <TimelineView
           extent={extent}
@@ -108,6 +110,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
           picture={picture}
           onPicture={setPicture}
           resourceId={incident.subject.resource_id}
+          name={incident.title}
           lead={isDns ? "connections" : "cpu"}
         />
       </section>
@@ -159,6 +162,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
           </Section>
           {incident.subject.kind === "cgroup" && <ObjectiveSection resourceId={incident.subject.resource_id} name={incident.subject.name} />}
           <Section title="History">
+            <NoteForm incidentId={incident.id} />
             <History history={incident.history} />
           </Section>
         </div>
