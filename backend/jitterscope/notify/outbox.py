@@ -168,3 +168,14 @@ def _move_on(session: Session, payload: Payload, channel_id: int, to: str, why: 
         )
         .values(values)
     )
+
+
+def sent_at(session: Session, incident_id: int) -> list[datetime]:
+    """When receivers had taken a notification of an incident, the first channel of each transition; oldest first."""
+    taken = (
+        select(func.min(DeliveryRow.sent_at).label("at"))
+        .where(DeliveryRow.incident_id == incident_id, DeliveryRow.sent_at.is_not(None))
+        .group_by(DeliveryRow.transition_id)
+        .subquery()
+    )
+    return list(session.scalars(select(taken.c.at).order_by(taken.c.at)))

@@ -21,6 +21,7 @@ DOMAINS = (
     "collectors",
     "channels",
     "analyses",
+    "links",
     "members",
     "tokens",
     "organizations",

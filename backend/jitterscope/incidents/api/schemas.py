@@ -265,12 +265,11 @@ class TimelineMark(Schema):
     attributes: dict[str, str]
 
 
-class Timeline(Schema):
+class TimelinePicture(Schema):
     """Everything the incident picture shows, on one time axis [from_us, to_us)."""
 
     from_us: int
     to_us: int
-    subject: SubjectRef
     served: list[Literal["queries", "requests"]]  # what its servers are asked with: queries of DNS; empty: it has none
     cpu: TimelineCpu
     coarse: TimelineCpu | None  # ticks of 100 ms where `cpu` has 10 ms: there are some where no detail was kept
@@ -286,3 +285,9 @@ class Timeline(Schema):
     marks: list[TimelineMark]  # sorted by time
     slow_threshold_us: int
     notes: list[str]  # what is not known here and what it would need
+
+
+class Timeline(TimelinePicture):
+    """The picture and whose it is."""
+
+    subject: SubjectRef

@@ -1,4 +1,4 @@
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useCallback, useMemo, useRef, type ReactElement } from "react";
 
@@ -6,7 +6,6 @@ import { api, unwrap } from "@/api/client";
 import { capturesQuery } from "@/api/captures";
 import { incidentKeys, incidentQuery, type Incident } from "@/api/incidents";
 import { explain } from "@/api/problem";
-import { openingView } from "@/charts/timeline/opening";
 import { formatView, parseView } from "@/lib/search";
 import { whatIfModelsQuery } from "@/api/whatif";
 import { parseUs, US_PER_S } from "@/lib/time";
@@ -33,10 +32,13 @@ import { IncidentActions } from "./IncidentActions";
 import { IncidentHeader } from "./IncidentHeader";
 import styles from "./IncidentPage.module.css";
 import { IncidentModel, IncidentWhatIf } from "./IncidentWhatIf";
+import { NoteForm } from "./NoteForm";
 import { SectionLinks, type SectionLink } from "./SectionLinks";
+import { ShareMenu } from "./sharing/ShareMenu";
 import { SubjectFacts } from "./SubjectFacts";
 import { useFixApplying } from "./useFixApplying";
 import { useIncidentKeys } from "./useIncidentKeys";
+import { useOpening } from "./useOpening";
 import { VerificationSection } from "./verification/VerificationSection";
 
 /** What came before and how it ended belongs to the picture. */
@@ -94,15 +96,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
   const replayed = models.some(({ id }) => id === "cpu");
   const area = incident.cause.split("/", 1)[0];
   const isDns = area === "dns";
-  // The same data as the picture's: where the trouble began in it.
-  const { data: recorded } = useQuery({ ...load(extent), placeholderData: keepPreviousData });
-  const onsetUs = parseUs(incident.onset_at);
-  const shown = incident.evidence.find(({ series }) => series.length > 0)?.series[0];
-  const moment = useMemo(() => {
-    const evidence = shown === undefined ? null : { fromUs: shown.from_us, toUs: shown.to_us };
-    const opening = recorded === undefined ? extent : openingView(recorded, onsetUs, evidence);
-    return { name: "Onset", us: onsetUs, view: opening };
-  }, [recorded, extent, onsetUs, shown]);
+  const moment = useOpening(incident, extent, load);
   const view = useMemo(() => clampView(picture.view ?? moment.view, extent), [picture.view, extent, moment]);
   const setView = useCallback((next: TimeView) => setPicture((before) => ({ ...before, view: next })), [setPicture]);
   const setTried = useCallback((tried: string | undefined) => keep({ try: tried }), [keep]);
@@ -121,7 +115,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
   return (
     <Page title={incident.title} ownHeading>
       <div id="picture" tabIndex={-1} className={styles["first"]}>
-        <IncidentHeader incident={incident} actions={<IncidentActions incident={incident} />} />
+        <IncidentHeader incident={incident} actions={<IncidentActions incident={incident}><ShareMenu incident={incident} view={view} selection={picture.selection} /></IncidentActions>} />
         <section ref={section} aria-label="What happened" className={styles["picture"]}>
           <TimelineView
             extent={extent}
@@ -132,6 +126,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
             onPicture={setPicture}
             goBack={goBack}
             resourceId={incident.subject.resource_id}
+            name={incident.title}
             lead={isDns ? "connections" : "cpu"}
           />
         </section>
@@ -184,6 +179,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
           </Section>
           {incident.subject.kind === "cgroup" && <ObjectiveSection resourceId={incident.subject.resource_id} name={incident.subject.name} />}
           <Section title="History">
+            <NoteForm incidentId={incident.id} />
             <History history={incident.history} />
           </Section>
         </div>

@@ -88,6 +88,7 @@ export function ResourcePictures({ resource }: { resource: ResourceDetail }): Re
             onPicture={setPicture}
             goBack={goBack}
             resourceId={resource.id}
+            name={resource.name}
           />
         </section>
       )}

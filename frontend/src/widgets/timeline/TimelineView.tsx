@@ -1,7 +1,8 @@
 import { keepPreviousData, useQuery, type QueryKey } from "@tanstack/react-query";
-import { useCallback, useDeferredValue, useEffect, useMemo, useState, type Dispatch, type ReactElement, type SetStateAction } from "react";
+import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState, type Dispatch, type ReactElement, type SetStateAction } from "react";
 
 import { explain } from "@/api/problem";
+import { tablesOf } from "@/charts/timeline/csv";
 import { summarize } from "@/charts/timeline/summary";
 import { TickTable } from "@/charts/timeline/TickTable";
 import { Timeline } from "@/charts/timeline/Timeline";
@@ -13,6 +14,7 @@ import { around, clampView, covers, detailTile, span, zoomAround, type TimeView 
 import { Button } from "@/ui/Button";
 import { ErrorState, Skeleton } from "@/ui/states";
 import { CompareButton } from "@/widgets/CompareButton";
+import { ExportMenu } from "@/widgets/export/ExportMenu";
 
 import { TimelineControls } from "./TimelineControls";
 import styles from "./TimelineView.module.css";
@@ -38,8 +40,10 @@ export interface TimelineViewProps {
   onPicture: Dispatch<SetStateAction<PictureState>>;
   /** To the view before; false: there is none. */
   goBack: () => boolean;
-  /** The resource whose window can be compared. */
-  resourceId: number;
+  /** The resource whose window can be compared; null where nothing can. */
+  resourceId: number | null;
+  /** Whose picture it is: what its exports are called. */
+  name: string;
 }
 
 export interface Moment {
@@ -51,7 +55,8 @@ export interface Moment {
 /** Closer than this a 10 ms tick is wide enough to see, and its tile short enough for the server to have it at 10 ms. */
 const FINE_SPAN_US = 2 * US_PER_S;
 
-export function TimelineView({ extent, first, moment, load, picture, onPicture, goBack, lead = "cpu", resourceId }: TimelineViewProps): ReactElement {
+export function TimelineView({ extent, first, moment, load, picture, onPicture, goBack, lead = "cpu", resourceId, name }: TimelineViewProps): ReactElement {
+  const host = useRef<HTMLDivElement>(null);
   const [dragMode, setDragMode] = useState<DragMode>("zoom");
   const view = useMemo(() => clampView(picture.view ?? first, extent), [picture.view, first, extent]);
 
@@ -105,21 +110,24 @@ export function TimelineView({ extent, first, moment, load, picture, onPicture, 
         onAll={() => setView(extent)}
         onZoom={(factor) => setView(zoomAround(view, factor, view.fromUs + span(view) / 2, extent))}
       >
-        <CompareButton resourceId={resourceId} view={selection ?? view} hasKey />
+        {resourceId !== null && <CompareButton resourceId={resourceId} view={selection ?? view} hasKey />}
+        <ExportMenu name={name} view={view} tables={tablesOf(model, overview, view)} picture={() => host.current?.querySelector('[role="application"]') ?? null} />
       </TimelineControls>
-      <Timeline
-        model={model}
-        overview={overview}
-        extent={extent}
-        view={view}
-        onView={setView}
-        selection={selection}
-        onSelection={setSelection}
-        dragMode={dragMode}
-        onBack={() => goBack() || setView(extent)}
-        momentUs={moment?.us ?? null}
-        lead={lead}
-      />
+      <div ref={host}>
+        <Timeline
+          model={model}
+          overview={overview}
+          extent={extent}
+          view={view}
+          onView={setView}
+          selection={selection}
+          onSelection={setSelection}
+          dragMode={dragMode}
+          onBack={() => goBack() || setView(extent)}
+          momentUs={moment?.us ?? null}
+          lead={lead}
+        />
+      </div>
       <div className={styles["below"]}>
         {selection === null ? (
           <p>{words}</p>

@@ -3,7 +3,6 @@ import { decodeTimeline } from "./decode";
 const timeline: Parameters<typeof decodeTimeline>[0] = {
   from_us: 1000,
   to_us: 3000,
-  subject: { resource_id: 1, kind: "cgroup", key: "/a", name: "a", node: "n" },
   served: ["requests"],
   cpu: { t_us: [1000, 2000], step_us: 1000, tick_us: 1000, cpu_ratio: [0.5, null], cpu_mean_ratio: null, throttled_us: [0, null], throttled_periods: [1, null] },
   coarse: null,

@@ -5,11 +5,11 @@ import type { Schemas } from "@/api/client";
 
 /** The client reads tuples as arrays. */
 type ApiQueries = Omit<Schemas["TimelineQueries"], "complete"> & { complete: readonly (readonly number[])[] };
-type ApiTimeline = Omit<Schemas["Timeline"], "queries"> & { queries: ApiQueries };
+type ApiPicture = Omit<Schemas["TimelinePicture"], "queries"> & { queries: ApiQueries };
 
 const numbers = (values: readonly (number | null)[]): Float64Array => Float64Array.from(values, (value) => value ?? NaN);
 
-export function decodeTimeline(timeline: ApiTimeline): TimelineModel {
+export function decodeTimeline(timeline: ApiPicture): TimelineModel {
   return {
     extent: { fromUs: timeline.from_us, toUs: timeline.to_us },
     served: timeline.served,

@@ -115,7 +115,6 @@ export function timelineOf(one: Happened): Parameters<typeof decodeTimeline>[0] 
   return {
     from_us: T0,
     to_us: T0 + one.ticks * TICK,
-    subject: { resource_id: 1, kind: "cgroup", key: "/a", name: "a", node: "n" },
     served: one.serves ? ["queries"] : [],
     cpu: detail ? columns(one.fine.flatMap((part) => part ?? Array.from({ length: TICK / FINE }, () => null)), FINE) : coarse,
     coarse: detail ? coarse : null,
