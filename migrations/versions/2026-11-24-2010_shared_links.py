@@ -6,8 +6,8 @@ from alembic import op
 
 from migrations.helpers import definer_function, enable_tenant_rls
 
-revision = "20261124_2000"
-down_revision = "20261124_1040"
+revision = "20261124_2010"
+down_revision = "20261124_2000"
 depends_on = None
 branch_labels = None
 
