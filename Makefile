@@ -70,7 +70,7 @@ STAGES := deps build product collector labs
 STAGE_deps := deps
 STAGE_build := build
 BESIDE := -j4 --output-sync=target BESIDE_EACH_OTHER=yes
-STAGE_product := $(BESIDE) test-lab-parts-then-browser test-chaos lint test-frontend test-storage test-collector-code
+STAGE_product := $(BESIDE) test-lab-parts-then-browser test-chaos lint test-frontend test-storage test-collector-code test-diagnosis
 STAGE_collector := test-collector-live
 STAGE_labs := $(BESIDE) test-live test-backend
 # Within a stage all is built: a target that had to look would lose its turn to those behind it.
@@ -84,7 +84,7 @@ BUILT := build
 endif
 stage-product stage-labs: stage-build
 
-# Which live lab runs `make test` makes: turn (an eighth of them, by the commit), 1 to 8, or all; docs/decisions/0075.
+# Which live lab runs `make test` makes: turn (a twelfth of them, by the commit), 1 to 12, or all; docs/decisions/0075.
 LABS ?= turn
 PARALLEL := -n 3 --dist loadgroup
 CODE := backend contract diagnosis
@@ -104,15 +104,18 @@ test-fast: build-python build-collector ## Run the tests that need no root, no l
 test-code: $(BUILT)
 	$(RUN) pytest ../tests/contract ../tests/diagnosis ../tests/backend $(PARALLEL) $(ARGS)
 
-test-labs: build ## Run every live lab run (root, an hour), or with LABS=1 to LABS=8 an eighth of them, and test-schema
+test-labs: build ## Run every live lab run (root, an hour), or with LABS=1 to LABS=12 a twelfth of them, and test-schema
 	@$(MAKE) --no-print-directory $(BESIDE) test-live $(if $(ARGS),,test-schema) LABS=$(LABS:turn=all)
 
 test-schema: $(BUILT) ## Run the test of the API's schema with 200 examples of each operation, of which `make test` makes 8
 	cd backend && JITTERSCOPE_EXAMPLES=200 $(GIVE_WAY) $(UV) run --frozen pytest ../tests/backend/platform/test_schemathesis.py \
 	  -n 2 --dist load
 
+test-diagnosis: $(BUILT)
+	$(RUN) pytest ../tests/contract ../tests/diagnosis $(PARALLEL) $(ARGS)
+
 test-backend: $(BUILT)
-	cd backend && JITTERSCOPE_TEST_DATABASE=$(DATABASE) $(GIVE_WAY) $(UV) run --frozen pytest $(CODE:%=../tests/%) $(PARALLEL) $(ARGS)
+	cd backend && JITTERSCOPE_TEST_DATABASE=$(DATABASE) $(GIVE_WAY) $(UV) run --frozen pytest ../tests/backend $(PARALLEL) $(ARGS)
 
 test-storage: $(BUILT)
 	$(RUN) pytest $(STORAGE:%=../tests/backend/%) -n 2 --dist loadfile $(ARGS)
@@ -155,7 +158,7 @@ hooks: ## Check style and file sizes before each commit, with a git hook
 test-vm: build ## Boot Debian's kernel with cgroup v2 in qemu and compare the collector with its cpu.stat
 	$(RUN) jitterscope lab cgroup-v2-vm $(ARGS)
 
-lint: lint-style lint-types lint-imports lint-unused lint-go lint-frontend lint-size lint-generated ## Types, style, import contracts, file sizes, generated code
+lint: lint-style lint-types lint-imports lint-unused lint-dependencies lint-go lint-frontend lint-size lint-generated ## Types, style, import contracts, licences, file sizes, generated code
 
 lint-style: build-python
 	$(RUN) ruff check --output-format concise . ../tests ../scripts ../migrations
@@ -169,6 +172,12 @@ lint-imports: build-python
 
 lint-unused: build-python
 	$(RUN) python ../scripts/check_unused.py
+
+lint-dependencies: build-python frontend/node_modules/.package-lock.json
+	$(RUN) python ../scripts/check_dependencies.py
+
+audit: build-python frontend/node_modules/.package-lock.json ## Ask the OSV database whether versions of the locks have known holes (needs the internet)
+	$(RUN) python ../scripts/check_dependencies.py --holes
 
 lint-size: build-python
 	$(RUN) python ../scripts/check_file_size.py

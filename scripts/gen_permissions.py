@@ -36,6 +36,8 @@ def row(route: Route) -> str:
             roles = ", ".join(role for role in ROLES if role_allows(role, access.scope)) or "none: ingest tokens"
         case "any caller":
             needs, roles = "any session or token", "all"
+        case "link":
+            needs, roles = "a link to one incident", "none: holders of a link"
         case _:
             needs, roles = f"nothing: {access.reason}", "all"
     told = "" if audit is None else ", ".join(f"`{one}`" for one in audit.actions) or f"nothing: {audit.reason}"

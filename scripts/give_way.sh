@@ -5,12 +5,21 @@
 set -uo pipefail
 name=jitterscope-gives-way
 
+# Where CPU time is counted in a hierarchy of its own, a cgroup there says whose it is: of somebody who gives way.
+counted() {
+    accounts=/sys/fs/cgroup/cpuacct
+    [ -d $accounts ] && ! [ $accounts -ef "$root" ] || return 0
+    rmdir $accounts/$name-*
+    mkdir "$accounts/$name-$$" && echo $$ >"$accounts/$name-$$/cgroup.procs"
+    return 0
+}
+
 idle_cgroup() {
     for root in /sys/fs/cgroup/cpu /sys/fs/cgroup/cpu,cpuacct /sys/fs/cgroup; do
         # Those of runs that were killed: the kernel removes none in which something still runs.
         rmdir "$root/$name"-*
         own=$root/$name-$$
-        mkdir "$own" && echo 1 >"$own/cpu.idle" && echo $$ >"$own/cgroup.procs" && return
+        mkdir "$own" && echo 1 >"$own/cpu.idle" && echo $$ >"$own/cgroup.procs" && counted && return
         rmdir "$own"
     done 2>/dev/null
     return 1
@@ -20,6 +29,8 @@ idle_cgroup || exec nice -n 10 "$@"
 trap : INT TERM # the command has them too; its cgroup is removed after it
 "$@"
 status=$?
-echo $$ >"$root/cgroup.procs"
-rmdir "$own" 2>/dev/null # fails where something still runs in it: the next run removes it
+for left in "$own" "$accounts/$name-$$"; do
+    echo $$ >"${left%/*}/cgroup.procs"
+    rmdir "$left" # fails where something still runs in it: the next run removes it
+done 2>/dev/null
 exit "$status"

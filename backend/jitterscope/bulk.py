@@ -112,6 +112,17 @@ class Bulk:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Keep it running from when it is needed until the context ends."""
+        keeper = asyncio.create_task(self._keep())
+        try:
+            yield
+        finally:
+            keeper.cancel()
+            with suppress(asyncio.CancelledError):
+                await keeper
+
+    async def _keep(self) -> None:
+        await self._needed.wait()
+        # Made when it is needed, which is seldom: a process that is killed leaves its folder behind.
         with tempfile.TemporaryDirectory(prefix="jitterscope-bulk-") as folder:
             self._socket = str(Path(folder) / "socket")
             transport = httpx.AsyncHTTPTransport(uds=self._socket, limits=_ONE_EACH)
@@ -120,16 +131,9 @@ class Bulk:
             async with httpx.AsyncClient(
                 transport=transport, base_url="http://bulk", timeout=unbounded
             ) as self._client:
-                keeper = asyncio.create_task(self._keep())
-                try:
-                    yield
-                finally:
-                    keeper.cancel()
-                    with suppress(asyncio.CancelledError):
-                        await keeper
+                await self._keep_process()
 
-    async def _keep(self) -> None:
-        await self._needed.wait()
+    async def _keep_process(self) -> None:
         while True:
             log.info("bulk_lane_starts", why="an organization keeps expensive requests running")
             process = await asyncio.create_subprocess_exec(
@@ -157,8 +161,8 @@ class Bulk:
 
     async def answer(self, request: Request) -> Response:
         """What the bulk lane answers, as it comes. Raises TimeoutError or httpx.TransportError where it does not."""
-        assert self._client is not None
         await asyncio.wait_for(self._ready.wait(), _STARTS_WITHIN_S)
+        assert self._client is not None
         FORWARDED.labels(getattr(request.scope.get("route"), "path", "unmatched")).inc()
         headers = [(name, value) for name, value in request.headers.items() if name not in _HOP_BY_HOP]
         headers += [("x-request-id", request.state.request_id)]

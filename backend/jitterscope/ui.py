@@ -11,6 +11,9 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 from jitterscope.bounds import OPEN, bounded
 from jitterscope.kit.declared import anyone
 
+# The page that holders of a link to an incident open: no search engine lists it, no site hears of it.
+_UNLISTED = "shared"
+_UNLISTED_HEADERS = {"Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow"}
 _NOT_BUILT = "<!doctype html><title>Jitterscope</title><p>The UI is not built yet: run <code>make build</code>.</p>"
 
 
@@ -34,9 +37,10 @@ def router(dist: Path) -> APIRouter:
             return FileResponse(file, headers={"Cache-Control": caching})
         if path.startswith("assets/"):
             raise HTTPException(404, "There is no such file.")
+        unlisted = _UNLISTED_HEADERS if path.strip("/") == _UNLISTED else {}
         index = root / "index.html"
         if not index.is_file():
-            return HTMLResponse(_NOT_BUILT, status_code=503)
-        return FileResponse(index, headers={"Cache-Control": "no-cache"})
+            return HTMLResponse(_NOT_BUILT, status_code=503, headers=unlisted)
+        return FileResponse(index, headers={"Cache-Control": "no-cache", **unlisted})
 
     return routes

@@ -34,7 +34,7 @@ class Product:
     def __init__(
         self, url: str, token: str, scheduled_diagnosis_every_s: float = 60.0, logs: Sequence[Path] = ()
     ) -> None:
-        self.url = url.rstrip("/")
+        self.url, self.token = url.rstrip("/"), token
         self._logs = logs
         self.scheduled_diagnosis_every_s = scheduled_diagnosis_every_s
         self._http = httpx.Client(

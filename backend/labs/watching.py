@@ -14,8 +14,10 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
+from jitterscope.diagnosis.core.engine import diagnose
 from jitterscope.recordings import file
 from jitterscope.recordings.model import Recording
+from jitterscope.recordings.snapshots import snapshot_of
 from labs.console import Say
 from labs.figures import Figures, first_slow_us
 from labs.limited import Measured, Stage
@@ -97,6 +99,16 @@ def record(product: Product, cgroup_id: int, from_us: int, to_us: int, labels: M
     file.save(replace(whole, labels=dict(labels)), path)
 
 
+def say_why_not(cause: str, seen: Recording, say: Say) -> None:
+    """What the engine makes of the whole run of which the product did not tell its cause."""
+    told = diagnose(snapshot_of(seen))
+    reasons = {one.cause: one.reason for one in told.not_found} | {one.cause: one.reason for one in told.not_enough_data}
+    if cause in reasons:
+        say(f"No incident of {cause}: {reasons[cause]}")
+    for found in told.findings:
+        say(f"The whole run is {found.cause} ({found.severity or 'no harm'}, {found.confidence}): {found.title}")
+
+
 def now_us() -> int:
     """µs since the epoch."""
     return time.time_ns() // 1000
@@ -175,8 +187,10 @@ class Watch(Generic[VariantT, ParametersT, BenchT, RunT, FiguresT]):
             said = last_word(product, ids, from_us, to_us)
             seen = product.recording(ids[0], from_us, to_us)
             missing_ratio = missing_ticks_ratio(seen, say)
+            expected = self.expected_cause(variant)
+            if expected not in ("none", *(one["cause"] for one in said.incidents)):
+                say_why_not(expected, seen, say)
             if record_to is not None:
-                expected = self.expected_cause(variant)
                 about = labels(self.lab, variant.value, expected, made.parameters, done.figures, from_us)
                 record(product, ids[0], from_us, to_us, about, record_to)
             return Report[FiguresT](

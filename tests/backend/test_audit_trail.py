@@ -85,6 +85,12 @@ def _incident(act: Actor, service: Service) -> None:
         act("POST", f"/incidents/{number}/{verb}", body)
     newest = next(entry for entry in act.entries() if entry["action"] == "incident.resolved")
     assert newest["detail"]["state"] == {"from": "fix_applied", "to": "resolved"}
+    link = act("POST", f"/incidents/{number}/links", {"expires_in_days": 1})
+    for allowed in (False, True):
+        act("PUT", "/links/policy", {"links_allowed": allowed})
+        assert act.entries()[0]["detail"]["links_allowed"] == {"from": not allowed, "to": allowed}
+    act("DELETE", f"/links/{link['link']['id']}")
+    assert link["url"].rpartition("#")[2] not in str(act.entries())
     act("PUT", f"/resources/{subject}/objective", {"objective": "p99<50ms"})
     act("DELETE", f"/resources/{subject}/objective")
     assert act.entries()[0]["detail"]["objective"] == {"from": "p99<50ms", "to": None}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 import shlex
 import subprocess
@@ -12,6 +13,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import click
+import jsonschema_rs
+import kubernetes_validate
 import pytest
 import typer.main
 import yaml
@@ -214,3 +217,49 @@ def test_images_are_made_of_files_and_versions_that_exist() -> None:
     python = re.search(r"3\.\d+", project["requires-python"])
     assert python is not None
     assert set(re.findall(r"FROM python:([\d.]+)", dockerfile)) == {python[0]}
+
+
+def test_the_schema_of_values_has_every_value_and_no_other() -> None:
+    schema = json.loads((CHART / "values.schema.json").read_text())
+
+    def resolved(one: Any) -> dict[str, Any]:
+        if isinstance(one, bool):  # false: not allowed here
+            return {}
+        name = one.get("$ref", "").removeprefix("#/definitions/")
+        return dict(schema["definitions"][name] if name else one)
+
+    def keys(one: Any, path: str) -> Iterator[str]:
+        for name, below in resolved(one).get("properties", {}).items():
+            yield f"{path}{name}"
+            yield from keys(below, f"{path}{name}.")
+
+    def given(tree: dict[str, Any], path: str) -> Iterator[str]:
+        for name, value in tree.items():
+            yield f"{path}{name}"
+            if isinstance(value, dict):
+                yield from given(value, f"{path}{name}.")
+
+    known, there = set(keys(schema, "")), set(given(values(), ""))
+    # Maps of whatever the cluster has, whose keys the schema lets through or has without a default.
+    free = re.compile(r"(^|\.)(resources|nodeSelector|affinity|settings|annotations)\.|^global$")
+    assert {one for one in there if not free.search(one)} == {one for one in known if not free.search(one)}
+    assert len(there) > 80
+    jsonschema_rs.validator_for(schema).validate(values())
+
+
+def test_the_schema_allows_every_documented_capability() -> None:
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    allowed = schema["properties"]["collector"]["properties"]["capabilities"]["items"]["enum"]
+    text = (REPOSITORY / "docs" / "privileges.md").read_text()
+    assert set(re.findall(r"CAP_([A-Z_]+)", text)) <= set(allowed)
+
+
+@pytest.mark.parametrize("base", ["base", "collectors"])
+@pytest.mark.parametrize("minor", range(33, 38))
+def test_kubernetes_knows_every_object_of_the_kustomize_bases(base: str, minor: int) -> None:
+    folder = REPOSITORY / "kustomize" / base
+    listed = yaml.safe_load((folder / "kustomization.yaml").read_text())["resources"]
+    objects = [one for file in listed for one in yaml.safe_load_all((folder / file).read_text()) if one]
+    assert len(objects) > 7
+    for one in objects:
+        kubernetes_validate.validate(one, f"1.{minor}", strict=True)

@@ -56,6 +56,15 @@ def test_a_collector_that_gets_no_cpu_is_not_the_cause() -> None:
     assert "hardly got CPU" in verdict.reason
 
 
+def test_neighbours_that_use_the_rest_are_not_blamed() -> None:
+    """GC threads wait for each other; others have the CPUs only when nobody waits for an answer."""
+    verdict = all_causes()["cpu/neighbours"].detect(built("gc_pause/JVM on a full node"))
+    assert isinstance(verdict, NotFound)
+    assert verdict.numbers["others"] > 0.5
+    assert verdict.numbers["own_late"] > 0.8
+    assert "its own work takes the CPUs" in verdict.reason
+
+
 def test_without_cpu_of_the_process_it_is_less_certain() -> None:
     whole = built("gc_pause/JVM")
     unknown = with_process(whole, process_cpu_us=np.full(whole.ticks, np.nan))

@@ -49,16 +49,22 @@ FACTS: dict[int, dict[str, str]] = {
 
 
 @lru_cache(maxsize=2)
-def recorded_zoom(variant: str) -> NDArray[np.float64]:
-    """CPU time of every 10 ms of a recording, µs; the reader of 100 ms ticks drops this detail."""
+def recorded_counters(variant: str) -> dict[str, NDArray[np.float64]]:
+    """What was counted in every 10 ms of a recording; the reader of 100 ms ticks drops this detail."""
     recording = load(variant)
     with gzip.open(FOLDER / variant / "cpu.csv.gz", "rt") as lines:
         cpu = np.loadtxt(lines, delimiter=",", dtype=np.int64)
+    time_us = cpu[:, 0] // 1000
     ticks = len(recording.columns["cpu_usage_us"]) * STEP_US // ZOOM_US
     edges = recording.start_us + np.arange(ticks + 1) * ZOOM_US
-    # Samples come every 10 ms but not on the grid: what was used is spread evenly between two of them.
-    used = np.interp(edges, cpu[:, 0] // 1000, cpu[:, 4] / 1000.0)
-    return np.asarray(np.diff(used))
+    last = np.searchsorted(time_us, edges, side="right") - 1
+    return {
+        # Samples come every 10 ms but not on the grid: what was used is spread evenly between two of them.
+        "cpu_usage_us": np.asarray(np.diff(np.interp(edges, time_us, cpu[:, 4] / 1000.0))),
+        "cpu_periods": np.diff(cpu[last, 1]).astype(float),
+        "cpu_throttled_periods": np.diff(cpu[last, 2]).astype(float),
+        "cpu_throttled_us": np.diff(cpu[last, 3]) / 1000.0,
+    }
 
 
 # What differs from the fault, beside the environment of the process.
@@ -129,12 +135,13 @@ class RecordedNode:
 
     def _zoom(self, builder: BatchBuilder, container: int, first: int, count: int) -> None:
         """10 ms ticks of seconds with throttling, as a collector rings them ahead of the stall."""
-        usage = recorded_zoom(self.variant)
+        counted = recorded_counters(self.variant)
         for at in range(first, first + count, 10):
             second = slice(at, min(at + 10, first + count))
             if self.recording.columns["cpu_throttled_periods"][second].any():
-                ticks = usage[second.start * 10 : second.stop * 10]
-                builder.block({(container, "cpu_usage_us"): ticks}, self.start_us + second.start * STEP_US, ZOOM_US)
+                ticks = slice(second.start * 10, second.stop * 10)
+                values = {(container, name): counted[name][ticks] for name in CPU}
+                builder.block(values, self.start_us + second.start * STEP_US, ZOOM_US)
 
     def _facts(self, builder: BatchBuilder, resources: dict[int, int]) -> None:
         known = {0: {"node.hostname": self.node, "node.cpus": "2", "node.kernel": "6.18.5", "node.cgroup_version": "1"}}

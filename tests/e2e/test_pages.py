@@ -92,8 +92,8 @@ def test_a_webhook_is_added_tested_and_removed(open_window: OpenWindow) -> None:
     try:
         page = open_window().page
         page.goto("/settings/channels")
-        page.get_by_label("Kind").select_option("webhook")
-        page.get_by_label("Name").fill("pager")
+        page.get_by_label("Kind", exact=True).select_option("webhook")
+        page.get_by_label("Name", exact=True).fill("pager")
         page.get_by_label("URL", exact=True).fill(f"http://127.0.0.1:{receiver.server_port}/hook")
         page.get_by_label("Secret").fill("a key of sixteen characters")
         page.get_by_role("button", name="Add channel").click()
@@ -103,6 +103,7 @@ def test_a_webhook_is_added_tested_and_removed(open_window: OpenWindow) -> None:
         assert receiver.bodies
         assert "incident" in receiver.bodies[0]
         page.get_by_role("button", name="Remove pager").click()
+        page.get_by_role("dialog").get_by_role("button", name="Remove channel").click()
         expect(page.get_by_text("No channels yet")).to_be_visible()
     finally:
         receiver.shutdown()

@@ -48,7 +48,7 @@ def test_its_incident_speaks_of_requests(open_window: OpenWindow, web: Web) -> N
     settled(page)
     main = page.locator("main")
     expect(main.get_by_text("Request latency, one dot per answer")).to_be_visible()
-    expect(picture(page)).to_have_attribute("aria-label", re.compile(r"\d answers.*, \d+ over 20 ms, slowest"))
+    expect(picture(page)).to_have_attribute("aria-label", re.compile(r"\d requests, \d+ answers? over 20 ms, slowest"))
     # Causes of DNS are named where they were ruled out or could not be looked at.
     causes = set(main.get_by_role("region", name="Other causes considered").inner_text().splitlines())
     lines = [line for line in main.inner_text().splitlines() if line not in causes]

@@ -54,7 +54,7 @@ def test_pinching_zooms_around_the_fingers(open_window: OpenWindow, product: Pro
     trigger = product.node.first_throttled_us()
     page.goto(f"/incidents/{product.incident_id}?view={trigger - 4_000_000}-{trigger + 4_000_000}")
     expect(picture(page).first).to_be_visible()
-    surface = page.locator("[data-mode=pan]")
+    surface = page.locator("[data-mode=zoom]")
     surface.scroll_into_view_if_needed()
     box = surface.bounding_box()
     assert box is not None

@@ -34,7 +34,7 @@ def test_a_long_run_takes_no_turn() -> None:
     assert all(long not in selected([*RUNS, long], Turn(part, ""), []) for part in range(1, PARTS + 1))
 
 
-def test_eight_commits_in_a_row_have_eight_parts(tmp_path: Path) -> None:
+def test_commits_in_a_row_have_each_part_once(tmp_path: Path) -> None:
     def git(*words: str) -> None:
         subprocess.run(["git", "-C", tmp_path, "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True)
 

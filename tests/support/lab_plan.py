@@ -1,7 +1,7 @@
-"""Which live lab runs a commit makes: an eighth of them by turns, and what no recording holds.
+"""Which live lab runs a commit makes: a twelfth of them by turns, and what no recording holds.
 
 Runs are marked where they are declared, with `live(seconds, cause)`. JITTERSCOPE_LABS chooses: `all` (or nothing), a
-part `1` to `8`, or `turn`, the part whose turn it is by the commit. docs/decisions/0075 says why.
+part `1` to `12`, or `turn`, the part whose turn it is by the commit. docs/decisions/0075 says why.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-PARTS = 8
+PARTS = 12
 NO_CAUSE = "none"
 CPUS = 1.5  # of a server, its clients and the product, for most labs
 _DAY_S = 86_400
@@ -58,7 +58,7 @@ def runs_of(items: Iterable[pytest.Item]) -> dict[Run, list[pytest.Item]]:
 
 
 def parts(runs: Iterable[Run]) -> list[set[Run]]:
-    """Each run in one of eight parts that take about as long: the longest first, into the part with least so far."""
+    """Each run in one of twelve parts that take about as long: the longest first, into the part with least so far."""
     shared: list[set[Run]] = [set() for _ in range(PARTS)]
     for run in sorted(runs, key=lambda one: (-one.seconds, one.name)):
         min(shared, key=seconds).add(run)
@@ -89,7 +89,7 @@ def turn(chosen: str, root: Path) -> Turn | None:
 
 
 def _by_commit(root: Path) -> Turn:
-    """Eight commits in a row have eight parts. Without a whole history (no git, a shallow clone), eight days have."""
+    """Twelve commits in a row have twelve parts. Without a whole history (no git, a shallow clone) twelve days do."""
     shallow = _git(root, "rev-parse", "--is-shallow-repository")
     count = _git(root, "rev-list", "--count", "--first-parent", "HEAD")
     if shallow == "false" and count is not None:

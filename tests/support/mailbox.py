@@ -4,24 +4,46 @@ from __future__ import annotations
 
 import re
 import socket
+import ssl
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from types import TracebackType
+from typing import Any
 
 from aiosmtpd.controller import Controller
-from aiosmtpd.smtp import SMTP, Envelope, Session
+from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
+
+
+def _signs_in(_server: SMTP, _session: Session, _envelope: Envelope, _mechanism: str, data: Any) -> AuthResult:
+    # Not handled: the server itself says that it is wrong.
+    return AuthResult(success=data == LoginPassword(b"jitterscope", b"secret"), handled=False)
 
 
 class Mailbox:
-    """Start it with `with`; `refuse` lets it answer every mail with an error."""
+    """Start it with `with`; `refuse` lets it answer every mail with an error, `unknown` are addresses that it does not
+    have. With `tls` it takes mails of those only who begin TLS and sign in as "jitterscope" with "secret"."""
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.mails: list[EmailMessage] = []
         self.refuse = False
+        self.unknown: set[str] = set()
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port: int = free.getsockname()[1]
-        self._controller = Controller(self, hostname="127.0.0.1", port=self.port)
+        guarded: dict[str, Any] = {}
+        if tls is not None:
+            guarded = {
+                "tls_context": tls, "require_starttls": True, "authenticator": _signs_in, "auth_required": True,
+            }  # fmt: skip
+        self._controller = Controller(self, hostname="127.0.0.1", port=self.port, **guarded)
+
+    async def handle_RCPT(
+        self, _server: SMTP, _session: Session, envelope: Envelope, address: str, _options: list[str]
+    ) -> str:
+        if address in self.unknown:
+            return "550 no such mailbox"
+        envelope.rcpt_tos.append(address)
+        return "250 taken"
 
     async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:
         if self.refuse:

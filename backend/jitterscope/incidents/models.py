@@ -98,6 +98,10 @@ class TransitionRow(Base):
     actor: Mapped[str] = mapped_column(Text)
     action: Mapped[str] = mapped_column(Text)
     detail: Mapped[str | None] = mapped_column(Text)
+    # The incident after it, as rules of notifications see it. None: written before rules existed.
+    severity: Mapped[str | None] = mapped_column(Text)
+    cause: Mapped[str | None] = mapped_column(Text)
+    muted: Mapped[bool | None] = mapped_column(Boolean)
 
 
 class RiskRow(Subject, Base):

@@ -22,6 +22,7 @@ from jitterscope.inventory import (
     pods,
     tcp_upstreams,
     tree,
+    workload_names,
 )
 from jitterscope.inventory import dns_upstreams as dns_asked
 from jitterscope.inventory import facts as fact_store
@@ -29,6 +30,7 @@ from jitterscope.inventory import servers as serving
 from jitterscope.inventory import successors as rollouts
 from jitterscope.inventory.servers import Server
 from jitterscope.inventory.types import FactRow, ResourceKind, ResourceRow, SourceRow, SubjectTree
+from jitterscope.inventory.workload_names import WorkloadName
 
 _ALWAYS_US = 2**62
 
@@ -41,6 +43,11 @@ def resource(session: Session, resource_id: int) -> ResourceRow | None:
 def resources(session: Session, resource_ids: Sequence[int]) -> dict[int, ResourceRow]:
     """Those of the given resources that exist, by id."""
     return tree.by_id(session, resource_ids)
+
+
+def names_of_workloads(session: Session, resource_ids: Sequence[int]) -> dict[int, WorkloadName]:
+    """What Kubernetes calls cgroups, and what is in them, by id; those of which no collector knows are absent."""
+    return workload_names.of(session, resource_ids)
 
 
 def children(session: Session, resource_id: int, kind: ResourceKind | None = None) -> list[ResourceRow]:

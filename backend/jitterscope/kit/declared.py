@@ -23,9 +23,9 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who may call a route. `scope` where one is needed, `reason` where none is."""
+    """Who may call a route. `scope` where one is needed, `reason` where none is; link: holders of a shared link."""
 
-    who: Literal["scope", "any caller", "anyone"]
+    who: Literal["scope", "any caller", "anyone", "link"]
     scope: str | None = None
     reason: str | None = None
 
@@ -98,7 +98,7 @@ def _rows(prefix: str, route: APIRoute) -> Iterator[Route]:
         access = _declared(route, "access")
         audit = _declared(route, "audit")
         if len(access) != 1:
-            raise UndeclaredRoute(f"{name} needs exactly one of require(…), authenticate and anyone(…)")
+            raise UndeclaredRoute(f"{name} needs exactly one of require(…), authenticate, link_holder and anyone(…)")
         if len(audit) > 1 or (not audit and method not in SAFE_METHODS):
             raise UndeclaredRoute(f"{name} needs exactly one of audited(…) and not_audited(…)")
         streams = isinstance(route.response_class, type) and issubclass(route.response_class, StreamingResponse)

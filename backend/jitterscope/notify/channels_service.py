@@ -15,8 +15,11 @@ from sqlalchemy.orm import Session
 from jitterscope.audit import service as audit
 from jitterscope.errors import Problem, not_found
 from jitterscope.kit.secretbox import SecretUnreadable, is_newest, seal, unseal
+from jitterscope.notify import outbox
+from jitterscope.notify.conditions import Conditions
 from jitterscope.notify.kind import ChannelKind, kinds
 from jitterscope.notify.models import ChannelRow, DeliveryRow
+from jitterscope.notify.quiet_hours import QuietHours
 from jitterscope.notify.schemas import Channel, ChannelCreate, ChannelUpdate
 from jitterscope.settings import settings
 
@@ -48,6 +51,8 @@ def create_channel(session: Session, request: ChannelCreate) -> ChannelRow:
         enabled=request.enabled,
         min_severity=request.min_severity,
         actions=sorted(set(request.actions)),
+        conditions=request.conditions.model_dump(),
+        quiet_hours=_dumped(request.quiet_hours),
         config_sealed=_seal(request.kind, request.config),
     )
     session.add(row)
@@ -67,12 +72,18 @@ def update_channel(
             setattr(row, name, value)
     if request.actions is not None:
         row.actions = sorted(set(request.actions))
+    if request.conditions is not None:
+        row.conditions = request.conditions.model_dump()
+    if "quiet_hours" in request.model_fields_set:
+        row.quiet_hours = _dumped(request.quiet_hours)
     if request.config is not None:
         row.config_sealed = _seal(row.kind, request.config)
-    changed = audit.changes_of(row, ("name", "enabled", "min_severity", "actions"))
+    changed = audit.changes_of(row, ("name", "enabled", "min_severity", "actions", "conditions", "quiet_hours"))
     if request.config is not None:
         changed["config"] = {"from": "(secret)", "to": "(another)"}
     session.flush()
+    if "quiet_hours" in changed:
+        outbox.hold_anew(session, row)
     return row, changed
 
 
@@ -92,11 +103,12 @@ def list_channels(session: Session) -> list[ChannelRow]:
 def views(session: Session, rows: list[ChannelRow]) -> list[Channel]:
     """Channels as the API shows them, with how their deliveries fare."""
     counts = {
-        channel_id: (pending, dead, last_sent)
-        for channel_id, pending, dead, last_sent in session.execute(
+        channel_id: (pending, held, dead, last_sent)
+        for channel_id, pending, held, dead, last_sent in session.execute(
             select(
                 DeliveryRow.channel_id,
                 func.count().filter(DeliveryRow.state.in_(("pending", "sending"))),
+                func.count().filter(DeliveryRow.state == "pending", DeliveryRow.held_until > func.clock_timestamp()),
                 func.count().filter(DeliveryRow.state == "dead"),
                 func.max(DeliveryRow.sent_at),
             )
@@ -118,7 +130,7 @@ def views(session: Session, rows: list[ChannelRow]) -> list[Channel]:
             target, broken = kind.describe(config), None
         except ChannelUnusable as error:
             target, broken = "unusable", str(error)
-        pending, dead, last_sent = counts.get(row.id, (0, 0, None))
+        pending, held, dead, last_sent = counts.get(row.id, (0, 0, 0, None))
         result.append(
             Channel(
                 id=row.id,
@@ -128,8 +140,11 @@ def views(session: Session, rows: list[ChannelRow]) -> list[Channel]:
                 enabled=row.enabled,
                 min_severity=row.min_severity,
                 actions=row.actions,
+                conditions=Conditions.model_validate(row.conditions),
+                quiet_hours=outbox.quiet_hours_of(row.quiet_hours),
                 created_at=row.created_at,
                 pending=pending,
+                held=held,
                 dead=dead,
                 last_sent_at=last_sent,
                 last_error=broken or errors.get(row.id),
@@ -149,6 +164,10 @@ def _seal(kind_name: str, config: dict[str, Any]) -> str:
             f"There is no channel kind {kind_name!r}.",
             f"Use one of: {known}.",
         )
+    if (reason := kind.unavailable()) is not None:
+        raise Problem(
+            422, "kind-unavailable", f"{kind.title} is not available", reason, "Ask whoever runs Jitterscope."
+        )
     try:
         model: BaseModel = kind.config_model.model_validate(config)
     except ValidationError as error:
@@ -161,6 +180,10 @@ def _seal(kind_name: str, config: dict[str, Any]) -> str:
         ) from None
     plain = {name: _reveal(getattr(model, name)) for name in type(model).model_fields}
     return seal(_key(), json.dumps({name: value for name, value in plain.items() if value is not None}))
+
+
+def _dumped(quiet_hours: QuietHours | None) -> dict[str, Any] | None:
+    return None if quiet_hours is None else quiet_hours.model_dump()
 
 
 def _reveal(value: object) -> object:

@@ -9,34 +9,49 @@ from __future__ import annotations
 import base64
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 if __name__ == "__main__":  # without site-packages the project is found by its place
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from jitterscope.notify import journal
+from jitterscope.notify.smtp_wire import Mail, hand_over
 from jitterscope.notify.wire import Post, PostFailed, perform
 
 
-def carry(descriptor: int, post: Post) -> None:
+def carry(descriptor: int, what: Post | Mail) -> None:
     """Send it and note the fate in the journal."""
     try:
-        status, headers, body = perform(post, lambda: journal.note_writing(descriptor))
+        status, headers, body = send(what, lambda: journal.note_writing(descriptor))
     except PostFailed as error:
         journal.note_failed(descriptor, error.failure, error.detail, error.permanent)
     else:
         journal.note_answer(descriptor, status, headers, body)
 
 
-def encode(post: Post) -> bytes:
+def send(what: Post | Mail, on_writing: Callable[[], None] = lambda: None) -> tuple[int, dict[str, str], bytes]:
+    """The receiver's status, headers and words. Raises PostFailed."""
+    return hand_over(what, on_writing) if isinstance(what, Mail) else perform(what, on_writing)
+
+
+def encode(what: Post | Mail) -> bytes:
     """The request for standard input."""
-    content = vars(post) | {"headers": dict(post.headers), "body": base64.b64encode(post.body).decode()}
-    return json.dumps(content).encode()
+    content = dict(vars(what))
+    if isinstance(what, Mail):
+        return json.dumps({"mail": content | {"content": base64.b64encode(what.content).decode()}}).encode()
+    content |= {"headers": dict(what.headers), "body": base64.b64encode(what.body).decode()}
+    return json.dumps({"post": content}).encode()
 
 
-def decode(data: bytes) -> Post:
+def decode(data: bytes) -> Post | Mail:
     """The inverse of `encode`."""
-    content = json.loads(data)
+    said = json.loads(data)
+    if "mail" in said:
+        content = said["mail"]
+        text, recipients = base64.b64decode(content["content"]), tuple(content["recipients"])
+        return Mail(**(content | {"content": text, "recipients": recipients}))
+    content = said["post"]
     return Post(**(content | {"body": base64.b64decode(content["body"])}))
 
 

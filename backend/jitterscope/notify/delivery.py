@@ -24,10 +24,11 @@ from sqlalchemy.orm import Session, aliased
 from jitterscope.db import organization_session
 from jitterscope.notify import courier, journal
 from jitterscope.notify.channels_service import ChannelUnusable, open_config
-from jitterscope.notify.kind import ChannelKind, HttpRequest, HttpResponse, Message, Verdict
+from jitterscope.notify.kind import ChannelKind, HttpRequest, HttpResponse, MailRequest, Message, Verdict
 from jitterscope.notify.models import ChannelRow, DeliveryRow, ThreadRow
 from jitterscope.notify.payload import Payload
 from jitterscope.notify.record_fate import settle
+from jitterscope.notify.smtp_wire import Mail
 from jitterscope.notify.wire import Post, PostFailed, perform
 from jitterscope.settings import settings
 
@@ -187,7 +188,7 @@ def start(organization_id: int, attempt: Attempt) -> None:
         journal.remove(journal_folder(), attempt.name)
         return
     try:
-        post = post_of(attempt.kind.build(attempt.config, attempt.message))
+        sent = outgoing(attempt.kind.build(attempt.config, attempt.message))
         attempt.process = subprocess.Popen(  # noqa: S603 (our own interpreter and script, no shell)
             [sys.executable, "-S", str(_COURIER), str(attempt.descriptor)],
             stdin=subprocess.PIPE,
@@ -200,7 +201,7 @@ def start(organization_id: int, attempt: Attempt) -> None:
         )
         assert attempt.process.stdin is not None
         with attempt.process.stdin as pipe:
-            pipe.write(courier.encode(post))
+            pipe.write(courier.encode(sent))
     except (OSError, ValueError) as error:
         log.error("courier_not_started", delivery_id=attempt.delivery_id, error=str(error)[:300])
     finally:
@@ -236,6 +237,25 @@ def ask_receiver(attempt: Attempt) -> Verdict | None:
         log.info("receiver_not_asked", delivery_id=attempt.delivery_id, error=error.detail)
         return None
     return attempt.kind.was_sent(attempt.config, HttpResponse(status, headers, body), attempt.message.key)
+
+
+def outgoing(request: HttpRequest | MailRequest) -> Post | Mail:
+    """What a courier carries: the request with this service's limits and, for a mail, its mail server."""
+    if isinstance(request, HttpRequest):
+        return post_of(request)
+    given = settings()
+    return Mail(
+        host=given.smtp_host,
+        port=given.smtp_port,
+        security=given.smtp_security,
+        user=given.smtp_user,
+        password=given.smtp_password.get_secret_value(),
+        sender=given.mail_from,
+        recipients=request.recipients,
+        content=request.content,
+        timeout_s=given.notify_timeout_s,
+        ca_file=certifi.where(),
+    )
 
 
 def post_of(request: HttpRequest) -> Post:

@@ -42,7 +42,13 @@ Writer = Annotated[Principal, Depends(require("channels:write"))]
 def list_channel_kinds(_principal: Reader) -> list[ChannelKindInfo]:
     """What kinds of channels there are, and what each takes."""
     return [
-        ChannelKindInfo(kind=kind.kind, title=kind.title, config_schema=kind.config_model.model_json_schema())
+        ChannelKindInfo(
+            kind=kind.kind,
+            title=kind.title,
+            config_schema=kind.config_model.model_json_schema(),
+            unavailable=kind.unavailable(),
+            silent_actions=sorted(kind.silent),
+        )
         for kind in kinds().values()
     ]
 
@@ -177,6 +183,7 @@ def _view(row: DeliveryRow) -> Delivery:
             "attempts": row.attempts,
             "maybe_sent": row.maybe_sent,
             "next_attempt_at": row.next_attempt_at if row.state == "pending" else None,
+            "held_until": row.held_until,
             "last_status": row.last_status,
             "last_error": row.last_error,
             "created_at": row.created_at,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from jitterscope.notify.payload import Payload
+from jitterscope.notify.payload import Action, Payload
 
 Config = TypeVar("Config", bound=BaseModel)
 
@@ -37,8 +38,16 @@ class HttpRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class MailRequest:
+    """One mail for the mail server of the installation. `content` is the whole message, headers included."""
+
+    recipients: tuple[str, ...]
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """What came back. `headers` have lower-case names; `body` is cut at 64 KiB."""
+    """What came back. `headers` have lower-case names; `body` is cut at 64 KiB. Of a mail server: its reply."""
 
     status: int
     headers: dict[str, str]
@@ -61,17 +70,20 @@ class ChannelKind(Generic[Config]):
 
     `describe` names the target without its secrets. `find_sent` builds a read-only request that shows whether a
     delivery of unknown fate arrived, and `was_sent` reads its answer (None: it cannot tell); kinds without a way
-    to ask leave both out and rely on the key.
+    to ask leave both out and rely on the key. `silent` are actions that the receiver has no notion of. `unavailable`
+    says why this installation cannot use the kind.
     """
 
     kind: str
     title: str
     config_model: type[Config]
     describe: Callable[[Config], str]
-    build: Callable[[Config, Message], HttpRequest]
+    build: Callable[[Config, Message], HttpRequest | MailRequest]
     judge: Callable[[HttpResponse], Verdict]
     find_sent: Callable[[Config, Message, int], HttpRequest | None] | None = None
     was_sent: Callable[[Config, HttpResponse, str], Verdict | None] | None = None
+    silent: frozenset[Action] = frozenset()
+    unavailable: Callable[[], str | None] = lambda: None
 
 
 @cache
@@ -83,6 +95,12 @@ def kinds() -> dict[str, ChannelKind[Any]]:
         kind = importlib.import_module(f"{package.__name__}.{info.name}").CHANNEL
         found[kind.kind] = kind
     return found
+
+
+def post_json(url: str, content: object, headers: dict[str, str]) -> HttpRequest:
+    """A POST of compact JSON."""
+    body = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
+    return HttpRequest(url, {"Content-Type": "application/json; charset=utf-8"} | headers, body)
 
 
 def judge_status(response: HttpResponse) -> Verdict:

@@ -24,15 +24,19 @@ class ChannelRow(Base):
     enabled: Mapped[bool] = mapped_column(Boolean, default=True)
     min_severity: Mapped[str] = mapped_column(Text)
     actions: Mapped[list[str]] = mapped_column(ARRAY(Text))
+    # conditions.Conditions, quiet_hours.QuietHours
+    conditions: Mapped[dict[str, Any]] = mapped_column(JSONB, default=dict)
+    quiet_hours: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
     config_sealed: Mapped[str] = mapped_column(Text)
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
 
 
 class DeliveryRow(Base):
-    """One transition for one channel: the outbox. States: pending, sending, sent, dead.
+    """One transition for one channel: the outbox. States: pending, sending, sent, dead, skipped.
 
-    `key` is what receivers recognise a repeated delivery by. While `sending`, `journal_id` names the host journal
-    in which the attempt's fate is written (see courier.py).
+    `held_until`: it waits for the end of quiet hours, and is skipped where it has nothing to say by then. `key` is
+    what receivers recognise a repeated delivery by. While `sending`, `journal_id` names the host journal in which the
+    attempt's fate is written (see courier.py).
     """
 
     __tablename__ = "deliveries"
@@ -47,6 +51,7 @@ class DeliveryRow(Base):
     state: Mapped[str] = mapped_column(Text, default="pending")
     attempts: Mapped[int] = mapped_column(Integer, default=0)
     next_attempt_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())
+    held_until: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
     claimed_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
     journal_id: Mapped[str | None] = mapped_column(Text)
     last_status: Mapped[int | None] = mapped_column(Integer)

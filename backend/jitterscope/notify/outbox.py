@@ -1,55 +1,181 @@
-"""The outbox: each transition becomes one row per channel, in the transaction that makes the transition."""
+"""The outbox: each transition becomes one row per channel, in the transaction that makes the transition.
+
+Which channels get it, and when, is decided here once and for all by `rules`; delivery only asks what is due.
+"""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, Row, and_, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from jitterscope import worker
 from jitterscope.db import after_commit
+from jitterscope.diagnosis.core.finding import Severity
+from jitterscope.notify.conditions import Conditions, Place, place_of
+from jitterscope.notify.kind import kinds
 from jitterscope.notify.models import ChannelRow, DeliveryRow
 from jitterscope.notify.payload import Payload
+from jitterscope.notify.quiet_hours import QuietHours
+from jitterscope.notify.rules import Event, Rule, Standing, decide, held_until
 
-_SEVERITIES = ("info", "warning", "critical")
+_SUPERSEDED = "A later message says all of it"
+_CAME_AND_WENT = "The incident began and ended in quiet hours"
+_MUTED = "The incident was muted before quiet hours ended"
 
 
-def enqueue(session: Session, payload: Payload) -> int:
-    """Queue a transition for every channel that wants it; how many. Queuing the same transition again adds nothing."""
+def enqueue(session: Session, payload: Payload, also: Sequence[Place] = ()) -> int:
+    """Queue a transition for every channel that wants it, now or after its quiet hours; how many. Queuing the same
+    transition again adds nothing. `also`: places that the incident reached besides its subject's.
+    """
     organization_id: int = session.info["organization_id"]
-    wanted = _SEVERITIES[: _SEVERITIES.index(payload.incident.severity) + 1]
-    channels = session.scalars(
-        select(ChannelRow.id).where(
-            ChannelRow.enabled,
-            ChannelRow.min_severity.in_(wanted),
-            ChannelRow.actions.contains([payload.transition.action]),
-        )
-    ).all()
+    channels = session.execute(
+        select(
+            ChannelRow.id, ChannelRow.kind, ChannelRow.min_severity, ChannelRow.actions, ChannelRow.conditions,
+            ChannelRow.quiet_hours,
+        ).where(ChannelRow.enabled).order_by(ChannelRow.id)
+    ).all()  # fmt: skip
     if not channels:
         return 0
+    event = event_of(payload, also)
+    standings = _standings(session, payload)
     content = payload.model_dump(mode="json")
-    session.execute(
-        insert(DeliveryRow)
-        .values(
-            [
-                {
-                    "organization_id": organization_id,
-                    "channel_id": channel_id,
-                    "incident_id": payload.incident.id,
-                    "transition_id": payload.transition.id,
-                    "key": uuid.uuid4().hex,
-                    "payload": content,
-                    "state": "pending",
-                    "attempts": 0,
-                    "maybe_sent": False,
-                }
-                for channel_id in channels
-            ]
+    rows: list[dict[str, Any]] = []
+    for channel in channels:
+        decision = decide(_rule(channel), event, standings.get(channel.id, Standing()))
+        if decision.waiting != "stay":
+            came_and_went = decision.message in ("none", "skip")
+            _move_on(session, payload, channel.id, decision.waiting, _CAME_AND_WENT if came_and_went else _SUPERSEDED)
+        if decision.message == "none":
+            continue
+        skipped = decision.message == "skip"
+        rows.append(
+            {
+                "organization_id": organization_id,
+                "channel_id": channel.id,
+                "incident_id": payload.incident.id,
+                "transition_id": payload.transition.id,
+                "key": uuid.uuid4().hex,
+                "payload": content,
+                "state": "skipped" if skipped else "pending",
+                "attempts": 0,
+                "maybe_sent": False,
+                "held_until": decision.until,
+                "next_attempt_at": func.clock_timestamp() if decision.until is None else decision.until,
+                "last_error": _CAME_AND_WENT if skipped else None,
+            }
         )
-        .on_conflict_do_nothing(index_elements=["transition_id", "channel_id"])
+    if rows:
+        session.execute(
+            insert(DeliveryRow).values(rows).on_conflict_do_nothing(index_elements=["transition_id", "channel_id"])
+        )
+        # Losing this message costs seconds: the sweep finds the rows.
+        after_commit(session, lambda: worker.send("notify.deliver", organization_id=organization_id))
+    return sum(row["state"] == "pending" for row in rows)
+
+
+def withdraw(session: Session, incident_id: int) -> None:
+    """The incident is muted: what waits about it for the end of quiet hours is not sent."""
+    session.execute(
+        update(DeliveryRow)
+        .where(DeliveryRow.incident_id == incident_id, _held(datetime.now(UTC)))
+        .values(state="skipped", last_error=_MUTED)
     )
-    # Losing this message costs seconds: the sweep finds the rows.
-    after_commit(session, lambda: worker.send("notify.deliver", organization_id=organization_id))
-    return len(channels)
+
+
+def hold_anew(session: Session, channel: ChannelRow) -> None:
+    """The quiet hours of a channel have changed: what waits for the old ones waits for the new ones."""
+    now, quiet = datetime.now(UTC), quiet_hours_of(channel.quiet_hours)
+    severity = DeliveryRow.payload["incident"]["severity"].astext
+    waiting = session.execute(
+        select(DeliveryRow.id, severity).where(DeliveryRow.channel_id == channel.id, _held(now)).with_for_update()
+    ).all()
+    for identity, told in waiting:
+        until = held_until(quiet, told, now)
+        session.execute(
+            update(DeliveryRow)
+            .where(DeliveryRow.id == identity)
+            .values(held_until=until, next_attempt_at=func.clock_timestamp() if until is None else until)
+        )
+
+
+def event_of(payload: Payload, also: Sequence[Place] = ()) -> Event:
+    """A transition as rules see it."""
+    incident, transition = payload.incident, payload.transition
+    places = (place_of(incident.subject), *also)
+    return Event(incident.id, transition.action, transition.at, incident.severity, incident.cause, places)
+
+
+def rule_of(
+    kind: str, min_severity: Severity, actions: Sequence[str], conditions: Conditions, quiet_hours: QuietHours | None
+) -> Rule:
+    """A channel's rule: its actions without those that its kind has no words for."""
+    known = kinds().get(kind)
+    silent = frozenset() if known is None else known.silent
+    return Rule(min_severity, frozenset(actions) - silent, conditions, quiet_hours)
+
+
+def quiet_hours_of(stored: dict[str, Any] | None) -> QuietHours | None:
+    """Of a channel's row. Checked when they were stored: an incident must not fail by a zone that has gone since."""
+    return None if stored is None else QuietHours.model_construct(**stored)
+
+
+def _rule(channel: Row[Any]) -> Rule:
+    conditions = Conditions.model_construct(**{name: [] for name in Conditions.model_fields} | channel.conditions)
+    quiet_hours = quiet_hours_of(channel.quiet_hours)
+    return rule_of(channel.kind, channel.min_severity, channel.actions, conditions, quiet_hours)
+
+
+def _standings(session: Session, payload: Payload) -> dict[int, Standing]:
+    """By channel: what earlier transitions of the incident led to."""
+    held = _held(payload.transition.at)
+    rows = session.execute(
+        select(DeliveryRow.channel_id, func.bool_or(~held), func.bool_or(held))
+        .where(
+            DeliveryRow.incident_id == payload.incident.id,
+            DeliveryRow.transition_id < payload.transition.id,
+            DeliveryRow.state != "skipped",
+        )
+        .group_by(DeliveryRow.channel_id)
+    )
+    return {channel_id: Standing(told, waiting) for channel_id, told, waiting in rows}
+
+
+def _held(at: datetime) -> ColumnElement[bool]:
+    """What waits for the end of quiet hours at that time, and was not tried yet."""
+    return and_(
+        DeliveryRow.state == "pending", DeliveryRow.attempts == 0, func.coalesce(DeliveryRow.held_until > at, False)
+    )
+
+
+def _move_on(session: Session, payload: Payload, channel_id: int, to: str, why: str) -> None:
+    """Drop or release what is held of the channel about the incident."""
+    values: dict[str, Any] = {"state": "skipped", "last_error": why}
+    if to == "release":
+        values = {"held_until": None, "next_attempt_at": func.clock_timestamp()}
+    session.execute(
+        update(DeliveryRow)
+        .where(
+            DeliveryRow.channel_id == channel_id,
+            DeliveryRow.incident_id == payload.incident.id,
+            DeliveryRow.transition_id < payload.transition.id,
+            _held(payload.transition.at),
+        )
+        .values(values)
+    )
+
+
+def sent_at(session: Session, incident_id: int) -> list[datetime]:
+    """When receivers had taken a notification of an incident, the first channel of each transition; oldest first."""
+    taken = (
+        select(func.min(DeliveryRow.sent_at).label("at"))
+        .where(DeliveryRow.incident_id == incident_id, DeliveryRow.sent_at.is_not(None))
+        .group_by(DeliveryRow.transition_id)
+        .subquery()
+    )
+    return list(session.scalars(select(taken.c.at).order_by(taken.c.at)))

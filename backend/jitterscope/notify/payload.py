@@ -33,12 +33,17 @@ class Part(BaseModel):
 
 
 class PayloadSubject(Part):
-    """The resource that stalls: a cgroup (container, pod, systemd unit)."""
+    """The resource that stalls: a cgroup (container, pod, systemd unit) or a node. What Kubernetes calls it is None
+    where no collector knows; `workload` is the controller (Deployment, StatefulSet …)."""
 
     kind: str
     key: str
     name: str
     node: str
+    namespace: str | None = None
+    workload: str | None = None
+    pod: str | None = None
+    container: str | None = None
 
 
 class PayloadEvidence(Part):

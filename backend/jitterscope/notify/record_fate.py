@@ -34,7 +34,7 @@ def settle(
         row.last_error = verdict.detail
         row.maybe_sent = row.maybe_sent or record.fate == "unknown"
         if verdict.outcome == "sent":
-            row.state, row.sent_at, row.last_error = "sent", now, None
+            row.state, row.sent_at = "sent", now
             if verdict.thread is not None:
                 session.execute(
                     insert(ThreadRow)

@@ -6,8 +6,9 @@ import time
 import uuid
 from datetime import UTC, datetime
 
+from jitterscope.notify import courier
 from jitterscope.notify.channels_service import open_config
-from jitterscope.notify.delivery import post_of
+from jitterscope.notify.delivery import outgoing
 from jitterscope.notify.kind import HttpResponse, Message
 from jitterscope.notify.models import ChannelRow
 from jitterscope.notify.payload import (
@@ -18,7 +19,7 @@ from jitterscope.notify.payload import (
     PayloadSubject,
     PayloadTransition,
 )
-from jitterscope.notify.wire import PostFailed, perform
+from jitterscope.notify.wire import PostFailed
 from jitterscope.settings import settings
 
 
@@ -28,7 +29,7 @@ def send_sample(row: ChannelRow, actor: str) -> tuple[bool, int | None, str]:
     payload = sample_payload(row.organization_id, actor)
     message = Message(key=uuid.uuid4().hex, payload=payload, thread=None, now_s=int(time.time()))
     try:
-        status, headers, body = perform(post_of(kind.build(config, message)))
+        status, headers, body = courier.send(outgoing(kind.build(config, message)))
     except PostFailed as error:
         return False, None, error.detail
     verdict = kind.judge(HttpResponse(status, headers, body))
@@ -53,7 +54,14 @@ def sample_payload(organization_id: int, actor: str) -> Payload:
             severity="info",
             confidence="high",
             state="open",
-            subject=PayloadSubject(kind="cgroup", key="/example", name="kube-system/coredns", node="example"),
+            subject=PayloadSubject(
+                kind="cgroup",
+                key="/example",
+                name="kube-system/coredns",
+                node="example",
+                namespace="kube-system",
+                workload="coredns",
+            ),
             onset_at=now,
             last_seen_at=now,
             impact={

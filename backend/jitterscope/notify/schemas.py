@@ -9,26 +9,38 @@ from pydantic import Field
 
 from jitterscope.diagnosis.core.finding import Severity
 from jitterscope.kit.schema import Schema
+from jitterscope.notify.conditions import Conditions
 from jitterscope.notify.payload import DEFAULT_ACTIONS, Action
+from jitterscope.notify.quiet_hours import QuietHours
 
-DeliveryState = Literal["pending", "sending", "sent", "dead"]
+DeliveryState = Literal["pending", "sending", "sent", "dead", "skipped"]
 
 
 class ChannelKindInfo(Schema):
-    """A kind of channel and the JSON schema of its `config`; properties with `writeOnly` are secrets."""
+    """A kind of channel and the JSON schema of its `config`. Properties with `writeOnly` are secrets, those with
+    `multiline` take several lines, and few people need those with `advanced`."""
 
     kind: str
     title: str
     config_schema: dict[str, Any]
+    unavailable: str | None = Field(description="Why this installation cannot use it")
+    silent_actions: list[Action] = Field(description="What it has no words for, and is never sent")
 
 
-class ChannelCreate(Schema):
+class ChannelFilter(Schema):
+    """What a channel is for. A channel that got a message about an incident gets the later ones too."""
+
+    min_severity: Severity = "warning"
+    actions: list[Action] = Field(default_factory=lambda: list(DEFAULT_ACTIONS), max_length=20)
+    conditions: Conditions = Field(default_factory=Conditions)
+    quiet_hours: QuietHours | None = None
+
+
+class ChannelCreate(ChannelFilter):
     kind: str = Field(max_length=40)
     name: str = Field(min_length=1, max_length=100)
     config: dict[str, Any] = Field(description="By kind: see GET /channels/kinds")
     enabled: bool = True
-    min_severity: Severity = "warning"
-    actions: list[Action] = Field(default_factory=lambda: list(DEFAULT_ACTIONS), max_length=20)
 
 
 class ChannelUpdate(Schema):
@@ -39,6 +51,8 @@ class ChannelUpdate(Schema):
     enabled: bool | None = None
     min_severity: Severity | None = None
     actions: list[Action] | None = Field(default=None, max_length=20)
+    conditions: Conditions | None = None
+    quiet_hours: QuietHours | None = Field(default=None, description="null, where it is given: none")
 
 
 class Channel(Schema):
@@ -49,8 +63,11 @@ class Channel(Schema):
     enabled: bool
     min_severity: Severity
     actions: list[str]
+    conditions: Conditions
+    quiet_hours: QuietHours | None
     created_at: datetime
-    pending: int
+    pending: int  # held ones included
+    held: int = Field(description="Messages that wait for the end of quiet hours")
     dead: int
     last_sent_at: datetime | None
     last_error: str | None
@@ -66,6 +83,7 @@ class Delivery(Schema):
     attempts: int
     maybe_sent: bool  # an attempt of unknown fate was made: the receiver may have it although it is sent again
     next_attempt_at: datetime | None
+    held_until: datetime | None = Field(description="It waits, or waited, for the end of quiet hours")
     last_status: int | None
     last_error: str | None
     created_at: datetime

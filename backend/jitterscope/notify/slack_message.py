@@ -7,40 +7,30 @@ from typing import Any
 from jitterscope.diagnosis.core import shown
 from jitterscope.diagnosis.core.shown import ImpactFigure
 from jitterscope.diagnosis.verification.wording import figure
+from jitterscope.notify import wording
 from jitterscope.notify.payload import Payload, PayloadMeasure, PayloadVerification
 
-_VERB = {
-    "opened": "New incident", "escalated": "Got worse", "acknowledged": "Acknowledged",
-    "unacknowledged": "Acknowledgment removed", "resolved": "Resolved", "reopened": "Fault returned",
-    "reclassified": "Cause corrected", "fix_applied": "Fix applied, measuring", "verified": "Fix verified",
-    "did_not_help": "The fix did not help", "made_worse": "The fix made it worse", "noted": "Note",
-    "test": "Test message",
-}  # fmt: skip
 _MARK = {"critical": ":red_circle:", "warning": ":large_orange_circle:", "info": ":large_blue_circle:"}
-_FIX_VERDICT = {
-    "removes": "Fix that removes it", "reduces": "Fix that reduces it", "cannot_help": "Cannot help",
-    "unknown": "Possible fix, effect unknown",
-}  # fmt: skip
 # Slack's limits (https://api.slack.com/reference/block-kit/blocks).
 _HEADER_CHARACTERS, _SECTION_CHARACTERS, _FIELD_CHARACTERS = 150, 3000, 2000
 
 
 def text(payload: Payload) -> str:
     """The plain line of notifications and screen readers."""
-    return escape(f"{_VERB[payload.transition.action]}: {payload.incident.title}")[:_SECTION_CHARACTERS]
+    return escape(wording.headline(payload))[:_SECTION_CHARACTERS]
 
 
 def blocks(payload: Payload) -> list[dict[str, Any]]:
     """A full message when the incident opens, comes back or changes its cause; short ones for other updates."""
     incident, transition = payload.incident, payload.transition
-    mark = ":white_check_mark:" if transition.action in ("resolved", "verified") else _MARK[incident.severity]
-    head = f"{mark} *{_VERB[transition.action]}* · {incident.severity} · {escape(incident.subject.name)}"
+    mark = ":white_check_mark:" if wording.is_over(payload) else _MARK[incident.severity]
+    head = f"{mark} *{wording.VERBS[transition.action]}* · {incident.severity} · {escape(incident.subject.name)}"
     result = [_section(f"{head}\n*<{incident.url}|{escape(incident.title)}>*")]
     if transition.detail:
         result.append(_section(escape(transition.detail)))
     if incident.verification is not None:
         result += _verification(incident.verification)
-    if transition.action in ("opened", "reopened", "reclassified", "escalated", "test"):
+    if wording.says_all(payload):
         fields = [impact_text(one) for one in shown.figures(incident.cause, incident.impact)]
         if fields:
             result.append({"type": "section", "fields": [_markdown(field, _FIELD_CHARACTERS) for field in fields[:10]]})
@@ -52,7 +42,9 @@ def blocks(payload: Payload) -> list[dict[str, Any]]:
             result.append(_section(f"*Evidence*\n{proof}"))
         if incident.top_fix is not None:
             fix = incident.top_fix
-            result.append(_section(f"*{_FIX_VERDICT[fix.verdict]}*: {escape(fix.title)}\n{escape(fix.summary)}"))
+            result.append(
+                _section(f"*{wording.FIX_VERDICTS[fix.verdict]}*: {escape(fix.title)}\n{escape(fix.summary)}")
+            )
     button = {"type": "button", "text": {"type": "plain_text", "text": "Open incident"}, "url": incident.url}
     result.append({"type": "actions", "elements": [button]})
     who = f"{escape(incident.cause)} · {incident.confidence} confidence · node {escape(incident.subject.node)}"
@@ -64,8 +56,7 @@ def blocks(payload: Payload) -> list[dict[str, Any]]:
 
 def impact_text(one: ImpactFigure) -> str:
     """ "*Slow answers* / 1.5 % (900 of 60,000 queries)"."""
-    detail = "" if one.detail is None else f" ({escape(one.detail)})"
-    return f"*{escape(one.title)}*\n{figure(one.value, one.unit)}{detail}"
+    return f"*{escape(one.title)}*\n{escape(wording.impact_value(one))}"
 
 
 def _verification(verification: PayloadVerification) -> list[dict[str, Any]]:
@@ -87,9 +78,8 @@ def _verification(verification: PayloadVerification) -> list[dict[str, Any]]:
 def measure_text(one: PayloadMeasure) -> str:
     """ "*Slow queries* / 1.5 % → *0.02 %* / predicted 0 % to 0.1 %"."""
     lines = [f"*{escape(one.title)}*", f"{figure(one.before, one.unit)} → *{figure(one.after, one.unit)}*"]
-    if one.predicted_low is not None and one.predicted_high is not None:
-        span = f"{figure(one.predicted_low, one.unit)} to {figure(one.predicted_high, one.unit)}"
-        lines.append(f"predicted {span}" + ("" if one.inside is not False else ": missed"))
+    if (predicted := wording.prediction(one)) is not None:
+        lines.append(predicted)
     return "\n".join(lines)
 
 

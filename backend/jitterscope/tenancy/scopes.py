@@ -21,6 +21,7 @@ DOMAINS = (
     "collectors",
     "channels",
     "analyses",
+    "links",
     "members",
     "tokens",
     "organizations",
@@ -34,7 +35,8 @@ def role_allows(role: Role, scope: str) -> bool:
     if role == "admin":
         return domain != "ingest"  # data come from collectors only
     if domain in ADMINISTRATION or domain == "ingest":
-        return scope in ("organizations:read", "members:read")
+        # Who is paged, and about what, is no secret among members; where to is shown without secrets.
+        return scope in ("organizations:read", "members:read", "channels:read")
     return action == "read" or role == "editor"
 
 

@@ -88,11 +88,7 @@ def create_for(
     """
     if principal.person is None:
         raise RuntimeError("a caller without a person behind it")
-    if principal.token_id is not None:
-        query = select(Token.id).where(Token.id == principal.token_id, Token.revoked_at.is_(None))
-        # Locked: whoever revokes the token at this moment finds what it made.
-        if session.scalars(query.with_for_update()).one_or_none() is None:
-            raise unauthenticated("The token was just revoked.")
+    hold(session, principal)
     return create(
         session,
         principal.organization_id,
@@ -104,6 +100,15 @@ def create_for(
         expires_at=_expiry(principal, expires_at),
         parent_id=principal.token_id,
     )
+
+
+def hold(session: Session, principal: Principal) -> None:
+    """Lock the token of a caller, if it has one: whoever revokes it at this moment finds what it made. Raises Problem
+    401 where that has happened."""
+    if principal.token_id is not None:
+        query = select(Token.id).where(Token.id == principal.token_id, Token.revoked_at.is_(None))
+        if session.scalars(query.with_for_update()).one_or_none() is None:
+            raise unauthenticated("The token was just revoked.")
 
 
 def _expiry(principal: Principal, wanted: datetime | None) -> datetime | None:

@@ -57,6 +57,7 @@ def write(files: Files, programs: Programs) -> None:
     _write(files.folder / "kubelet.json", _kubelet(files))
     _write(files.folder / "proxy.json", _proxy(files))
     (files.folder / "resolv.conf").write_text("")
+    _write(files.audit_policy, AUDIT_POLICY)
 
 
 def storage(files: Files, programs: Programs) -> list[Command]:
@@ -75,7 +76,7 @@ def storage(files: Files, programs: Programs) -> list[Command]:
         # Where nodes have their kubelet's log.
         Command("systemd-journald", [JOURNALD]),
         Command("containerd", [f"{programs.debian}/usr/bin/containerd", f"--config={files.folder}/containerd.toml"]),
-        Command("kube-apiserver", [programs["kube-apiserver"], *_options(_api_server(files.pki))]),
+        Command("kube-apiserver", [programs["kube-apiserver"], *_options(_api_server(files))]),
     ]  # fmt: skip
 
 
@@ -105,7 +106,24 @@ def _options(given: Mapping[str, str]) -> list[str]:
     return [f"--{name}={value}" for name, value in given.items()]
 
 
-def _api_server(pki: Path) -> dict[str, str]:
+# Who asked for what, and whether it was allowed; what the kubelet asks on behalf of those who ask it.
+AUDIT_POLICY: dict[str, object] = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived"],
+    "rules": [
+        {
+            "level": "RequestResponse",
+            "resources": [{"group": "authorization.k8s.io", "resources": ["subjectaccessreviews"]}],
+        },
+        {"level": "Metadata", "userGroups": ["system:serviceaccounts"]},
+        {"level": "None"},
+    ],
+}
+
+
+def _api_server(files: Files) -> dict[str, str]:
+    pki = files.pki
     return {
         "etcd-servers": _ETCD,
         "service-cluster-ip-range": SERVICE_NETWORK,
@@ -123,6 +141,8 @@ def _api_server(pki: Path) -> dict[str, str]:
         "authorization-mode": "Node,RBAC",
         "enable-admission-plugins": "NodeRestriction",
         "allow-privileged": "true",
+        "audit-policy-file": str(files.audit_policy),
+        "audit-log-path": str(files.audit_log),
     }
 
 

@@ -46,6 +46,15 @@ class Files:
         return self.pki / "admin.conf"
 
     @property
+    def audit_policy(self) -> Path:
+        return self.folder / "audit.json"
+
+    @property
+    def audit_log(self) -> Path:
+        """The API server's: a JSON object in each line."""
+        return self.logs / "audit.log"
+
+    @property
     def ready(self) -> Path:
         """There once every program of the node was started."""
         return self.folder / "started"

@@ -9,6 +9,8 @@ from jitterscope.series.types import TICK_US, FloatArray
 from labs.oom.figures import MIB, OomFigures
 from labs.servers import Server
 
+KILL = "memory.oom_kill"
+
 
 def observed(recording: Recording, server: Server) -> OomFigures:
     """What the product saw of the cgroup and its server, in a recording that begins with the measured window."""
@@ -17,11 +19,11 @@ def observed(recording: Recording, server: Server) -> OomFigures:
     killed = np.flatnonzero(kills > 0)
     until = int(killed[0]) + 1 if killed.size else recording.ticks
     usage = subject.series.get("memory_usage_bytes")
-    seen = None if usage is None else usage[:until][np.isfinite(usage[:until])]
-    known = seen is not None and seen.size > 0
+    seen = np.array([]) if usage is None else usage[:until][np.isfinite(usage[:until])]
+    known = seen.size > 0
     return OomFigures(
-        memory_begin_mib=float(seen[0]) / MIB if known and seen is not None else None,
-        memory_peak_mib=float(seen.max()) / MIB if known and seen is not None else None,
+        memory_begin_mib=float(seen[0]) / MIB if known else None,
+        memory_peak_mib=max([float(seen.max()), *_killed_with_bytes(subject)]) / MIB if known else None,
         oom_kills=int(kills.sum()) if known else None,
         killed_s=_killed_s(recording, subject, until) if killed.size else None,
         fds_peak=_most(recording, "process_fds", until),
@@ -33,9 +35,15 @@ def observed(recording: Recording, server: Server) -> OomFigures:
 
 def _killed_s(recording: Recording, subject: RecordedResource, until: int) -> float:
     """By the kernel's record of the kill where there is one, else by the tick in which its counter moved."""
-    told = [event.start_us for event in subject.events if event.kind == "memory.oom_kill"]
+    told = [event.start_us for event in subject.events if event.kind == KILL]
     at_us = min(told, default=recording.start_us + until * TICK_US)
     return round((at_us - recording.start_us) / 1e6, 3)
+
+
+def _killed_with_bytes(subject: RecordedResource) -> list[float]:
+    """What each killed process held, by the kernel's record: memory can grow by a lot after the last sample."""
+    told = [event.attributes for event in subject.events if event.kind == KILL]
+    return [sum(float(one.get(f"{kind}_bytes", 0)) for kind in ("anon", "shmem")) for one in told]
 
 
 def _server(recording: Recording, server: Server) -> RecordedResource | None:

@@ -82,7 +82,11 @@ _VARIANTS: dict[Variant, tuple[str, dict[str, Any]]] = {
     # The Go fault under a limit that the peaks of its GC stay below, and without one.
     Variant.HEALTHY: ("none", {**_GO, "quota_us": 400_000}),
     Variant.NO_LIMIT: ("none", {**_GO, "quota_us": -1}),
-    Variant.GC_PAUSE: ("runtime/gc_pause", {**_JVM, "quota_us": -1}),
+    # Twice the heap of the throttled JVM: half of it is collected within 20 ms on a fast machine.
+    Variant.GC_PAUSE: (
+        "runtime/gc_pause",
+        {**_JVM, "quota_us": -1, "objects": 1_800_000, "replaced": 800, "heap_mib": 840},
+    ),
     Variant.OVERLOAD: ("cpu/limit_too_low", {**_SMALL, "quota_us": None, "hashed_kib": 1_000}),
     Variant.OWN_CODE: ("none", {**_SMALL, "slow_every": 50, "slow_ms": 60}),
     Variant.START_UP: ("none", {**_JVM, **_SMALL, "settle_s": 0.0}),

@@ -149,6 +149,16 @@ func (j *Journal) readFiles(ctx context.Context, done chan struct{}, matches []s
 	}
 }
 
+// Unreadable counts the values that were read from the journal's files and could not be decompressed.
+func (j *Journal) Unreadable() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.files == nil {
+		return 0
+	}
+	return j.files.Unreadable()
+}
+
 var errJournalEnded = errors.New("it should go on")
 
 func (j *Journal) fail(err error) {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -59,17 +60,17 @@ type file struct {
 	position   uint64 // of the next object
 	tail       uint64 // of the last object at the last look
 	fields     map[uint64]string
-	unreadable int // messages compressed in a way that is not known
+	unreadable *atomic.Int64 // counts values that could not be decompressed
 	decoder    *zstd.Decoder
 }
 
 // open opens a journal and goes to its end, or to its beginning.
-func open(path string, fromBeginning bool) (*file, error) {
+func open(path string, fromBeginning bool, unreadable *atomic.Int64) (*file, error) {
 	opened, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	f := &file{reader: opened, close: opened.Close, fields: make(map[uint64]string)}
+	f := &file{reader: opened, close: opened.Close, fields: make(map[uint64]string), unreadable: unreadable}
 	if err := f.begin(fromBeginning); err != nil {
 		_ = opened.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -237,9 +238,13 @@ func (f *file) plain(raw []byte, flags byte) string {
 		if out, ok := lz4(raw, maxFieldBytes); ok {
 			return string(out)
 		}
-	case flags&flagXZ == 0:
+	case flags&flagXZ != 0:
+		if out, ok := unxz(raw, maxFieldBytes); ok {
+			return string(out)
+		}
+	default:
 		return string(raw)
 	}
-	f.unreadable++
+	f.unreadable.Add(1)
 	return ""
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -22,12 +23,18 @@ type Follower struct {
 	folders []string
 	open    map[uint64]*file // by inode
 	began   bool
+
+	unreadable atomic.Int64
 }
 
 // New makes a Follower of the journals in these folders and in those right below them, one for each machine id.
 func New(folders []string) *Follower {
 	return &Follower{folders: folders, open: make(map[uint64]*file)}
 }
+
+// Unreadable counts the values of entries that could not be decompressed: their file is damaged, or they are longer than what
+// is read. Any goroutine may call it.
+func (f *Follower) Unreadable() int64 { return f.unreadable.Load() }
 
 // ErrAbsent is what Follow returns where there is no journal.
 var ErrAbsent = errors.New("no journal of systemd is there")
@@ -85,7 +92,7 @@ func (f *Follower) look(visit func(Entry)) error {
 		if f.open[inode] != nil {
 			continue
 		}
-		one, err := open(path, f.began) // one that comes later follows one that was read to its end
+		one, err := open(path, f.began, &f.unreadable) // one that comes later follows one that was read to its end
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoFile) {
 			continue // just rotated, or just made
 		}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,7 +41,7 @@ func TestFollow(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[string]int{}
 	until(t, "the history", func() bool {
-		one, err := open(journals()[0], true)
+		one, err := open(journals()[0], true, new(atomic.Int64))
 		if err != nil {
 			return false
 		}
@@ -131,7 +132,7 @@ func TestNoJournal(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := open(path, true); err == nil {
+		if _, err := open(path, true, new(atomic.Int64)); err == nil {
 			t.Errorf("%.20q is a journal", text)
 		}
 	}

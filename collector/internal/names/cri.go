@@ -21,8 +21,8 @@ type CRISocket struct{ Path string }
 // Name implements Directory.
 func (c CRISocket) Name() string { return "container runtime at " + c.Path }
 
-// List asks for the containers, and for the annotations of their pods: the runtime has those of the time when it made the
-// pod, so that a change shows with the pod's next start.
+// List asks for the containers, and for the sandboxes of their pods, which have the annotations: the runtime has those of the
+// time when it made the pod, so that a change shows with the pod's next start.
 func (c CRISocket) List(ctx context.Context) ([]Container, error) {
 	if !isSocket(c.Path) {
 		return nil, ErrAbsent
@@ -34,17 +34,23 @@ func (c CRISocket) List(ctx context.Context) ([]Container, error) {
 		return nil, err
 	}
 	containers, err := parseContainers(answer)
-	if err != nil || len(containers) == 0 {
-		return containers, err
+	if err != nil {
+		return nil, err
 	}
 	if answer, err = c.call(ctx, "ListPodSandbox"); err != nil {
 		return nil, err
 	}
-	objectives, err := parseObjectives(answer)
+	sandboxes, err := parseSandboxes(answer)
+	objectives := make(map[string]string)
+	for _, one := range sandboxes {
+		if one.Objective != "" {
+			objectives[one.PodUID] = one.Objective
+		}
+	}
 	for i := range containers {
 		containers[i].Objective = objectives[containers[i].PodUID]
 	}
-	return containers, err
+	return append(containers, sandboxes...), err
 }
 
 // call calls a method of runtime.v1.RuntimeService with an empty filter.
@@ -124,16 +130,19 @@ func parseContainers(message []byte) ([]Container, error) {
 	return containers, err
 }
 
-// parseObjectives reads ListPodSandboxResponse: the objectives of pods by their UID.
-func parseObjectives(message []byte) (map[string]string, error) {
-	objectives := make(map[string]string)
+// parseSandboxes reads ListPodSandboxResponse.
+func parseSandboxes(message []byte) ([]Container, error) {
+	var sandboxes []Container
 	err := eachField(message, func(number protowire.Number, value []byte) error {
 		if number != 1 {
 			return nil
 		}
+		sandbox := Container{Sandbox: true}
 		labels, annotations := make(map[string]string), make(map[string]string)
 		err := eachField(value, func(number protowire.Number, value []byte) error {
 			switch number {
+			case 1:
+				sandbox.ID = string(value)
 			case 5:
 				return label(value, labels)
 			case 6:
@@ -141,12 +150,12 @@ func parseObjectives(message []byte) (map[string]string, error) {
 			}
 			return nil
 		})
-		if promised := objective(annotations); promised != "" {
-			objectives[labels["io.kubernetes.pod.uid"]] = promised
-		}
+		sandbox.PodUID, sandbox.Namespace, sandbox.Pod = labels["io.kubernetes.pod.uid"], labels["io.kubernetes.pod.namespace"], labels["io.kubernetes.pod.name"]
+		sandbox.Objective = objective(annotations)
+		sandboxes = append(sandboxes, sandbox)
 		return err
 	})
-	return objectives, err
+	return sandboxes, err
 }
 
 func label(entry []byte, labels map[string]string) error {

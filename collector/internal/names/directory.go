@@ -20,6 +20,7 @@ type Container struct {
 	Owner     string // "Deployment/coredns"
 	Image     string
 	Objective string // the pod's annotation ObjectiveAnnotation
+	Sandbox   bool   // the pod's sandbox
 }
 
 // ObjectiveAnnotation is the only annotation of pods that is read: a latency objective, "p99<50ms".

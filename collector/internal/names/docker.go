@@ -62,5 +62,6 @@ func fromLabels(c *Container, labels map[string]string) {
 		if name := labels["io.kubernetes.container.name"]; name != "" {
 			c.Name = name
 		}
+		c.Sandbox = labels["io.kubernetes.docker.type"] == "podsandbox" // cri-dockerd
 	}
 }

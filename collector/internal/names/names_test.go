@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,10 +76,15 @@ func TestDocker(t *testing.T) {
 			http.NotFound(w, r)
 			return
 		}
-		_, _ = w.Write([]byte(`[{"Id":"` + id + `","Names":["/web-1"],"Image":"nginx:1.27","Labels":{}}]`))
+		_, _ = w.Write([]byte(`[{"Id":"` + id + `","Names":["/web-1"],"Image":"nginx:1.27","Labels":{}},
+			{"Id":"` + otherID + `","Names":["/k8s_POD_web"],"Image":"pause:3.10","Labels":{"io.kubernetes.pod.uid":"` + uid + `",
+			"io.kubernetes.docker.type":"podsandbox","io.kubernetes.container.name":"POD"}}]`))
 	})
 	found, err := DockerSocket{path}.List(context.Background())
-	if err != nil || len(found) != 1 || found[0] != (Container{ID: id, Name: "web-1", Image: "nginx:1.27"}) {
+	want := []Container{
+		{ID: id, Name: "web-1", Image: "nginx:1.27"}, {ID: otherID, PodUID: uid, Name: "POD", Image: "pause:3.10", Sandbox: true},
+	}
+	if err != nil || !slices.Equal(found, want) {
 		t.Errorf("%+v, %v", found, err)
 	}
 	if _, err := (DockerSocket{path + "-none"}).List(context.Background()); !errors.Is(err, ErrAbsent) {
@@ -102,7 +108,8 @@ func TestCRI(t *testing.T) {
 	container = append(container, labelled("io.kubernetes.pod.uid", uid)...)
 	container = append(container, labelled("io.kubernetes.pod.name", "coredns-1")...)
 	container = append(container, labelled("io.kubernetes.pod.namespace", "kube-system")...)
-	pod := field(5, append(field(1, []byte("io.kubernetes.pod.uid")...), field(2, []byte(uid)...)...)...)
+	pod := field(1, []byte(otherID)...)
+	pod = append(pod, field(5, append(field(1, []byte("io.kubernetes.pod.uid")...), field(2, []byte(uid)...)...)...)...)
 	pod = append(pod, field(6, append(field(1, []byte(ObjectiveAnnotation)...), field(2, []byte(" p99<50ms")...)...)...)...)
 	pod = append(pod, field(6, append(field(1, []byte("password")...), field(2, []byte("secret")...)...)...)...)
 	message, pods := field(1, container...), field(1, pod...)
@@ -120,9 +127,17 @@ func TestCRI(t *testing.T) {
 		w.Header().Set("Grpc-Status", status)
 	})
 	want := Container{ID: id, PodUID: uid, Namespace: "kube-system", Pod: "coredns-1", Name: "coredns", Image: "coredns:1.12.0", Objective: "p99<50ms"}
+	sandbox := Container{ID: otherID, PodUID: uid, Objective: "p99<50ms", Sandbox: true}
 	found, err := CRISocket{path}.List(context.Background())
-	if err != nil || len(found) != 1 || found[0] != want {
+	if err != nil || len(found) != 2 || found[0] != want || found[1] != sandbox {
 		t.Errorf("%+v, %v", found, err)
+	}
+	resolver := NewResolver(CRISocket{path})
+	resolver.Ask(context.Background())
+	for asked, want := range map[string]Kind{id: Workload, otherID: Sandbox, strings.Repeat("0", 64): UnknownKind} {
+		if got := resolver.Kind(asked); got != want {
+			t.Errorf("%.4s is %v, want %v", asked, got, want)
+		}
 	}
 	status = "12"
 	if _, err := (CRISocket{path}).List(context.Background()); err == nil || !strings.Contains(err.Error(), "12") {
@@ -132,7 +147,7 @@ func TestCRI(t *testing.T) {
 		_, _ = parseContainers(message[:cut])
 	}
 	for cut := range len(pods) {
-		_, _ = parseObjectives(pods[:cut])
+		_, _ = parseSandboxes(pods[:cut])
 	}
 }
 

@@ -77,6 +77,20 @@ func (r *Resolver) Status() (using, problems string) {
 	return strings.Join(r.using, ", "), strings.Join(r.problems, "; ")
 }
 
+// Kind is what the directories said of a container when they were asked last.
+func (r *Resolver) Kind(containerID string) Kind {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found, ok := r.containers[containerID]
+	switch {
+	case !ok:
+		return UnknownKind
+	case found.Sandbox:
+		return Sandbox
+	}
+	return Workload
+}
+
 // Facts returns the workload facts of a cgroup. known is false where somebody should know more than the path tells.
 func (r *Resolver) Facts(cgroupPath string) (facts map[string]string, known bool) {
 	identity := Identify(cgroupPath)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/goruntime"
-	"github.com/jitterscope/jitterscope/collector/internal/names"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 )
 
@@ -216,7 +215,7 @@ func (w *Watcher) examine(pid int, stat status, k *known, now time.Time) (*Proce
 	if target == "" {
 		process.Executable = stat.command
 	}
-	if names.IsSandbox(stat.command, process.Cgroup) {
+	if w.registry.IsSandbox(process.Cgroup) {
 		return nil, 0 // its pod's limit is not its own
 	}
 	process.DNS = serverName(process.Executable, nil)

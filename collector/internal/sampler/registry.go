@@ -6,6 +6,7 @@ import (
 
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/ingestpb"
+	"github.com/jitterscope/jitterscope/collector/internal/names"
 )
 
 // Roots are where the kernel's file systems are mounted; tests inject their own.
@@ -126,6 +127,18 @@ func (r *Registry) Degraded(detail, needs string) {
 
 // Cgroup returns the watched cgroup with this path below the hierarchy root.
 func (r *Registry) Cgroup(path string) (*Group, bool) { return r.engine.groups.get(path) }
+
+// IsSandbox tells whether the cgroup with this path is that of a pod's sandbox, which is not watched.
+func (r *Registry) IsSandbox(path string) bool { return r.engine.groups.leftOut.is(path) }
+
+// AskOfContainers has kind asked what a container of a pod was made for, where its process does not tell. It must not block, nor
+// call the registry.
+func (r *Registry) AskOfContainers(kind func(containerID string) names.Kind) {
+	r.engine.groups.leftOut.ask(kind)
+}
+
+// MayBeSandboxes counts the watched cgroups of which it is not known whether they are sandboxes.
+func (r *Registry) MayBeSandboxes() int { return r.engine.groups.leftOut.unknown() }
 
 // OnCgroups has change called with the cgroups that appeared and vanished since the last call: first with all that
 // exist, then within about a second of each change. It runs on the discovery goroutine, before Discover. The resources

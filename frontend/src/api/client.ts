@@ -21,7 +21,7 @@ const session: Middleware = {
     return request;
   },
   onResponse({ response, schemaPath }) {
-    if (response.status === 401 && !schemaPath.includes("/auth/")) onSignedOut();
+    if (response.status === 401 && !schemaPath.includes("/auth/") && !schemaPath.startsWith("/api/v1/shared/")) onSignedOut();
     return response;
   },
 };

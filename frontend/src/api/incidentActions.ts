@@ -62,6 +62,15 @@ function send({ id, action }: IncidentChange): Promise<Incident> {
   }
 }
 
+/** A line of one's own in the history. */
+export function useAddNote(id: number): UseMutationResult<Incident, Error, string> {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (note) => unwrap(api.POST("/api/v1/incidents/{incident_id}/note", { params: { path: { incident_id: id } }, body: { note } })),
+    onSuccess: (incident) => client.setQueryData(incidentKeys.one(id), incident),
+  });
+}
+
 type Lists = InfiniteData<IncidentPage> | undefined;
 
 export function useIncidentAction(): UseMutationResult<Incident, Error, IncidentChange, { undo: () => void }> {

@@ -7,6 +7,8 @@ import { api, unwrap, type Schemas } from "./client";
 export type Incident = Schemas["Incident"];
 export type IncidentSummary = Schemas["IncidentSummary"];
 export type Verification = Schemas["Verification"];
+/** What is shown of one, also to those who must not know ids. */
+export type ShownVerification = Omit<Verification, "id" | "fix_id" | "subject_id">;
 export type IncidentPage = Schemas["Page_IncidentSummary_"];
 
 type State = IncidentSummary["state"];

@@ -318,6 +318,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/channels/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview Channel
+         * @description What a channel like this would have sent in the last seven days.
+         */
+        post: operations["preview_channel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/channels/{channel_id}": {
         parameters: {
             query?: never;
@@ -773,6 +793,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/incidents/{incident_id}/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Incident Links
+         * @description Links to an incident, newest first, ended ones too; never their secrets.
+         */
+        get: operations["list_incident_links"];
+        put?: never;
+        /**
+         * Create Link
+         * @description A link that shows this incident, and nothing else, to whoever has it. The secret is in this answer only.
+         */
+        post: operations["create_link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/incidents/{incident_id}/mute": {
         parameters: {
             query?: never;
@@ -827,6 +871,26 @@ export interface paths {
          * @description Keep its data beyond retention, or no longer.
          */
         post: operations["pin_incident"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/post-mortem": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Post Mortem
+         * @description A post-mortem with timeline, harm, cause, evidence, fixes, verification and the notes of members.
+         */
+        get: operations["get_post_mortem"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -970,6 +1034,71 @@ export interface paths {
          */
         post: operations["ingest"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Links
+         * @description Links to all incidents, newest first, ended ones too; never their secrets.
+         */
+        get: operations["list_links"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/links/policy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Sharing Policy
+         * @description Whether the organization allows links.
+         */
+        get: operations["get_sharing_policy"];
+        /**
+         * Set Sharing Policy
+         * @description Allow links, or forbid them: then none can be made, and those that exist do not work until they are allowed
+         *     again.
+         */
+        put: operations["set_sharing_policy"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/links/{link_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke Link
+         * @description Make a link useless at once. One that was revoked before stays as it is.
+         */
+        delete: operations["revoke_link"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1533,6 +1662,46 @@ export interface paths {
          * @description What a TCP server was asked in clear, by kind: by default in the last 15 min, at most 1 h.
          */
         get: operations["list_request_kinds"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/shared/incident": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Shared Incident
+         * @description The incident of a link, whose secret is the bearer token.
+         */
+        get: operations["get_shared_incident"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/shared/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Shared Timeline
+         * @description The picture of the incident of a link: its window with 30 s around it, or a part of that.
+         */
+        get: operations["get_shared_timeline"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2143,6 +2312,7 @@ export interface components {
         Channel: {
             /** Actions */
             actions: string[];
+            conditions: components["schemas"]["Conditions-Output"];
             /**
              * Created At
              * Format: date-time
@@ -2152,6 +2322,11 @@ export interface components {
             dead: number;
             /** Enabled */
             enabled: boolean;
+            /**
+             * Held
+             * @description Messages that wait for the end of quiet hours
+             */
+            held: number;
             /** Id */
             id: number;
             /** Kind */
@@ -2169,6 +2344,7 @@ export interface components {
             name: string;
             /** Pending */
             pending: number;
+            quiet_hours: components["schemas"]["QuietHours-Output"] | null;
             /** Target */
             target: string;
         };
@@ -2176,6 +2352,7 @@ export interface components {
         ChannelCreate: {
             /** Actions */
             actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "test")[];
+            conditions?: components["schemas"]["Conditions-Input"];
             /**
              * Config
              * @description By kind: see GET /channels/kinds
@@ -2198,10 +2375,12 @@ export interface components {
             min_severity: "critical" | "warning" | "info";
             /** Name */
             name: string;
+            quiet_hours?: components["schemas"]["QuietHours-Input"] | null;
         };
         /**
          * ChannelKindInfo
-         * @description A kind of channel and the JSON schema of its `config`; properties with `writeOnly` are secrets.
+         * @description A kind of channel and the JSON schema of its `config`. Properties with `writeOnly` are secrets, those with
+         *     `multiline` take several lines, and few people need those with `advanced`.
          */
         ChannelKindInfo: {
             /** Config Schema */
@@ -2210,8 +2389,71 @@ export interface components {
             };
             /** Kind */
             kind: string;
+            /**
+             * Silent Actions
+             * @description What it has no words for, and is never sent
+             */
+            silent_actions: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "test")[];
             /** Title */
             title: string;
+            /**
+             * Unavailable
+             * @description Why this installation cannot use it
+             */
+            unavailable: string | null;
+        };
+        /**
+         * ChannelPreview
+         * @description As if the channel had been added at `since`: seven days ago, or where `complete` is false at the first of the
+         *     last 5,000 changes of incidents. Older changes know no more than what their incident is now.
+         */
+        ChannelPreview: {
+            /** By Action */
+            by_action: {
+                [key: string]: number;
+            };
+            /** Complete */
+            complete: boolean;
+            /**
+             * Held
+             * @description Messages that quiet hours would have delayed
+             */
+            held: number;
+            /** Incidents */
+            incidents: number;
+            /**
+             * Last
+             * @description The last 20 messages, newest first
+             */
+            last: components["schemas"]["PreviewMessage"][];
+            /** Messages */
+            messages: number;
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+        };
+        /**
+         * ChannelPreviewRequest
+         * @description A channel that does not exist yet, as far as it matters.
+         */
+        ChannelPreviewRequest: {
+            /** Actions */
+            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "test")[];
+            conditions?: components["schemas"]["Conditions-Input"];
+            /**
+             * Kind
+             * @description Some kinds have no words for some actions
+             */
+            kind?: string | null;
+            /**
+             * Min Severity
+             * @default warning
+             * @enum {string}
+             */
+            min_severity: "critical" | "warning" | "info";
+            quiet_hours?: components["schemas"]["QuietHours-Input"] | null;
         };
         /**
          * ChannelTestResult
@@ -2234,6 +2476,7 @@ export interface components {
         ChannelUpdate: {
             /** Actions */
             actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "test")[] | null;
+            conditions?: components["schemas"]["Conditions-Input"] | null;
             /** Config */
             config?: {
                 [key: string]: unknown;
@@ -2244,6 +2487,8 @@ export interface components {
             min_severity?: ("critical" | "warning" | "info") | null;
             /** Name */
             name?: string | null;
+            /** @description null, where it is given: none */
+            quiet_hours?: components["schemas"]["QuietHours-Input"] | null;
         };
         /**
          * Chart
@@ -2402,6 +2647,60 @@ export interface components {
             this: components["schemas"]["ComparedSide"];
         };
         /**
+         * Conditions
+         * @description Shell patterns (`*`, `?`, `[a-z]`), upper and lower case alike. `*` matches `/` too. An empty list matches
+         *     everything; of several patterns in a list one has to match, and every list has to.
+         */
+        "Conditions-Input": {
+            /**
+             * Causes
+             * @description Of the cause's id: `cpu/*`
+             */
+            causes?: string[];
+            /**
+             * Namespaces
+             * @description Of the Kubernetes namespace. A resource without one matches no pattern.
+             */
+            namespaces?: string[];
+            /**
+             * Nodes
+             * @description Of the node's name
+             */
+            nodes?: string[];
+            /**
+             * Resources
+             * @description Of the name, pod, container, workload, or cgroup path of the resource
+             */
+            resources?: string[];
+        };
+        /**
+         * Conditions
+         * @description Shell patterns (`*`, `?`, `[a-z]`), upper and lower case alike. `*` matches `/` too. An empty list matches
+         *     everything; of several patterns in a list one has to match, and every list has to.
+         */
+        "Conditions-Output": {
+            /**
+             * Causes
+             * @description Of the cause's id: `cpu/*`
+             */
+            causes: string[];
+            /**
+             * Namespaces
+             * @description Of the Kubernetes namespace. A resource without one matches no pattern.
+             */
+            namespaces: string[];
+            /**
+             * Nodes
+             * @description Of the node's name
+             */
+            nodes: string[];
+            /**
+             * Resources
+             * @description Of the name, pod, container, workload, or cgroup path of the resource
+             */
+            resources: string[];
+        };
+        /**
          * ContainerItem
          * @description A container, or any other cgroup, and what it did in the window.
          */
@@ -2514,6 +2813,11 @@ export interface components {
              * Format: date-time
              */
             created_at: string;
+            /**
+             * Held Until
+             * @description It waits, or waited, for the end of quiet hours
+             */
+            held_until: string | null;
             /** Id */
             id: number;
             /** Incident Id */
@@ -2534,7 +2838,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "pending" | "sending" | "sent" | "dead";
+            state: "pending" | "sending" | "sent" | "dead" | "skipped";
             /** Transition Id */
             transition_id: number;
             /** Type */
@@ -3815,6 +4119,15 @@ export interface components {
             token: string | null;
         };
         /**
+         * NewSharedLink
+         * @description `url` is shown once: its secret is kept nowhere. It is behind #, so that browsers send it to no server.
+         */
+        NewSharedLink: {
+            link: components["schemas"]["SharedLink"];
+            /** Url */
+            url: string;
+        };
+        /**
          * NewToken
          * @description `secret` is shown once and kept nowhere.
          */
@@ -4009,6 +4322,13 @@ export interface components {
             /** Next Cursor */
             next_cursor: string | null;
         };
+        /** Page[SharedLink] */
+        Page_SharedLink_: {
+            /** Items */
+            items: components["schemas"]["SharedLink"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
         /** Page[TokenInfo] */
         Page_TokenInfo_: {
             /** Items */
@@ -4145,6 +4465,33 @@ export interface components {
             /** Verification Id */
             verification_id: number;
         };
+        /** PreviewMessage */
+        PreviewMessage: {
+            /**
+             * Action
+             * @enum {string}
+             */
+            action: "opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "test";
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Held Until
+             * @description When it would have been sent, after quiet hours
+             */
+            held_until: string | null;
+            /** Incident Id */
+            incident_id: number;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "critical" | "warning" | "info";
+            /** Title */
+            title: string;
+        };
         /**
          * ProblemDocument
          * @description What clients get for every error.
@@ -4179,6 +4526,76 @@ export interface components {
              * @default null
              */
             what_to_do: string | null;
+        };
+        /**
+         * QuietHours
+         * @description From `start` on each of `days` to `end`: of the next day where `end` is not after `start`.
+         */
+        "QuietHours-Input": {
+            /**
+             * Critical Passes
+             * @description Messages about critical incidents are sent all the same
+             * @default true
+             */
+            critical_passes: boolean;
+            /**
+             * Days
+             * @description Days on which they begin
+             */
+            days: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
+            /**
+             * End
+             * @description 07:00
+             * @example 07:00
+             */
+            end: string;
+            /**
+             * Start
+             * @description 22:00
+             * @example 22:00
+             */
+            start: string;
+            /**
+             * Time Zone
+             * @description IANA name
+             * @example Europe/Berlin
+             */
+            time_zone: string;
+        };
+        /**
+         * QuietHours
+         * @description From `start` on each of `days` to `end`: of the next day where `end` is not after `start`.
+         */
+        "QuietHours-Output": {
+            /**
+             * Critical Passes
+             * @description Messages about critical incidents are sent all the same
+             * @default true
+             */
+            critical_passes: boolean;
+            /**
+             * Days
+             * @description Days on which they begin
+             */
+            days: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
+            /**
+             * End
+             * @description 07:00
+             * @example 07:00
+             */
+            end: string;
+            /**
+             * Start
+             * @description 22:00
+             * @example 22:00
+             */
+            start: string;
+            /**
+             * Time Zone
+             * @description IANA name
+             * @example Europe/Berlin
+             */
+            time_zone: string;
         };
         /**
          * Report
@@ -4911,6 +5328,297 @@ export interface components {
              */
             severity: "critical" | "warning" | "info";
         };
+        /** SharedAffected */
+        SharedAffected: {
+            /** Figures */
+            figures: components["schemas"]["ImpactFigure"][];
+            /**
+             * First At
+             * Format: date-time
+             */
+            first_at: string;
+            /**
+             * Last At
+             * Format: date-time
+             */
+            last_at: string;
+            /** Name */
+            name: string;
+            /** Node */
+            node: string;
+        };
+        /** SharedEvidence */
+        SharedEvidence: {
+            /** Comparison */
+            comparison: string | null;
+            /** Id */
+            id: string;
+            /** Series */
+            series: components["schemas"]["SharedSpan"][];
+            /** Statement */
+            statement: string;
+            /** Value */
+            value: string;
+        };
+        /**
+         * SharedIncident
+         * @description One incident as the holder of a link sees it: no ids of resources, no names of members, no notes of theirs.
+         */
+        SharedIncident: {
+            /** Also Affected */
+            also_affected: components["schemas"]["SharedAffected"][];
+            /** Cause */
+            cause: string;
+            /** Cause Title */
+            cause_title: string;
+            /**
+             * Confidence
+             * @enum {string}
+             */
+            confidence: "high" | "medium" | "low";
+            /** Evidence */
+            evidence: components["schemas"]["SharedEvidence"][];
+            /** Figures */
+            figures: components["schemas"]["ImpactFigure"][];
+            /** Fixes */
+            fixes: components["schemas"]["Fix"][];
+            /**
+             * Harm
+             * @enum {string}
+             */
+            harm: "measured" | "predicted" | "none" | "not_measured";
+            /** History */
+            history: components["schemas"]["SharedTransition"][];
+            /**
+             * Last Seen At
+             * Format: date-time
+             */
+            last_seen_at: string;
+            /**
+             * Link Expires At
+             * Format: date-time
+             */
+            link_expires_at: string;
+            /**
+             * Onset At
+             * Format: date-time
+             */
+            onset_at: string;
+            /**
+             * Opened At
+             * Format: date-time
+             */
+            opened_at: string;
+            /** References */
+            references: string[];
+            /** Resolved At */
+            resolved_at: string | null;
+            /** Rivals */
+            rivals: components["schemas"]["SharedRival"][];
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "critical" | "warning" | "info";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
+            subject: components["schemas"]["SharedSubject"];
+            /** Summary */
+            summary: string;
+            /** Title */
+            title: string;
+            /**
+             * Trigger At
+             * Format: date-time
+             */
+            trigger_at: string;
+            verification: components["schemas"]["SharedVerification"] | null;
+            /**
+             * Window From
+             * Format: date-time
+             */
+            window_from: string;
+            /**
+             * Window To
+             * Format: date-time
+             */
+            window_to: string;
+        };
+        /**
+         * SharedLink
+         * @description A link as members see it; never its secret. `state` says whether it works, and why it does not.
+         *
+         *     owner_may_not: who made it has left, or may no longer share.
+         */
+        SharedLink: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /**
+             * Hint
+             * @description The last four characters of the secret
+             */
+            hint: string;
+            /** Id */
+            id: number;
+            /** Incident Id */
+            incident_id: number;
+            /** Incident Title */
+            incident_title: string;
+            /**
+             * Last Used At
+             * @description To 10 s; None: never
+             */
+            last_used_at: string | null;
+            /** Revoked At */
+            revoked_at: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "active" | "revoked" | "expired" | "forbidden" | "owner_may_not";
+        };
+        /** SharedLinkRequest */
+        SharedLinkRequest: {
+            /**
+             * Expires In Days
+             * @default 7
+             */
+            expires_in_days: number;
+        };
+        /** SharedRival */
+        SharedRival: {
+            /** Cause */
+            cause: string;
+            /** Reason */
+            reason: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "ruled_out" | "not_ruled_out" | "not_enough_data";
+            /** Title */
+            title: string;
+        };
+        /** SharedSpan */
+        SharedSpan: {
+            /** From Us */
+            from_us: number;
+            /** To Us */
+            to_us: number;
+        };
+        /** SharedSubject */
+        SharedSubject: {
+            /** Kind */
+            kind: string;
+            /** Name */
+            name: string;
+            /** Node */
+            node: string;
+        };
+        /**
+         * SharedTransition
+         * @description What happened to the incident: `by` a member without a name, and without what people wrote.
+         */
+        SharedTransition: {
+            /** Action */
+            action: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "jitterscope" | "a member";
+            /** Detail */
+            detail: string | null;
+        };
+        /** SharedVerification */
+        SharedVerification: {
+            after: components["schemas"]["BlockSeries"] | null;
+            /** After From */
+            after_from: string | null;
+            /** After To */
+            after_to: string | null;
+            /**
+             * Applied At
+             * Format: date-time
+             */
+            applied_at: string;
+            before: components["schemas"]["BlockSeries"] | null;
+            /**
+             * Before From
+             * Format: date-time
+             */
+            before_from: string;
+            /**
+             * Before To
+             * Format: date-time
+             */
+            before_to: string;
+            /** Changes */
+            changes: components["schemas"]["SettingStep"][];
+            /** Collected S */
+            collected_s: number | null;
+            /** Finished At */
+            finished_at: string | null;
+            /** Fix Title */
+            fix_title: string;
+            /** Measures */
+            measures: components["schemas"]["VerifiedMeasure"][];
+            /** Needed S */
+            needed_s: number | null;
+            /** Notes */
+            notes: string[];
+            /**
+             * Started By
+             * @enum {string}
+             */
+            started_by: "jitterscope" | "a member";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "waiting" | "verified" | "did_not_help" | "made_worse" | "replaced";
+            /** Subject Name */
+            subject_name: string;
+            /** Verdict */
+            verdict: string | null;
+            /** Waiting For */
+            waiting_for: string | null;
+        };
+        /** SharingPolicy */
+        SharingPolicy: {
+            /** Links Allowed */
+            links_allowed: boolean;
+        };
+        /**
+         * SharingState
+         * @description Whether links may be made and work; who changed that last, None where nobody did.
+         */
+        SharingState: {
+            /** Changed At */
+            changed_at: string | null;
+            /** Changed By */
+            changed_by: string | null;
+            /** Links Allowed */
+            links_allowed: boolean;
+        };
         /** SourceItem */
         SourceItem: {
             /**
@@ -5195,11 +5903,12 @@ export interface components {
         };
         /**
          * Timeline
-         * @description Everything the incident picture shows, on one time axis [from_us, to_us).
+         * @description The picture and whose it is.
          */
         Timeline: {
             /** Child Limits */
             child_limits: components["schemas"]["TimelineChildLimit"][];
+            coarse: components["schemas"]["TimelineCpu"] | null;
             connections: components["schemas"]["TimelineConnections"] | null;
             cpu: components["schemas"]["TimelineCpu"];
             /** Errors */
@@ -5261,9 +5970,11 @@ export interface components {
         };
         /**
          * TimelineCpu
-         * @description 100 ms ticks (or 10 ms where zoomed); parallel arrays, None where a tick is missing.
+         * @description Ticks of 100 ms (or 10 ms where zoomed), or points of several; parallel arrays, None where a tick is missing.
          */
         TimelineCpu: {
+            /** Cpu Mean Ratio */
+            cpu_mean_ratio: (number | null)[] | null;
             /** Cpu Ratio */
             cpu_ratio: (number | null)[];
             /** Step Us */
@@ -5274,6 +5985,8 @@ export interface components {
             throttled_periods: (number | null)[];
             /** Throttled Us */
             throttled_us: (number | null)[];
+            /** Tick Us */
+            tick_us: number;
         };
         /**
          * TimelineLane
@@ -5348,10 +6061,45 @@ export interface components {
             to_us: number;
         };
         /**
+         * TimelinePicture
+         * @description Everything the incident picture shows, on one time axis [from_us, to_us).
+         */
+        TimelinePicture: {
+            /** Child Limits */
+            child_limits: components["schemas"]["TimelineChildLimit"][];
+            coarse: components["schemas"]["TimelineCpu"] | null;
+            connections: components["schemas"]["TimelineConnections"] | null;
+            cpu: components["schemas"]["TimelineCpu"];
+            /** Errors */
+            errors: components["schemas"]["TimelineSpan"][];
+            /** From Us */
+            from_us: number;
+            /** Gc */
+            gc: components["schemas"]["TimelineSpan"][];
+            /** Lanes */
+            lanes: components["schemas"]["TimelineLane"][];
+            /** Limits */
+            limits: components["schemas"]["TimelineLimit"][];
+            /** Marks */
+            marks: components["schemas"]["TimelineMark"][];
+            /** Notes */
+            notes: string[];
+            queries: components["schemas"]["TimelineQueries"];
+            rate: components["schemas"]["TimelineRate"];
+            /** Served */
+            served: ("queries" | "requests")[];
+            /** Slow Threshold Us */
+            slow_threshold_us: number;
+            /** Throttled */
+            throttled: components["schemas"]["TimelineSpan"][];
+            /** To Us */
+            to_us: number;
+        };
+        /**
          * TimelineQueries
          * @description One entry an answer; `t_us` is when its query or request reached the server, so that answers which waited for the
-         *     same moment form a staircase. `queue_wait_us` is -1 where it is not known. `complete` spans hold every one; outside
-         *     them only slow ones were kept.
+         *     same moment form a staircase. `queue_wait_us` is -1 where it is not known. `complete` spans hold every one of all
+         *     servers; outside them only slow ones were kept.
          */
         TimelineQueries: {
             /** Complete */
@@ -5377,6 +6125,8 @@ export interface components {
         /**
          * TimelineRate
          * @description Per-tick counts and latency of the servers together, also where single queries or requests were not kept.
+         *
+         *     Queries count where they arrived, slow answers (over `slow_threshold_us`) and latencies where the answer left.
          */
         TimelineRate: {
             /** Latency Max Us */
@@ -6618,6 +7368,45 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    preview_channel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChannelPreviewRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChannelPreview"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. A session's cookie came with a request from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     get_channel: {
         parameters: {
             query?: never;
@@ -6759,7 +7548,7 @@ export interface operations {
     list_deliveries: {
         parameters: {
             query?: {
-                state?: ("pending" | "sending" | "sent" | "dead") | null;
+                state?: ("pending" | "sending" | "sent" | "dead" | "skipped") | null;
                 limit?: number;
                 cursor?: string | null;
             };
@@ -7781,6 +8570,104 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    list_incident_links: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string | null;
+            };
+            header?: never;
+            path: {
+                incident_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_SharedLink_"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope links:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such incident. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_link: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["SharedLinkRequest"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewSharedLink"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope links:write. A session's cookie came with a request from another site. The organization does not allow links. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such incident. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     mute_incident: {
         parameters: {
             query?: never;
@@ -7926,6 +8813,51 @@ export interface operations {
                 };
             };
             413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_post_mortem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Markdown */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/markdown": string;
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such incident. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
@@ -8264,6 +9196,159 @@ export interface operations {
             };
             /** @description The batch is larger than the installation takes. */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_links: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_SharedLink_"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope links:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_sharing_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharingState"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope links:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    set_sharing_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SharingPolicy"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharingState"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope organizations:write. A session's cookie came with a request from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revoke_link: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                link_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharedLink"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope links:write. A session's cookie came with a request from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such link. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -9744,6 +10829,77 @@ export interface operations {
             };
             /** @description The resource is not a TCP server. */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_shared_incident: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharedIncident"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description The incident no longer exists. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_shared_timeline: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                from?: string | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimelinePicture"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The data of the incident have expired. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -10,6 +10,11 @@ export const ROLES: readonly Role[] = ["viewer", "editor", "admin"];
 export type TokenInfo = Schemas["TokenInfo"];
 export type Channel = Schemas["Channel"];
 export type ChannelKind = Schemas["ChannelKindInfo"];
+export type ChannelAction = ChannelKind["silent_actions"][number];
+export type QuietHours = Schemas["QuietHours-Output"];
+export type ChannelPreview = Schemas["ChannelPreview"];
+/** What decides which messages a channel gets. */
+export type ChannelFilter = Required<Pick<Schemas["ChannelPreviewRequest"], "min_severity" | "actions" | "conditions" | "quiet_hours">>;
 
 export const settingsKeys = {
   members: ["members"] as const,
@@ -41,6 +46,14 @@ export const deliveriesQuery = (channelId: number) =>
     queryKey: settingsKeys.deliveries(channelId),
     queryFn: ({ signal }) =>
       unwrap(api.GET("/api/v1/channels/{channel_id}/deliveries", { params: { path: { channel_id: channelId }, query: { limit: 20 } }, signal })),
+  });
+
+export const channelPreviewQuery = (channel: ChannelFilter & { kind: string | null }) =>
+  queryOptions({
+    queryKey: ["channelPreview", channel] as const,
+    queryFn: ({ signal }) => unwrap(api.POST("/api/v1/channels/preview", { body: channel, signal })),
+    staleTime: 30_000,
+    retry: false,
   });
 
 export const limitsQuery = () =>

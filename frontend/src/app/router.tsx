@@ -12,7 +12,7 @@ import { incidentPageSearch, incidentSearch } from "@/features/incidents/search"
 import { resourceListSearch, resourceSearch } from "@/features/resources/search";
 import { servicesSearch } from "@/features/services/search";
 import { startupSearch } from "@/features/startup/search";
-import { optionalNumber, optionalString } from "@/lib/search";
+import { optionalNumber, optionalString, pictureSearch } from "@/lib/search";
 
 import { Failed, NotFound } from "./Fallbacks";
 import { Shell } from "./shell/Shell";
@@ -31,6 +31,14 @@ const accept = createRoute({ getParentRoute: () => root, path: "/accept", compon
 
 /** Outside of the shell: the link of a mail, for who is signed in. */
 const verify = createRoute({ getParentRoute: () => root, path: "/verify", component: lazyRouteComponent(() => import("@/features/auth/VerifyPage"), "VerifyPage") });
+
+/** Outside of the shell, for people without an account: a link to one incident. */
+const shared = createRoute({
+  getParentRoute: () => root,
+  path: "/shared",
+  component: lazyRouteComponent(() => import("@/features/incidents/sharing/SharedIncidentPage"), "SharedIncidentPage"),
+  validateSearch: pictureSearch,
+});
 
 /** Everything below needs somebody signed in. */
 const signedIn = createRoute({
@@ -162,6 +170,7 @@ const routeTree = root.addChildren([
   signIn,
   accept,
   verify,
+  shared,
   signedIn.addChildren([home, incidents, incident, risks, fixes, resources, resource, compare, services, dns, startup, causes, collectors, evidence, analysis, settings, settingsSection, movedCollectors, movedCauses, movedCalibration, issues, explore, help]),
 ]);
 

@@ -5,8 +5,10 @@ import type { TimeView } from "@/lib/timeView";
 
 import styles from "./Evidence.module.css";
 
+type Item = Omit<Schemas["SharedEvidence"], "series"> & { series: readonly Schemas["SharedSpan"][] };
+
 export interface EvidenceProps {
-  evidence: readonly Schemas["Evidence"][];
+  evidence: readonly Item[];
   /** Shows where a number comes from in the picture above. */
   onShow?: (span: TimeView) => void;
 }

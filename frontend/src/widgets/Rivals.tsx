@@ -17,35 +17,41 @@ const STATUS: Record<Status, { mark: string; text: string }> = {
 };
 
 export interface RivalsProps {
-  rivals: readonly Schemas["Rival"][];
+  rivals: readonly Schemas["SharedRival"][];
   notEnoughData: readonly Schemas["NotEnoughData"][];
+  /** Whether causes are links to what is known of them: only for who is signed in. */
+  linked?: boolean;
 }
 
 /** What else it could have been, and whether the data exclude it. What is not known is said aloud. */
-export function Rivals({ rivals, notEnoughData }: RivalsProps): ReactElement {
-  const { data: causes } = useQuery(causesQuery());
+export function Rivals({ rivals, notEnoughData, linked = true }: RivalsProps): ReactElement {
+  const { data: causes } = useQuery({ ...causesQuery(), enabled: linked });
   const named = new Set(rivals.map((rival) => rival.cause));
   return (
     <ul className={styles["rivals"]}>
       {rivals.map((rival) => (
-        <Row key={rival.cause} cause={rival.cause} title={rival.title} status={rival.status} reason={rival.reason} />
+        <Row key={rival.cause} cause={rival.cause} title={rival.title} status={rival.status} reason={rival.reason} linked={linked} />
       ))}
       {notEnoughData
         .filter((item) => !named.has(item.cause))
         .map((item) => (
-          <Row key={item.cause} cause={item.cause} title={causes?.find((one) => one.id === item.cause)?.title ?? item.cause} status="not_enough_data" reason={item.reason} />
+          <Row key={item.cause} cause={item.cause} title={causes?.find((one) => one.id === item.cause)?.title ?? item.cause} status="not_enough_data" reason={item.reason} linked={linked} />
         ))}
     </ul>
   );
 }
 
-function Row({ cause, title, status, reason }: { cause: string; title: string; status: Status; reason: string }): ReactElement {
+function Row({ cause, title, status, reason, linked }: { cause: string; title: string; status: Status; reason: string; linked: boolean }): ReactElement {
   return (
     <li>
       <p className={styles["title"]}>
-        <Link to="/help/causes" search={{ cause }}>
-          {title}
-        </Link>
+        {linked ? (
+          <Link to="/help/causes" search={{ cause }}>
+            {title}
+          </Link>
+        ) : (
+          title
+        )}
         <span className={styles["status"]} data-status={status}>
           <span aria-hidden="true">{STATUS[status].mark}</span> {STATUS[status].text}
         </span>

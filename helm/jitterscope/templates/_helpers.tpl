@@ -56,7 +56,8 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- end }}
 {{- range $name, $value := .Values.settings }}
 - name: {{ $name }}
-  value: {{ $value | quote }}
+  {{- /* A large number of a values file would be written as 4.02653184e+08. */}}
+  value: {{ ternary $value (toJson $value) (kindIs "string" $value) | quote }}
 {{- end }}
 {{- end }}
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from jitterscope.incidents.api.schemas import Timeline
-from jitterscope.incidents.timeline.build import _limits, _most_telling
+from jitterscope.incidents.timeline.answers import everywhere, most_telling
+from jitterscope.incidents.timeline.cpu import limits
 from jitterscope.incidents.timeline.downsample import fold_max, fold_sum, median_per_tick, pick, runs
 from jitterscope.inventory.types import FactRow
 from jitterscope.kit.instant import BadInstant, parse_us
@@ -38,13 +39,13 @@ def test_it_shows_what_was_recorded(service: Any, gc_fault: Recording, subject: 
     assert [(limit.from_us, limit.cpu_limit) for limit in shown.limits] == [(start_us, 0.5)]
     cycles = [event for one in gc_fault.resources for event in one.events if event.kind == "go.gc_cycle"]
     assert [span.to_us - span.from_us for span in shown.gc] == [event.duration_us for event in cycles]
-    hot = np.nan_to_num(cgroup.series["cpu_throttled_us"]) > 0
-    inside = np.zeros(len(hot), bool)
+    counted = np.flatnonzero(np.nan_to_num(cgroup.series["cpu_throttled_us"]) > 0)
+    # A stall is counted when it ends: it ends in the tick that counts it, and began before.
     for span in shown.throttled:
-        inside[(span.from_us - start_us) // 100_000 : (span.to_us - start_us) // 100_000] = True
-    assert (inside[hot]).all()
+        assert (span.to_us - start_us) // 100_000 in counted
     lost_ms = sum(float(span.attributes["throttled_ms"]) for span in shown.throttled)
     assert lost_ms == pytest.approx(np.nansum(cgroup.series["cpu_throttled_us"]) / 1000, rel=0.01)
+    assert shown.coarse is None
     server = next(one for one in gc_fault.resources if one.kind == "dns_server")
     assert server.queries is not None
     slow = int((server.queries.latency_us > 20_000).sum())
@@ -90,8 +91,31 @@ def test_ten_ms_ticks_when_zoomed(service: Any, subject: tuple[int, int], organi
     zoomed = service.get(path, **{"from": start_us, "to": start_us + 1_000_000})
     assert zoomed["cpu"]["step_us"] == 10_000
     assert zoomed["cpu"]["cpu_ratio"] == [0.9] * 100
+    assert zoomed["coarse"]["step_us"] == 100_000
+    assert len(zoomed["coarse"]["t_us"]) == 10
     wide = service.get(path, **{"from": start_us, "to": start_us + 60_000_000})
     assert wide["cpu"]["step_us"] == 100_000
+    assert wide["coarse"] is None
+
+
+def test_points_of_several_ticks_say_which_tick_is_highest_and_what_the_mean_is(
+    service: Any, gc_fault: Recording, subject: tuple[int, int]
+) -> None:
+    subject_id, start_us = subject
+    path = f"/resources/{subject_id}/timeline"
+    cpu = service.get(path, points=20, **{"from": start_us, "to": start_us + 6_000_000})["cpu"]
+    used = gc_fault.resources[gc_fault.subject].series["cpu_usage_us"][:60].reshape(20, 3) / 100_000
+    assert (cpu["step_us"], cpu["tick_us"]) == (300_000, 100_000)
+    assert cpu["cpu_ratio"] == pytest.approx(np.nanmax(used, axis=1))
+    assert cpu["cpu_mean_ratio"] == pytest.approx(np.nanmean(used, axis=1))
+
+
+def test_an_answer_is_kept_of_all_servers_or_not_at_all() -> None:
+    assert everywhere([]) == []
+    assert everywhere([[(0, 10), (20, 30)]]) == [(0, 10), (20, 30)]
+    assert everywhere([[(0, 10), (20, 30)], [(5, 25)]]) == [(5, 10), (20, 25)]
+    assert everywhere([[(0, 10)], [(10, 20)]]) == []
+    assert everywhere([[(0, 10)], []]) == []
 
 
 def test_windows_that_make_no_sense(service: Any, subject: tuple[int, int]) -> None:
@@ -143,11 +167,11 @@ def test_the_median_is_the_sketchs_own() -> None:
 def test_slow_answers_are_kept_first() -> None:
     latency = np.full(1000, 300)
     latency[[5, 500, 999]] = 50_000
-    kept = _most_telling(latency, 10)
+    kept = most_telling(latency, 10)
     assert len(kept) == 10
     assert {5, 500, 999} <= set(kept.tolist())
-    assert len(_most_telling(np.full(1000, 50_000), 10)) == 10
-    assert len(_most_telling(latency, 0)) == 0
+    assert len(most_telling(np.full(1000, 50_000), 10)) == 10
+    assert len(most_telling(latency, 0)) == 0
 
 
 def test_limit_steps_follow_the_facts() -> None:
@@ -162,6 +186,6 @@ def test_limit_steps_follow_the_facts() -> None:
             ("cpu.period_us", "50000", 300),
         )
     )
-    assert _limits(facts, 100) == [
+    assert limits(facts, 100) == [
         {"from_us": 100, "cpu_limit": 0.5}, {"from_us": 200, "cpu_limit": None}, {"from_us": 300, "cpu_limit": 1.8},
     ]  # fmt: skip

@@ -7,8 +7,9 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from sqlalchemy import func, select, update
 
 from jitterscope.db import organization_session
 from jitterscope.notify.channels_service import create_channel
+from jitterscope.notify.conditions import Place
 from jitterscope.notify.delivery import deliver_due
 from jitterscope.notify.models import DeliveryRow
 from jitterscope.notify.outbox import enqueue
@@ -54,15 +56,25 @@ class Outbox:
         with organization_session(self.organization_id) as session:
             return create_channel(session, request).id
 
-    def queue(self, action: str = "opened", incident_id: int = 1, severity: str = "critical") -> int:
-        """Queue a transition for the channels that want it; its id."""
+    def queue(
+        self,
+        action: str = "opened",
+        incident_id: int = 1,
+        severity: str = "critical",
+        *,
+        at: datetime | None = None,
+        also: Sequence[Place] = (),
+        **incident: Any,
+    ) -> int:
+        """Queue a transition for the channels that want it; its id. `incident`: parts of its payload."""
         content = sample_payload(self.organization_id, "jitterscope").model_dump()
         transition_id = next(_transitions)
         content["type"] = f"incident.{action}"
         content["transition"] |= {"id": transition_id, "action": action, "detail": None}
-        content["incident"] |= {"id": incident_id, "severity": severity}
+        content["transition"] |= {} if at is None else {"at": at}
+        content["incident"] |= {"id": incident_id, "severity": severity, **incident}
         with organization_session(self.organization_id) as session:
-            enqueue(session, Payload.model_validate(content))
+            enqueue(session, Payload.model_validate(content), also)
         return transition_id
 
     def deliver(self) -> int:

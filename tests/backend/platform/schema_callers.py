@@ -31,7 +31,9 @@ class Callers:
         """Names and headers."""
         access = _routes()[operation.definition.raw["operationId"]].access
         yield "nobody", {}
-        if access.scope == "ingest:write":
+        if access.who == "link":
+            yield "holder of a link", bearer(self._cast.link(self._admin))
+        elif access.scope == "ingest:write":
             yield "API token", self._token
             yield "ingest token", self._ingest
         elif access.scope is not None:

@@ -8,23 +8,43 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import psycopg
+from psycopg import sql
 
 from jitterscope import db
+from jitterscope.sharing import links
 from jitterscope.tenancy import secrets, sessions, tokens
 from tests.backend.conftest import Database, Organization
 
 # Said once more than in tenancy/scopes.py, in other words: what each role may do.
-ADMINS_ONLY = {"organizations:write", "members:write", "retention:write"}
-ADMINS_DOMAINS = {"tokens", "audit", "channels"}
+ADMINS_ONLY = {"organizations:write", "members:write", "retention:write", "channels:write"}
+ADMINS_DOMAINS = {"tokens", "audit"}
+
+
+# As bare as the table allows: nobody looks at what is in it.
+_INCIDENT = """
+INSERT INTO incidents (organization_id, cause, title, severity, confidence, state, onset_at, opened_at, last_seen_at,
+    resolved_at, trigger_at, window_from, window_to, baseline_at, finding, subject_id, subject_kind, subject_key,
+    subject_name, subject_node)
+SELECT %s, 'cpu/gc_throttling', 'Test', 'info', 'low', 'resolved', now(), now(), now(), now(), now(), now(), now(),
+    now(),
+    '{"kind": "found", "cause": "cpu/gc_throttling", "score": 1, "confidence": "low", "severity": "info",
+      "title": "Test", "summary": "Test.", "onset_us": 0, "last_us": 0, "impact": {}, "evidence": []}',
+    0, 'cgroup', '/test', 'test', 'node'
+RETURNING id
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """`holds` are the scopes it has; None for one that must be turned away as if it had sent nothing."""
+    """`holds` are the scopes it has; None for one that must be turned away as if it had sent nothing.
+
+    `has_link`: it has a link to an incident that works. That opens the routes of links, and no other.
+    """
 
     name: str
     headers: dict[str, str]
     holds: frozenset[str] | None
+    has_link: bool = False
 
 
 def scopes_of_role(role: str, scopes: Iterable[str]) -> frozenset[str]:
@@ -83,6 +103,25 @@ class Cast:
             )
             return made[1]
 
+    def link(self, owner: int, **changes: object) -> str:
+        """The secret of a link to the newest incident, with columns of its row as given."""
+        secret = secrets.new_secret(links.PREFIX)
+        with psycopg.connect(self._database.owner_url) as database:
+            newest = "SELECT id FROM incidents WHERE organization_id = %s ORDER BY id DESC LIMIT 1"
+            incident = database.execute(newest, (self.organization.id,)).fetchone()
+            incident = incident or database.execute(_INCIDENT, (self.organization.id,)).fetchone()
+            assert incident is not None
+            columns = {
+                "organization_id": self.organization.id, "incident_id": incident[0], "hint": secret[-4:],
+                "token_hash": secrets.digest(secret), "created_by": "test", "owner_id": owner,
+                "expires_at": datetime.now(UTC) + timedelta(days=1), **changes,
+            }  # fmt: skip
+            statement = sql.SQL("INSERT INTO shared_links ({}) VALUES ({})").format(
+                sql.SQL(", ").join(map(sql.Identifier, columns)), sql.SQL(", ").join(sql.Placeholder() * len(columns))
+            )
+            database.execute(statement, list(columns.values()))
+        return secret
+
     def administer(self, statement: str, *values: object) -> None:
         with psycopg.connect(self._database.owner_url) as owner:
             owner.execute(statement, values)
@@ -108,6 +147,8 @@ def callers(cast: Cast, scopes: Iterable[str]) -> list[Caller]:
         found.append(Caller(f"token *:*, owner now {role}", bearer(secret), scopes_of_role(role, scopes)))
     ingest = cast.token(admin, kind="ingest")
     found.append(Caller("ingest token", bearer(ingest), frozenset({"ingest:write"})))
+    found.append(Caller("link", bearer(cast.link(admin)), None, has_link=True))
+    found.append(Caller("link, and signed in", cast.session(admin) | bearer(cast.link(admin)), None, has_link=True))
     found += _ended(cast, admin)
     return found
 
@@ -128,6 +169,12 @@ def _ended(cast: Cast, admin: int) -> list[Caller]:
         Caller("token, owner removed", bearer(owned[left]), None),
         Caller("ingest token, owner removed", bearer(ingest), None),
         Caller("token, owner disabled", bearer(owned[shut_out]), None),
+        Caller("link, expired", bearer(cast.link(admin, expires_at=datetime.now(UTC) - timedelta(seconds=1))), None),
+        Caller("link, revoked", bearer(cast.link(admin, revoked_at=datetime.now(UTC))), None),
+        Caller("link, unknown", bearer("jsl_" + "x" * 43), None),
+        Caller("link, owner removed", bearer(cast.link(left)), None),
+        Caller("link, owner disabled", bearer(cast.link(shut_out)), None),
+        Caller("link, owner now viewer", bearer(cast.link(cast.member("viewer"))), None),
         Caller("session, member removed", cast.session(removed), None),
         Caller("session, user disabled", cast.session(disabled), None),
         Caller("session, expired", cast.session(ended), None),

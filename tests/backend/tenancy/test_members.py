@@ -83,8 +83,8 @@ def test_a_withdrawn_invitation_is_useless(api: TestClient) -> None:
 @pytest.mark.parametrize(
     ("role", "allowed"),
     [
-        ("viewer", {"members:read": True, "incidents:read": True, "incidents:write": False, "tokens:read": False}),
-        ("editor", {"members:read": True, "incidents:write": True, "members:write": False, "audit:read": False}),
+        ("viewer", {"members:read": True, "incidents:read": True, "incidents:write": False, "channels:read": True}),
+        ("editor", {"members:read": True, "incidents:write": True, "channels:write": False, "tokens:read": False}),
         ("admin", {"members:write": True, "tokens:write": True, "audit:read": True}),
     ],
 )

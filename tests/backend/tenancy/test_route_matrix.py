@@ -40,6 +40,9 @@ def wrong(route: Route, caller: Caller, answer: Answer) -> str | None:
     """What is not as the route declares; None where all is."""
     if answer.status >= 500 and route.name != "page":  # the UI may not be built here
         return "failed"
+    if route.access.who == "link":
+        ended = answer.status == 401 and answer.problem in ("link-ended", "link-unknown")
+        return None if ended != caller.has_link else "holds a link" if ended else "holds no link that works"
     turned_away = (answer.status, answer.problem) == (401, "unauthenticated")
     refused = (answer.status, answer.problem) == (403, "missing-scope")
     must_know, scope = route.access.who != "anyone", route.access.scope
@@ -120,3 +123,8 @@ def test_the_matrix_would_notice_a_wrong_declaration(app: FastAPI) -> None:
     assert wrong(row, Caller("nobody", {}, None), Answer(200, b"{}")) == "should be turned away"
     refused = Answer(403, b'{"type": "urn:jitterscope:problem:missing-scope"}')
     assert wrong(row, Caller("admin", {}, frozenset({"tokens:read"})), refused) == "holds tokens:read"
+    shown = next(one for one in table(app) if one.access.who == "link")
+    assert wrong(shown, somebody, Answer(200, b"{}")) == "holds no link that works"
+    ended = Answer(401, b'{"type": "urn:jitterscope:problem:link-ended"}')
+    assert wrong(shown, Caller("link", {}, None, has_link=True), ended) == "holds a link"
+    assert wrong(row, Caller("link", {}, None, has_link=True), Answer(200, b"{}")) == "should be turned away"

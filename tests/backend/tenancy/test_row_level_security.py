@@ -17,7 +17,8 @@ from tests.support.seeding import SENTINEL, Seeded, fingerprint, seed
 REVIEWED_DEFINER_FUNCTIONS = {
     "auth_accept_invitation", "auth_create_organization", "auth_expire", "auth_invitation", "auth_login",
     "auth_password_salts", "auth_record_failed_sign_in", "auth_session",
-    "auth_session_organizations", "auth_set_password", "auth_token", "drop_empty_time_partitions",
+    "auth_session_organizations", "auth_set_password", "auth_shared_link", "auth_token", "end_links_of_member",
+    "end_links_of_token", "drop_empty_time_partitions",
     "auth_start_verification", "auth_verify_email", "end_tokens_of_member", "forget_local_account",
     "ensure_time_partitions", "system_diagnosis_turns", "system_organization_ids",
 }  # fmt: skip

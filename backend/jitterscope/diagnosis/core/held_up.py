@@ -134,6 +134,21 @@ def _per_time(snapshot: Snapshot, waited_us: FloatArray, ticks: BoolArray) -> fl
     return float(known.mean()) / snapshot.step_us if len(known) else 0.0
 
 
+def late_time_us(snapshot: Snapshot, late_us: float) -> FloatArray:
+    """Of each tick the time (µs) in which at least one answer that took longer than `late_us` was on its way."""
+    begun, took = late_answers(snapshot, late_us)
+    ticks = snapshot.start_us + np.arange(snapshot.ticks + 1) * snapshot.step_us
+    if not len(begun):
+        return np.zeros(snapshot.ticks)
+    order = np.argsort(begun, kind="stable")
+    start, end = begun[order], np.maximum.accumulate((begun + took)[order])
+    apart = np.flatnonzero(start[1:] > end[:-1]) + 1
+    start, end = start[np.concatenate([[0], apart])], end[np.concatenate([apart - 1, [len(end) - 1]])]
+    so_far = np.concatenate([[0], np.cumsum(end - start)])
+    at = np.interp(ticks, np.stack([start, end]).T.ravel(), np.stack([so_far[:-1], so_far[1:]]).T.ravel())
+    return np.asarray(np.diff(at), dtype=np.float64)
+
+
 def late_answers(snapshot: Snapshot, late_us: float) -> tuple[IntArray, IntArray]:
     """(begin, duration) in µs of late answers; what was lost began 5 s before it was given up."""
     begun, took = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]

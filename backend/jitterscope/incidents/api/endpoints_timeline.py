@@ -20,6 +20,7 @@ from jitterscope.incidents.api.schemas import Timeline
 from jitterscope.incidents.api.views import us_of
 from jitterscope.incidents.lifecycle import actions
 from jitterscope.incidents.timeline import build as timeline
+from jitterscope.incidents.timeline.answers import Budget
 from jitterscope.inventory import service as inventory
 from jitterscope.tenancy.auth import Principal, require
 
@@ -50,7 +51,7 @@ def get_incident_timeline(
         row = actions.get(session, incident_id)
         from_us, to_us = _window(from_, to, us_of(row.window_from - _MARGIN), us_of(row.window_to + _MARGIN))
         area = all_areas().get(row.cause.partition("/")[0])
-        return _respond(session, row.subject_id, from_us, to_us, timeline.Budget(points, queries), area)
+        return _respond(session, row.subject_id, from_us, to_us, Budget(points, queries), area)
 
 
 @router.get("/resources/{resource_id}/timeline", responses=_DOCUMENTED)
@@ -79,7 +80,7 @@ def get_resource_timeline(
         now_us = inventory.node_clock_us(session, subject.node_id) or subject.last_seen_us
         from_us, to_us = _window(from_, to, now_us - _DEFAULT_WINDOW_US, now_us)
         area = all_areas()["kernel"] if subject.kind == "node" else None
-        return _respond(session, subject.id, from_us, to_us, timeline.Budget(points, queries), area)
+        return _respond(session, subject.id, from_us, to_us, Budget(points, queries), area)
 
 
 def _respond(
@@ -87,7 +88,7 @@ def _respond(
     subject_id: int,
     from_us: int,
     to_us: int,
-    budget: timeline.Budget,
+    budget: Budget,
     area: Area | None,
 ) -> Response:
     tree = inventory.subject_tree(session, subject_id, from_us, to_us)

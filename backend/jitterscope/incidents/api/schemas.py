@@ -159,12 +159,14 @@ class CauseInfo(Schema):
 
 
 class TimelineCpu(Schema):
-    """100 ms ticks (or 10 ms where zoomed); parallel arrays, None where a tick is missing."""
+    """Ticks of 100 ms (or 10 ms where zoomed), or points of several; parallel arrays, None where a tick is missing."""
 
     t_us: list[int]
     step_us: int
-    cpu_ratio: list[float | None]  # CPUs used: usage_us / step_us; per point the maximum of its ticks when downsampled
-    throttled_us: list[float | None]
+    tick_us: int  # less than step_us where a point holds several ticks
+    cpu_ratio: list[float | None]  # CPUs used in a tick; of a point that of its highest tick
+    cpu_mean_ratio: list[float | None] | None  # of a point over its ticks; None: points are ticks
+    throttled_us: list[float | None]  # counted by the kernel in the tick, which is the one in which a stall ended
     throttled_periods: list[float | None]
 
 
@@ -177,8 +179,8 @@ class TimelineSpan(Schema):
 
 class TimelineQueries(Schema):
     """One entry an answer; `t_us` is when its query or request reached the server, so that answers which waited for the
-    same moment form a staircase. `queue_wait_us` is -1 where it is not known. `complete` spans hold every one; outside
-    them only slow ones were kept."""
+    same moment form a staircase. `queue_wait_us` is -1 where it is not known. `complete` spans hold every one of all
+    servers; outside them only slow ones were kept."""
 
     t_us: list[int]
     latency_us: list[int]
@@ -191,7 +193,9 @@ class TimelineQueries(Schema):
 
 
 class TimelineRate(Schema):
-    """Per-tick counts and latency of the servers together, also where single queries or requests were not kept."""
+    """Per-tick counts and latency of the servers together, also where single queries or requests were not kept.
+
+    Queries count where they arrived, slow answers (over `slow_threshold_us`) and latencies where the answer left."""
 
     t_us: list[int]
     step_us: int
@@ -261,16 +265,16 @@ class TimelineMark(Schema):
     attributes: dict[str, str]
 
 
-class Timeline(Schema):
+class TimelinePicture(Schema):
     """Everything the incident picture shows, on one time axis [from_us, to_us)."""
 
     from_us: int
     to_us: int
-    subject: SubjectRef
     served: list[Literal["queries", "requests"]]  # what its servers are asked with: queries of DNS; empty: it has none
     cpu: TimelineCpu
+    coarse: TimelineCpu | None  # ticks of 100 ms where `cpu` has 10 ms: there are some where no detail was kept
     limits: list[TimelineLimit]  # steps over time, from the fact history
-    throttled: list[TimelineSpan]
+    throttled: list[TimelineSpan]  # when it stood still, before the kernel counts it; attributes: stopped_ms, periods
     gc: list[TimelineSpan]
     queries: TimelineQueries
     rate: TimelineRate
@@ -281,3 +285,9 @@ class Timeline(Schema):
     marks: list[TimelineMark]  # sorted by time
     slow_threshold_us: int
     notes: list[str]  # what is not known here and what it would need
+
+
+class Timeline(TimelinePicture):
+    """The picture and whose it is."""
+
+    subject: SubjectRef

@@ -110,7 +110,12 @@ def risk_of(row: RiskRow) -> Risk:
     )
 
 
-def payload_of(row: IncidentRow, transition: TransitionRow, verification: VerificationRow | None = None) -> Payload:
+def payload_of(
+    row: IncidentRow,
+    transition: TransitionRow,
+    subject: PayloadSubject,
+    verification: VerificationRow | None = None,
+) -> Payload:
     """The notification of a transition, as the incident is after it."""
     found = Found.model_validate(row.finding)
     helpful = [fix for fix in found.fixes if fix.verdict != "cannot_help"]
@@ -133,9 +138,7 @@ def payload_of(row: IncidentRow, transition: TransitionRow, verification: Verifi
                 "harm": found.harm,
                 "confidence": row.confidence,
                 "state": row.state,
-                "subject": PayloadSubject(
-                    kind=row.subject_kind, key=row.subject_key, name=row.subject_name, node=row.subject_node
-                ),
+                "subject": subject,
                 "onset_at": row.onset_at,
                 "last_seen_at": row.last_seen_at,
                 "impact": found.impact,

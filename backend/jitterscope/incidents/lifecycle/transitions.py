@@ -8,9 +8,10 @@ from jitterscope.audit import service as audit
 from jitterscope.db import after_commit
 from jitterscope.incidents.api.live import event_of, tell
 from jitterscope.incidents.api.views import muted_now, payload_of
+from jitterscope.incidents.lifecycle.reach import reach_of
 from jitterscope.incidents.models import IncidentRow, TransitionRow
 from jitterscope.incidents.verification.models import VerificationRow
-from jitterscope.notify.outbox import enqueue
+from jitterscope.notify import outbox
 from jitterscope.notify.payload import ACTIONS
 from jitterscope.tenancy.auth import Principal
 
@@ -28,12 +29,16 @@ def record(
     `verification` goes into notifications where the transition is about one.
     """
     changed = audit.changes_of(row, ("state", "resolved_at", "muted", "muted_until", "pinned"))
+    muted = muted_now(row)
     transition = TransitionRow(
         organization_id=row.organization_id,
         incident_id=row.id,
         actor="jitterscope" if principal is None else principal.actor,
         action=action,
         detail=detail,
+        severity=row.severity,
+        cause=row.cause,
+        muted=muted,
     )
     session.add(transition)
     session.flush()
@@ -43,8 +48,11 @@ def record(
         audit.record_system(session, name, target, facts)
     else:
         audit.record(session, principal, name, target, facts)
-    if action in ACTIONS and not muted_now(row):
-        enqueue(session, payload_of(row, transition, verification))
+    if muted:
+        outbox.withdraw(session, row.id)
+    elif action in ACTIONS:
+        reach = reach_of(session, [row])[row.id]
+        outbox.enqueue(session, payload_of(row, transition, reach.subject, verification), reach.others)
     event, organization_id = event_of(transition), row.organization_id
     after_commit(session, lambda: tell(organization_id, event))
     return transition

@@ -14,7 +14,15 @@ from urllib.parse import urlencode
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
-from jitterscope.notify.kind import ChannelKind, HttpRequest, HttpResponse, Message, Verdict, judge_status
+from jitterscope.notify.kind import (
+    ChannelKind,
+    HttpRequest,
+    HttpResponse,
+    Message,
+    Verdict,
+    judge_status,
+    post_json,
+)
 from jitterscope.notify.slack_message import blocks, text
 from jitterscope.notify.target import check_url
 
@@ -32,7 +40,11 @@ class SlackConfig(BaseModel):
     webhook_url: SecretStr | None = Field(default=None, description="https://hooks.slack.com/services/…")
     bot_token: SecretStr | None = Field(default=None, description="xoxb-…")
     channel: str | None = Field(default=None, pattern=r"^[A-Za-z0-9#_.-]{1,80}$", description="Channel id, C0123456789")
-    api_url: str = Field(default="https://slack.com/api", description="Another endpoint, for GovSlack and tests")
+    api_url: str = Field(
+        default="https://slack.com/api",
+        description="Another endpoint, for GovSlack and tests",
+        json_schema_extra={"advanced": True},
+    )
 
     @field_validator("webhook_url")
     @classmethod
@@ -64,7 +76,7 @@ def _build(config: SlackConfig, message: Message) -> HttpRequest:
     content: dict[str, Any] = {"text": text(message.payload), "blocks": blocks(message.payload)}
     if config.bot_token is None:
         assert config.webhook_url is not None
-        return _post(config.webhook_url.get_secret_value(), content, {"Idempotency-Key": message.key})
+        return post_json(config.webhook_url.get_secret_value(), content, {"Idempotency-Key": message.key})
     content |= {
         "channel": config.channel,
         "unfurl_links": False,
@@ -78,7 +90,7 @@ def _build(config: SlackConfig, message: Message) -> HttpRequest:
         # People outside the thread should see these too.
         content["reply_broadcast"] = message.payload.transition.action in ("reopened", "escalated")
     headers = _authorization(config) | {"Idempotency-Key": message.key}
-    return _post(f"{config.api_url}/chat.postMessage", content, headers)
+    return post_json(f"{config.api_url}/chat.postMessage", content, headers)
 
 
 def _judge(response: HttpResponse) -> Verdict:
@@ -123,11 +135,6 @@ def _was_sent(config: SlackConfig, response: HttpResponse, key: str) -> Verdict 
 def _authorization(config: SlackConfig) -> dict[str, str]:
     assert config.bot_token is not None
     return {"Authorization": f"Bearer {config.bot_token.get_secret_value()}"}
-
-
-def _post(url: str, content: dict[str, Any], headers: dict[str, str]) -> HttpRequest:
-    body = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
-    return HttpRequest(url, {"Content-Type": "application/json; charset=utf-8"} | headers, body)
 
 
 def _json(response: HttpResponse) -> dict[str, Any] | None:

@@ -5,12 +5,22 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 from jitterscope.notify.kind import ChannelKind, HttpRequest, Message, judge_status
 from jitterscope.notify.target import check_url
+
+_MOST_HEADERS, _LONGEST_VALUE = 20, 4096
+# RFC 9110: a token, then visible characters with spaces and tabs between them.
+_NAME, _VALUE = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}"), re.compile(r"[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?")
+# Ours to set: they frame the request, or say what a receiver relies on.
+_OURS = frozenset({
+    "host", "content-length", "content-type", "content-encoding", "transfer-encoding", "connection", "upgrade", "te",
+    "trailer", "expect", "idempotency-key", "proxy-authorization", "proxy-connection", "keep-alive",
+})  # fmt: skip
 
 
 class WebhookConfig(BaseModel):
@@ -20,12 +30,46 @@ class WebhookConfig(BaseModel):
 
     url: SecretStr = Field(description="https:// address that accepts a POST")
     secret: SecretStr = Field(description="Key of the signature, at least 16 characters", min_length=16)
+    headers: SecretStr | None = Field(
+        default=None,
+        description="Headers of your own, one a line: Authorization: Bearer …",
+        json_schema_extra={"advanced": True, "multiline": True},
+    )
 
     @field_validator("url")
     @classmethod
     def _url(cls, value: SecretStr) -> SecretStr:
         check_url(value.get_secret_value())
         return value
+
+    @field_validator("headers")
+    @classmethod
+    def _headers(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None:
+            own_headers(value.get_secret_value())
+        return value
+
+
+def own_headers(text: str) -> dict[str, str]:
+    """The headers of "Name: value" lines. Raises ValueError, which quotes no value: values are secrets."""
+    found: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        name, colon, value = line.partition(":")
+        name, value = name.strip(), value.strip()
+        if not colon or _NAME.fullmatch(name) is None:
+            raise ValueError(f"line {number} is not a header: write Name: value")
+        if name.lower() in _OURS or name.lower().startswith("x-jitterscope-"):
+            raise ValueError(f"{name} is set by Jitterscope")
+        if _VALUE.fullmatch(value) is None or len(value) > _LONGEST_VALUE:
+            raise ValueError(f"the value of {name} has to be 1 to {_LONGEST_VALUE} visible ASCII characters")
+        if name.lower() in (one.lower() for one in found):
+            raise ValueError(f"{name} is given twice")
+        found[name] = value
+    if len(found) > _MOST_HEADERS:
+        raise ValueError(f"at most {_MOST_HEADERS} headers")
+    return found
 
 
 def sign(secret: str, timestamp_s: int, body: bytes) -> str:
@@ -57,7 +101,8 @@ def _build(config: WebhookConfig, message: Message) -> HttpRequest:
             "Idempotency-Key": message.key,
             "X-Jitterscope-Event": message.payload.type,
             "X-Jitterscope-Signature": sign(config.secret.get_secret_value(), message.now_s, body),
-        },
+        }
+        | ({} if config.headers is None else own_headers(config.headers.get_secret_value())),
         body=body,
     )
 

@@ -118,9 +118,6 @@ func (r *resolvConf) look(group *sampler.Group, watched bool) {
 			continue
 		}
 		container := names.Identify(group.Path).ContainerID != ""
-		if container && isPause(proc, pid) {
-			return // holds the pod's network and asks nothing; its resolv.conf is not the pod's
-		}
 		own := namespace != r.hostNS
 		if !container && !own && !watched && reflect.DeepEqual(conf, r.host) {
 			return
@@ -158,11 +155,6 @@ func processesIn(group *sampler.Group) (pids []int) {
 		}
 	}
 	return pids
-}
-
-func isPause(proc string, pid int) bool {
-	comm, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "comm"))
-	return err == nil && strings.TrimSpace(string(comm)) == "pause"
 }
 
 // addressesOf lists the addresses of a process's network namespace, loopback and link-local ones left out.

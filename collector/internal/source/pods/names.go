@@ -3,6 +3,7 @@ package pods
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -54,6 +55,7 @@ func (w *workloadNames) Start(ctx context.Context, registry *sampler.Registry) e
 	w.groups, w.complete, w.promised = map[string]*sampler.Group{}, map[string]bool{}, map[string]bool{}
 	w.resolver = names.NewResolver(options.directories()...)
 	w.wake = make(chan struct{}, 1)
+	registry.AskOfContainers(w.resolver.Kind)
 	registry.OnCgroups(w.change)
 	w.asking.Go(func() { w.loop(ctx) })
 	return nil
@@ -165,6 +167,9 @@ func (w *workloadNames) report(unknown int) {
 		w.registry.Degraded(problems, "a kubelet that answers /pods (read-only port, or a service account that may get nodes/proxy), or the socket of the container runtime")
 	case unknown > 0 && using == "":
 		w.registry.Degraded("nobody to ask for container names; paths are used", "the kubelet's /pods, or the socket of containerd, CRI-O or Docker")
+	case w.registry.MayBeSandboxes() > 0:
+		w.registry.Degraded(fmt.Sprintf("cgroups of which it is unknown whether they are a pod's sandbox or a container that runs `pause`: %d",
+			w.registry.MayBeSandboxes()), "the socket of the container runtime")
 	default:
 		w.registry.Degraded("", "")
 	}

@@ -2,6 +2,7 @@ package pods
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -67,12 +68,20 @@ func (p *podStarts) loop(ctx context.Context) {
 		if pid := processNamed(p.registry.Roots.Proc, "kubelet"); pid != 0 {
 			pids = []int{pid}
 		}
-		if err := p.journal.Follow(ctx, kubeletUnits, pids); err != nil {
-			p.registry.Degraded(err.Error(), dnslog.Needs)
-		} else {
-			p.registry.Degraded("", "")
-		}
+		p.registry.Degraded(told(p.journal.Follow(ctx, kubeletUnits, pids), p.journal.Unreadable()))
 	}
+}
+
+// told says what is missing, and what it takes.
+func told(failed error, unreadable int64) (detail, needs string) {
+	switch {
+	case failed != nil:
+		return failed.Error(), dnslog.Needs
+	case unreadable > 0:
+		return fmt.Sprintf("values of the journal that could not be decompressed: %d", unreadable),
+			"an intact journal (`journalctl --verify`)"
+	}
+	return "", ""
 }
 
 func (p *podStarts) line(line []byte, _ time.Time, _ int, _ string) {

@@ -1,10 +1,13 @@
 package pods
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
+	"github.com/jitterscope/jitterscope/collector/internal/dnslog"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 	"github.com/jitterscope/jitterscope/collector/internal/source/sourcetest"
 )
@@ -20,5 +23,17 @@ func TestPodStarts(t *testing.T) {
 	if len(got) != 1 || got[0]["namespace"] != "kube-system" || got[0]["pod"] != "aws-node-vw7c6" || got[0]["sli_us"] != "2471963" ||
 		got[0]["total_us"] != "13230915" || got[0]["image_pull_us"] != "10758951" {
 		t.Errorf("%v", got)
+	}
+}
+
+func TestWhatOfTheJournalIsMissing(t *testing.T) {
+	if detail, needs := told(nil, 0); detail != "" || needs != "" {
+		t.Errorf("%q, %q", detail, needs)
+	}
+	if detail, _ := told(nil, 3); !strings.Contains(detail, "decompressed: 3") {
+		t.Errorf("%q", detail)
+	}
+	if detail, needs := told(errors.New("no journal"), 3); detail != "no journal" || needs != dnslog.Needs {
+		t.Errorf("%q, %q", detail, needs)
 	}
 }

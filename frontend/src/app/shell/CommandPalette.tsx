@@ -4,6 +4,7 @@ import { Command } from "cmdk";
 import { useState, type ReactElement } from "react";
 
 import { incidentsQuery } from "@/api/incidents";
+import { useCommandsOfPage } from "@/ui/pageCommands";
 import { setTheme } from "@/ui/theme";
 
 import styles from "./CommandPalette.module.css";
@@ -49,6 +50,7 @@ function Content({ onDone }: { onDone: () => void }): ReactElement {
             </Command.Item>
           ))}
         </Command.Group>
+        <PageCommands onChoose={(command) => run(command)()} />
         <ResourceResults text={text} onChoose={(resourceId) => run(() => navigate({ to: "/resources/$resourceId", params: { resourceId } }))()} />
         <Command.Group heading="Go to">
           <Command.Item onSelect={run(() => navigate({ to: "/" }))}>Home: what is wrong now, map of the fleet</Command.Item>
@@ -76,5 +78,20 @@ function Content({ onDone }: { onDone: () => void }): ReactElement {
         </Command.Group>
       </Command.List>
     </>
+  );
+}
+
+/** What the page below can do. */
+function PageCommands({ onChoose }: { onChoose: (run: () => void) => void }): ReactElement | null {
+  const commands = useCommandsOfPage();
+  if (commands.length === 0) return null;
+  return (
+    <Command.Group heading="This page">
+      {commands.map(({ title, run }) => (
+        <Command.Item key={title} onSelect={() => onChoose(run)}>
+          {title}
+        </Command.Item>
+      ))}
+    </Command.Group>
   );
 }

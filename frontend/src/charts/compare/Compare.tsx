@@ -1,4 +1,4 @@
-import { useCallback, useDeferredValue, useId, useMemo, useRef, useState, type KeyboardEvent, type ReactElement } from "react";
+import { useDeferredValue, useId, useMemo, useRef, useState, type KeyboardEvent, type ReactElement } from "react";
 
 import { RIGHT_PX, TIME_AXIS_PX, type YAxis } from "@/charts/timeline/Lane";
 import { onChartKey } from "@/charts/timeline/keyboard";
@@ -39,6 +39,7 @@ export function Compare({ runs, extent, view, onView, stale }: CompareProps): Re
   const helpId = useId();
   const [cursorUs, setCursorUs] = useState<number | null>(null);
   const [byKey, setByKey] = useState(false);
+  const [marked, setMarked] = useState<TimeView | null>(null);
 
   const gutterPx = widthPx < 640 ? 50 : 66;
   const hasGc = runs.some(({ model }) => model.gc.length > 0);
@@ -48,18 +49,17 @@ export function Compare({ runs, extent, view, onView, stale }: CompareProps): Re
     const ranges = runs.map(({ model }) => latencyRange(model));
     return { lowLog: Math.min(...ranges.map(({ lowLog }) => lowLog)), highLog: Math.max(...ranges.map(({ highLog }) => highLog)) };
   }, [runs]);
-  const cpuAxis = useMemo<YAxis>(() => ({ min: 0, max: top, log: false, splits: [0, top / 2, top], format: (value) => significant(value, 2) }), [top]);
+  const cpuAxis = useMemo<YAxis>(() => ({ min: 0, max: top, log: false, splits: [0, top / 2, top], format: (value) => significant(value) }), [top]);
   const latencyAxis = useMemo<YAxis>(
     () => ({ min: 10 ** latency.lowLog, max: 10 ** latency.highLog, log: true, splits: decades(latency.lowLog, latency.highLog), format: microseconds }),
     [latency],
   );
 
-  const hover = useCallback((us: number | null) => {
+  const hover = (us: number | null): void => {
     setByKey(false);
     setCursorUs(us);
-  }, []);
-  const select = useCallback(() => undefined, []);
-  usePointer(surface, { view, extent, dragMode: "pan", onView, onCursor: hover, onSelection: select });
+  };
+  usePointer(surface, { view, extent, dragMode: "zoom", onView, onCursor: hover, onPin: hover, onSelection: () => undefined, onMark: setMarked, onBack: () => onView(extent) });
 
   const press = (event: KeyboardEvent): void => {
     if (event.metaKey || event.ctrlKey || event.altKey) return;
@@ -112,6 +112,12 @@ export function Compare({ runs, extent, view, onView, stale }: CompareProps): Re
             );
           })}
         <div ref={surface} className={styles["surface"]} data-mode="compare" style={{ left: gutterPx, right: RIGHT_PX }}>
+          {marked !== null && (
+            <span
+              className={styles["marked"]}
+              style={{ left: `${((marked.fromUs - view.fromUs) / span(view)) * 100}%`, right: `${((view.toUs - marked.toUs) / span(view)) * 100}%`, bottom: TIME_AXIS_PX }}
+            />
+          )}
           {cursorVisible && (
             <>
               <span className={styles["cursor"]} style={{ left: `${left}%`, bottom: TIME_AXIS_PX }} />

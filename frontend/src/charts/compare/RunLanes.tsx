@@ -1,11 +1,11 @@
 import { useCallback, useMemo, type ReactElement } from "react";
 
+import { gaps } from "@/charts/timeline/bars";
 import { drawCpuLane } from "@/charts/timeline/cpuLane";
 import type { Frame } from "@/charts/timeline/draw";
 import { drawGcLane } from "@/charts/timeline/gcLane";
 import { Lane, TIME_AXIS_PX, type LaneProps, type YAxis } from "@/charts/timeline/Lane";
 import type { TimelineModel } from "@/charts/timeline/model";
-import { gaps } from "@/charts/timeline/stats";
 
 import styles from "./Compare.module.css";
 import { drawSlowestLane } from "./slowestLane";

@@ -48,7 +48,8 @@ interface DataLaneViewProps {
 
 function DataLaneView({ lane, whole, place, heightPx }: DataLaneViewProps): ReactElement {
   const { palette } = place;
-  const top = useMemo(() => laneTop(whole), [whole]);
+  // A mean over more time is lower than what it is of: the detail has peaks that the whole does not show.
+  const top = useMemo(() => Math.max(laneTop(whole), laneTop(lane)), [whole, lane]);
   const axis = useMemo<YAxis>(
     () => ({ min: 0, max: top, log: false, splits: heightPx < 100 ? [0, top] : [0, top / 2, top], format: (value) => (value === 0 ? "0" : laneValue(value, lane.unit)) }),
     [top, heightPx, lane.unit],

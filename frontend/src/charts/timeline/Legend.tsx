@@ -3,6 +3,7 @@ import type { ReactElement } from "react";
 import { microseconds } from "@/lib/format";
 
 import { hasSeries } from "./connections";
+import { unkept } from "./counts";
 import type { TimelineModel } from "./model";
 import styles from "./Timeline.module.css";
 
@@ -18,7 +19,7 @@ const CONNECTION_MARKS = [
 export function Legend({ model, hasAnswers, hasGc }: { model: TimelineModel; hasAnswers: boolean; hasGc: boolean }): ReactElement {
   // A node has no limit, and cannot be throttled.
   const unlimited = model.limits.length === 0 && model.throttled.length === 0;
-  const rates = hasAnswers && model.answers.complete.length === 0;
+  const rates = hasAnswers && unkept(model).length > 0;
   return (
     <ul className={styles["legend"]} aria-label="Legend">
       {unlimited ? (
@@ -68,11 +69,11 @@ export function Legend({ model, hasAnswers, hasGc }: { model: TimelineModel; has
       )}
       {rates && (
         <li>
-          <i className={styles["markMedian"]} /> median per tick
+          <i className={styles["markMedian"]} /> median and slowest per tick
         </li>
       )}
       <li>
-        <i className={styles["markGap"]} /> not recorded
+        <i className={styles["markGap"]} /> {rates ? "not recorded, or single answers not kept" : "not recorded"}
       </li>
     </ul>
   );

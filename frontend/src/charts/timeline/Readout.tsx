@@ -5,76 +5,114 @@ import { clock, duration } from "@/lib/time";
 import type { TimeView } from "@/lib/timeView";
 
 import { connectionStats } from "./connections";
+import { servedNoun } from "./counts";
 import { laneValue, overlappingMarks, valueAt } from "./lanes";
-import { limitAt, type TimelineModel } from "./model";
+import type { TimelineModel } from "./model";
+import { readoutOf, type TickReadout } from "./readout";
 import styles from "./Timeline.module.css";
-import { medianLatencyUs, slowestAnswer, spanStats, tickAt } from "./stats";
 
 /** The numbers of the tick under the cursor. */
 export function Readout({ model, us }: { model: TimelineModel; us: number }): ReactElement {
-  const tick = tickAt(model, us) ?? { fromUs: us, toUs: us + model.cpu.stepUs };
-  const stats = spanStats(model, tick);
-  const slowest = slowestAnswer(model, tick);
-  const limit = limitAt(model.limits, tick.fromUs);
-  const cycle = model.gc.find((gc) => gc.fromUs < tick.toUs && gc.toUs > tick.fromUs);
-  const throttled = model.throttled.find((span) => span.fromUs < tick.toUs && span.toUs > tick.fromUs);
-  const over = limit !== null && stats.cpuMax !== null && stats.cpuMax > limit;
+  const { tick, cpu, limit, stalls, cycles, answers } = readoutOf(model, us);
+  const ran = cpu === null ? null : cpu.toUs - cpu.fromUs;
   return (
     <dl className={styles["readout"]}>
       <div className={styles["when"]}>
         <dt>{clock(tick.fromUs, 2)} local</dt>
         <dd>{clock(tick.fromUs, 2, "utc")} UTC</dd>
       </div>
-      <div data-tone={over ? "hot" : undefined}>
-        <dt>CPU in {duration(model.cpu.stepUs)}</dt>
+      <div data-tone={cpu?.over === true ? "hot" : undefined}>
+        <dt>{cpuTitle(model.cpu, ran)}</dt>
         <dd>
-          {stats.cpuMax === null ? "not recorded" : cpus(stats.cpuMax)}
-          {limit !== null && stats.cpuMax !== null && ` = ${percent(stats.cpuMax / limit)} of limit`}
+          {cpu === null ? "not recorded" : cpus(cpu.cpus)}
+          {limit !== null && cpu !== null && ` = ${percent(cpu.cpus / limit)} of limit`}
         </dd>
       </div>
-      {throttled !== undefined && (
-        <div data-tone="hot">
+      {stalls.map((stall) => (
+        <div key={stall.fromUs} data-tone="hot">
           <dt>Throttled</dt>
-          <dd>{stats.throttledUs > 0 ? `${duration(stats.throttledUs)} credited` : throttled.label}</dd>
+          <dd>
+            {duration(stall.stoppedUs)}
+            {stall.periods > 1 ? ` in ${count(stall.periods)} periods` : ` until ${clock(stall.toUs, 2)}`}
+          </dd>
         </div>
-      )}
-      {cycle !== undefined && (
-        <div data-tone="gc">
+      ))}
+      {cycles.slice(0, MOST_CYCLES).map((cycle) => (
+        <div key={`${cycle.fromUs} ${cycle.toUs}`} data-tone="gc">
           <dt>GC cycle</dt>
           <dd>
             {duration(cycle.toUs - cycle.fromUs)}
             {cycle.attributes["pause_us"] !== undefined && `, paused ${microseconds(Number(cycle.attributes["pause_us"]))}`}
           </dd>
         </div>
+      ))}
+      {cycles.length > MOST_CYCLES && (
+        <div data-tone="gc">
+          <dt>GC cycles</dt>
+          <dd>{count(cycles.length)} in all</dd>
+        </div>
       )}
       <Lanes model={model} tick={tick} us={us} />
       <Connections model={model} tick={tick} />
-      {slowest !== null && (
-        <>
-          <div>
-            <dt>{stats.complete ? "Answers" : "Recorded answers"}</dt>
-            <dd>
-              {count(stats.answers)}, median {microseconds(medianLatencyUs(model, tick))}
-            </dd>
-          </div>
-          <div data-tone={slowest.latencyUs > model.slowThresholdUs ? "hot" : undefined}>
-            <dt>{stats.slow > 0 ? `${count(stats.slow)} slow, slowest` : "Slowest"}</dt>
-            <dd>
-              {microseconds(slowest.latencyUs)}
-              {slowest.queueWaitUs !== null && slowest.queueWaitUs > 0 && `, ${microseconds(slowest.queueWaitUs)} of it in the receive queue`}
-            </dd>
-          </div>
-          {slowest.name !== "" && (
-            <div>
-              <dt>Name</dt>
-              <dd>
-                {slowest.name} · {slowest.result}
-              </dd>
-            </div>
-          )}
-        </>
-      )}
+      {answers !== null && <Answers model={model} answers={answers} />}
     </dl>
+  );
+}
+
+const MOST_CYCLES = 3;
+
+/** Of a point that stands for several ticks the highest is shown. */
+const cpuTitle = ({ stepUs, tickUs }: TimelineModel["cpu"], ranUs: number | null): string =>
+  tickUs < stepUs ? `CPU, highest ${duration(tickUs)}` : `CPU in ${duration(ranUs ?? stepUs)}`;
+
+/** Counts are of all answers, whether single ones were kept or not. */
+function Answers({ model, answers }: { model: TimelineModel; answers: NonNullable<TickReadout["answers"]> }): ReactElement {
+  const { counts, complete, slowest } = answers;
+  const noun = servedNoun(model.served);
+  const title = `${noun.charAt(0).toUpperCase()}${noun.slice(1)}`;
+  const maxUs = counts?.maxUs ?? null;
+  // Where not all were kept, one that was not can have been slower than those that were.
+  const counted = maxUs !== null && (slowest === null || (!complete && maxUs > slowest.latencyUs));
+  const shownUs = counted ? maxUs : (slowest?.latencyUs ?? null);
+  return (
+    <>
+      <div>
+        <dt>{counts === null ? title : `${title} in ${duration(counts.of.toUs - counts.of.fromUs)}`}</dt>
+        <dd>
+          {counts === null || counts.queries === null ? "not counted" : count(counts.queries)}
+          {counts !== null && counts.p50Us !== null && `, median answer ${microseconds(counts.p50Us)}`}
+        </dd>
+      </div>
+      {counts !== null && counts.slow !== null && counts.slow > 0 && (
+        <div data-tone="hot">
+          <dt>Slow answers in {duration(counts.of.toUs - counts.of.fromUs)}</dt>
+          <dd>{count(counts.slow)}</dd>
+        </div>
+      )}
+      {shownUs !== null && (
+        <div data-tone={shownUs > model.slowThresholdUs ? "hot" : undefined}>
+          <dt>Slowest answer{counted && counts !== null ? ` in ${duration(counts.of.toUs - counts.of.fromUs)}` : ""}</dt>
+          <dd>
+            {microseconds(shownUs)}
+            {!counted && slowest !== null && slowest.queueWaitUs !== null && slowest.queueWaitUs > 0 && `, ${microseconds(slowest.queueWaitUs)} of it in the receive queue`}
+          </dd>
+        </div>
+      )}
+      {!counted && slowest !== null && slowest.name !== "" && (
+        <div>
+          <dt>Name</dt>
+          <dd>
+            {slowest.name} · {slowest.result}
+          </dd>
+        </div>
+      )}
+      {!complete && (
+        <div>
+          <dt>Single answers</dt>
+          <dd>{model.answers.truncated > 0 ? "not all drawn" : "not kept here"}</dd>
+        </div>
+      )}
+    </>
   );
 }
 

@@ -6,9 +6,10 @@ import type { TimeView } from "@/lib/timeView";
 import { Table, tableStyles } from "@/ui/Table";
 
 import { connectionStats, hasConnections } from "./connections";
+import { servedNoun } from "./counts";
 import { laneValue, overlappingMarks, valueAt } from "./lanes";
 import { limitAt, type TimelineModel } from "./model";
-import { indexRange, overlapping, spanStats } from "./stats";
+import { indexRange, spanStats } from "./stats";
 import styles from "./TickTable.module.css";
 
 const MOST_ROWS = 200;
@@ -27,6 +28,9 @@ export function TickTable({ model, view }: { model: TimelineModel; view: TimeVie
 function Rows({ model, view }: { model: TimelineModel; view: TimeView }): ReactElement {
   const { ticks, left } = useMemo(() => pick(model, view), [model, view]);
   const connections = hasConnections(model);
+  const noun = servedNoun(model.served);
+  // Answers are counted in 100 ms, however short the ticks of CPU use are.
+  const per = model.rate.stepUs > model.cpu.stepUs ? ` in ${duration(model.rate.stepUs)}` : "";
   return (
     <>
       {left > 0 && <p className={styles["note"]}>{count(left)} quiet ticks not listed. Zoom in to list every tick.</p>}
@@ -53,9 +57,13 @@ function Rows({ model, view }: { model: TimelineModel; view: TimeView }): ReactE
               )),
             )}
             {model.marks.length > 0 && <th scope="col">Events</th>}
-            <th scope="col" className={tableStyles["number"]}>Answers</th>
-            <th scope="col" className={tableStyles["number"]}>Slow</th>
-            <th scope="col" className={tableStyles["number"]}>Slowest answer</th>
+            {model.served.length > 0 && (
+              <>
+                <th scope="col" className={tableStyles["number"]}>{`${noun.charAt(0).toUpperCase()}${noun.slice(1)}${per}`}</th>
+                <th scope="col" className={tableStyles["number"]}>Slow answers{per}</th>
+                <th scope="col" className={tableStyles["number"]}>Slowest answer{per}</th>
+              </>
+            )}
           </tr>
         </thead>
         <tbody>
@@ -68,7 +76,7 @@ function Rows({ model, view }: { model: TimelineModel; view: TimeView }): ReactE
                 <th scope="row">{clock(tick.fromUs, 2)}</th>
                 <td className={tableStyles["number"]}>{stats.cpuMax === null ? "not recorded" : cpus(stats.cpuMax)}</td>
                 <td className={tableStyles["number"]}>{limit === null ? "none" : cpus(limit)}</td>
-                <td className={tableStyles["number"]}>{stats.throttledUs > 0 ? duration(stats.throttledUs) : overlapping(model.throttled, tick).length > 0 ? "yes" : MISSING}</td>
+                <td className={tableStyles["number"]}>{stats.throttledUs > 0 ? duration(stats.throttledUs) : MISSING}</td>
                 <td className={tableStyles["number"]}>{stats.gcUs > 0 ? duration(stats.gcUs) : MISSING}</td>
                 {connections && (
                   <>
@@ -85,9 +93,13 @@ function Rows({ model, view }: { model: TimelineModel; view: TimeView }): ReactE
                   )),
                 )}
                 {model.marks.length > 0 && <td>{overlappingMarks(model, tick).map((mark) => mark.label).join(", ") || MISSING}</td>}
-                <td className={tableStyles["number"]}>{count(stats.answers)}</td>
-                <td className={tableStyles["number"]}>{count(stats.slow)}</td>
-                <td className={tableStyles["number"]}>{microseconds(stats.maxUs)}</td>
+                {model.served.length > 0 && (
+                  <>
+                    <td className={tableStyles["number"]}>{stats.queries === null ? "not counted" : count(stats.queries)}</td>
+                    <td className={tableStyles["number"]}>{count(stats.slow)}</td>
+                    <td className={tableStyles["number"]}>{microseconds(stats.maxUs)}</td>
+                  </>
+                )}
               </tr>
             );
           })}
@@ -103,7 +115,7 @@ function pick(model: TimelineModel, view: TimeView): { ticks: TimeView[]; left: 
   if (all.length <= MOST_ROWS) return { ticks: all, left: 0 };
   const notable = all.filter((tick) => {
     const stats = spanStats(model, tick);
-    return stats.slow > 0 || stats.ticksOverLimit > 0 || stats.throttledPeriods > 0 || stats.missingTicks > 0 || (connectionStats(model, tick).backlog ?? 0) > 0 || overlappingMarks(model, tick).length > 0;
+    return (stats.slow ?? 0) > 0 || stats.overLimit > 0 || stats.throttledUs > 0 || stats.missingTicks > 0 || (connectionStats(model, tick).backlog ?? 0) > 0 || overlappingMarks(model, tick).length > 0;
   });
   const ticks = notable.slice(0, MOST_ROWS);
   return { ticks, left: all.length - ticks.length };

@@ -1,11 +1,13 @@
-import { useCallback, useDeferredValue, useId, useMemo, useRef, useState, type KeyboardEvent, type ReactElement } from "react";
+import { useCallback, useDeferredValue, useEffect, useId, useMemo, useRef, useState, type KeyboardEvent, type ReactElement } from "react";
 
 import { count, microseconds, significant } from "@/lib/format";
 import { span, type TimeView } from "@/lib/timeView";
 
+import { gaps } from "./bars";
 import { DataLanes } from "./DataLanes";
 import { drawConnectionLane } from "./connectionLane";
 import { connectionTop, hasConnections } from "./connections";
+import { unkept } from "./counts";
 import { drawCpuLane } from "./cpuLane";
 import { drawAnswerLane } from "./answerLane";
 import type { Frame } from "./draw";
@@ -18,7 +20,6 @@ import type { TimelineModel } from "./model";
 import { usePalette } from "./palette";
 import { Readout } from "./Readout";
 import { cpuTop, decades, latencyRange, wholeSplits } from "./scales";
-import { gaps } from "./stats";
 import { latencyTitle, summarize } from "./summary";
 import styles from "./Timeline.module.css";
 import { usePointer, type DragMode } from "./usePointer";
@@ -35,15 +36,17 @@ export interface TimelineProps {
   selection: TimeView | null;
   onSelection: (selection: TimeView | null) => void;
   dragMode: DragMode;
+  /** A double click: to what was seen before. */
+  onBack: () => void;
   /** Marked in the picture: the moment that made us look. */
-  triggerUs: number | null;
+  momentUs: number | null;
   /** What the story is told by: it is drawn first and largest. */
   lead?: "cpu" | "connections";
 }
 
 /** What the cause is told by, CPU, throttling, GC, connections and every answer of its servers on one time axis. */
 export function Timeline(props: TimelineProps): ReactElement {
-  const { model, overview, extent, view, onView, selection, onSelection, dragMode, triggerUs, lead = "cpu" } = props;
+  const { model, overview, extent, view, onView, selection, onSelection, dragMode, onBack, momentUs, lead = "cpu" } = props;
   const host = useRef<HTMLDivElement>(null);
   const surface = useRef<HTMLDivElement>(null);
   const widthPx = useWidth(host);
@@ -51,6 +54,9 @@ export function Timeline(props: TimelineProps): ReactElement {
   const helpId = useId();
   const [cursorUs, setCursorUs] = useState<number | null>(null);
   const [byKey, setByKey] = useState(false);
+  // A pinned tick stays while the hand moves on, and arrows move it.
+  const [pinned, setPinned] = useState(false);
+  const [marked, setMarked] = useState<TimeView | null>(null);
 
   const phone = widthPx < 640;
   const gutterPx = phone ? 50 : 66;
@@ -64,8 +70,9 @@ export function Timeline(props: TimelineProps): ReactElement {
   const top = useMemo(() => cpuTop(model), [model]);
   const linkTop = useMemo(() => connectionTop(overview), [overview]);
   const missing = useMemo(() => gaps(model), [model]);
-  const latency = useMemo(() => latencyRange(overview), [overview]);
-  const cpuAxis = useMemo<YAxis>(() => ({ min: 0, max: top, log: false, splits: [0, top / 2, top], format: (value) => significant(value, 2) }), [top]);
+  const dotless = useMemo(() => unkept(model), [model]);
+  const latency = useMemo(() => latencyRange(overview, model), [overview, model]);
+  const cpuAxis = useMemo<YAxis>(() => ({ min: 0, max: top, log: false, splits: [0, top / 2, top], format: (value) => significant(value) }), [top]);
   const latencyAxis = useMemo<YAxis>(
     () => ({ min: 10 ** latency.lowLog, max: 10 ** latency.highLog, log: true, splits: decades(latency.lowLog, latency.highLog), format: microseconds }),
     [latency],
@@ -73,14 +80,21 @@ export function Timeline(props: TimelineProps): ReactElement {
   const linkAxis = useMemo<YAxis>(() => ({ min: 0, max: linkTop, log: false, splits: wholeSplits(linkTop), format: count }), [linkTop]);
   const paintLinks = useCallback((frame: Frame) => drawConnectionLane(frame, { model, top: linkTop }, palette), [model, linkTop, palette]);
   const paintCpu = useCallback((frame: Frame) => drawCpuLane(frame, { model, top, gaps: missing }, palette), [model, top, missing, palette]);
-  const paintAnswers = useCallback((frame: Frame) => drawAnswerLane(frame, { model, ...latency }, palette), [model, latency, palette]);
+  const paintAnswers = useCallback((frame: Frame) => drawAnswerLane(frame, { model, ...latency, unkept: dotless }, palette), [model, latency, dotless, palette]);
   const paintGc = useCallback((frame: Frame) => drawGcLane(frame, model, palette), [model, palette]);
 
-  const hover = useCallback((us: number | null) => {
+  const hover = (us: number | null): void => {
+    if (pinned) return;
     setByKey(false);
     setCursorUs(us);
-  }, []);
-  usePointer(surface, { view, extent, dragMode, onView, onCursor: hover, onSelection });
+  };
+  const pin = (us: number): void => {
+    const again = pinned && cursorUs !== null && Math.floor(us / model.cpu.stepUs) === Math.floor(cursorUs / model.cpu.stepUs);
+    setPinned(!again);
+    setByKey(false);
+    setCursorUs(us);
+  };
+  usePointer(surface, { view, extent, dragMode, onView, onCursor: hover, onPin: pin, onSelection, onMark: setMarked, onBack });
 
   const press = (event: KeyboardEvent): void => {
     if (event.metaKey || event.ctrlKey || event.altKey) return;
@@ -92,8 +106,21 @@ export function Timeline(props: TimelineProps): ReactElement {
     if (result.cursorUs !== undefined) {
       setByKey(true);
       setCursorUs(result.cursorUs);
+      if (result.cursorUs === null) setPinned(false);
     }
   };
+
+  // Wherever the focus is: a tooltip that stays must be easy to be rid of.
+  useEffect(() => {
+    if (!pinned) return undefined;
+    const release = (event: globalThis.KeyboardEvent): void => {
+      if (event.key !== "Escape") return;
+      setPinned(false);
+      setCursorUs(null);
+    };
+    window.addEventListener("keydown", release);
+    return () => window.removeEventListener("keydown", release);
+  }, [pinned]);
 
   // The words may lag behind a moving hand; the picture may not.
   const restingView = useDeferredValue(view);
@@ -122,7 +149,7 @@ export function Timeline(props: TimelineProps): ReactElement {
         // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         tabIndex={0}
         onKeyDown={press}
-        onBlur={() => byKey && setCursorUs(null)}
+        onBlur={() => byKey && !pinned && setCursorUs(null)}
       >
         {widthPx > 0 && (
           <>
@@ -154,11 +181,12 @@ export function Timeline(props: TimelineProps): ReactElement {
               style={{ left: `${Math.max(0, left(selection.fromUs))}%`, right: `${Math.max(0, 100 - left(selection.toUs))}%` }}
             />
           )}
-          {triggerUs !== null && visible(triggerUs) && <span className={styles["trigger"]} style={{ left: `${left(triggerUs)}%` }} />}
+          {marked !== null && <span className={styles["marked"]} style={{ left: `${Math.max(0, left(marked.fromUs))}%`, right: `${Math.max(0, 100 - left(marked.toUs))}%` }} />}
+          {momentUs !== null && visible(momentUs) && <span className={styles["moment"]} style={{ left: `${left(momentUs)}%` }} />}
           {cursorUs !== null && visible(cursorUs) && (
             <>
-              <span className={styles["cursor"]} style={{ left: `${left(cursorUs)}%` }} />
-              <div className={styles["tooltip"]} data-side={left(cursorUs) > 55 ? "left" : "right"} style={{ left: `${left(cursorUs)}%` }}>
+              <span className={styles["cursor"]} data-pinned={pinned} style={{ left: `${left(cursorUs)}%` }} />
+              <div className={styles["tooltip"]} data-side={phone ? "below" : left(cursorUs) > 55 ? "left" : "right"} style={phone ? undefined : { left: `${left(cursorUs)}%` }}>
                 <Readout model={model} us={cursorUs} />
               </div>
             </>
@@ -171,7 +199,7 @@ export function Timeline(props: TimelineProps): ReactElement {
         </div>
       )}
       <p id={helpId} className="visually-hidden">
-        Arrow keys move tick by tick, with Shift they pan; plus and minus zoom; Enter selects the tick; 0 shows all; Escape clears.
+        Arrow keys move tick by tick, with Shift they pan; plus and minus zoom; Enter selects the tick; 0 shows all; Escape clears. A click pins a tick, a double click goes back.
       </p>
       <p className="visually-hidden" aria-live="polite">
         {byKey && cursorUs !== null ? summarize(model, { fromUs: cursorUs - (cursorUs % model.cpu.stepUs), toUs: cursorUs - (cursorUs % model.cpu.stepUs) + model.cpu.stepUs }) : ""}

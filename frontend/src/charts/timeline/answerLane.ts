@@ -4,15 +4,17 @@ import { microseconds } from "@/lib/format";
 import type { TimeView } from "@/lib/timeView";
 
 import { eachCell, emptyGrid, fillGrid, type Projection } from "./density";
-import { clipped, label, throttledBands, xOf, type Frame } from "./draw";
+import { clipped, edges, font, hatched, label, throttledBands, xOf, type Frame } from "./draw";
 import { isFailure, type TimelineModel } from "./model";
 import type { Palette } from "./palette";
-import { indexRange } from "./stats";
+import { indexRange, overlapping } from "./stats";
 
 export interface AnswerLaneInput {
   readonly model: TimelineModel;
   readonly lowLog: number;
   readonly highLog: number;
+  /** Where single answers were not kept. */
+  readonly unkept: readonly TimeView[];
 }
 
 /** Up to this many dots are drawn one by one; more share screen cells. */
@@ -23,9 +25,11 @@ const ROUND_DOTS = 4000;
 export function drawAnswerLane(frame: Frame, input: AnswerLaneInput, palette: Palette): void {
   clipped(frame, () => {
     throttledBands(frame, input.model.throttled, palette, false);
+    hatched(frame, input.unkept, palette);
     drawThreshold(frame, input, palette);
     drawRates(frame, input, palette);
     drawAnswers(frame, input, palette);
+    labelUnkept(frame, input, palette);
     drawErrors(frame, input.model, palette);
   });
 }
@@ -67,7 +71,7 @@ function drawAnswers(frame: Frame, input: AnswerLaneInput, palette: Palette): vo
     if (!special(i)) continue;
     const x = Math.round(xOf(frame, answers.tUs[i] as number));
     const y = Math.round(yOf(frame, input, answers.logLatency[i] as number));
-    const place = y * 65_536 + x;
+    const place = (y * 65_536 + x) * 2 + (isFailure(answers.result[i] as number) ? 1 : 0);
     if (drawn.has(place)) continue;
     drawn.add(place);
     ctx.beginPath();
@@ -154,30 +158,40 @@ function drawErrors(frame: Frame, { errors }: TimelineModel, palette: Palette): 
   }
 }
 
-const inside = (spans: readonly TimeView[], us: number): boolean => spans.some((span) => span.fromUs <= us && us < span.toUs);
+/** Said in each hatched part that has room for it. */
+function labelUnkept(frame: Frame, { unkept }: AnswerLaneInput, palette: Palette): void {
+  const { ctx, dpr } = frame;
+  ctx.font = font(frame, 11, 560);
+  const text = "single answers were not kept here";
+  const room = ctx.measureText(text).width + 16 * dpr;
+  for (const span of unkept) {
+    const at = edges(frame, span);
+    if (at !== null && at[1] - at[0] >= room) label(frame, text, (at[0] + at[1]) / 2, frame.top + frame.height - 14 * dpr, palette.dim, palette, "center");
+  }
+}
 
-/** Where single answers were not kept: the median of each tick as a dash, the slowest as a hollow mark. */
+/** Where single answers were not kept: the median of each tick and its slowest answer as dashes. */
 function drawRates(frame: Frame, input: AnswerLaneInput, palette: Palette): void {
   const { ctx, dpr } = frame;
-  const { rate, answers, slowThresholdUs } = input.model;
-  const [first, last] = indexRange(rate.tUs, { fromUs: frame.view.fromUs - rate.stepUs, toUs: frame.view.toUs });
+  const { rate, slowThresholdUs } = input.model;
+  const [first, last] = indexRange(rate.tUs, { fromUs: frame.view.fromUs - rate.stepUs + 1, toUs: frame.view.toUs });
   const width = Math.max(dpr, (rate.stepUs / (frame.view.toUs - frame.view.fromUs)) * frame.width);
+  const near = overlapping(input.unkept, frame.view);
+  const dash = (fromUs: number, us: number, heightPx: number): void => {
+    // Like a dot, an answer within a microsecond counts as one: the log scale has no zero.
+    const y = yOf(frame, input, Math.log10(Math.max(1, us)));
+    if (!Number.isNaN(us)) ctx.fillRect(xOf(frame, fromUs), y - (heightPx * dpr) / 2, width, heightPx * dpr);
+  };
   for (let i = first; i < last; i += 1) {
     const at = rate.tUs[i] as number;
-    if (inside(answers.complete, at + rate.stepUs / 2)) continue;
-    const x = xOf(frame, at);
-    const p50 = rate.p50Us[i] as number;
+    if (!near.some((span) => span.fromUs < at + rate.stepUs && span.toUs > at)) continue;
     const slowest = rate.maxUs[i] as number;
-    if (p50 > 0) {
-      ctx.fillStyle = palette.cool;
-      ctx.globalAlpha = 0.7;
-      ctx.fillRect(x, yOf(frame, input, Math.log10(p50)) - dpr, width, 2 * dpr);
-    }
-    if (slowest > 0 && slowest <= slowThresholdUs) {
-      ctx.globalAlpha = 0.35;
-      ctx.fillStyle = palette.cool;
-      ctx.fillRect(x, yOf(frame, input, Math.log10(slowest)), width, dpr);
-    }
+    ctx.fillStyle = palette.cool;
+    ctx.globalAlpha = 0.7;
+    dash(at, rate.p50Us[i] as number, 2);
+    if (slowest > slowThresholdUs) ctx.fillStyle = palette.hot;
+    else ctx.globalAlpha = 0.35;
+    dash(at, slowest, 1);
   }
   ctx.globalAlpha = 1;
 }

@@ -1,13 +1,12 @@
 /** The CPU lane: one bar a tick against the limit, which is always drawn and labelled. */
 
-import { lowerBound } from "@/lib/binary";
 import { cpus } from "@/lib/format";
 import type { TimeView } from "@/lib/timeView";
 
-import { clipped, hatchedGaps, label, throttledBands, xOf, type Frame } from "./draw";
-import { judgedTicks, limitAt, type CpuTicks, type TimelineModel } from "./model";
+import { eachBar } from "./bars";
+import { clipped, hatched, label, throttledBands, xOf, type Frame } from "./draw";
+import type { TimelineModel } from "./model";
 import type { Palette } from "./palette";
-import { indexRange } from "./stats";
 
 export interface CpuLaneInput {
   readonly model: TimelineModel;
@@ -19,55 +18,36 @@ export function drawCpuLane(frame: Frame, input: CpuLaneInput, palette: Palette)
   const { model } = input;
   clipped(frame, () => {
     throttledBands(frame, model.throttled, palette, true);
-    hatchedGaps(frame, input.gaps, palette);
+    hatched(frame, input.gaps, palette);
     drawBars(frame, input, palette);
     drawLimit(frame, input, palette);
   });
 }
 
+/** A bar is colored by what it shows itself: over the limit is over the limit, whatever the ticks around it come to. */
 function drawBars(frame: Frame, { model, top }: CpuLaneInput, palette: Palette): void {
-  const fine = model.coarse === null ? null : model.cpu;
-  drawTicks(frame, model, judgedTicks(model), top, palette, fine === null ? "solid" : "outline");
-  if (fine !== null) drawTicks(frame, model, fine, top, palette, "solid");
-}
-
-/** Solid bars, or outlines where finer bars are drawn over them. */
-function drawTicks(frame: Frame, model: TimelineModel, cpu: CpuTicks, top: number, palette: Palette, style: "solid" | "outline"): void {
-  const { ctx } = frame;
-  const [first, last] = indexRange(cpu.tUs, { fromUs: frame.view.fromUs - cpu.stepUs, toUs: frame.view.toUs });
-  const barWidth = (cpu.stepUs / (frame.view.toUs - frame.view.fromUs)) * frame.width;
-  const space = barWidth > 4 * frame.dpr ? Math.min(2 * frame.dpr, barWidth * 0.1) : 0;
-  const over = overLimit(model);
-  // Normal bars first, so that where bars share a pixel the one over the limit is seen.
-  for (const hot of [false, true]) {
-    ctx.fillStyle = hot ? palette.hot : palette.cool;
-    for (let i = first; i < last; i += 1) {
-      const value = cpu.cpus[i] as number;
-      const at = cpu.tUs[i] as number;
-      if (Number.isNaN(value) || over(at) !== hot) continue;
-      const height = Math.max(value > 0 ? frame.dpr : 0, (value / top) * frame.height);
-      const x = xOf(frame, at) + space / 2;
-      const y = frame.top + frame.height - height;
-      const width = Math.max(frame.dpr, barWidth - space);
-      ctx.globalAlpha = style === "outline" ? 0.22 : hot ? 1 : 0.8;
-      ctx.fillRect(x, y, width, height);
-      if (style === "solid") continue;
-      ctx.globalAlpha = 1;
-      ctx.fillRect(x, y, width, 2 * frame.dpr);
+  const { ctx, view, dpr } = frame;
+  // What lies below first; of bars that share a pixel the one over the limit is seen.
+  for (const layer of ["outline", "solid"] as const) {
+    for (const hot of [false, true]) {
+      ctx.fillStyle = hot ? palette.hot : palette.cool;
+      eachBar(model, view, (fromUs, stepUs, used, over, style) => {
+        if (style !== layer || over !== hot) return;
+        const barWidth = (stepUs / (view.toUs - view.fromUs)) * frame.width;
+        const space = barWidth > 4 * dpr ? Math.min(2 * dpr, barWidth * 0.1) : 0;
+        const height = Math.max(used > 0 ? dpr : 0, (used / top) * frame.height);
+        const x = xOf(frame, fromUs) + space / 2;
+        const y = frame.top + frame.height - height;
+        const width = Math.max(dpr, barWidth - space);
+        ctx.globalAlpha = style === "outline" ? 0.22 : hot ? 1 : 0.8;
+        ctx.fillRect(x, y, width, height);
+        if (style === "solid") return;
+        ctx.globalAlpha = 1;
+        ctx.fillRect(x, y, width, 2 * dpr);
+      });
     }
   }
   ctx.globalAlpha = 1;
-}
-
-/** Whether the judged tick that contains a time used more than the limit. */
-function overLimit(model: TimelineModel): (us: number) => boolean {
-  const { tUs, cpus: values } = judgedTicks(model);
-  return (us) => {
-    const at = lowerBound(tUs, us + 1) - 1;
-    const value = values[at];
-    const limit = limitAt(model.limits, us);
-    return value !== undefined && limit !== null && value > limit;
-  };
 }
 
 function drawLimit(frame: Frame, { model, top }: CpuLaneInput, palette: Palette): void {

@@ -50,11 +50,11 @@ export function throttledBands(frame: Frame, spans: readonly TimeView[], palette
   }
 }
 
-/** Missing ticks: diagonal lines, so that a gap never looks like a zero. */
-export function hatchedGaps(frame: Frame, gaps: readonly TimeView[], palette: Palette): void {
+/** What is not known: diagonal lines, so that a gap never looks like a zero. */
+export function hatched(frame: Frame, spans: readonly TimeView[], palette: Palette): void {
   const { ctx, dpr } = frame;
-  for (const gap of gaps) {
-    const at = edges(frame, gap);
+  for (const span of spans) {
+    const at = edges(frame, span);
     if (at === null) continue;
     ctx.save();
     ctx.beginPath();

@@ -17,19 +17,22 @@ export interface ModelInput {
 export function model({ cpus, throttledTicks = [], answers = [], limit = 0.5, gc = [] }: ModelInput): TimelineModel {
   const toUs = T0 + cpus.length * TICK;
   const latencyUs = Float64Array.from(answers, (answer) => answer.latencyUs);
+  type Given = (typeof answers)[number];
+  const perTick = (when: (answer: Given) => number, value: (in_: Given[]) => number): Float64Array =>
+    Float64Array.from(cpus, (_, index) => value(answers.filter((answer) => Math.floor(when(answer) / TICK) === index)));
   return {
     extent: { fromUs: T0, toUs },
     served: ["queries"],
     cpu: {
       tUs: Float64Array.from(cpus, (_, index) => T0 + index * TICK),
       stepUs: TICK,
+      tickUs: TICK,
       cpus: Float64Array.from(cpus, (value) => value ?? NaN),
-      throttledUs: Float64Array.from(cpus, (_, index) => (throttledTicks.includes(index) ? 40_000 : 0)),
-      throttledPeriods: Float64Array.from(cpus, (_, index) => (throttledTicks.includes(index) ? 1 : 0)),
+      means: null,
     },
     coarse: null,
     limits: [{ fromUs: T0, cpus: limit }],
-    throttled: throttledTicks.map((tick) => ({ fromUs: T0 + tick * TICK, toUs: T0 + (tick + 1) * TICK, label: "throttled", attributes: {} })),
+    throttled: throttledTicks.map((tick) => ({ fromUs: T0 + tick * TICK, toUs: T0 + (tick + 1) * TICK, stoppedUs: TICK, periods: 1 })),
     gc: gc.map(([from, to]) => ({ fromUs: T0 + from, toUs: T0 + to, label: "GC", attributes: {} })),
     answers: {
       tUs: Float64Array.from(answers, (answer) => T0 + answer.atUs),
@@ -42,7 +45,14 @@ export function model({ cpus, throttledTicks = [], answers = [], limit = 0.5, gc
       complete: [{ fromUs: T0, toUs }],
       truncated: 0,
     },
-    rate: { tUs: new Float64Array(), stepUs: TICK, queries: new Float64Array(), slow: new Float64Array(), p50Us: new Float64Array(), maxUs: new Float64Array() },
+    rate: {
+      tUs: Float64Array.from(cpus, (_, index) => T0 + index * TICK),
+      stepUs: TICK,
+      queries: perTick(({ atUs }) => atUs, (came) => came.length),
+      slow: perTick(({ atUs, latencyUs: took }) => atUs + took, (left) => left.filter((one) => one.latencyUs > 20_000).length),
+      p50Us: perTick(({ atUs, latencyUs: took }) => atUs + took, (left) => left.map((one) => one.latencyUs).toSorted((a, b) => a - b)[Math.floor((left.length - 1) / 2)] ?? NaN),
+      maxUs: perTick(({ atUs, latencyUs: took }) => atUs + took, (left) => (left.length === 0 ? NaN : Math.max(...left.map((one) => one.latencyUs)))),
+    },
     connections: null,
     childLimits: [],
     errors: [],

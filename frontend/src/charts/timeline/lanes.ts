@@ -50,11 +50,12 @@ export function laneLimitAt(lane: DataLane, us: number): number | null {
   return found;
 }
 
-/** The value of the tick that holds a time; of readings that come seldom the last one before it. */
+/** The value of the tick that holds a time, which is the one that is drawn there; null: none is. */
 export function valueAt(lane: DataLane, line: DataLine, us: number): number | null {
   const at = lowerBound(lane.tUs, us + 1) - 1;
+  const fromUs = lane.tUs[at];
   const value = line.values[at];
-  return at < 0 || value === undefined || Number.isNaN(value) ? null : value;
+  return fromUs === undefined || value === undefined || Number.isNaN(value) || us >= fromUs + lane.stepUs ? null : value;
 }
 
 /** The highest value of a view; null where nothing is known. */
@@ -88,5 +89,5 @@ export function laneWords(model: TimelineModel, view: TimeView): string[] {
 /** Marks of a view; a point in time counts where it lies inside. */
 export function overlappingMarks(model: TimelineModel, view: TimeView): TimelineModel["marks"] {
   const spans = model.marks.map((mark) => (mark.toUs > mark.fromUs ? mark : { ...mark, toUs: mark.fromUs + 1 }));
-  return overlapping(spans, view) as unknown as TimelineModel["marks"];
+  return overlapping(spans, view);
 }

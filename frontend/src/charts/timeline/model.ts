@@ -11,10 +11,19 @@ export interface Span extends TimeView {
 export interface CpuTicks {
   readonly tUs: Float64Array;
   readonly stepUs: number;
-  /** CPUs in use in each tick; the maximum where ticks were merged. */
+  /** Less than stepUs where each value stands for several ticks. */
+  readonly tickUs: number;
+  /** CPUs in use in each tick; that of the highest where a value stands for several. */
   readonly cpus: Float64Array;
-  readonly throttledUs: Float64Array;
-  readonly throttledPeriods: Float64Array;
+  /** The mean of the ticks that a value stands for; null: it stands for one. */
+  readonly means: Float64Array | null;
+}
+
+/** When a limit kept the program from running: before the kernel counts it, which it does when it ends. */
+export interface Stall extends TimeView {
+  /** How long it stood still: less than the span where it holds several stalls. */
+  readonly stoppedUs: number;
+  readonly periods: number;
 }
 
 export interface LimitStep {
@@ -34,11 +43,12 @@ export interface Answers {
   readonly queueWaitUs: Float64Array | null;
   readonly name: Uint32Array;
   readonly names: readonly string[];
-  /** Spans with every answer; outside them only slow ones were kept. */
+  /** Spans with every answer of all servers; outside them only slow ones were kept. Sorted, apart. */
   readonly complete: readonly TimeView[];
   readonly truncated: number;
 }
 
+/** What was counted of all answers, also where single ones were not kept: queries where they came, answers where they left. */
 export interface RateTicks {
   readonly tUs: Float64Array;
   readonly stepUs: number;
@@ -105,10 +115,10 @@ export interface TimelineModel {
   /** Empty: the subject serves nothing. */
   readonly served: readonly Served[];
   readonly cpu: CpuTicks;
-  /** The 100 ms ticks behind finer ones: what a limit is measured against, and all there is where no detail was kept. */
+  /** The 100 ms ticks behind finer ones: what a quota is a rule about, and all there is where no detail was kept. */
   readonly coarse: CpuTicks | null;
   readonly limits: readonly LimitStep[];
-  readonly throttled: readonly Span[];
+  readonly throttled: readonly Stall[];
   readonly gc: readonly Span[];
   readonly answers: Answers;
   readonly rate: RateTicks;
@@ -130,7 +140,7 @@ export const RESULTS = ["answered", "NXDOMAIN", "SERVFAIL", "REFUSED", "timed ou
 /** NXDOMAIN is an answer; the rest after it are failures. */
 export const isFailure = (result: number): boolean => result >= 2;
 
-/** The ticks that limits and gaps are judged by: a quota is a rule about 100 ms, not about 10 ms. */
+/** The ticks that are counted as over the limit: a quota is a rule about 100 ms, not about 10 ms. */
 export const judgedTicks = (model: TimelineModel): CpuTicks => model.coarse ?? model.cpu;
 
 /** The limit in force at a time; null: none is known or set. */

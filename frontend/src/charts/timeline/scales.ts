@@ -13,7 +13,7 @@ export function roundUp(value: number): number {
 /** CPUs at the top of the CPU lane: the highest bar and the limit both fit, with room for the limit's label. */
 export function cpuTop(model: TimelineModel): number {
   let top = 0;
-  for (const value of model.cpu.cpus) if (value > top) top = value;
+  for (const ticks of [model.cpu, model.coarse]) for (const value of ticks?.cpus ?? []) if (value > top) top = value;
   for (const step of model.limits) {
     // A limit far above the bars would flatten them: it is then told in the label instead.
     if (step.cpus !== null && (top === 0 || step.cpus < top * 8)) top = Math.max(top, step.cpus * 1.15);
@@ -21,18 +21,20 @@ export function cpuTop(model: TimelineModel): number {
   return roundUp(top === 0 ? 1 : top * 1.05);
 }
 
-/** log10 µs at the bottom and top of the latency lane, whole half-decades. */
-export function latencyRange(model: TimelineModel): { readonly lowLog: number; readonly highLog: number } {
+/** log10 µs at the bottom and top of the latency lane, whole half-decades. The detail of a part has answers that the whole leaves out. */
+export function latencyRange(model: TimelineModel, detail: TimelineModel = model): { readonly lowLog: number; readonly highLog: number } {
   let low = Infinity;
   let high = -Infinity;
-  for (const value of model.answers.logLatency) {
-    if (value < low) low = value;
-    if (value > high) high = value;
+  for (const { answers } of detail === model ? [model] : [model, detail]) {
+    for (const value of answers.logLatency) {
+      if (value < low) low = value;
+      if (value > high) high = value;
+    }
   }
   const consider = (us: number): void => {
-    if (Number.isNaN(us) || us <= 0) return;
-    low = Math.min(low, Math.log10(us));
-    high = Math.max(high, Math.log10(us));
+    if (Number.isNaN(us)) return;
+    low = Math.min(low, Math.log10(Math.max(1, us)));
+    high = Math.max(high, Math.log10(Math.max(1, us)));
   };
   model.rate.p50Us.forEach(consider);
   model.rate.maxUs.forEach(consider);

@@ -1,5 +1,7 @@
+import { gaps } from "./bars";
+import { countsOf, isComplete, unkept } from "./counts";
 import { model, T0, TICK } from "./fixtures";
-import { gaps, medianLatencyUs, slowestAnswer, spanStats, tickAt } from "./stats";
+import { slowestAnswer, spanStats, tickAt } from "./stats";
 import { latencyTitle, summarize } from "./summary";
 
 const story = model({
@@ -17,18 +19,10 @@ const story = model({
 describe("spanStats", () => {
   it("counts what is in the span and leaves missing ticks out of the mean", () => {
     const stats = spanStats(story, story.extent);
-    expect(stats).toMatchObject({ ticks: 5, missingTicks: 1, ticksOverLimit: 2, throttledPeriods: 2, throttledUs: 80_000 });
+    expect(stats).toMatchObject({ ticks: 5, missingTicks: 1, overLimit: 2, throttledPeriods: 2, throttledUs: 200_000 });
     expect(stats.cpuMean).toBeCloseTo((0.2 + 0.9 + 0.6 + 0.2) / 4);
     expect(stats.cpuMax).toBe(0.9);
-    expect(stats).toMatchObject({ answers: 4, slow: 1, failed: 1, maxUs: 180_000, gcCycles: 1, gcUs: 250_000, complete: true });
-  });
-
-  it("takes the lower middle as the median", () => {
-    expect(medianLatencyUs(story, story.extent)).toBe(300);
-  });
-
-  it("takes an answer of exactly the threshold as not slow", () => {
-    expect(spanStats(story, { fromUs: T0 + 155_000, toUs: T0 + 170_000 }).slow).toBe(0);
+    expect(stats).toMatchObject({ queries: 4, slow: 1, dots: 4, failed: 1, maxUs: 180_000, gcCycles: 1, gcUs: 250_000 });
   });
 
   it("cuts GC cycles to the span", () => {
@@ -36,10 +30,47 @@ describe("spanStats", () => {
   });
 
   it("says unknown, not zero, where nothing was recorded", () => {
-    const stats = spanStats(story, { fromUs: T0 + 3 * TICK, toUs: T0 + 4 * TICK });
-    expect(stats.cpuMean).toBeNull();
+    const stats = spanStats({ ...story, rate: { ...story.rate, queries: new Float64Array(5).fill(NaN) } }, { fromUs: T0 + 2 * TICK, toUs: T0 + 3 * TICK });
+    expect(stats.queries).toBeNull();
     expect(stats.maxUs).toBeNull();
-    expect(medianLatencyUs(story, stats.view)).toBeNull();
+    expect(spanStats(story, { fromUs: T0 + 3 * TICK, toUs: T0 + 4 * TICK }).cpuMean).toBeNull();
+  });
+
+  it("takes the mean of the ticks of a point, not that of its highest ones", () => {
+    const merged = { ...story, cpu: { ...story.cpu, stepUs: 3 * TICK, tUs: Float64Array.of(T0, T0 + 3 * TICK), cpus: Float64Array.of(0.9, 0.2), means: Float64Array.of(0.5, 0.1) } };
+    expect(spanStats(merged, story.extent)).toMatchObject({ cpuMean: 0.3, cpuMax: 0.9, cpuTickUs: TICK });
+    expect(summarize(merged, story.extent)).toContain("CPU mean 0.3 CPU, peak 0.9 CPU in 100 ms, limit 0.5 CPU; 1 point of 300 ms with a tick over the limit");
+  });
+
+  it("takes the share of a run of stalls that lies in the span", () => {
+    const run = { ...story, throttled: [{ fromUs: T0, toUs: T0 + 4 * TICK, stoppedUs: 120_000, periods: 4 }] };
+    expect(spanStats(run, { fromUs: T0, toUs: T0 + TICK }).throttledUs).toBe(30_000);
+  });
+});
+
+describe("countsOf", () => {
+  it("takes the tick around a shorter span, and says which it was", () => {
+    expect(countsOf(story, { fromUs: T0 + 150_000, toUs: T0 + 160_000 })).toMatchObject({ of: { fromUs: T0 + TICK, toUs: T0 + 2 * TICK }, queries: 2 });
+    expect(countsOf(story, { fromUs: T0 - 20_000, toUs: T0 - 10_000 })).toBeNull();
+  });
+});
+
+describe("where single answers were kept", () => {
+  const parts = [{ fromUs: T0 + TICK, toUs: T0 + 2 * TICK }];
+  const partly = { ...story, answers: { ...story.answers, complete: parts } };
+
+  it("is the rest of what was not", () => {
+    expect(unkept(story)).toEqual([]);
+    expect(unkept(partly)).toEqual([{ fromUs: T0, toUs: T0 + TICK }, { fromUs: T0 + 2 * TICK, toUs: T0 + 5 * TICK }]);
+    expect(unkept({ ...partly, served: [] })).toEqual([]);
+  });
+
+  it("is no span of which some were left out", () => {
+    const [view] = parts;
+    if (view === undefined) throw new Error("no part");
+    expect(isComplete(partly.answers, view)).toBe(true);
+    expect(isComplete({ ...partly.answers, truncated: 1 }, view)).toBe(false);
+    expect(isComplete(partly.answers, story.extent)).toBe(false);
   });
 });
 
@@ -85,7 +116,7 @@ describe("latencyTitle", () => {
 describe("summarize", () => {
   it("says in words what the picture shows", () => {
     const text = summarize(story, story.extent);
-    for (const part of ["peak 0.9 CPU in 100 ms", "limit 0.5 CPU", "2 ticks over the limit", "throttled 2 times, 200 ms total", "1 GC cycle, 250 ms", "4 answers, 1 over 20 ms", "1 tick missing"]) {
+    for (const part of ["peak 0.9 CPU in 100 ms", "limit 0.5 CPU", "2 ticks over the limit", "throttled 2 times, 200 ms total", "1 GC cycle, 250 ms", "4 queries, 1 answer over 20 ms, slowest 180 ms", "1 tick missing"]) {
       expect(text).toContain(part);
     }
   });

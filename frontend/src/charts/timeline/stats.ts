@@ -3,7 +3,8 @@
 import { lowerBound } from "@/lib/binary";
 import { span, type TimeView } from "@/lib/timeView";
 
-import { isFailure, judgedTicks, limitAt, RESULTS, type Span, type TimelineModel } from "./model";
+import { countsOf } from "./counts";
+import { isFailure, judgedTicks, limitAt, RESULTS, type TimelineModel } from "./model";
 
 export interface SpanStats {
   readonly view: TimeView;
@@ -11,17 +12,23 @@ export interface SpanStats {
   readonly missingTicks: number;
   readonly cpuMean: number | null;
   readonly cpuMax: number | null;
-  readonly ticksOverLimit: number;
+  /** What the highest use was measured in. */
+  readonly cpuTickUs: number;
+  /** Ticks, or points of several ticks, with a use over the limit. */
+  readonly overLimit: number;
+  /** Time that the limit kept the program from running, and the periods that ended so. */
   readonly throttledUs: number;
   readonly throttledPeriods: number;
   readonly gcCycles: number;
   readonly gcUs: number;
-  readonly answers: number;
-  readonly slow: number;
-  readonly failed: number;
+  /** All that came, counted; null: not counted. */
+  readonly queries: number | null;
+  /** Late answers, counted; null: not counted. */
+  readonly slow: number | null;
   readonly maxUs: number | null;
-  /** True when every answer of the span was kept, so that counts of answers are exact. */
-  readonly complete: boolean;
+  /** Single answers that are drawn, and those of them that failed. */
+  readonly dots: number;
+  readonly failed: number;
 }
 
 /** [first, last) index of the entries with view.fromUs <= t < view.toUs. */
@@ -29,11 +36,16 @@ export function indexRange(tUs: Float64Array, view: TimeView): readonly [number,
   return [lowerBound(tUs, view.fromUs), lowerBound(tUs, view.toUs)];
 }
 
-export function overlapping(spans: readonly Span[], view: TimeView): Span[] {
+export function overlapping<T extends TimeView>(spans: readonly T[], view: TimeView): T[] {
   return spans.filter((one) => one.toUs > view.fromUs && one.fromUs < view.toUs);
 }
 
 const overlapUs = (one: TimeView, view: TimeView): number => Math.max(0, Math.min(one.toUs, view.toUs) - Math.max(one.fromUs, view.fromUs));
+
+/** Time that the limit kept the program from running within a span; of a run of stalls its share. */
+export function stoppedUs({ throttled }: TimelineModel, view: TimeView): number {
+  return overlapping(throttled, view).reduce((sum, stall) => sum + (stall.stoppedUs * overlapUs(stall, view)) / span(stall), 0);
+}
 
 export function spanStats(model: TimelineModel, view: TimeView): SpanStats {
   const { answers } = model;
@@ -42,30 +54,23 @@ export function spanStats(model: TimelineModel, view: TimeView): SpanStats {
   let sum = 0;
   let known = 0;
   let cpuMax: number | null = null;
-  let ticksOverLimit = 0;
-  let throttledPeriods = 0;
-  let throttledUs = 0;
+  let overLimit = 0;
   for (let i = first; i < last; i += 1) {
     const value = cpu.cpus[i] as number;
-    const periods = cpu.throttledPeriods[i] as number;
-    const creditedUs = cpu.throttledUs[i] as number;
-    if (!Number.isNaN(periods)) throttledPeriods += periods;
-    if (!Number.isNaN(creditedUs)) throttledUs += creditedUs;
     if (Number.isNaN(value)) continue;
     known += 1;
-    sum += value;
+    sum += (cpu.means ?? cpu.cpus)[i] as number;
     if (cpuMax === null || value > cpuMax) cpuMax = value;
     const limit = limitAt(model.limits, cpu.tUs[i] as number);
-    if (limit !== null && value > limit) ticksOverLimit += 1;
+    if (limit !== null && value > limit) overLimit += 1;
   }
 
   const [from, to] = indexRange(answers.tUs, view);
-  let slow = 0;
+  const counts = countsOf(model, view);
   let failed = 0;
-  let maxUs: number | null = null;
+  let maxUs = counts?.maxUs ?? null;
   for (let i = from; i < to; i += 1) {
     const latencyUs = answers.latencyUs[i] as number;
-    if (latencyUs > model.slowThresholdUs) slow += 1;
     if (maxUs === null || latencyUs > maxUs) maxUs = latencyUs;
     if (isFailure(answers.result[i] as number)) failed += 1;
   }
@@ -76,24 +81,18 @@ export function spanStats(model: TimelineModel, view: TimeView): SpanStats {
     missingTicks: last - first - known,
     cpuMean: known > 0 ? sum / known : null,
     cpuMax,
-    ticksOverLimit,
-    throttledUs,
-    throttledPeriods,
+    cpuTickUs: cpu.tickUs,
+    overLimit,
+    throttledUs: stoppedUs(model, view),
+    throttledPeriods: overlapping(model.throttled, view).reduce((total, stall) => total + stall.periods, 0),
     gcCycles: cycles.length,
     gcUs: cycles.reduce((total, cycle) => total + overlapUs(cycle, view), 0),
-    answers: to - from,
-    slow,
-    failed,
+    queries: counts?.queries ?? null,
+    slow: counts?.slow ?? null,
     maxUs,
-    complete: answers.truncated === 0 && answers.complete.some((one) => one.fromUs <= view.fromUs && one.toUs >= view.toUs),
+    dots: to - from,
+    failed,
   };
-}
-
-/** Median latency of the answers kept in a span: sorts them, so not for wide spans while the hand moves. */
-export function medianLatencyUs(model: TimelineModel, view: TimeView): number | null {
-  const [from, to] = indexRange(model.answers.tUs, view);
-  const latencies = model.answers.latencyUs.slice(from, to).sort();
-  return latencies[Math.floor((latencies.length - 1) / 2)] ?? null;
 }
 
 /** The tick that contains `us`; null where the picture has none. */
@@ -129,26 +128,6 @@ export function slowestAnswer(model: TimelineModel, view: TimeView): NearAnswer 
     result: RESULTS[answers.result[best] as number] ?? "unknown",
     name: answers.names[answers.name[best] as number] ?? "",
   };
-}
-
-/** Runs of missing ticks, and everything before the first and after the last tick inside the extent. */
-export function gaps(model: TimelineModel): TimeView[] {
-  const { tUs, stepUs, cpus } = judgedTicks(model);
-  const found: TimeView[] = [];
-  let expected = model.extent.fromUs;
-  const close = (fromUs: number, toUs: number): void => {
-    const before = found.at(-1);
-    if (before !== undefined && fromUs - before.toUs < stepUs / 2) found[found.length - 1] = { fromUs: before.fromUs, toUs };
-    else found.push({ fromUs, toUs });
-  };
-  for (let i = 0; i < tUs.length; i += 1) {
-    const at = tUs[i] as number;
-    if (at - expected >= stepUs) close(expected, at);
-    if (Number.isNaN(cpus[i])) close(at, at + stepUs);
-    expected = at + stepUs;
-  }
-  if (model.extent.toUs - expected >= stepUs) close(expected, model.extent.toUs);
-  return found;
 }
 
 /** The server says -1 where it does not know. */

@@ -5,9 +5,10 @@ import { clock, duration } from "@/lib/time";
 import { span, type TimeView } from "@/lib/timeView";
 
 import { connectionWords } from "./connections";
+import { servedNoun } from "./counts";
 import { laneWords } from "./lanes";
-import { limitAt, type Served, type TimelineModel } from "./model";
-import { overlapping, spanStats } from "./stats";
+import { judgedTicks, limitAt, type Served, type TimelineModel } from "./model";
+import { spanStats } from "./stats";
 
 /** Whose latency it is: an answer to a request is never called one of DNS. */
 export function latencyTitle(served: readonly Served[]): string {
@@ -23,18 +24,22 @@ export function summarize(model: TimelineModel, view: TimeView): string {
   if (stats.cpuMean === null) parts.push("no CPU recorded");
   else {
     const against = limit === null ? "no CPU limit" : `limit ${cpus(limit)}`;
-    parts.push(`CPU mean ${cpus(stats.cpuMean)}, peak ${cpus(stats.cpuMax)} in ${duration(model.cpu.stepUs)}, ${against}`);
-    if (stats.ticksOverLimit > 0) parts.push(`${plural(stats.ticksOverLimit, "tick")} over the limit`);
+    parts.push(`CPU mean ${cpus(stats.cpuMean)}, peak ${cpus(stats.cpuMax)} in ${duration(stats.cpuTickUs)}, ${against}`);
+    if (stats.overLimit > 0) parts.push(`${overLimitWords(model, stats.overLimit)} over the limit`);
   }
-  const throttled = overlapping(model.throttled, view);
-  const throttledUs = throttled.reduce((sum, part) => sum + Math.min(part.toUs, view.toUs) - Math.max(part.fromUs, view.fromUs), 0);
-  parts.push(throttled.length === 0 ? "not throttled" : `throttled ${plural(throttled.length, "time")}, ${duration(throttledUs)} total`);
+  parts.push(stats.throttledPeriods === 0 ? "not throttled" : `throttled ${plural(stats.throttledPeriods, "time")}, ${duration(stats.throttledUs)} total`);
   if (stats.gcCycles > 0) parts.push(`${plural(stats.gcCycles, "GC cycle")}, ${duration(stats.gcUs)}`);
-  if (stats.answers > 0) {
-    const kept = stats.complete ? "" : " recorded";
-    parts.push(`${plural(stats.answers, "answer")}${kept}, ${count(stats.slow)} over ${microseconds(model.slowThresholdUs)}, slowest ${microseconds(stats.maxUs)}`);
-  }
+  if (stats.queries !== null) {
+    const slow = stats.slow === null ? "" : `, ${plural(stats.slow, "answer")} over ${microseconds(model.slowThresholdUs)}`;
+    parts.push(`${count(stats.queries)} ${servedNoun(model.served)}${slow}${stats.maxUs === null ? "" : `, slowest ${microseconds(stats.maxUs)}`}`);
+  } else if (stats.dots > 0) parts.push(`${plural(stats.dots, "single answer")} kept, slowest ${microseconds(stats.maxUs)}`);
   parts.push(...connectionWords(model, view), ...laneWords(model, view));
   if (stats.missingTicks > 0) parts.push(`${plural(stats.missingTicks, "tick")} missing`);
   return `${clock(view.fromUs, digits)} to ${clock(view.toUs, digits)}: ${parts.join("; ")}.`;
+}
+
+/** A point of several ticks is over the limit where one of its ticks is. */
+function overLimitWords(model: TimelineModel, points: number): string {
+  const { stepUs, tickUs } = judgedTicks(model);
+  return stepUs > tickUs ? `${plural(points, "point")} of ${duration(stepUs)} with a tick` : plural(points, "tick");
 }

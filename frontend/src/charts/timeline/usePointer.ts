@@ -1,10 +1,10 @@
-/** Mouse, wheel and touch on the picture: pan, zoom, pinch, select, hover. */
+/** Mouse, wheel and touch on the picture: hover, pin, zoom, pan, pinch, select. The wheel alone scrolls the page. */
 
 import { useEffect, useEffectEvent, type RefObject } from "react";
 
-import { panBy, sameView, span, zoomAround, type TimeView } from "@/lib/timeView";
+import { clampView, panBy, sameView, span, zoomAround, type TimeView } from "@/lib/timeView";
 
-export type DragMode = "pan" | "select";
+export type DragMode = "zoom" | "select";
 
 export interface PointerInput {
   readonly view: TimeView;
@@ -12,8 +12,13 @@ export interface PointerInput {
   readonly dragMode: DragMode;
   readonly onView: (view: TimeView) => void;
   readonly onCursor: (us: number | null) => void;
-  /** null: a click cleared it. */
-  readonly onSelection: (selection: TimeView | null) => void;
+  /** A click, or a tap. */
+  readonly onPin: (us: number) => void;
+  readonly onSelection: (selection: TimeView) => void;
+  /** What the mouse marks to be zoomed into; null: it was let go. */
+  readonly onMark: (marked: TimeView | null) => void;
+  /** A double click. */
+  readonly onBack: () => void;
 }
 
 /** A press that moves less than this is a click. */
@@ -34,8 +39,9 @@ export function usePointer(surface: RefObject<HTMLElement | null>, input: Pointe
     if (node === null) return undefined;
     const pressed = new Map<number, { x: number; y: number }>();
     let grip: Grip | null = null;
-    let downAt: { x: number; us: number; selecting: boolean } | null = null;
+    let downAt: { x: number; us: number; does: "pan" | "zoom" | "select" } | null = null;
     let moved = false;
+    let marked: TimeView | null = null;
 
     const timeAt = (clientX: number): number => {
       const box = node.getBoundingClientRect();
@@ -49,7 +55,8 @@ export function usePointer(surface: RefObject<HTMLElement | null>, input: Pointe
       pressed.set(event.pointerId, { x: event.clientX, y: event.clientY });
       // The second finger ends what the first one began; lifting them is no click.
       moved = pressed.size > 1;
-      downAt = moved ? null : { x: event.clientX, us: timeAt(event.clientX), selecting: event.shiftKey || current().dragMode === "select" };
+      const drags = event.pointerType === "mouse" ? "zoom" : "pan";
+      downAt = moved ? null : { x: event.clientX, us: timeAt(event.clientX), does: event.shiftKey || current().dragMode === "select" ? "select" : drags };
       if (!moved) return;
       current().onCursor(null);
       regrip();
@@ -83,24 +90,38 @@ export function usePointer(surface: RefObject<HTMLElement | null>, input: Pointe
       }
       if (!moved && downAt !== null && Math.abs(event.clientX - downAt.x) < CLICK_PX) return;
       moved = true;
-      if (downAt?.selecting === true) {
-        const here = timeAt(event.clientX);
-        const from = Math.max(extent.fromUs, Math.min(downAt.us, here));
-        onSelection({ fromUs: Math.round(from), toUs: Math.round(Math.min(extent.toUs, Math.max(downAt.us, here))) });
+      if (downAt === null || downAt.does === "pan") {
+        onCursor(null);
+        onView(panBy(view, timeAt(before.x) - timeAt(event.clientX), extent));
+        return;
+      }
+      const here = timeAt(event.clientX);
+      const from = Math.max(extent.fromUs, Math.min(downAt.us, here));
+      const dragged = { fromUs: Math.round(from), toUs: Math.round(Math.min(extent.toUs, Math.max(downAt.us, here))) };
+      if (downAt.does === "select") {
+        onSelection(dragged);
         onCursor(here);
       } else {
         onCursor(null);
-        onView(panBy(view, timeAt(before.x) - timeAt(event.clientX), extent));
+        mark(dragged);
       }
+    };
+
+    const mark = (dragged: TimeView | null): void => {
+      marked = dragged;
+      current().onMark(dragged);
     };
 
     const up = (event: PointerEvent): void => {
       const wasDown = pressed.delete(event.pointerId);
       regrip();
-      if (!wasDown || moved || event.type === "pointercancel") return;
-      const { onCursor, onSelection } = current();
-      onSelection(null);
-      onCursor(timeAt(event.clientX));
+      if (!wasDown) return;
+      const zoomTo = marked;
+      if (zoomTo !== null) mark(null);
+      if (event.type === "pointercancel") return;
+      const { extent, onView, onPin } = current();
+      if (zoomTo !== null) onView(clampView(zoomTo, extent));
+      else if (!moved) onPin(timeAt(event.clientX));
     };
 
     const leave = (event: PointerEvent): void => {
@@ -115,22 +136,26 @@ export function usePointer(surface: RefObject<HTMLElement | null>, input: Pointe
 
     const wheel = (event: WheelEvent): void => {
       const { view, extent, onView } = current();
+      const zooms = event.ctrlKey || event.metaKey;
       const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
-      const pixels = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1;
-      const next = sideways
-        ? panBy(view, ((event.deltaX * pixels) / Math.max(1, node.clientWidth)) * span(view), extent)
-        : zoomAround(view, Math.exp(Math.max(-60, Math.min(60, event.deltaY * pixels)) * 0.004), timeAt(event.clientX), extent);
-      // At the end of the zoom the wheel scrolls the page again.
-      if (sameView(next, view)) return;
+      // Up and down belongs to the page.
+      if (!zooms && !sideways) return;
       event.preventDefault();
-      onView(next);
+      const pixels = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1;
+      const next = zooms
+        ? zoomAround(view, Math.exp(Math.max(-60, Math.min(60, event.deltaY * pixels)) * 0.004), timeAt(event.clientX), extent)
+        : panBy(view, ((event.deltaX * pixels) / Math.max(1, node.clientWidth)) * span(view), extent);
+      if (!sameView(next, view)) onView(next);
     };
+
+    const back = (): void => current().onBack();
 
     node.addEventListener("pointerdown", down);
     node.addEventListener("pointermove", move);
     node.addEventListener("pointerup", up);
     node.addEventListener("pointercancel", up);
     node.addEventListener("pointerleave", leave);
+    node.addEventListener("dblclick", back);
     node.addEventListener("wheel", wheel, { passive: false });
     node.addEventListener("touchstart", touch, { passive: false });
     node.addEventListener("touchmove", touch, { passive: false });
@@ -140,6 +165,7 @@ export function usePointer(surface: RefObject<HTMLElement | null>, input: Pointe
       node.removeEventListener("pointerup", up);
       node.removeEventListener("pointercancel", up);
       node.removeEventListener("pointerleave", leave);
+      node.removeEventListener("dblclick", back);
       node.removeEventListener("wheel", wheel);
       node.removeEventListener("touchstart", touch);
       node.removeEventListener("touchmove", touch);

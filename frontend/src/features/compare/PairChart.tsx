@@ -4,8 +4,10 @@ import { useWidth } from "@/charts/useWidth";
 import { inUnit } from "@/lib/format";
 import { tickStep } from "@/lib/timeTicks";
 
+import { FigureExport } from "@/widgets/export/ExportMenu";
+
 import styles from "./Compare.module.css";
-import { offsetText, type Line, type Pair } from "./pair";
+import { offsetText, pairTable, type Line, type Pair } from "./pair";
 
 const PLOT_PX = 92;
 const AXIS_PX = 22;
@@ -33,6 +35,7 @@ export function PairChart({ pair, title, lengthUs, overlaid }: { pair: Pair; tit
         <p>
           highest {topText(pair.mine, pair.unit)}, other {topText(pair.theirs, pair.unit)}
         </p>
+        <FigureExport name={title} view={null} table={pairTable(pair)} />
       </figcaption>
       <div ref={host} style={{ minHeight: heightPx }}>
         {widthPx > 0 && (

@@ -3,6 +3,7 @@
 import type { ComparedMeasure } from "@/api/compare";
 import type { SeriesChart } from "@/api/resources";
 import { measure, significant } from "@/lib/format";
+import type { CsvTable } from "@/lib/csv";
 import { US_PER_S } from "@/lib/time";
 
 interface Point {
@@ -56,6 +57,20 @@ export function pairsOf(mine: readonly SeriesChart[], mineFromUs: number, theirs
     const top = Math.max(0, ...[...(first ?? []), ...(second ?? [])].flat().map(({ value }) => value));
     return [{ metric, unit: known.unit, kind: known.kind, meaning: known.meaning, mine: first, theirs: second, top: top > 0 ? top * 1.05 : 1 }];
   });
+}
+
+/** Both lines by the time from the start of their windows. */
+export function pairTable({ metric, unit, mine, theirs }: Pair): CsvTable {
+  const values = (line: Line | null): Map<number, number> => new Map((line ?? []).flat().map(({ us, value }) => [us, value]));
+  const suffix = unit === "1" || unit === "" ? "" : ` (${unit})`;
+  return {
+    name: metric,
+    columns: ["From the start of the window (s)", `this ${metric}${suffix}`, `other ${metric}${suffix}`],
+    rows: () => {
+      const [first, second] = [values(mine), values(theirs)];
+      return [...new Set([...first.keys(), ...second.keys()])].sort((a, b) => a - b).map((us) => [us / US_PER_S, first.get(us) ?? null, second.get(us) ?? null]);
+    },
+  };
 }
 
 /** "+1 min 30 s" on the common axis. */

@@ -5,7 +5,11 @@ import "uplot/dist/uPlot.min.css";
 import type { ReportChartData } from "@/api/analyses";
 import { usePalette, type Palette } from "@/charts/timeline/palette";
 import { useWidth } from "@/charts/useWidth";
+import type { CsvTable } from "@/lib/csv";
+import { toRfc3339 } from "@/lib/time";
 import { tickLabel, tickPositions, tickStep } from "@/lib/timeTicks";
+
+import { FigureExport } from "@/widgets/export/ExportMenu";
 
 import styles from "./Evidence.module.css";
 import { positionText, valueText } from "./reportText";
@@ -70,11 +74,21 @@ export function ReportChart({ chart }: { chart: ReportChartData }): ReactElement
             </li>
           ))}
         </ul>
+        <FigureExport name={chart.title} view={null} table={tableOf(chart)} />
       </figcaption>
       <div ref={host} className={styles["plot"]} style={{ height: HEIGHT_PX }} aria-hidden="true" />
       <p ref={readout} className={styles["readout"]} aria-hidden="true" />
     </figure>
   );
+}
+
+function tableOf(chart: ReportChartData): CsvTable {
+  const timed = chart.x_unit === "time";
+  return {
+    name: chart.title,
+    columns: [timed ? "Time (UTC)" : `Position (${chart.x_unit})`, ...chart.lines.map(({ name }) => (chart.unit === "1" ? name : `${name} (${chart.unit})`))],
+    rows: () => chart.x.map((x, at) => [timed ? toRfc3339(x) : chart.x_unit === "clock" ? positionText(x, "clock", 3) : x, ...chart.lines.map(({ values }) => values[at] ?? null)]),
+  };
 }
 
 function colorOf(index: number, palette: Palette): string {

@@ -1,12 +1,18 @@
 import type { ReactElement } from "react";
 
-import type { Incident } from "@/api/incidents";
 import { Time } from "@/ui/Time";
 
 import styles from "./History.module.css";
 
+interface HistoryEntry {
+  readonly at: string;
+  readonly actor: string;
+  readonly action: string;
+  readonly detail: string | null;
+}
+
 /** What happened to the incident, newest first. */
-export function History({ history }: { history: Incident["history"] }): ReactElement {
+export function History({ history }: { history: readonly HistoryEntry[] }): ReactElement {
   return (
     <ol className={styles["history"]}>
       {history.toReversed().map((entry, index) => (

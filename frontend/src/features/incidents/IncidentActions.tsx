@@ -1,4 +1,4 @@
-import type { ReactElement } from "react";
+import type { ReactElement, ReactNode } from "react";
 
 import type { Incident } from "@/api/incidents";
 import { Button } from "@/ui/Button";
@@ -6,7 +6,7 @@ import { Button } from "@/ui/Button";
 import { NeighborLinks } from "./NeighborLinks";
 import { useCommands } from "./useCommands";
 
-export function IncidentActions({ incident }: { incident: Incident }): ReactElement {
+export function IncidentActions({ incident, children }: { incident: Incident; children?: ReactNode }): ReactElement {
   const commands = useCommands();
   const answerable = incident.state === "open" || incident.state === "acknowledged";
   const active = incident.state !== "resolved" && incident.state !== "verified";
@@ -21,6 +21,7 @@ export function IncidentActions({ incident }: { incident: Incident }): ReactElem
       <Button shortcut="m" onClick={() => commands.toggleMute(incident)}>
         {incident.muted ? "Unmute" : "Mute 1 h"}
       </Button>
+      {children}
       <NeighborLinks id={incident.id} />
     </>
   );

@@ -3,6 +3,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useCallback, useMemo, useRef, type ReactElement } from "react";
 
 import { api, unwrap } from "@/api/client";
+import { capturesQuery } from "@/api/captures";
 import { incidentKeys, incidentQuery, type Incident } from "@/api/incidents";
 import { explain } from "@/api/problem";
 import { formatView, parseView } from "@/lib/search";
@@ -21,7 +22,7 @@ import { ObjectiveSection } from "@/widgets/objective/ObjectiveSection";
 import { References } from "@/widgets/References";
 import { Rivals } from "@/widgets/Rivals";
 import { decodeTimeline } from "@/widgets/timeline/decode";
-import { firstView, TimelineView, type TimelineQuery } from "@/widgets/timeline/TimelineView";
+import { TimelineView, type TimelineQuery } from "@/widgets/timeline/TimelineView";
 import { usePicture } from "@/widgets/timeline/usePicture";
 
 import { AlsoAffected } from "./AlsoAffected";
@@ -31,9 +32,13 @@ import { IncidentActions } from "./IncidentActions";
 import { IncidentHeader } from "./IncidentHeader";
 import styles from "./IncidentPage.module.css";
 import { IncidentModel, IncidentWhatIf } from "./IncidentWhatIf";
+import { NoteForm } from "./NoteForm";
+import { SectionLinks, type SectionLink } from "./SectionLinks";
+import { ShareMenu } from "./sharing/ShareMenu";
 import { SubjectFacts } from "./SubjectFacts";
 import { useFixApplying } from "./useFixApplying";
 import { useIncidentKeys } from "./useIncidentKeys";
+import { useOpening } from "./useOpening";
 import { VerificationSection } from "./verification/VerificationSection";
 
 /** What came before and how it ended belongs to the picture. */
@@ -66,8 +71,8 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
   useIncidentKeys(incident);
   // Told a moment after the hand rests: by then a link may have been followed, whose way this must not cross.
   const keep = useCallback(
-    (part: Partial<typeof search>) => {
-      if (stays()) void navigate({ search: (before) => ({ ...before, ...part }), replace: true, resetScroll: false });
+    (part: Partial<typeof search>, replace = true) => {
+      if (stays()) void navigate({ search: (before) => ({ ...before, ...part }), replace, resetScroll: false });
     },
     [navigate, stays],
   );
@@ -77,9 +82,9 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
     [incident.window_from, incident.window_to],
   );
   const load = useCallback((part: TimeView): TimelineQuery => timelineQuery(incident.id, part), [incident.id]);
-  const [picture, setPicture] = usePicture(
+  const { picture, setPicture, goBack } = usePicture(
     { view: parseView(search.view), selection: parseView(search.sel) },
-    (state) => keep({ view: formatView(state.view), sel: formatView(state.selection) }),
+    (state, isStep) => keep({ view: formatView(state.view), sel: formatView(state.selection) }, !isStep),
   );
   const section = useRef<HTMLElement>(null);
   const show = (evidence: TimeView): void => {
@@ -91,26 +96,42 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
   const replayed = models.some(({ id }) => id === "cpu");
   const area = incident.cause.split("/", 1)[0];
   const isDns = area === "dns";
-  const triggerUs = parseUs(incident.trigger_at);
-  const view = useMemo(() => (picture.view === null ? firstView(extent, triggerUs) : clampView(picture.view, extent)), [picture.view, extent, triggerUs]);
+  const moment = useOpening(incident, extent, load);
+  const view = useMemo(() => clampView(picture.view ?? moment.view, extent), [picture.view, extent, moment]);
   const setView = useCallback((next: TimeView) => setPicture((before) => ({ ...before, view: next })), [setPicture]);
   const setTried = useCallback((tried: string | undefined) => keep({ try: tried }), [keep]);
   const applying = useFixApplying(incident);
+  const { data: captures } = useQuery(capturesQuery(incident.id, incident.resolved_at === null));
+  const links: SectionLink[] = [
+    { id: "picture", name: "What happened" },
+    { id: "fixes", name: "What to change" },
+    ...(models.length === 0 ? [] : [{ id: "what-if", name: "What if" }]),
+    { id: "evidence", name: "Evidence" },
+    { id: "other-causes", name: "Other causes" },
+    ...((captures?.items.length ?? 0) === 0 ? [] : [{ id: "what-ran", name: "What was running" }]),
+    { id: "facts", name: "Facts" },
+  ];
 
   return (
     <Page title={incident.title} ownHeading>
-      <IncidentHeader incident={incident} actions={<IncidentActions incident={incident} />} />
-      <section ref={section} aria-label="What happened" className={styles["picture"]}>
-        <TimelineView
-          extent={extent}
-          triggerUs={triggerUs}
-          load={load}
-          picture={picture}
-          onPicture={setPicture}
-          resourceId={incident.subject.resource_id}
-          lead={isDns ? "connections" : "cpu"}
-        />
-      </section>
+      <div id="picture" tabIndex={-1} className={styles["first"]}>
+        <IncidentHeader incident={incident} actions={<IncidentActions incident={incident}><ShareMenu incident={incident} view={view} selection={picture.selection} /></IncidentActions>} />
+        <section ref={section} aria-label="What happened" className={styles["picture"]}>
+          <TimelineView
+            extent={extent}
+            first={moment.view}
+            moment={moment}
+            load={load}
+            picture={picture}
+            onPicture={setPicture}
+            goBack={goBack}
+            resourceId={incident.subject.resource_id}
+            name={incident.title}
+            lead={isDns ? "connections" : "cpu"}
+          />
+        </section>
+      </div>
+      <SectionLinks links={links} />
       <div className={styles["body"]}>
         {incident.also_affected.length > 0 && (
           <div className={styles["wide"]}>
@@ -124,7 +145,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
             <VerificationSection verification={incident.verification} />
           </div>
         )}
-        <div className={styles["wide"]}>
+        <div id="fixes" tabIndex={-1} className={styles["wide"]}>
           <Section
             title="What to change"
             note={!replayed || scale === null ? OTHER_FIXES : `Each fix replayed on the recorded trace: predicted share of ${scale.phrase} with its 90 % interval, on one scale.`}
@@ -138,8 +159,8 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
             />
           </Section>
         </div>
-        {models.map((model) => (
-          <div key={model.id} className={styles["wide"]}>
+        {models.map((model, index) => (
+          <div key={model.id} id={index === 0 ? "what-if" : undefined} tabIndex={-1} className={styles["wide"]}>
             {model.id === "cpu" ? (
               <IncidentWhatIf incident={incident} model={model} tried={search.try} onTried={setTried} extent={extent} view={view} onView={setView} />
             ) : (
@@ -147,22 +168,25 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
             )}
           </div>
         ))}
-        <div className={styles["wide"]}>
-          <CapturesSection incident={incident} />
+        <div id="evidence" tabIndex={-1}>
+          <Section title="Evidence" note="Measured in this window, compared with what chance alone would give.">
+            <Evidence evidence={incident.evidence} onShow={show} />
+          </Section>
         </div>
-        <Section title="Evidence" note="Measured in this window, compared with what chance alone would give.">
-          <Evidence evidence={incident.evidence} onShow={show} />
-        </Section>
-        <div className={styles["column"]}>
+        <div id="other-causes" tabIndex={-1} className={styles["column"]}>
           <Section title="Other causes considered" note="Causes with the same symptoms, and what the data says about each.">
             <Rivals rivals={incident.rivals} notEnoughData={incident.not_enough_data} />
           </Section>
           {incident.subject.kind === "cgroup" && <ObjectiveSection resourceId={incident.subject.resource_id} name={incident.subject.name} />}
           <Section title="History">
+            <NoteForm incidentId={incident.id} />
             <History history={incident.history} />
           </Section>
         </div>
-        <div className={styles["wide"]}>
+        <div id="what-ran" tabIndex={-1} className={styles["wide"]}>
+          <CapturesSection incident={incident} />
+        </div>
+        <div id="facts" tabIndex={-1} className={styles["wide"]}>
           <Section
             title="Facts"
             aside={

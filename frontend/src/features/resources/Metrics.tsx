@@ -4,10 +4,13 @@ import type { ReactElement } from "react";
 import { METRIC_KINDS } from "@/api/catalogue.gen";
 import { seriesQuery, type ResourceDetail, type SeriesChart } from "@/api/resources";
 import { MetricChart } from "@/charts/MetricChart";
+import type { CsvTable } from "@/lib/csv";
 import { sentence } from "@/lib/text";
+import { toRfc3339 } from "@/lib/time";
 import type { TimeView } from "@/lib/timeView";
 import { Async } from "@/widgets/Async";
 import { CompareButton } from "@/widgets/CompareButton";
+import { FigureExport } from "@/widgets/export/ExportMenu";
 
 import styles from "./Resources.module.css";
 
@@ -35,7 +38,7 @@ export function Metrics({ resource, window }: { resource: ResourceDetail; window
           <>
             <div className={styles["charts"]}>
               {present.map((chart) => (
-                <Chart key={chart.metric} chart={chart} window={window} />
+                <Chart key={chart.metric} resource={resource} chart={chart} window={window} />
               ))}
             </div>
             {absent.length > 0 && (
@@ -50,7 +53,7 @@ export function Metrics({ resource, window }: { resource: ResourceDetail; window
   );
 }
 
-function Chart({ chart, window }: { chart: SeriesChart; window: TimeView }): ReactElement {
+function Chart({ resource, chart, window }: { resource: ResourceDetail; chart: SeriesChart; window: TimeView }): ReactElement {
   return (
     <MetricChart
       title={titleOf(chart.metric)}
@@ -62,9 +65,25 @@ function Chart({ chart, window }: { chart: SeriesChart; window: TimeView }): Rea
       middle={chart.mean}
       high={chart.high}
       window={window}
-      action={<CompareButton resourceId={chart.resource_id} view={window} label={`Compare ${titleOf(chart.metric)}`} />}
+      action={
+        <span>
+          <CompareButton resourceId={chart.resource_id} view={window} label={`Compare ${titleOf(chart.metric)}`} />
+          <FigureExport name={`${resource.name} ${titleOf(chart.metric)}`} view={window} table={tableOf(chart)} />
+        </span>
+      }
     />
   );
+}
+
+/** What the chart draws, in the unit of the metric. */
+function tableOf(chart: SeriesChart): CsvTable {
+  const names = LINES[chart.kind];
+  const unit = chart.unit === "1" || chart.unit === "" ? "" : ` (${chart.unit})`;
+  return {
+    name: titleOf(chart.metric),
+    columns: ["Time (UTC)", ...names.map((name) => `${chart.metric} ${name}${unit}`)],
+    rows: () => chart.t_us.map((us, i) => [toRfc3339(us), chart.low[i] ?? null, chart.mean[i] ?? null, chart.high[i] ?? null]),
+  };
 }
 
 /** "cpu_usage_us" → "Cpu usage, per 100 ms": the unit is on the axis. */

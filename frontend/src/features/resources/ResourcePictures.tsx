@@ -5,7 +5,7 @@ import { api, unwrap } from "@/api/client";
 import type { ResourceDetail } from "@/api/resources";
 import { formatView, parseView } from "@/lib/search";
 import { parseUs, US_PER_S } from "@/lib/time";
-import type { TimeView } from "@/lib/timeView";
+import { around, type TimeView } from "@/lib/timeView";
 import { useStays } from "@/lib/useStays";
 import { Button } from "@/ui/Button";
 import { Section } from "@/ui/Section";
@@ -28,6 +28,8 @@ const RANGES: readonly (readonly [number, string])[] = [
   [1440, "24 h"],
 ];
 const DEFAULT_MINUTES = 5;
+/** Enough to see a stall, what came before and how it ended. */
+const MOMENT_US = 5 * US_PER_S;
 /** Batches come every 2 s: the newest ticks are on their way. */
 const LAG_US = 3 * US_PER_S;
 
@@ -45,18 +47,20 @@ export function ResourcePictures({ resource }: { resource: ResourceDetail }): Re
   const live = frozenUs === null && resource.active;
 
   const load = useCallback((part: TimeView): TimelineQuery => timelineQuery(resource.id, part), [resource.id]);
-  const [picture, setPicture] = usePicture(
+  const { picture, setPicture, goBack } = usePicture(
     { view: parseView(search.view), selection: parseView(search.sel) },
-    (state) => {
+    (state, isStep) => {
       if (!stays()) return;
       void navigate({
         // A link to a part of the picture must keep the window that the part was in.
         search: (before) => ({ ...before, view: formatView(state.view), sel: formatView(state.selection), to: state.view === null ? before.to : endUs }),
-        replace: true,
+        replace: !isStep,
         resetScroll: false,
       });
     },
   );
+  const momentUs = resource.throttled_at === null ? null : within(parseUs(resource.throttled_at), extent);
+  const moment = useMemo(() => (momentUs === null ? null : { name: "Trigger", us: momentUs, view: around(momentUs, MOMENT_US, extent) }), [momentUs, extent]);
   const hasTimeline = ["node", "cgroup", "process", "dns_server", "tcp_server"].includes(resource.kind);
 
   return (
@@ -77,12 +81,14 @@ export function ResourcePictures({ resource }: { resource: ResourceDetail }): Re
         <section aria-label="Timeline" style={{ marginTop: 14 }}>
           <TimelineView
             extent={extent}
-            triggerUs={resource.throttled_at === null ? null : within(parseUs(resource.throttled_at), extent)}
-            startAtTrigger={false}
+            first={extent}
+            moment={moment}
             load={load}
             picture={picture}
             onPicture={setPicture}
+            goBack={goBack}
             resourceId={resource.id}
+            name={resource.name}
           />
         </section>
       )}

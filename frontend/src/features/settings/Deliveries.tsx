@@ -12,9 +12,16 @@ import { useTellError } from "@/widgets/useTellError";
 
 import styles from "./Settings.module.css";
 
-const STATES = { pending: "waiting", sending: "sending", sent: "✓ sent", dead: "✕ failed" } as const;
+const STATES = { pending: "waiting", sending: "sending", sent: "✓ sent", dead: "✕ failed", skipped: "not sent" } as const;
 
-export function Deliveries({ channelId }: { channelId: number }): ReactElement {
+interface DeliveriesProps {
+  channelId: number;
+  /** A mail server's replies have codes of their own. */
+  mail: boolean;
+  mayChange: boolean;
+}
+
+export function Deliveries({ channelId, mail, mayChange }: DeliveriesProps): ReactElement {
   const client = useQueryClient();
   const tell = useTellError();
   const deliveries = useQuery(deliveriesQuery(channelId));
@@ -53,15 +60,21 @@ export function Deliveries({ channelId }: { channelId: number }): ReactElement {
                     </Link>
                   </td>
                   <td className={styles[delivery.state === "sent" ? "ok" : delivery.state === "dead" ? "hot" : "dim"]}>
-                    {STATES[delivery.state]}
+                    {delivery.state === "pending" && delivery.held_until !== null && delivery.attempts === 0 ? (
+                      <>
+                        held until <Time at={delivery.held_until} style="clock" />
+                      </>
+                    ) : (
+                      STATES[delivery.state]
+                    )}
                     {delivery.state === "dead" && (
-                      <Button kind="quiet" onClick={() => retry.mutate(delivery.id)}>
+                      <Button kind="quiet" disabled={!mayChange} onClick={() => retry.mutate(delivery.id)}>
                         Try again
                       </Button>
                     )}
                   </td>
                   <td>{delivery.attempts}</td>
-                  <td className={tableStyles["wrap"]}>{delivery.last_error ?? (delivery.last_status === null ? "" : `HTTP ${delivery.last_status}`)}</td>
+                  <td className={tableStyles["wrap"]}>{delivery.last_error ?? (delivery.last_status === null ? "" : `${mail ? "SMTP" : "HTTP"} ${delivery.last_status}`)}</td>
                 </tr>
               ))}
             </tbody>

@@ -25,7 +25,7 @@ export function Members(): ReactElement {
   const ownedBy = (member: Member): readonly string[] => (tokens?.items ?? []).filter((one) => one.owner_id === member.user_id && isValid(one)).map((one) => one.name);
   return (
     <>
-      <Section title="Members" note="Viewers read. Editors also act on incidents and channels. Admins also manage members.">
+      <Section title="Members" note="Viewers read. Editors also act on incidents. Admins also manage channels and members.">
         <Async query={members} label="Loading members">
           {({ items }) => (
             <Table label="Members">

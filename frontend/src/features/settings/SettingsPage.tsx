@@ -12,6 +12,7 @@ import { Channels } from "./Channels";
 import { Limits } from "./Limits";
 import { Members } from "./Members";
 import styles from "./Settings.module.css";
+import { SharedLinks } from "./SharedLinks";
 import { Tokens } from "./Tokens";
 
 const route = getRouteApi("/signed-in/settings/$section");
@@ -20,6 +21,7 @@ const SECTIONS: readonly { id: string; title: string; scope: string | null; Comp
   { id: "channels", title: "Notifications", scope: "channels:read", Component: Channels },
   { id: "members", title: "Members", scope: "members:read", Component: Members },
   { id: "tokens", title: "API tokens", scope: "tokens:read", Component: Tokens },
+  { id: "links", title: "Shared links", scope: "links:read", Component: SharedLinks },
   { id: "limits", title: "Limits", scope: "organizations:read", Component: Limits },
   { id: "audit", title: "Audit trail", scope: "audit:read", Component: Audit },
   { id: "account", title: "Your account", scope: null, Component: Account },

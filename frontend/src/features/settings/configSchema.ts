@@ -7,6 +7,9 @@ export interface ConfigField {
   readonly secret: boolean;
   readonly required: boolean;
   readonly initial: string;
+  readonly multiline: boolean;
+  /** Few people need it. */
+  readonly advanced: boolean;
 }
 
 type Json = Readonly<Record<string, unknown>>;
@@ -26,6 +29,8 @@ export function configFields(schema: Json): ConfigField[] {
       secret: alternatives(property).some((one) => one["writeOnly"] === true || one["format"] === "password"),
       required: required.includes(name),
       initial: text(property["default"]) ?? "",
+      multiline: property["multiline"] === true,
+      advanced: property["advanced"] === true,
     }));
 }
 

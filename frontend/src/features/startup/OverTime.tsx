@@ -3,7 +3,10 @@ import { useRef, type ReactElement } from "react";
 import type { PodStart, StartupPoint } from "@/api/startup";
 import { useWidth } from "@/charts/useWidth";
 import { plural } from "@/lib/format";
-import { clock } from "@/lib/time";
+import type { CsvTable } from "@/lib/csv";
+import { clock, toRfc3339 } from "@/lib/time";
+
+import { ExportMenu } from "@/widgets/export/ExportMenu";
 
 import { duration } from "./pieces";
 import styles from "./Startup.module.css";
@@ -50,6 +53,7 @@ export function OverTime({ page, onSplit }: { page: PodStart; onSplit: (us: numb
           ))}
         </svg>
       )}
+      <ExportMenu kind="quiet" aria-label="Export starts over time" name="Pod starts over time" view={{ fromUs: page.from_us, toUs: page.to_us }} tables={[tableOf(page)]} picture={() => host.current} />
       <label className={styles["splitter"]}>
         Compare before and after
         <select value="" onChange={(event) => event.target.value !== "" && onSplit(Number(event.target.value))}>
@@ -64,6 +68,12 @@ export function OverTime({ page, onSplit }: { page: PodStart; onSplit: (us: numb
     </div>
   );
 }
+
+const tableOf = (page: PodStart): CsvTable => ({
+  name: "Pod starts",
+  columns: ["Scrape (UTC)", "Starts", "Late starts", "Median (ms)", "Slowest (ms)"],
+  rows: () => page.over_time.map((point) => [toRfc3339(point.at_us), point.starts, point.late, point.p50_us / 1000, point.max_us / 1000]),
+});
 
 const pointText = (point: StartupPoint): string =>
   `${clock(point.at_us)}: ${plural(point.starts, "pod")}, median ${duration(point.p50_us)}, slowest ${duration(point.max_us)}${point.late > 0 ? `, ${point.late} late` : ""}`;

@@ -10,26 +10,26 @@ export interface TimelineControlsProps {
   busy: boolean;
   dragMode: DragMode;
   onDragMode: (mode: DragMode) => void;
-  /** null: there is no trigger to go to. */
-  onTrigger: (() => void) | null;
+  /** What the picture can jump to; null: nothing. */
+  jump: { readonly name: string; readonly go: () => void } | null;
   onAll: () => void;
   onZoom: (factor: number) => void;
   /** Further buttons. */
   children?: ReactNode;
 }
 
-export function TimelineControls({ text, busy, dragMode, onDragMode, onTrigger, onAll, onZoom, children }: TimelineControlsProps): ReactElement {
+export function TimelineControls({ text, busy, dragMode, onDragMode, jump, onAll, onZoom, children }: TimelineControlsProps): ReactElement {
   return (
     <div className={styles["controls"]}>
       <p className={styles["span"]}>
         {text}
-        <span className={styles["hint"]}> · scroll to zoom, drag to pan, Shift-drag to select</span>
+        <span className={styles["hint"]}> · drag or Ctrl+scroll to zoom, double-click to go back, click to pin a tick, Shift-drag to select</span>
         <span className={styles["busy"]} data-busy={busy} aria-hidden="true" />
       </p>
       <div className={styles["buttons"]} role="group" aria-label="Zoom and pan">
-        {onTrigger !== null && (
-          <Button onClick={onTrigger} shortcut="z">
-            Trigger
+        {jump !== null && (
+          <Button onClick={jump.go} shortcut="z">
+            {jump.name}
           </Button>
         )}
         <Button onClick={onAll}>All</Button>
@@ -39,7 +39,7 @@ export function TimelineControls({ text, busy, dragMode, onDragMode, onTrigger, 
         <Button onClick={() => onZoom(2)} aria-label="Zoom out">
           −
         </Button>
-        <Button onClick={() => onDragMode(dragMode === "pan" ? "select" : "pan")} aria-pressed={dragMode === "select"} shortcut="s">
+        <Button onClick={() => onDragMode(dragMode === "zoom" ? "select" : "zoom")} aria-pressed={dragMode === "select"} shortcut="s">
           Select
         </Button>
         {children}

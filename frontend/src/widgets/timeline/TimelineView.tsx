@@ -1,7 +1,8 @@
 import { keepPreviousData, useQuery, type QueryKey } from "@tanstack/react-query";
-import { useCallback, useDeferredValue, useEffect, useMemo, useState, type Dispatch, type ReactElement, type SetStateAction } from "react";
+import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState, type Dispatch, type ReactElement, type SetStateAction } from "react";
 
 import { explain } from "@/api/problem";
+import { tablesOf } from "@/charts/timeline/csv";
 import { summarize } from "@/charts/timeline/summary";
 import { TickTable } from "@/charts/timeline/TickTable";
 import { Timeline } from "@/charts/timeline/Timeline";
@@ -13,6 +14,7 @@ import { around, clampView, covers, detailTile, span, zoomAround, type TimeView 
 import { Button } from "@/ui/Button";
 import { ErrorState, Skeleton } from "@/ui/states";
 import { CompareButton } from "@/widgets/CompareButton";
+import { ExportMenu } from "@/widgets/export/ExportMenu";
 
 import { TimelineControls } from "./TimelineControls";
 import styles from "./TimelineView.module.css";
@@ -26,33 +28,37 @@ export interface TimelineQuery {
 export interface TimelineViewProps {
   /** The whole window that can be looked at. */
   extent: TimeView;
-  triggerUs: number | null;
-  /** Whether the first view is around the trigger, or everything. */
-  startAtTrigger?: boolean;
+  /** What is seen at first. */
+  first: TimeView;
+  /** The moment that is marked, and what is seen of it at a press of its button. */
+  moment: Moment | null;
   /** How to load a part of it. */
   load: (part: TimeView) => TimelineQuery;
   picture: PictureState;
   /** What the story is told by. */
   lead?: "cpu" | "connections";
   onPicture: Dispatch<SetStateAction<PictureState>>;
-  /** The resource whose window can be compared. */
-  resourceId: number;
+  /** To the view before; false: there is none. */
+  goBack: () => boolean;
+  /** The resource whose window can be compared; null where nothing can. */
+  resourceId: number | null;
+  /** Whose picture it is: what its exports are called. */
+  name: string;
 }
 
-/** Around the trigger: enough to see the stall, what came before and how it ended. */
-const FIRST_SPAN_US = 5 * US_PER_S;
+export interface Moment {
+  readonly name: string;
+  readonly us: number;
+  readonly view: TimeView;
+}
+
 /** Closer than this a 10 ms tick is wide enough to see, and its tile short enough for the server to have it at 10 ms. */
 const FINE_SPAN_US = 2 * US_PER_S;
 
-/** What is seen at first: the stall with what came before and how it ended, or everything. */
-export function firstView(extent: TimeView, triggerUs: number | null): TimeView {
-  return triggerUs === null ? extent : clampView({ fromUs: triggerUs - FIRST_SPAN_US * 0.35, toUs: triggerUs + FIRST_SPAN_US * 0.65 }, extent);
-}
-
-export function TimelineView({ extent, triggerUs, startAtTrigger = true, load, picture, onPicture, lead = "cpu", resourceId }: TimelineViewProps): ReactElement {
-  const toTrigger = useCallback(() => firstView(extent, triggerUs), [extent, triggerUs]);
-  const [dragMode, setDragMode] = useState<DragMode>("pan");
-  const view = useMemo(() => (picture.view !== null ? clampView(picture.view, extent) : startAtTrigger ? toTrigger() : extent), [picture.view, toTrigger, startAtTrigger, extent]);
+export function TimelineView({ extent, first, moment, load, picture, onPicture, goBack, lead = "cpu", resourceId, name }: TimelineViewProps): ReactElement {
+  const host = useRef<HTMLDivElement>(null);
+  const [dragMode, setDragMode] = useState<DragMode>("zoom");
+  const view = useMemo(() => clampView(picture.view ?? first, extent), [picture.view, first, extent]);
 
   const base = useQuery({ ...load(extent), placeholderData: keepPreviousData });
   const overview = base.data;
@@ -62,12 +68,8 @@ export function TimelineView({ extent, triggerUs, startAtTrigger = true, load, p
   const detail = useQuery({ ...load(tile), enabled: wantsDetail, placeholderData: keepPreviousData });
   const model = useMemo(() => {
     if (overview === undefined || !wantsDetail || detail.data === undefined || !covers(detail.data.extent, view)) return overview;
-    const finer = detail.data.cpu.stepUs < 100_000 && overview.cpu.stepUs === 100_000;
-    if (!finer) return detail.data;
-    if (span(view) > FINE_SPAN_US) return { ...detail.data, cpu: overview.cpu, throttled: overview.throttled };
-    // Fine ticks may have been kept of CPU use alone: then the coarse ones still tell what was throttled.
-    const throttled = detail.data.cpu.throttledUs.every(Number.isNaN) ? overview.throttled : detail.data.throttled;
-    return { ...detail.data, coarse: overview.cpu, throttled };
+    // Of so much time 10 ms are not seen.
+    return detail.data.coarse !== null && span(view) > FINE_SPAN_US ? { ...detail.data, cpu: detail.data.coarse, coarse: null } : detail.data;
   }, [overview, wantsDetail, detail.data, view]);
 
   const setView = useCallback((next: TimeView) => onPicture((before) => ({ ...before, view: next })), [onPicture]);
@@ -76,12 +78,12 @@ export function TimelineView({ extent, triggerUs, startAtTrigger = true, load, p
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
       const key = plainKey(event);
-      if (key === "z") setView(toTrigger());
-      if (key === "s") setDragMode((mode) => (mode === "pan" ? "select" : "pan"));
+      if (key === "z" && moment !== null) setView(moment.view);
+      if (key === "s") setDragMode((mode) => (mode === "zoom" ? "select" : "zoom"));
     };
     window.addEventListener("keydown", press);
     return () => window.removeEventListener("keydown", press);
-  }, [setView, toTrigger]);
+  }, [setView, moment]);
 
   // The words may lag behind a moving hand; the picture may not.
   const restingView = useDeferredValue(view);
@@ -104,24 +106,28 @@ export function TimelineView({ extent, triggerUs, startAtTrigger = true, load, p
         busy={detail.isFetching}
         dragMode={dragMode}
         onDragMode={setDragMode}
-        onTrigger={triggerUs === null ? null : () => setView(toTrigger())}
+        jump={moment === null ? null : { name: moment.name, go: () => setView(moment.view) }}
         onAll={() => setView(extent)}
         onZoom={(factor) => setView(zoomAround(view, factor, view.fromUs + span(view) / 2, extent))}
       >
-        <CompareButton resourceId={resourceId} view={selection ?? view} hasKey />
+        {resourceId !== null && <CompareButton resourceId={resourceId} view={selection ?? view} hasKey />}
+        <ExportMenu name={name} view={view} tables={tablesOf(model, overview, view)} picture={() => host.current?.querySelector('[role="application"]') ?? null} />
       </TimelineControls>
-      <Timeline
-        model={model}
-        overview={overview}
-        extent={extent}
-        view={view}
-        onView={setView}
-        selection={selection}
-        onSelection={setSelection}
-        dragMode={dragMode}
-        triggerUs={triggerUs}
-        lead={lead}
-      />
+      <div ref={host}>
+        <Timeline
+          model={model}
+          overview={overview}
+          extent={extent}
+          view={view}
+          onView={setView}
+          selection={selection}
+          onSelection={setSelection}
+          dragMode={dragMode}
+          onBack={() => goBack() || setView(extent)}
+          momentUs={moment?.us ?? null}
+          lead={lead}
+        />
+      </div>
       <div className={styles["below"]}>
         {selection === null ? (
           <p>{words}</p>

@@ -3,11 +3,11 @@ import { decodeTimeline } from "./decode";
 const timeline: Parameters<typeof decodeTimeline>[0] = {
   from_us: 1000,
   to_us: 3000,
-  subject: { resource_id: 1, kind: "cgroup", key: "/a", name: "a", node: "n" },
   served: ["requests"],
-  cpu: { t_us: [1000, 2000], step_us: 1000, cpu_ratio: [0.5, null], throttled_us: [0, null], throttled_periods: [1, null] },
+  cpu: { t_us: [1000, 2000], step_us: 1000, tick_us: 1000, cpu_ratio: [0.5, null], cpu_mean_ratio: null, throttled_us: [0, null], throttled_periods: [1, null] },
+  coarse: null,
   limits: [{ from_us: 0, cpu_limit: null }],
-  throttled: [{ from_us: 1000, to_us: 2000, label: "throttled", attributes: {} }],
+  throttled: [{ from_us: 1000, to_us: 2000, label: "throttled", attributes: { stopped_ms: "0.4", throttled_ms: "0.8", periods: "2" } }],
   gc: [],
   queries: { t_us: [1500], latency_us: [0], result: [4], queue_wait_us: null, name: [0], names: ["a. A"], complete: [[1000, 3000]], truncated: 3 },
   rate: { t_us: [1000], step_us: 1000, queries: [2], slow: [null], latency_p50_us: [10], latency_max_us: [null] },
@@ -45,6 +45,10 @@ describe("decodeTimeline", () => {
     const model = decodeTimeline(timeline);
     expect([...model.cpu.cpus]).toEqual([0.5, NaN]);
     expect([...model.rate.slow]).toEqual([NaN]);
+  });
+
+  it("takes from a stall how long the program stood still, not what was counted of all CPUs", () => {
+    expect(decodeTimeline(timeline).throttled).toEqual([{ fromUs: 1000, toUs: 2000, stoppedUs: 400, periods: 2 }]);
   });
 
   it("keeps what the servers are asked with", () => {

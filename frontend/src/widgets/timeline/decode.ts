@@ -1,28 +1,22 @@
 /** The API's timeline as the typed arrays that charts draw. */
 
-import type { Answers, ConnectionTicks, DataLane, RateTicks, TimelineModel } from "@/charts/timeline/model";
+import type { Answers, ConnectionTicks, CpuTicks, DataLane, RateTicks, Stall, TimelineModel } from "@/charts/timeline/model";
 import type { Schemas } from "@/api/client";
 
 /** The client reads tuples as arrays. */
 type ApiQueries = Omit<Schemas["TimelineQueries"], "complete"> & { complete: readonly (readonly number[])[] };
-type ApiTimeline = Omit<Schemas["Timeline"], "queries"> & { queries: ApiQueries };
+type ApiPicture = Omit<Schemas["TimelinePicture"], "queries"> & { queries: ApiQueries };
 
 const numbers = (values: readonly (number | null)[]): Float64Array => Float64Array.from(values, (value) => value ?? NaN);
 
-export function decodeTimeline(timeline: ApiTimeline): TimelineModel {
+export function decodeTimeline(timeline: ApiPicture): TimelineModel {
   return {
     extent: { fromUs: timeline.from_us, toUs: timeline.to_us },
     served: timeline.served,
-    cpu: {
-      tUs: Float64Array.from(timeline.cpu.t_us),
-      stepUs: timeline.cpu.step_us,
-      cpus: numbers(timeline.cpu.cpu_ratio),
-      throttledUs: numbers(timeline.cpu.throttled_us),
-      throttledPeriods: numbers(timeline.cpu.throttled_periods),
-    },
-    coarse: null,
+    cpu: decodeCpu(timeline.cpu),
+    coarse: timeline.coarse === null ? null : decodeCpu(timeline.coarse),
     limits: timeline.limits.map((step) => ({ fromUs: step.from_us, cpus: step.cpu_limit })),
-    throttled: timeline.throttled.map(decodeSpan),
+    throttled: timeline.throttled.map(decodeStall),
     gc: timeline.gc.map(decodeSpan),
     answers: decodeAnswers(timeline.queries),
     rate: decodeRate(timeline.rate),
@@ -34,6 +28,20 @@ export function decodeTimeline(timeline: ApiTimeline): TimelineModel {
     slowThresholdUs: timeline.slow_threshold_us,
     notes: timeline.notes,
   };
+}
+
+function decodeCpu(cpu: Schemas["TimelineCpu"]): CpuTicks {
+  return {
+    tUs: Float64Array.from(cpu.t_us),
+    stepUs: cpu.step_us,
+    tickUs: cpu.tick_us,
+    cpus: numbers(cpu.cpu_ratio),
+    means: cpu.cpu_mean_ratio === null ? null : numbers(cpu.cpu_mean_ratio),
+  };
+}
+
+function decodeStall({ from_us: fromUs, to_us: toUs, attributes }: Schemas["TimelineSpan"]): Stall {
+  return { fromUs, toUs, stoppedUs: Number(attributes["stopped_ms"] ?? (toUs - fromUs) / 1000) * 1000, periods: Number(attributes["periods"] ?? 1) };
 }
 
 function decodeSpan(span: Schemas["TimelineSpan"]): TimelineModel["gc"][number] {

@@ -1,5 +1,7 @@
-import { useEffect, useEffectEvent, useState, type Dispatch, type SetStateAction } from "react";
+import { useRouter } from "@tanstack/react-router";
+import { useCallback, useEffect, useEffectEvent, useState, type Dispatch, type SetStateAction } from "react";
 
+import { formatView } from "@/lib/search";
 import type { TimeView } from "@/lib/timeView";
 
 /** What of the picture is kept in the URL. */
@@ -9,18 +11,53 @@ export interface PictureState {
   readonly selection: TimeView | null;
 }
 
-/** The picture's state. `onRest` hears of it when the hand rests: browsers refuse hundreds of URL updates in a second. */
-export function usePicture(initial: PictureState, onRest: (state: PictureState) => void): [PictureState, Dispatch<SetStateAction<PictureState>>] {
-  const [picture, setPicture] = useState(initial);
-  const [told, setTold] = useState(picture);
+export interface Picture {
+  readonly picture: PictureState;
+  readonly setPicture: Dispatch<SetStateAction<PictureState>>;
+  /** To the view before; false: this page has shown no other one. */
+  readonly goBack: () => boolean;
+}
+
+/**
+ * The picture's state, which follows the URL: the browser's back and forward lead through what was seen.
+ *
+ * `onRest` hears of it when the hand rests, since browsers refuse hundreds of URL updates in a second. Another view is an
+ * entry in the browser's history of its own (`isStep`), another selection is not.
+ */
+export function usePicture(url: PictureState, onRest: (state: PictureState, isStep: boolean) => void): Picture {
+  const router = useRouter();
+  const [picture, setPicture] = useState(url);
+  const [told, setTold] = useState(url);
+  const [seen, setSeen] = useState(url);
+  const [firstEntry] = useState(() => router.history.location.state.__TSR_index);
+
+  if (!isSame(url, seen)) {
+    setSeen(url);
+    if (!isSame(url, told)) {
+      // Not ours: somebody went back or forward.
+      setTold(url);
+      setPicture(url);
+    }
+  }
+
   const tell = useEffectEvent(() => {
     setTold(picture);
-    onRest(picture);
+    onRest(picture, !isSameView(picture.view, told.view));
   });
   useEffect(() => {
-    if (picture === told) return undefined;
+    if (isSame(picture, told)) return undefined;
     const timer = setTimeout(() => tell(), 250);
     return () => clearTimeout(timer);
   }, [picture, told]);
-  return [picture, setPicture];
+
+  const goBack = useCallback(() => {
+    if (router.history.location.state.__TSR_index <= firstEntry) return false;
+    router.history.back();
+    return true;
+  }, [router, firstEntry]);
+  return { picture, setPicture, goBack };
 }
+
+// As the URL has them: in whole microseconds.
+const isSameView = (a: TimeView | null, b: TimeView | null): boolean => formatView(a) === formatView(b);
+const isSame = (a: PictureState, b: PictureState): boolean => isSameView(a.view, b.view) && isSameView(a.selection, b.selection);

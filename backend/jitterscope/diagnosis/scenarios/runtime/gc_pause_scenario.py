@@ -33,6 +33,14 @@ def _roomy(made: Snapshot) -> Snapshot:
     return replace(made, subject=replace(made.subject, series=columns))
 
 
+def _on_a_full_node(load: Workload) -> Snapshot:
+    """Others use what it leaves of the CPUs. In a pause it has them all, and its GC threads wait for each other."""
+    made = simulate(load).snapshot
+    used = made.subject.series["cpu_usage_us"]
+    waits = np.where(used > TICK_US, used, np.where(np.arange(made.ticks) % 3 == 0, 15_000.0, 400.0))
+    return contended(_roomy(made), waits, 1.0)
+
+
 def _starved(load: Workload) -> Snapshot:
     """Collections of 5 ms of work that others keep from the CPUs for most of a second."""
     made = simulate(replace(load, hiccups=STARVED)).snapshot
@@ -95,6 +103,7 @@ SCENARIOS = (
         "runtime.gc_kind": "G1 young collection pauses"})),
     _fault("Node.js", replace(other_runtime("nodejs"), quota_us=None, live_mb=250, gogc=25, seed=5)),
     _fault("Python", replace(other_runtime("python"), quota_us=None, live_mb=150, gogc=30, seed=6)),
+    Scenario("gc_pause/JVM on a full node", ID, partial(_on_a_full_node, replace(JVM, live_mb=300, gogc=12, seed=8))),
     _fault("noise", replace(JVM, missing_ratio=0.02, stray_slow_ratio=0.0005, seed=7)),
     _fine("short pauses", replace(JVM, live_mb=20, seed=20)),
     _fine("long pauses while no query comes", replace(JVM, qps=0.2, seed=21)),

@@ -1,27 +1,29 @@
 import { useRef, type ReactElement } from "react";
 
-import type { Verification } from "@/api/incidents";
+import type { ShownVerification } from "@/api/incidents";
 import { useWidth } from "@/charts/useWidth";
 import { measure, measureRange } from "@/lib/format";
 import { clock, parseUs } from "@/lib/time";
 import { tickLabel, tickPositions, tickStep } from "@/lib/timeTicks";
 import { span } from "@/lib/timeView";
 
+import { ExportMenu } from "@/widgets/export/ExportMenu";
+
 import styles from "./BeforeAfter.module.css";
 import { BlockLaneView, LANE_PX } from "./BlockLaneView";
-import { blockExtent, blockLanes, predictionOf, type BlockLane } from "./blocks";
+import { blockExtent, blockLanes, blockTable, predictionOf, type BlockLane } from "./blocks";
 
 const AXIS_PX = 24;
 const TOP_PX = 20;
 
 /** Before, after and the prediction on one picture: each block a mark, the change a line. */
-export function BeforeAfter({ verification }: { verification: Verification }): ReactElement | null {
+export function BeforeAfter({ verification }: { verification: ShownVerification }): ReactElement | null {
   const lanes = blockLanes(verification);
   // The first blocks come some time after the change: what measures its own width is there from then on only.
   return lanes.length === 0 ? null : <Picture verification={verification} lanes={lanes} />;
 }
 
-function Picture({ verification, lanes }: { verification: Verification; lanes: readonly BlockLane[] }): ReactElement {
+function Picture({ verification, lanes }: { verification: ShownVerification; lanes: readonly BlockLane[] }): ReactElement {
   const host = useRef<HTMLDivElement>(null);
   const widthPx = useWidth(host);
   const phone = widthPx < 640;
@@ -42,6 +44,9 @@ function Picture({ verification, lanes }: { verification: Verification; lanes: r
 
   return (
     <div ref={host} className={styles["picture"]} style={{ minHeight: heightPx }}>
+      <div className={styles["export"]}>
+        <ExportMenu kind="quiet" aria-label="Export before and after" name={`Before and after: ${verification.fix_title}`} view={extent} tables={[blockTable(lanes)]} picture={() => host.current} />
+      </div>
       <ul className={styles["legend"]} aria-label="Legend">
         <li>
           <i className={styles["hot"]} /> block with some of it

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 
-import type { Verification } from "@/api/incidents";
+import type { ShownVerification } from "@/api/incidents";
 import { Section } from "@/ui/Section";
 import { Time } from "@/ui/Time";
 
@@ -9,7 +9,7 @@ import { progressOf, type Progress } from "./blocks";
 import { MeasureTable } from "./MeasureTable";
 import styles from "./VerificationSection.module.css";
 
-const TITLES: Record<Verification["state"], string> = {
+const TITLES: Record<ShownVerification["state"], string> = {
   waiting: "◔ Measuring whether it helped",
   verified: "✓ The fix is verified",
   did_not_help: "✕ The fix did not help",
@@ -18,7 +18,7 @@ const TITLES: Record<Verification["state"], string> = {
 };
 
 /** What a fix did: the verdict, before and after with the prediction on one picture, and the test. */
-export function VerificationSection({ verification }: { verification: Verification }): ReactElement {
+export function VerificationSection({ verification }: { verification: ShownVerification }): ReactElement {
   const { state } = verification;
   return (
     <Section

@@ -1,9 +1,10 @@
 /** Blocks before and after a change as points of one picture. Pure. */
 
 import type { Schemas } from "@/api/client";
-import type { Verification } from "@/api/incidents";
+import type { ShownVerification } from "@/api/incidents";
 import { roundUp } from "@/charts/timeline/scales";
-import { parseUs } from "@/lib/time";
+import type { CsvTable } from "@/lib/csv";
+import { parseUs, toRfc3339 } from "@/lib/time";
 import type { TimeView } from "@/lib/timeView";
 
 /** More would be a wall; what decides comes first. */
@@ -34,7 +35,7 @@ function pointsOf(series: Schemas["BlockSeries"] | null, metric: string): Point[
 export const predictionOf = (measure: Measure): Schemas["Interval"] | null => measure.predicted ?? measure.promised;
 
 /** What can be drawn of what decides; where nothing of that has blocks, of the other figures. */
-export function blockLanes(verification: Verification): BlockLane[] {
+export function blockLanes(verification: ShownVerification): BlockLane[] {
   const drawn = verification.measures.flatMap((measure): BlockLane[] => {
     const before = pointsOf(verification.before, measure.metric);
     const after = pointsOf(verification.after, measure.metric);
@@ -46,8 +47,21 @@ export function blockLanes(verification: Verification): BlockLane[] {
   return (deciding.length > 0 ? deciding : drawn).slice(0, MOST_LANES);
 }
 
+/** The blocks that are drawn, each by its middle. */
+export function blockTable(lanes: readonly BlockLane[]): CsvTable {
+  return {
+    name: "Blocks",
+    columns: ["Middle of the block (UTC)", "Part", ...lanes.map(({ title, unit }) => (unit === "1" ? title : `${title} (${unit})`))],
+    rows: () =>
+      (["before", "after"] as const).flatMap((part) => {
+        const times = [...new Set(lanes.flatMap((lane) => lane[part].map(({ us }) => us)))].sort((a, b) => a - b);
+        return times.map((us) => [toRfc3339(us), part, ...lanes.map((lane) => lane[part].find((point) => point.us === us)?.value ?? null)]);
+      }),
+  };
+}
+
 /** The time axis: what was measured, and while nothing came after the change yet, room for it. */
-export function blockExtent(verification: Verification): TimeView {
+export function blockExtent(verification: ShownVerification): TimeView {
   const { before, after } = verification;
   const appliedUs = parseUs(verification.applied_at);
   const starts = [...(before?.t_us ?? []), ...(after?.t_us ?? []), appliedUs];
@@ -69,7 +83,7 @@ export interface Progress {
 const span = (s: number): string => (s < 120 ? `${Math.round(s)} s` : `${Math.round(s / 60)} min`);
 
 /** How far the measuring is; null where no time is what it waits for. */
-export function progressOf({ needed_s: ofS, collected_s: doneS }: Pick<Verification, "needed_s" | "collected_s">): Progress | null {
+export function progressOf({ needed_s: ofS, collected_s: doneS }: Pick<ShownVerification, "needed_s" | "collected_s">): Progress | null {
   if (ofS === null || doneS === null || ofS <= 0) return null;
   return { doneS: Math.min(doneS, ofS), ofS, text: `${span(doneS)} of ${span(ofS)}` };
 }

@@ -1,7 +1,7 @@
 /** Recorded and simulated columns as runs that charts draw. Pure. */
 
 import type { Run } from "@/charts/compare/Compare";
-import type { Span, TimelineModel } from "@/charts/timeline/model";
+import type { Stall, TimelineModel } from "@/charts/timeline/model";
 import type { Setting, WhatIf, WhatIfTimeline } from "@/api/whatif";
 import type { TimeView } from "@/lib/timeView";
 
@@ -10,13 +10,14 @@ import { changeText, difference, valueText } from "./setting";
 const numbers = (values: readonly (number | null)[]): Float64Array => Float64Array.from(values, (value) => value ?? NaN);
 
 /** Throttled ticks that follow each other are one span. */
-function throttledSpans(tUs: readonly number[], stepUs: number, throttledUs: readonly (number | null)[]): Span[] {
-  const spans: Span[] = [];
+function throttledSpans(tUs: readonly number[], stepUs: number, throttledUs: readonly (number | null)[]): Stall[] {
+  const spans: Stall[] = [];
   tUs.forEach((fromUs, index) => {
-    if ((throttledUs[index] ?? 0) <= 0) return;
+    const stoppedUs = throttledUs[index] ?? 0;
+    if (stoppedUs <= 0) return;
     const before = spans.at(-1);
-    if (before?.toUs === fromUs) spans[spans.length - 1] = { ...before, toUs: fromUs + stepUs };
-    else spans.push({ fromUs, toUs: fromUs + stepUs, label: "throttled", attributes: {} });
+    if (before?.toUs === fromUs) spans[spans.length - 1] = { ...before, toUs: fromUs + stepUs, stoppedUs: before.stoppedUs + stoppedUs, periods: before.periods + 1 };
+    else spans.push({ fromUs, toUs: fromUs + stepUs, stoppedUs, periods: 1 });
   });
   return spans;
 }
@@ -24,12 +25,11 @@ function throttledSpans(tUs: readonly number[], stepUs: number, throttledUs: rea
 function modelOf(columns: WhatIfTimeline, setting: Setting, extent: TimeView, slowThresholdUs: number): TimelineModel {
   const tUs = Float64Array.from(columns.t_us);
   const none = new Float64Array(tUs.length).fill(NaN);
-  const throttledUs = numbers(columns.throttled_us);
   const spans = throttledSpans(columns.t_us, columns.step_us, columns.throttled_us);
   return {
     extent,
     served: [],
-    cpu: { tUs, stepUs: columns.step_us, cpus: numbers(columns.cpu_ratio), throttledUs, throttledPeriods: none },
+    cpu: { tUs, stepUs: columns.step_us, tickUs: columns.step_us, cpus: numbers(columns.cpu_ratio), means: null },
     coarse: null,
     limits: [{ fromUs: extent.fromUs, cpus: setting.cpu_limit }],
     throttled: spans,

@@ -27,16 +27,22 @@ from jitterscope.diagnosis.core.stats import dilate
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Who was hurt while threads waited; `share` of the time that they wanted a CPU for (0..1)."""
+    """Who was hurt while threads waited; `share` of the time that they wanted a CPU for (0..1).
+
+    `own_late`: of the node's CPU time while late answers were on their way, what the subject used itself, at most; NaN
+    where no answer was late or the use is not known.
+    """
 
     hurt: AnswersHarm
     held: HeldUp
     share: float
     noun: str
+    own_late: float
 
     @property
     def numbers(self) -> dict[str, float]:
-        return {"share": self.share, "late": float(self.hurt.late), "held_up": float(self.held.hits)}
+        told = {"share": self.share, "late": self.hurt.late, "held_up": self.held.hits, "own_late": self.own_late}
+        return {name: float(value) for name, value in told.items() if math.isfinite(value)}
 
 
 def judge(snapshot: Snapshot, waits: RunWaits) -> Waiting:
@@ -48,6 +54,7 @@ def judge(snapshot: Snapshot, waits: RunWaits) -> Waiting:
         run_waits.held_up(snapshot, waits, late_us),
         run_waits.starvation(snapshot, waits),
         served.noun,
+        run_waits.own_share(snapshot, held_up.late_time_us(snapshot, late_us)),
     )
 
 

@@ -91,6 +91,11 @@ def _harmless(waits: RunWaits, found: Waiting) -> str | None:
         return f"Threads waited {waited} for a CPU, {say.percent(found.share)} of the time that they wanted one."
     if found.hurt.severity is None:
         return f"Threads waited {waited} for a CPU; {found.hurt.suffered:,} answers were late meanwhile."
+    if found.own_late >= OTHERS:
+        return (
+            f"While late answers were on their way, it used {say.percent(min(1.0, found.own_late))} of the node's CPU "
+            "time itself: its own work takes the CPUs."
+        )
     if found.held.others_quick:
         return (
             f"Late answers took {say.ms(found.held.typical_us)} (median), and only "

@@ -149,6 +149,19 @@ def cpu_use(snapshot: Snapshot, waits: RunWaits) -> CpuUse | None:
     )  # fmt: skip
 
 
+def own_share(snapshot: Snapshot, time_us: FloatArray) -> float:
+    """Of the node's CPU time in these µs of each tick, what the subject used at most: all that it used in such a tick.
+
+    NaN without any such time, or where the number of CPUs or the use is unknown.
+    """
+    cpus = number(snapshot.node.fact("node.cpus"))
+    own = series(snapshot.subject, "cpu_usage_us", snapshot.ticks)
+    known = (time_us > 0) & np.isfinite(own)
+    if not cpus or not known.any():
+        return math.nan
+    return float(own[known].sum()) / (cpus * float(time_us[known].sum()))
+
+
 def _of_node(snapshot: Snapshot, name: str) -> FloatArray:
     return series(snapshot.node, name, snapshot.ticks)
 

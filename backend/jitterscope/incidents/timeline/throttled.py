@@ -1,0 +1,147 @@
+"""When a cgroup stood still: throttled time, moved from the tick in which the kernel counts it to where it was.
+
+The kernel counts a stall when it ends, with the end of the CFS period, and adds it up over the run queues that it held
+(`unthrottle_cfs_rq` in kernel/sched/fair.c): the tick in which the counters move is the one after the stall.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray
+from jitterscope.diagnosis.core.stats import BoolArray
+
+# A counter that was not read in some ticks grows by what was in all of them. After more than these it may have begun
+# anew meanwhile, with another cgroup of the same name.
+MOST_MISSED = 50
+# A cgroup that uses less than this share of one CPU in a tick stands still.
+_STILL = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What was counted in each tick of one grid; NaN where it was not read. `start_us` is the first tick's start."""
+
+    start_us: int
+    step_us: int
+    usage_us: FloatArray
+    throttled_us: FloatArray
+    periods: FloatArray
+
+    @property
+    def known(self) -> BoolArray:
+        return np.isfinite(self.throttled_us) | np.isfinite(self.periods)
+
+
+@dataclass(frozen=True, slots=True)
+class Stalls:
+    """Spans [from_us, to_us), sorted by start; parallel arrays.
+
+    `stopped_us`: how much of the span the cgroup stood still, less than its length where it holds several stalls.
+    `counted_us`: what the kernel counted of it, added up over run queues.
+    """
+
+    from_us: IntArray
+    to_us: IntArray
+    stopped_us: FloatArray
+    counted_us: FloatArray
+    periods: IntArray
+
+    def within(self, from_us: int, to_us: int) -> Stalls:
+        """Those that overlap [from_us, to_us)."""
+        kept = (self.to_us > from_us) & (self.from_us < to_us)
+        return Stalls(*(part[kept] for part in self._parts()))
+
+    def merged(self, gap_us: float) -> Stalls:
+        """Those that touch or lie at most `gap_us` apart are one."""
+        if not len(self.from_us):
+            return self
+        ends = np.maximum.accumulate(self.to_us)
+        first = np.flatnonzero(np.concatenate([[True], self.from_us[1:] - ends[:-1] > gap_us]))
+        last = np.append(first[1:], len(ends)) - 1
+        sums = (np.add.reduceat(part, first) for part in (self.stopped_us, self.counted_us, self.periods))
+        return Stalls(self.from_us[first], ends[last], *sums)
+
+    def _parts(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray, IntArray]:
+        return self.from_us, self.to_us, self.stopped_us, self.counted_us, self.periods
+
+
+def stalls(coarse: Counted, fine: Counted | None, period_us: int, cpus: int) -> Stalls:
+    """Each stall as exactly as the ticks say: from the fine ones where they were kept, else from the coarse ones.
+
+    It ends in the middle of the tick in which it was counted, half a tick off at most, and is as long as that time lets
+    it be, with as few run queues as the period and the CPU use allow. `cpus` of the node bounds their number.
+    """
+    if fine is None:
+        return _placed(coarse, np.ones(len(coarse.periods), np.bool_), period_us, cpus, by_usage=False)
+    left = _placed(coarse, ~_covered(coarse, fine), period_us, cpus, by_usage=False)
+    detailed = _placed(fine, np.ones(len(fine.periods), np.bool_), period_us, cpus, by_usage=True)
+    parts = [np.concatenate(pair) for pair in zip(left._parts(), detailed._parts(), strict=True)]
+    order = np.argsort(parts[0], kind="stable")
+    return Stalls(*(part[order] for part in parts))
+
+
+def per_tick(values: FloatArray) -> FloatArray:
+    """Growth of a counter as that of one tick, also where the ticks before were missed and are in it."""
+    known = np.flatnonzero(np.isfinite(values))
+    if not len(known):
+        return values
+    result = values.copy()
+    result[known] = values[known] / (known - _since(known) + 1)
+    return result
+
+
+def _covered(coarse: Counted, fine: Counted) -> BoolArray:
+    """Coarse ticks most of whose time has fine ones."""
+    fold = coarse.step_us // fine.step_us
+    at = (coarse.start_us - fine.start_us) // fine.step_us + np.arange(len(coarse.periods) + 1) * fold
+    before = np.concatenate([[0], np.cumsum(fine.known)])[np.clip(at, 0, len(fine.periods))]
+    return np.asarray(np.diff(before) * 2 >= fold)
+
+
+def _since(known: IntArray) -> IntArray:
+    """The first of the ticks that each reading is of: those after the reading before it."""
+    after = np.concatenate([known[:1], known[:-1] + 1])
+    return np.where(known - after > MOST_MISSED, known, after)
+
+
+def _placed(ticks: Counted, wanted: BoolArray, period_us: int, cpus: int, *, by_usage: bool) -> Stalls:
+    known = np.flatnonzero(ticks.known)
+    lost, ended = np.nan_to_num(ticks.throttled_us[known]), np.nan_to_num(ticks.periods[known])
+    chosen = ((lost > 0) | (ended > 0)) & wanted[known]
+    at, since = known[chosen], _since(known)[chosen]
+    lost, periods = lost[chosen], np.maximum(ended[chosen], 1.0)
+    until_us = ticks.start_us + (at + 1) * ticks.step_us
+    apart_us = (at + 1 - since) * ticks.step_us / periods
+    to_us = until_us - apart_us / 2
+    # A stall is no longer than its period: what is more was counted of several run queues.
+    queues = np.maximum(1.0, np.ceil(lost / (periods * period_us) - 1e-6))
+    if by_usage:
+        for one in np.flatnonzero(periods == 1).tolist():
+            queues[one] = _queues(ticks, int(at[one]), float(to_us[one]), float(lost[one]), int(queues[one]), cpus)
+    each = lost / (periods * queues)
+    from_us = to_us - each - (periods - 1) * np.maximum(apart_us, period_us)
+    order = np.argsort(from_us, kind="stable")
+    return Stalls(
+        np.floor(from_us[order]).astype(np.int64),
+        # Where only the period was counted, and not yet how long it was throttled, the end is all there is to show.
+        np.maximum(np.ceil(to_us[order]), np.floor(from_us[order]) + 1).astype(np.int64),
+        (each * periods)[order],
+        lost[order],
+        periods[order].astype(np.int64),
+    )
+
+
+def _queues(ticks: Counted, at: int, to_us: float, lost_us: float, least: int, cpus: int) -> int:
+    """Of how many run queues the time was added up: the fewest with which the cgroup hardly ran during the stall."""
+    for queues in range(least, max(least, cpus) + 1):
+        # Its end is known to half a tick, and so is its beginning: the first tick may be one in which it still ran.
+        begin_us = to_us - lost_us / queues + ticks.step_us / 2
+        first = math.ceil((begin_us - ticks.start_us) / ticks.step_us)
+        used = ticks.usage_us[max(0, first) : at]
+        if not (used[np.isfinite(used)] >= _STILL * ticks.step_us).any():
+            return queues
+    return max(least, cpus)

@@ -1,0 +1,105 @@
+"""Links to incidents for people without an account: make, list, revoke, and forbid them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+
+from jitterscope.answers import refuses
+from jitterscope.audit import service as audit
+from jitterscope.bounds import QUICK, bounded
+from jitterscope.db import organization_session
+from jitterscope.errors import Problem
+from jitterscope.incidents.lifecycle import actions
+from jitterscope.kit import cursor as cursors
+from jitterscope.kit.declared import audited
+from jitterscope.kit.schema import Page
+from jitterscope.sharing import links, views
+from jitterscope.sharing.schemas import NewSharedLink, SharedLink, SharedLinkRequest, SharingPolicy, SharingState
+from jitterscope.tenancy.auth import Principal, require
+
+router = APIRouter(tags=["sharing"])
+Reader = Annotated[Principal, Depends(require("links:read"))]
+Writer = Annotated[Principal, Depends(require(links.SCOPE))]
+Limit = Annotated[int, Query(ge=1, le=200)]
+
+
+@router.get("/incidents/{incident_id}/links")
+@bounded(QUICK)
+def list_incident_links(
+    principal: Reader, incident_id: int, limit: Limit = 50, cursor: str | None = None
+) -> Page[SharedLink]:
+    """Links to an incident, newest first, ended ones too; never their secrets."""
+    return _listed(principal, incident_id, limit, cursor)
+
+
+@router.post("/incidents/{incident_id}/links", status_code=201, dependencies=[audited("link.create")])
+@bounded(QUICK)
+@refuses(403, "The organization does not allow links.")
+def create_link(principal: Writer, incident_id: int, request: SharedLinkRequest | None = None) -> NewSharedLink:
+    """A link that shows this incident, and nothing else, to whoever has it. The secret is in this answer only."""
+    days = (request or SharedLinkRequest()).expires_in_days
+    with organization_session(principal.organization_id) as session:
+        incident = actions.get(session, incident_id)
+        row, secret = links.create(session, principal, incident.id, days)
+        detail = {"link": row.id, "title": incident.title, "expires_at": f"{row.expires_at}"}
+        audit.record(session, principal, "link.create", f"incident {incident.id}", detail)
+        (link,) = views.links_of(session, principal.organization_id, [row])
+        return NewSharedLink(link=link, url=views.url_of(secret))
+
+
+@router.get("/links")
+@bounded(QUICK)
+def list_links(principal: Reader, limit: Limit = 50, cursor: str | None = None) -> Page[SharedLink]:
+    """Links to all incidents, newest first, ended ones too; never their secrets."""
+    return _listed(principal, None, limit, cursor)
+
+
+@router.delete("/links/{link_id}", dependencies=[audited("link.revoke")])
+@bounded(QUICK)
+def revoke_link(principal: Writer, link_id: int) -> SharedLink:
+    """Make a link useless at once. One that was revoked before stays as it is."""
+    with organization_session(principal.organization_id) as session:
+        row, was_active = links.revoke(session, link_id)
+        if was_active:
+            detail = {"link": row.id, "created_by": row.created_by}
+            audit.record(session, principal, "link.revoke", f"incident {row.incident_id}", detail)
+        (link,) = views.links_of(session, principal.organization_id, [row])
+        return link
+
+
+@router.get("/links/policy")
+@bounded(QUICK)
+def get_sharing_policy(principal: Reader) -> SharingState:
+    """Whether the organization allows links."""
+    with organization_session(principal.organization_id) as session:
+        return views.state_of(links.policy(session))
+
+
+@router.put("/links/policy", dependencies=[audited("sharing.change")])
+@bounded(QUICK)
+def set_sharing_policy(
+    principal: Annotated[Principal, Depends(require("organizations:write"))], request: SharingPolicy
+) -> SharingState:
+    """Allow links, or forbid them: then none can be made, and those that exist do not work until they are allowed
+    again."""
+    with organization_session(principal.organization_id) as session:
+        before = links.set_allowed(session, principal.organization_id, request.links_allowed, principal.actor)
+        if before != request.links_allowed:
+            detail = {"links_allowed": {"from": before, "to": request.links_allowed}}
+            audit.record(session, principal, "sharing.change", "sharing", detail)
+        return views.state_of(links.policy(session))
+
+
+def _listed(principal: Principal, incident_id: int | None, limit: int, cursor: str | None) -> Page[SharedLink]:
+    try:
+        before = cursors.decode(cursor, 1)[0] if cursor else None
+    except cursors.BadCursor as error:
+        raise Problem(400, "invalid-cursor", "Invalid cursor", str(error), "Start again without a cursor.") from error
+    with organization_session(principal.organization_id) as session:
+        if incident_id is not None:
+            actions.get(session, incident_id)
+        rows = links.listed(session, incident_id=incident_id, before_id=before, limit=limit + 1)
+        items = views.links_of(session, principal.organization_id, rows[:limit])
+    return Page(items=items, next_cursor=cursors.encode(items[-1].id) if len(rows) > limit else None)

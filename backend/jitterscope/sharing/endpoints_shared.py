@@ -1,0 +1,85 @@
+"""What the holder of a link sees: one incident and its picture. The link says which, so no route takes an id."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Depends, Query, Response
+
+from jitterscope import requested_window as asked
+from jitterscope.answers import refuses
+from jitterscope.bounds import SHARED, bounded
+from jitterscope.db import organization_session
+from jitterscope.diagnosis.core.registry import all_areas
+from jitterscope.errors import Problem
+from jitterscope.incidents.api import views as incident_views
+from jitterscope.incidents.api.schemas import TimelinePicture
+from jitterscope.incidents.lifecycle import actions
+from jitterscope.incidents.timeline import build as timeline
+from jitterscope.incidents.verification import verifications
+from jitterscope.inventory import service as inventory
+from jitterscope.sharing import links, views
+from jitterscope.sharing.holder import link_holder
+from jitterscope.sharing.links import Holder
+from jitterscope.sharing.schemas import SharedIncident
+
+router = APIRouter(prefix="/shared", tags=["sharing"])
+OfLink = Annotated[Holder, Depends(link_holder)]
+When = Annotated[str | None, Query(max_length=40, description="RFC 3339 with a time zone, or µs since the epoch")]
+# What is seen of the time around the incident's window.
+_MARGIN = timedelta(seconds=30)
+_POINTS, _QUERIES = 6_000, 100_000
+# For browsers that open the answer itself: its address holds no secret, but need not go anywhere either.
+_HEADERS = {"Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow"}
+
+
+@router.get("/incident")
+@bounded(SHARED)
+@refuses(404, "The incident no longer exists.")
+def get_shared_incident(holder: OfLink, response: Response) -> SharedIncident:
+    """The incident of a link, whose secret is the bearer token."""
+    response.headers.update(_HEADERS)
+    with organization_session(holder.organization_id) as session:
+        row = actions.get(session, holder.incident_id)
+        links.note_use(session, holder)
+        history = actions.history(session, row.id)
+        incident = incident_views.incident_of(row, history, verifications.newest(session, row.id))
+        return views.shared_incident(incident, holder.expires_at)
+
+
+_DOCUMENTED: dict[int | str, dict[str, Any]] = {200: {"model": TimelinePicture}}
+
+
+@router.get("/timeline", responses=_DOCUMENTED)
+@bounded(SHARED)
+@refuses(404, "The data of the incident have expired.")
+def get_shared_timeline(
+    holder: OfLink, from_: Annotated[When, Query(alias="from")] = None, to: When = None
+) -> Response:
+    """The picture of the incident of a link: its window with 30 s around it, or a part of that."""
+    with organization_session(holder.organization_id) as session:
+        row = actions.get(session, holder.incident_id)
+        links.note_use(session, holder)
+        first_us = incident_views.us_of(row.window_from - _MARGIN)
+        last_us = incident_views.us_of(row.window_to + _MARGIN)
+        # Cut, not refused: the window may have grown or moved since the page asked for it.
+        from_us = max(first_us, asked.instant_or_none(from_) or first_us)
+        to_us = min(last_us, asked.instant_or_none(to) or last_us)
+        asked.check_window(from_us, to_us, last_us - first_us)
+        tree = inventory.subject_tree(session, row.subject_id, from_us, to_us)
+        if tree is None:
+            raise Problem(
+                404,
+                "resource-gone",
+                "The data have expired",
+                "The measurements of this incident are no longer kept.",
+                "The verdict and its evidence are still shown.",
+            )
+        area = all_areas().get(row.cause.partition("/")[0])
+        content = timeline.build(session, tree, from_us, to_us, timeline.Budget(_POINTS, _QUERIES), area)
+    # The only part with ids of resources.
+    shown = {name: content[name] for name in TimelinePicture.model_fields}
+    body = orjson.dumps(shown, option=orjson.OPT_SERIALIZE_NUMPY)
+    return Response(body, media_type="application/json", headers=_HEADERS)

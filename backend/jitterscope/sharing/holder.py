@@ -1,0 +1,39 @@
+"""The dependency of routes that the holder of a link may call: they take no other credentials, and no id.
+
+holder: Annotated[Holder, Depends(link_holder)]
+"""
+
+from __future__ import annotations
+
+from fastapi import Request
+from fastapi.concurrency import run_in_threadpool
+
+from jitterscope import bounds
+from jitterscope.kit.declared import Access
+from jitterscope.sharing import links
+from jitterscope.sharing.links import Holder
+from jitterscope.tenancy.attempts import per_minute
+
+# A page asks for the incident every 30 s, and for a part of the picture where the hand rests.
+_REQUESTS_PER_MINUTE = 240
+
+
+async def link_holder(request: Request) -> Holder:
+    """The holder of the link whose secret is the bearer token. Raises Problem 401 or 429.
+
+    It also takes the slot that the route declares. Requests are counted by link and not for the organization: who
+    holds a link cannot use up what members may ask.
+    """
+    holder = await run_in_threadpool(_holder, request)
+    await bounds.enter(request, bounds.Caller(f"link {holder.link_id}", holder.organization_id))
+    return holder
+
+
+link_holder.access = Access("link")  # type: ignore[attr-defined]
+
+
+def _holder(request: Request) -> Holder:
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    holder = links.holder_of(secret.strip() if scheme.lower() == "bearer" else "")
+    per_minute(_REQUESTS_PER_MINUTE, "shared link", str(holder.link_id)).take("requests with this link")
+    return holder

@@ -1,0 +1,159 @@
+"""REST shapes of links, and of what their holders see.
+
+Those are lists of what is shown, not of what is left out: a field that incidents get later is not shared unasked.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from jitterscope.diagnosis.core.finding import Confidence, Fix, Harm, Severity
+from jitterscope.diagnosis.core.shown import ImpactFigure
+from jitterscope.incidents.api.schemas import IncidentState
+from jitterscope.incidents.api.verification_schemas import (
+    BlockSeries,
+    SettingStep,
+    VerificationState,
+    VerifiedMeasure,
+)
+from jitterscope.kit.schema import Schema
+
+DEFAULT_DAYS, MOST_DAYS = 7, 90
+
+
+class SharedLinkRequest(Schema):
+    expires_in_days: Annotated[int, Field(ge=1, le=MOST_DAYS)] = DEFAULT_DAYS
+
+
+class SharedLink(Schema):
+    """A link as members see it; never its secret. `state` says whether it works, and why it does not.
+
+    owner_may_not: who made it has left, or may no longer share.
+    """
+
+    id: int
+    incident_id: int
+    incident_title: str
+    hint: str = Field(description="The last four characters of the secret")
+    created_by: str
+    created_at: datetime
+    expires_at: datetime
+    revoked_at: datetime | None
+    last_used_at: datetime | None = Field(description="To 10 s; None: never")
+    state: Literal["active", "revoked", "expired", "forbidden", "owner_may_not"]
+
+
+class NewSharedLink(Schema):
+    """`url` is shown once: its secret is kept nowhere. It is behind #, so that browsers send it to no server."""
+
+    link: SharedLink
+    url: str
+
+
+class SharingPolicy(Schema):
+    links_allowed: bool
+
+
+class SharingState(SharingPolicy):
+    """Whether links may be made and work; who changed that last, None where nobody did."""
+
+    changed_by: str | None
+    changed_at: datetime | None
+
+
+class SharedSpan(Schema):
+    from_us: int
+    to_us: int
+
+
+class SharedSubject(Schema):
+    kind: str
+    name: str
+    node: str
+
+
+class SharedAffected(Schema):
+    name: str
+    node: str
+    first_at: datetime
+    last_at: datetime
+    figures: list[ImpactFigure]
+
+
+class SharedEvidence(Schema):
+    id: str
+    statement: str
+    value: str
+    comparison: str | None
+    series: list[SharedSpan]  # where to look in the picture
+
+
+class SharedRival(Schema):
+    cause: str
+    title: str
+    status: Literal["ruled_out", "not_ruled_out", "not_enough_data"]
+    reason: str
+
+
+class SharedTransition(Schema):
+    """What happened to the incident: `by` a member without a name, and without what people wrote."""
+
+    at: datetime
+    by: Literal["jitterscope", "a member"]
+    action: str
+    detail: str | None
+
+
+class SharedVerification(Schema):
+    state: VerificationState
+    started_by: Literal["jitterscope", "a member"]
+    applied_at: datetime
+    fix_title: str
+    changes: list[SettingStep]
+    subject_name: str
+    before_from: datetime
+    before_to: datetime
+    after_from: datetime | None
+    after_to: datetime | None
+    waiting_for: str | None
+    needed_s: float | None
+    collected_s: float | None
+    verdict: str | None
+    measures: list[VerifiedMeasure]
+    before: BlockSeries | None
+    after: BlockSeries | None
+    notes: list[str]
+    finished_at: datetime | None
+
+
+class SharedIncident(Schema):
+    """One incident as the holder of a link sees it: no ids of resources, no names of members, no notes of theirs."""
+
+    link_expires_at: datetime
+    cause: str
+    cause_title: str
+    title: str
+    summary: str
+    severity: Severity
+    harm: Harm
+    confidence: Confidence
+    state: IncidentState
+    subject: SharedSubject
+    also_affected: list[SharedAffected]
+    opened_at: datetime
+    onset_at: datetime
+    last_seen_at: datetime
+    resolved_at: datetime | None
+    window_from: datetime
+    window_to: datetime
+    trigger_at: datetime
+    figures: list[ImpactFigure]
+    evidence: list[SharedEvidence]
+    rivals: list[SharedRival]
+    fixes: list[Fix]
+    references: list[str]
+    history: list[SharedTransition]
+    verification: SharedVerification | None

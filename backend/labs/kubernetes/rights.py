@@ -1,0 +1,88 @@
+"""What a service account may do in the cluster, and what it did, from the API server's audit log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from labs.kubernetes.cluster import Cluster
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Right:
+    """`resource` with its subresource: "nodes/metrics". `name` and `namespace` are empty where any will do."""
+
+    verb: str
+    group: str
+    resource: str
+    namespace: str = ""
+    name: str = ""
+
+    def covers(self, other: Right) -> bool:
+        """Whether who holds this may do the other."""
+        same = (self.verb, self.group, self.resource) == (other.verb, other.group, other.resource)
+        return same and self.namespace in ("", other.namespace) and self.name in ("", other.name)
+
+
+def granted(cluster: Cluster, selector: str) -> set[Right]:
+    """By the roles with these labels, bound cluster-wide or in their namespace."""
+    roles = cluster.get("clusterroles,roles", "-A", "-l", selector)["items"]
+    return {right for role in roles for right in _of(role)}
+
+
+def _of(role: Mapping[str, Any]) -> Iterator[Right]:
+    for rule in role["rules"]:
+        for verb in rule["verbs"]:
+            for group in rule["apiGroups"]:
+                for resource in rule["resources"]:
+                    for name in rule.get("resourceNames", [""]):
+                        yield Right(verb, group, resource, role["metadata"].get("namespace", ""), name)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an account asked for: of the API server, and of a kubelet, which asks the API server whether it may."""
+
+    allowed: frozenset[Right]
+    refused: frozenset[Right]
+
+
+def asked(audit_log: Path, account: str) -> Asked:
+    """`account`: NAMESPACE:NAME. What needs no right (GET /version) is left out."""
+    user = f"system:serviceaccount:{account}"
+    found = list(_requests(_lines(audit_log), user))
+    return Asked(
+        frozenset(right for right, allowed in found if allowed),
+        frozenset(right for right, allowed in found if not allowed),
+    )
+
+
+def _lines(audit_log: Path) -> Iterator[Mapping[str, Any]]:
+    with audit_log.open() as lines:
+        for line in lines:
+            if line.endswith("\n"):  # the last one may still be being written
+                yield json.loads(line)
+
+
+def _requests(events: Iterable[Mapping[str, Any]], user: str) -> Iterator[tuple[Right, bool]]:
+    for event in events:
+        reference = event.get("objectRef", {})
+        if event["user"].get("username") == user and "resource" in reference:
+            decision = event.get("annotations", {}).get("authorization.k8s.io/decision")
+            yield _right(event["verb"], reference.get("apiGroup", ""), reference), decision == "allow"
+        review = event.get("requestObject", {}).get("spec", {})
+        if reference.get("resource") == "subjectaccessreviews" and review.get("user") == user:
+            wanted = review.get("resourceAttributes")
+            if wanted is not None:
+                yield (
+                    _right(wanted["verb"], wanted.get("group", ""), wanted),
+                    bool(event.get("responseObject", {}).get("status", {}).get("allowed")),
+                )
+
+
+def _right(verb: str, group: str, at: Mapping[str, Any]) -> Right:
+    below = f"/{at['subresource']}" if at.get("subresource") else ""
+    return Right(verb, group, at["resource"] + below, at.get("namespace", ""), at.get("name", ""))

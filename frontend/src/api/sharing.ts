@@ -1,0 +1,85 @@
+/** Links to incidents for people without an account, what they show, and post-mortems. */
+
+import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient, type UseMutationResult } from "@tanstack/react-query";
+
+import { api, unwrap, type Schemas } from "./client";
+
+export type SharedLink = Schemas["SharedLink"];
+export type SharedIncident = Schemas["SharedIncident"];
+
+const keys = {
+  all: ["links"] as const,
+  ofIncident: (id: number) => ["links", "incident", id] as const,
+  list: ["links", "list"] as const,
+  policy: ["links", "policy"] as const,
+};
+
+// The options are inferred on purpose: their type carries the key's and the data's.
+/* eslint-disable @typescript-eslint/explicit-module-boundary-types */
+export const incidentLinksQuery = (id: number) =>
+  queryOptions({
+    queryKey: keys.ofIncident(id),
+    queryFn: ({ signal }) => unwrap(api.GET("/api/v1/incidents/{incident_id}/links", { params: { path: { incident_id: id } }, signal })),
+  });
+
+export const linksQuery = () =>
+  infiniteQueryOptions({
+    queryKey: keys.list,
+    queryFn: ({ pageParam, signal }) => unwrap(api.GET("/api/v1/links", { params: { query: { cursor: pageParam, limit: 50 } }, signal })),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.next_cursor ?? undefined,
+  });
+
+export const sharingPolicyQuery = () => queryOptions({ queryKey: keys.policy, queryFn: ({ signal }) => unwrap(api.GET("/api/v1/links/policy", { signal })) });
+
+export const postMortemQuery = (id: number) =>
+  queryOptions({
+    queryKey: ["postMortem", id] as const,
+    // openapi-fetch would take it for JSON.
+    queryFn: ({ signal }) => unwrap(api.GET("/api/v1/incidents/{incident_id}/post-mortem", { params: { path: { incident_id: id } }, parseAs: "text", signal })),
+    staleTime: 0,
+    gcTime: 0,
+    // What is being edited must not be written anew.
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
+  });
+
+/** Of whoever holds the link: its secret goes in a header, and no cookie with it. */
+const asHolder = (secret: string) => ({ headers: { Authorization: `Bearer ${secret}` }, credentials: "omit" as const });
+
+export const sharedIncidentQuery = (secret: string) =>
+  queryOptions({
+    queryKey: ["shared", secret] as const,
+    queryFn: ({ signal }) => unwrap(api.GET("/api/v1/shared/incident", { ...asHolder(secret), signal })),
+    enabled: secret !== "",
+    // Also to notice that it was revoked.
+    refetchInterval: ({ state: { error } }) => (error === null ? 30_000 : false),
+  });
+
+export const sharedTimeline = (secret: string, fromUs: number, toUs: number) =>
+  unwrap(api.GET("/api/v1/shared/timeline", { ...asHolder(secret), params: { query: { from: String(fromUs), to: String(toUs) } } }));
+/* eslint-enable @typescript-eslint/explicit-module-boundary-types */
+
+export function useCreateLink(incidentId: number): UseMutationResult<Schemas["NewSharedLink"], Error, number> {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (days) => unwrap(api.POST("/api/v1/incidents/{incident_id}/links", { params: { path: { incident_id: incidentId } }, body: { expires_in_days: days } })),
+    onSettled: () => client.invalidateQueries({ queryKey: keys.all }),
+  });
+}
+
+export function useRevokeLink(): UseMutationResult<SharedLink, Error, number> {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (id) => unwrap(api.DELETE("/api/v1/links/{link_id}", { params: { path: { link_id: id } } })),
+    onSettled: () => client.invalidateQueries({ queryKey: keys.all }),
+  });
+}
+
+export function useAllowLinks(): UseMutationResult<Schemas["SharingState"], Error, boolean> {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (allowed) => unwrap(api.PUT("/api/v1/links/policy", { body: { links_allowed: allowed } })),
+    onSettled: () => client.invalidateQueries({ queryKey: keys.all }),
+  });
+}

@@ -1,0 +1,90 @@
+/** A chart as it is on the screen, as an image: its canvases, its drawings and its words at their places. */
+
+import { resolveColor } from "@/ui/theme";
+
+export interface Caption {
+  readonly title: string;
+  readonly detail: string;
+}
+
+const PAD_PX = 16;
+const CAPTION_PX = 48;
+/** Never in a picture: what is only told, and what is only pressed. */
+const LEFT_OUT = ".visually-hidden, button, label, select, [role='slider'], script, style";
+/** What of a drawing's look comes from style sheets. */
+const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "font", "text-anchor", "dominant-baseline"] as const;
+
+/** The element in the colors of the page, below its caption. */
+export async function pngOf(element: Element, caption: Caption): Promise<Blob> {
+  const box = element.getBoundingClientRect();
+  const scale = Math.max(1, window.devicePixelRatio);
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.ceil((box.width + 2 * PAD_PX) * scale);
+  canvas.height = Math.ceil((box.height + CAPTION_PX + 2 * PAD_PX) * scale);
+  const ctx = canvas.getContext("2d");
+  if (ctx === null) throw new Error("The browser offers no canvas.");
+  ctx.scale(scale, scale);
+  ctx.fillStyle = resolveColor("--bg");
+  ctx.fillRect(0, 0, canvas.width, canvas.height);
+  drawCaption(ctx, caption, box.width);
+  ctx.translate(PAD_PX - box.left, PAD_PX + CAPTION_PX - box.top);
+  for (const part of shown(element, "canvas")) {
+    const at = part.getBoundingClientRect();
+    ctx.drawImage(part as HTMLCanvasElement, at.left, at.top, at.width, at.height);
+  }
+  for (const part of shown(element, "svg")) await drawSvg(ctx, part as SVGSVGElement);
+  drawTexts(ctx, element);
+  return new Promise((resolve, reject) => canvas.toBlob((blob) => (blob === null ? reject(new Error("The picture is too large.")) : resolve(blob)), "image/png"));
+}
+
+const shown = (element: Element, selector: string): Element[] => [...element.querySelectorAll(selector)].filter((one) => one.closest(LEFT_OUT) === null && one.getBoundingClientRect().width > 0);
+
+function drawCaption(ctx: CanvasRenderingContext2D, { title, detail }: Caption, widthPx: number): void {
+  const family = getComputedStyle(document.body).fontFamily;
+  ctx.textBaseline = "alphabetic";
+  ctx.fillStyle = resolveColor("--ink");
+  ctx.font = `600 15px ${family}`;
+  ctx.fillText(title, PAD_PX, PAD_PX + 14, widthPx);
+  ctx.fillStyle = resolveColor("--dim");
+  ctx.font = `12px ${family}`;
+  ctx.fillText(detail, PAD_PX, PAD_PX + 33, widthPx);
+}
+
+/** Word for word, so that a line breaks where it does on the screen. */
+function drawTexts(ctx: CanvasRenderingContext2D, element: Element): void {
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  ctx.textBaseline = "middle";
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+    const parent = node.parentElement;
+    if (parent === null || parent.closest(`svg, ${LEFT_OUT}`) !== null) continue;
+    const style = getComputedStyle(parent);
+    ctx.font = style.font;
+    ctx.fillStyle = style.color;
+    for (const { 0: word, index } of (node.textContent ?? "").matchAll(/\S+/g)) {
+      range.setStart(node, index);
+      range.setEnd(node, index + word.length);
+      const at = range.getBoundingClientRect();
+      if (at.width > 0) ctx.fillText(word, at.left, at.top + at.height / 2);
+    }
+  }
+}
+
+async function drawSvg(ctx: CanvasRenderingContext2D, svg: SVGSVGElement): Promise<void> {
+  const copy = svg.cloneNode(true) as SVGSVGElement;
+  const originals = [svg, ...svg.querySelectorAll("*")];
+  [copy, ...copy.querySelectorAll("*")].forEach((part, index) => {
+    const original = originals[index];
+    if (original === undefined) return;
+    const style = getComputedStyle(original);
+    part.removeAttribute("class");
+    part.setAttribute("style", LOOKS.map((name) => `${name}: ${style.getPropertyValue(name)}`).join("; "));
+  });
+  const at = svg.getBoundingClientRect();
+  copy.setAttribute("width", String(at.width));
+  copy.setAttribute("height", String(at.height));
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(copy))}`;
+  await image.decode();
+  ctx.drawImage(image, at.left, at.top, at.width, at.height);
+}

@@ -1,0 +1,99 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState, type ReactElement } from "react";
+
+import { meQuery } from "@/api/me";
+import { incidentLinksQuery, sharingPolicyQuery, useCreateLink } from "@/api/sharing";
+import { formatView } from "@/lib/search";
+import type { TimeView } from "@/lib/timeView";
+import { Button } from "@/ui/Button";
+import { Dialog } from "@/ui/Dialog";
+import { Field } from "@/ui/Field";
+import { Async } from "@/widgets/Async";
+import { LinkTable } from "@/widgets/LinkTable";
+import { SecretOnce } from "@/widgets/SecretOnce";
+import { useTellError } from "@/widgets/useTellError";
+
+import styles from "./Sharing.module.css";
+
+const DAYS: readonly (readonly [number, string])[] = [[1, "in 1 day"], [7, "in 7 days"], [30, "in 30 days"], [90, "in 90 days"]];
+
+const NO_RIGHT = "Your role can read, but not share. Ask an editor or admin.";
+
+export interface LinkDialogProps {
+  incidentId: number;
+  /** Where the link opens the picture. */
+  view: TimeView;
+  selection: TimeView | null;
+  onOpenChange: (open: boolean) => void;
+}
+
+/** Makes links that need no account, and lists those that there are. */
+export function LinkDialog({ incidentId, view, selection, onOpenChange }: LinkDialogProps): ReactElement {
+  const { data: me } = useQuery(meQuery());
+  const links = useQuery(incidentLinksQuery(incidentId));
+  const policy = useQuery(sharingPolicyQuery());
+  const create = useCreateLink(incidentId);
+  const tell = useTellError();
+  const [days, setDays] = useState(7);
+  const mayShare = me?.scopes.includes("links:write") ?? false;
+  const forbidden = policy.data?.links_allowed === false;
+  const whyNot = mayShare ? null : NO_RIGHT;
+  return (
+    <Dialog
+      open
+      onOpenChange={onOpenChange}
+      title="Read-only link"
+      description="Whoever has the link sees this incident without an account: the verdict, its picture, evidence, fixes, and verification, with names of pods, nodes, and lookups. No notes, no names of members, nothing else."
+    >
+      {forbidden ? (
+        <p className={styles["state"]} role="status">
+          This organization does not allow read-only links. {me?.scopes.includes("organizations:write") === true ? <Link to="/settings/$section" params={{ section: "links" }}>Allow them in Settings</Link> : "An admin can allow them in Settings."}
+        </p>
+      ) : (
+        <form
+          className={styles["new"]}
+          onSubmit={(event) => {
+            event.preventDefault();
+            create.mutate(days, { onError: tell });
+          }}
+        >
+          <Field label="Expires">
+            {(attributes) => (
+              <select {...attributes} value={days} disabled={!mayShare} onChange={(event) => setDays(Number(event.target.value))}>
+                {DAYS.map(([value, text]) => (
+                  <option key={value} value={value}>
+                    {text}
+                  </option>
+                ))}
+              </select>
+            )}
+          </Field>
+          <Button type="submit" kind="primary" disabled={!mayShare || create.isPending} title={whyNot ?? undefined}>
+            Create link
+          </Button>
+          {whyNot !== null && me !== undefined && <p className={styles["state"]}>{whyNot}</p>}
+        </form>
+      )}
+      {create.data !== undefined && !forbidden && (
+        <SecretOnce label="Read-only link" text={atView(create.data.url, view, selection)}>
+          It opens the picture at the zoom of this page.
+        </SecretOnce>
+      )}
+      <h3 className={styles["heading"]}>Links to this incident</h3>
+      <Async query={links} label="Loading links">
+        {({ items }) => (items.length === 0 ? <p className={styles["state"]}>No links yet.</p> : <LinkTable links={items} whyNot={whyNot} />)}
+      </Async>
+    </Dialog>
+  );
+}
+
+/** The secret stays behind #, where no server sees it. */
+function atView(link: string, view: TimeView, selection: TimeView | null): string {
+  const url = new URL(link);
+  for (const [name, part] of [["view", view], ["sel", selection]] as const) {
+    const text = formatView(part);
+    if (text !== undefined) url.searchParams.set(name, text);
+  }
+  return url.toString();
+}

@@ -1,0 +1,73 @@
+import { lazy, Suspense, useEffect, useEffectEvent, useState, type ReactElement } from "react";
+
+import type { Incident } from "@/api/incidents";
+import { plainKey } from "@/lib/keys";
+import { formatView } from "@/lib/search";
+import type { TimeView } from "@/lib/timeView";
+import { Button } from "@/ui/Button";
+import { Menu, MenuItem } from "@/ui/Menu";
+import { usePageCommand } from "@/ui/pageCommands";
+import { useToast } from "@/ui/Toast";
+
+// Most who read an incident open neither.
+const LinkDialog = lazy(async () => ({ default: (await import("./LinkDialog")).LinkDialog }));
+const PostMortemDialog = lazy(async () => ({ default: (await import("./PostMortemDialog")).PostMortemDialog }));
+
+export interface ShareMenuProps {
+  incident: Incident;
+  /** What of the picture is seen now. */
+  view: TimeView;
+  selection: TimeView | null;
+}
+
+/** Ways to show the incident to others: this very view, a link without an account, a post-mortem. */
+export function ShareMenu({ incident, view, selection }: ShareMenuProps): ReactElement {
+  const [open, setOpen] = useState<"link" | "postMortem" | null>(null);
+  const toast = useToast();
+  const copy = (): void => {
+    navigator.clipboard.writeText(linkTo(view, selection)).then(
+      () => toast({ text: "Link to this view copied" }),
+      () => toast({ text: "The browser refused to copy. Copy the address of the page.", tone: "error" }),
+    );
+  };
+  const press = useEffectEvent((event: KeyboardEvent) => {
+    if (plainKey(event) === "l") copy();
+  });
+  useEffect(() => {
+    const listener = (event: KeyboardEvent): void => press(event);
+    window.addEventListener("keydown", listener);
+    return () => window.removeEventListener("keydown", listener);
+  }, []);
+  usePageCommand("Copy link to this view", copy);
+  usePageCommand("Share: read-only link", () => setOpen("link"));
+  usePageCommand("Share: post-mortem", () => setOpen("postMortem"));
+  const close = (isOpen: boolean): void => {
+    if (!isOpen) setOpen(null);
+  };
+  return (
+    <>
+      <Button onClick={copy} shortcut="l" title="The address with the zoom and the selection of the picture">
+        Copy link
+      </Button>
+      <Menu trigger={<Button>Share</Button>}>
+        <MenuItem onSelect={() => setOpen("link")}>Read-only link</MenuItem>
+        <MenuItem onSelect={() => setOpen("postMortem")}>Post-mortem</MenuItem>
+      </Menu>
+      <Suspense>
+        {open === "link" && <LinkDialog incidentId={incident.id} view={view} selection={selection} onOpenChange={close} />}
+        {open === "postMortem" && <PostMortemDialog incidentId={incident.id} onOpenChange={close} />}
+      </Suspense>
+    </>
+  );
+}
+
+/** The address of this page at an exact zoom: the address bar follows only when the hand rests. */
+function linkTo(view: TimeView, selection: TimeView | null): string {
+  const url = new URL(window.location.href);
+  for (const [name, part] of [["view", view], ["sel", selection]] as const) {
+    const text = formatView(part);
+    if (text === undefined) url.searchParams.delete(name);
+    else url.searchParams.set(name, text);
+  }
+  return url.toString();
+}

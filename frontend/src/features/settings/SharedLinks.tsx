@@ -1,0 +1,80 @@
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+
+import { meQuery } from "@/api/me";
+import { explain } from "@/api/problem";
+import { linksQuery, sharingPolicyQuery, useAllowLinks } from "@/api/sharing";
+import { Button } from "@/ui/Button";
+import { Section } from "@/ui/Section";
+import { ErrorState, Skeleton } from "@/ui/states";
+import { Time } from "@/ui/Time";
+import { useToast } from "@/ui/Toast";
+import { Async } from "@/widgets/Async";
+import { LinkTable } from "@/widgets/LinkTable";
+import { useTellError } from "@/widgets/useTellError";
+
+import styles from "./Settings.module.css";
+
+/** Whether incidents may be shown to people without an account, and every link that does. */
+export function SharedLinks(): ReactElement {
+  const { data: me } = useQuery(meQuery());
+  const policy = useQuery(sharingPolicyQuery());
+  const scopes = me?.scopes ?? [];
+  return (
+    <>
+      <Section title="Read-only links" note="A link shows one incident, without an account, to whoever has it. It expires after at most 90 days.">
+        <Async query={policy} label="Loading sharing">
+          {({ links_allowed, changed_by, changed_at }) => (
+            <>
+              <Allowed allowed={links_allowed} whyNot={scopes.includes("organizations:write") ? null : "Only admins can change this."} />
+              {changed_by !== null && changed_at !== null && (
+                <p className={styles["dim"]}>
+                  Changed by {changed_by} <Time at={changed_at} />
+                </p>
+              )}
+            </>
+          )}
+        </Async>
+      </Section>
+      <Links whyNot={scopes.includes("links:write") ? null : "Your role can read, but not share. Ask an editor or admin."} />
+    </>
+  );
+}
+
+function Allowed({ allowed, whyNot }: { allowed: boolean; whyNot: string | null }): ReactElement {
+  const { mutate, isPending } = useAllowLinks();
+  const toast = useToast();
+  const tell = useTellError();
+  const change = (wanted: boolean, undo: boolean): void =>
+    mutate(wanted, {
+      onSuccess: () => toast({ text: wanted ? "Links allowed" : "Links forbidden", ...(undo ? { undo: () => change(!wanted, false) } : {}) }),
+      onError: tell,
+    });
+  return (
+    <p className={styles["inline"]}>
+      <span>
+        {allowed ? "Editors and admins can make links." : "Links are forbidden: none can be made, and those that exist do not work. Allowed again, they work until they expire."}
+      </span>
+      <Button disabled={whyNot !== null || isPending} title={whyNot ?? undefined} onClick={() => change(!allowed, true)}>
+        {allowed ? "Forbid links" : "Allow links"}
+      </Button>
+    </p>
+  );
+}
+
+function Links({ whyNot }: { whyNot: string | null }): ReactElement {
+  const { data, isError, error, refetch, hasNextPage, fetchNextPage } = useInfiniteQuery(linksQuery());
+  const links = data?.pages.flatMap((page) => page.items);
+  return (
+    <Section title="Links" note="Made on the pages of incidents, under Share.">
+      {links === undefined ? (
+        isError ? <ErrorState {...explain(error)} onRetry={() => void refetch()} /> : <Skeleton lines={4} label="Loading links" />
+      ) : links.length === 0 ? (
+        <p className={styles["dim"]}>No links yet.</p>
+      ) : (
+        <LinkTable links={links} withIncident whyNot={whyNot} />
+      )}
+      {hasNextPage && <Button onClick={() => void fetchNextPage()}>Show older</Button>}
+    </Section>
+  );
+}

@@ -1,0 +1,35 @@
+/** What the page on the screen can do beside moving elsewhere: told to the command palette. */
+
+import { useEffect, useEffectEvent, useSyncExternalStore } from "react";
+
+interface PageCommand {
+  readonly title: string;
+  readonly run: () => void;
+}
+
+let commands: readonly PageCommand[] = [];
+const listeners = new Set<() => void>();
+
+function change(next: readonly PageCommand[]): void {
+  commands = next;
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Offers a command for as long as the component is on the screen. */
+export function usePageCommand(title: string, run: () => void): void {
+  const latest = useEffectEvent(run);
+  useEffect(() => {
+    const command = { title, run: () => latest() };
+    change([...commands, command]);
+    return () => change(commands.filter((one) => one !== command));
+  }, [title]);
+}
+
+export function useCommandsOfPage(): readonly PageCommand[] {
+  return useSyncExternalStore(subscribe, () => commands);
+}

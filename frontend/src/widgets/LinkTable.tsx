@@ -1,0 +1,94 @@
+import { Link } from "@tanstack/react-router";
+import { useState, type ReactElement } from "react";
+
+import { useRevokeLink, type SharedLink } from "@/api/sharing";
+import { Button } from "@/ui/Button";
+import { Table, tableStyles } from "@/ui/Table";
+import { Time } from "@/ui/Time";
+import { useToast } from "@/ui/Toast";
+import { useTellError } from "@/widgets/useTellError";
+
+const ENDED: Record<Exclude<SharedLink["state"], "active">, string> = {
+  revoked: "revoked",
+  expired: "expired",
+  forbidden: "off: not allowed by the organization",
+  owner_may_not: "off: its maker may not share any more",
+};
+
+export interface LinkTableProps {
+  links: readonly SharedLink[];
+  /** Whether the incident of each is told. */
+  withIncident?: boolean;
+  /** Why the reader cannot revoke; null: may. */
+  whyNot: string | null;
+}
+
+/** Links with who made them, when they were last used, and the way to end them. */
+export function LinkTable({ links, withIncident = false, whyNot }: LinkTableProps): ReactElement {
+  return (
+    <Table label="Read-only links">
+      <thead>
+        <tr>
+          {withIncident && <th scope="col">Incident</th>}
+          <th scope="col">Ends in</th>
+          <th scope="col">State</th>
+          <th scope="col">Created</th>
+          <th scope="col">Last used</th>
+          <th scope="col">Expires</th>
+        </tr>
+      </thead>
+      <tbody>
+        {links.map((link) => (
+          <tr key={link.id}>
+            {withIncident && (
+              <td className={tableStyles["wrap"]}>
+                <Link to="/incidents/$incidentId" params={{ incidentId: link.incident_id }}>
+                  {link.incident_title}
+                </Link>
+              </td>
+            )}
+            <th scope="row">
+              <code>…{link.hint}</code>
+            </th>
+            <td>
+              <span className={tableStyles["dim"]}>{link.state === "active" ? "works" : ENDED[link.state]} </span>
+              {link.state !== "revoked" && link.state !== "expired" && <Revoke link={link} whyNot={whyNot} />}
+            </td>
+            <td>
+              <Time at={link.created_at} /> by {link.created_by}
+            </td>
+            <td className={tableStyles["nowrap"]}>{link.last_used_at === null ? "never" : <Time at={link.last_used_at} />}</td>
+            <td className={tableStyles["nowrap"]}>
+              <Time at={link.expires_at} style="clock" />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </Table>
+  );
+}
+
+/** It cannot be undone, so it asks. */
+function Revoke({ link, whyNot }: { link: SharedLink; whyNot: string | null }): ReactElement {
+  const [asking, setAsking] = useState(false);
+  const { mutate, isPending } = useRevokeLink();
+  const toast = useToast();
+  const tell = useTellError();
+  if (!asking) {
+    return (
+      <Button kind="quiet" disabled={whyNot !== null} title={whyNot ?? undefined} aria-label={`Revoke the link that ends in ${link.hint}`} onClick={() => setAsking(true)}>
+        Revoke
+      </Button>
+    );
+  }
+  return (
+    <span role="group" aria-label="The link stops working at once">
+      <Button kind="danger" disabled={isPending} onClick={() => mutate(link.id, { onSuccess: () => toast({ text: "Link revoked" }), onError: tell })}>
+        Revoke link
+      </Button>{" "}
+      <Button kind="quiet" onClick={() => setAsking(false)}>
+        Cancel
+      </Button>
+    </span>
+  );
+}

@@ -1,0 +1,68 @@
+import { useRef, type ReactElement } from "react";
+
+import { pngOf } from "@/charts/exportPng";
+import { csvText, type CsvTable } from "@/lib/csv";
+import { download, fileName } from "@/lib/download";
+import { toRfc3339 } from "@/lib/time";
+import type { TimeView } from "@/lib/timeView";
+import { Button, type ButtonProps } from "@/ui/Button";
+import { Menu, MenuItem, MenuLabel } from "@/ui/Menu";
+import { useToast } from "@/ui/Toast";
+
+export interface ExportMenuProps extends Pick<ButtonProps, "kind" | "aria-label"> {
+  /** Whose picture it is. */
+  name: string;
+  /** The time that it shows; null where it is not over time. */
+  view: TimeView | null;
+  /** What is drawn of that time. */
+  tables: readonly CsvTable[];
+  /** The element that draws it; null before it is there. */
+  picture: () => Element | null;
+}
+
+/** The chart as an image, and the data that it draws as tables. */
+export function ExportMenu({ name, view, tables, picture, kind = "plain", "aria-label": label }: ExportMenuProps): ReactElement {
+  const toast = useToast();
+  const stem = view === null ? [name] : [name, toRfc3339(view.fromUs).slice(0, 19).replaceAll(":", "-")];
+  const savePng = async (): Promise<void> => {
+    const element = picture();
+    if (element === null) return;
+    try {
+      download(fileName(stem, "png"), await pngOf(element, { title: name, detail: view === null ? "" : `${toRfc3339(view.fromUs)} to ${toRfc3339(view.toUs)}; axis in ${new Intl.DateTimeFormat().resolvedOptions().timeZone}` }));
+      toast({ text: "Picture downloaded" });
+    } catch (error) {
+      toast({ text: `The picture cannot be made. ${error instanceof Error ? error.message : String(error)}`, tone: "error" });
+    }
+  };
+  const saveCsv = (table: CsvTable): void => {
+    download(fileName([...stem, table.name], "csv"), new Blob([csvText(table)], { type: "text/csv" }));
+    toast({ text: `CSV downloaded: ${table.name}` });
+  };
+  return (
+    <Menu
+      trigger={
+        <Button kind={kind} aria-label={label}>
+          Export
+        </Button>
+      }
+    >
+      <MenuItem onSelect={() => void savePng()}>Picture (PNG)</MenuItem>
+      <MenuLabel>What is drawn (CSV)</MenuLabel>
+      {tables.map((table) => (
+        <MenuItem key={table.name} onSelect={() => saveCsv(table)}>
+          {table.name}
+        </MenuItem>
+      ))}
+    </Menu>
+  );
+}
+
+/** The same for the figure that it stands in. */
+export function FigureExport({ name, view, table }: { name: string; view: TimeView | null; table: CsvTable }): ReactElement {
+  const place = useRef<HTMLSpanElement>(null);
+  return (
+    <span ref={place}>
+      <ExportMenu kind="quiet" aria-label={`Export ${name}`} name={name} view={view} tables={[table]} picture={() => place.current?.closest("figure") ?? null} />
+    </span>
+  );
+}

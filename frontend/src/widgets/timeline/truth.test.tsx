@@ -1,0 +1,297 @@
+/** The picture says what was recorded: 1,000 random recordings are drawn, and every mark and figure is compared with them. */
+
+import fc from "fast-check";
+import { renderToStaticMarkup } from "react-dom/server";
+
+import { drawAnswerLane } from "@/charts/timeline/answerLane";
+import { gaps } from "@/charts/timeline/bars";
+import { unkept } from "@/charts/timeline/counts";
+import { drawCpuLane } from "@/charts/timeline/cpuLane";
+import type { Frame } from "@/charts/timeline/draw";
+import type { TimelineModel } from "@/charts/timeline/model";
+import type { Palette } from "@/charts/timeline/palette";
+import { Readout } from "@/charts/timeline/Readout";
+import { cpuTop, latencyRange } from "@/charts/timeline/scales";
+import { spanStats } from "@/charts/timeline/stats";
+import { count, cpus, microseconds } from "@/lib/format";
+import type { TimeView } from "@/lib/timeView";
+import { Drawing, type PaintedDot, type PaintedRect } from "@/test/drawing";
+
+import { decodeTimeline } from "./decode";
+import { completeIn, countsIn, dotsOf, FINE, happened, isLate, SLOW, T0, TICK, tickOf, timelineOf, type Happened } from "./recordings";
+
+const RUNS = 1_000;
+const WIDTH = 1_000;
+const HEIGHT = 200;
+const palette: Palette = {
+  ink: "ink", dim: "dim", line: "line", hot: "hot", hotSoft: "hotSoft", cool: "cool", gc: "gc", gcInk: "gcInk", limit: "limit", hatch: "hatch", bg: "bg",
+};
+
+interface Part {
+  readonly view: TimeView;
+  readonly cursorUs: number;
+}
+
+/** A part of a recording to look at, and where the cursor is in it. */
+const looked: fc.Arbitrary<{ readonly was: Happened; readonly part: Part }> = happened.chain((was) => {
+  const whole = was.ticks * TICK;
+  return fc.tuple(fc.integer({ min: 0, max: whole - 20_000 }), fc.integer({ min: 20_000, max: whole }), fc.double({ min: 0, max: 0.999, noNaN: true })).map(([from, width, at]) => {
+    const view = { fromUs: T0 + from, toUs: T0 + Math.min(whole, from + width) };
+    return { was, part: { view, cursorUs: Math.floor(view.fromUs + at * (view.toUs - view.fromUs)) } };
+  });
+});
+
+function everyRecording(check: (was: Happened, part: Part, model: TimelineModel) => void): void {
+  fc.assert(fc.property(looked, ({ was, part }) => check(was, part, decodeTimeline(timelineOf(was)))), { numRuns: RUNS });
+}
+
+const frameOf = (view: TimeView, drawing: Drawing): Frame => ({ ctx: drawing.context, left: 0, top: 0, width: WIDTH, height: HEIGHT, view, dpr: 1 });
+
+function drawnCpu(model: TimelineModel, view: TimeView): { readonly drawing: Drawing; readonly top: number } {
+  const drawing = new Drawing();
+  const top = cpuTop(model);
+  drawCpuLane(frameOf(view, drawing), { model, top, gaps: gaps(model) }, palette);
+  return { drawing, top };
+}
+
+function drawnAnswers(model: TimelineModel, view: TimeView): { readonly drawing: Drawing; readonly latencyAt: (y: number) => number } {
+  const drawing = new Drawing();
+  const range = latencyRange(model);
+  drawAnswerLane(frameOf(view, drawing), { model, ...range, unkept: unkept(model) }, palette);
+  return { drawing, latencyAt: (y) => 10 ** (range.highLog - (y / HEIGHT) * (range.highLog - range.lowLog)) };
+}
+
+const perPx = (view: TimeView): number => (view.toUs - view.fromUs) / WIDTH;
+const usAt = (view: TimeView, x: number): number => view.fromUs + x * perPx(view);
+const xAt = (view: TimeView, us: number): number => (us - view.fromUs) / perPx(view);
+const within = (view: TimeView, fromUs: number, toUs: number): boolean => toUs > view.fromUs && fromUs < view.toUs;
+
+// What was, told without the code under test.
+
+const limitIn = (was: Happened, us: number): number | null => was.limits.findLast(({ tick }) => T0 + tick * TICK <= us)?.cpus ?? null;
+const overIn = (was: Happened, us: number, value: number): boolean => {
+  const limit = limitIn(was, us);
+  return limit !== null && value > limit;
+};
+const hasFine = (was: Happened, tick: number): boolean => was.fine[tick]?.some((value) => value !== null) ?? false;
+const fineIn = (was: Happened, us: number): number | null => was.fine[tickOf(us)]?.[Math.floor(((us - T0) % TICK) / FINE)] ?? null;
+
+interface Known {
+  readonly fromUs: number;
+  readonly stepUs: number;
+  readonly cpus: number;
+  readonly over: boolean;
+  readonly outlined: boolean;
+}
+
+/** The ticks of CPU use that are known, of both lengths. */
+function knownTicks(was: Happened): Known[] {
+  return was.cpus.flatMap((value, tick) => {
+    const fromUs = T0 + tick * TICK;
+    const coarse = value === null ? [] : [{ fromUs, stepUs: TICK, cpus: value, over: overIn(was, fromUs, value), outlined: hasFine(was, tick) }];
+    const fine = (was.fine[tick] ?? []).flatMap((one, i) => {
+      const at = fromUs + i * FINE;
+      return one === null ? [] : [{ fromUs: at, stepUs: FINE, cpus: one, over: overIn(was, at, one), outlined: false }];
+    });
+    return [...coarse, ...fine];
+  });
+}
+
+/** Bars as they were drawn: an outline is a faint rectangle and its upper edge. */
+function barsOf(drawing: Drawing): { readonly rect: PaintedRect; readonly outlined: boolean }[] {
+  const rects = drawing.rects.filter(({ color, y, height }) => (color === "hot" || color === "cool") && !(y === 0 && height === 3));
+  const bars: { rect: PaintedRect; outlined: boolean }[] = [];
+  for (let i = 0; i < rects.length; i += 1) {
+    const rect = rects[i] as PaintedRect;
+    bars.push({ rect, outlined: rect.alpha === 0.22 });
+    if (rect.alpha === 0.22) i += 1;
+  }
+  return bars;
+}
+
+const order = (a: { outlined: boolean; over: boolean; fromUs: number; stepUs: number }, b: typeof a): number =>
+  Number(b.outlined) - Number(a.outlined) || Number(a.over) - Number(b.over) || a.stepUs - b.stepUs || a.fromUs - b.fromUs;
+
+describe("the CPU lane", () => {
+  it("draws each known tick once, at its time, as high as it was, and hot if and only if that is over the limit", () => {
+    everyRecording((was, { view }, model) => {
+      const { drawing, top } = drawnCpu(model, view);
+      const bars = barsOf(drawing).map(({ rect, outlined }) => {
+        const centerUs = usAt(view, rect.x + rect.width / 2);
+        const stepUs = rect.width * perPx(view) > 0.6 * TICK ? TICK : FINE;
+        return { centerUs, stepUs, fromUs: centerUs - stepUs / 2, cpus: (rect.height / HEIGHT) * top, over: rect.color === "hot", outlined };
+      });
+      const expected = knownTicks(was).filter(({ fromUs, stepUs }) => within(view, fromUs, fromUs + stepUs));
+      expect(bars).toHaveLength(expected.length);
+      expect(barsOf(drawing).filter(({ rect }) => rect.y < -1e-9)).toEqual([]);
+      expected.sort(order);
+      bars.sort(order).forEach((bar, i) => {
+        const tick = expected[i] as Known;
+        expect(bar).toMatchObject({ over: tick.over, outlined: tick.outlined });
+        expect(Math.abs(bar.centerUs - tick.fromUs - tick.stepUs / 2)).toBeLessThanOrEqual(perPx(view) + 1);
+        expect(Math.abs(bar.cpus - tick.cpus)).toBeLessThanOrEqual(top / HEIGHT + 1e-9);
+      });
+    });
+  });
+
+  it("shades the stalls, and nothing else", () => {
+    everyRecording((was, { view }, model) => {
+      const bands = drawnCpu(model, view).drawing.rects.filter(({ color }) => color === "hotSoft");
+      const expected = was.stalls.filter(({ fromUs, toUs }) => within(view, fromUs, toUs));
+      expect(bands).toHaveLength(expected.length);
+      bands.forEach((band, i) => {
+        const stall = expected[i] as Happened["stalls"][number];
+        expect(band.x).toBeCloseTo(Math.max(0, xAt(view, stall.fromUs)), 3);
+        expect(band.x + band.width).toBeCloseTo(Math.max(Math.min(WIDTH, xAt(view, stall.toUs)), band.x + 1), 3);
+      });
+    });
+  });
+
+  it("hatches what was not recorded, and nothing else", () => {
+    everyRecording((was, { view }, model) => {
+      const { drawing } = drawnCpu(model, view);
+      const isKnown = (us: number): boolean => (hasFine(was, tickOf(us)) ? fineIn(was, us) !== null : was.cpus[tickOf(us)] !== null);
+      const middles = Array.from({ length: (was.ticks * TICK) / FINE }, (_, i) => T0 + (i + 0.5) * FINE).filter((us) => us >= view.fromUs && us < view.toUs);
+      expect(middles.filter((us) => isHatched(drawing, xAt(view, us)))).toEqual(middles.filter((us) => !isKnown(us)));
+    });
+  });
+});
+
+const isHatched = ({ hatched }: Drawing, x: number): boolean => hatched.some((one) => one.x <= x && x < one.x + one.width);
+
+describe("the lane of answers", () => {
+  it("draws every answer that was kept where it was, and no other; late and failed ones are marked", () => {
+    everyRecording((was, { view }, model) => {
+      const { drawing, latencyAt } = drawnAnswers(model, view);
+      const seen = dotsOf(was).dots.filter(({ us }) => us >= view.fromUs && us < view.toUs);
+      const isMarked = (one: (typeof seen)[number]): boolean => isLate(one) || one.result >= 2;
+      const quiet = seen.filter((one) => !isMarked(one));
+      const circles = drawing.dots.filter(({ shape }) => shape === "circle");
+      expect(circles).toHaveLength(quiet.length);
+      circles.forEach((dot, i) => {
+        const one = quiet[i] as (typeof seen)[number];
+        expect(dot.color).toBe("cool");
+        expectAt(dot, one, view, latencyAt);
+      });
+      // Those that fall on one pixel are one mark.
+      const marks = drawing.dots.filter(({ shape }) => shape !== "circle");
+      const marked = seen.filter(isMarked);
+      expect(marks.every(({ color }) => color === "hot")).toBe(true);
+      for (const one of marked) expect(marks.some((mark) => mark.shape === (one.result >= 2 ? "stroked" : "filled") && isAt(mark, one, view, latencyAt))).toBe(true);
+      for (const mark of marks) expect(marked.some((one) => mark.shape === (one.result >= 2 ? "stroked" : "filled") && isAt(mark, one, view, latencyAt))).toBe(true);
+    });
+  });
+
+  it("hatches where single answers were not kept, and draws there what was counted", () => {
+    everyRecording((was, { view }, model) => {
+      const { drawing, latencyAt } = drawnAnswers(model, view);
+      const complete = completeIn(was);
+      for (let tick = 0; tick < was.ticks; tick += 1) {
+        const us = T0 + (tick + 0.5) * TICK;
+        if (us < view.fromUs || us >= view.toUs) continue;
+        expect(isHatched(drawing, xAt(view, us))).toBe(was.serves && !complete.some(([from, to]) => from <= us && us < to));
+      }
+      const dashes = drawing.rects.filter(({ color, y, height }) => (color === "cool" || color === "hot") && !(y === 0 && height === 3));
+      const expected = countsIn(was).flatMap((counts, tick) => {
+        const fromUs = T0 + tick * TICK;
+        if (counts === null || was.kept[tick] === true || !within(view, fromUs, fromUs + TICK)) return [];
+        return [
+          ...(counts.p50Us === null ? [] : [{ fromUs, us: counts.p50Us, hot: false }]),
+          ...(counts.maxUs === null ? [] : [{ fromUs, us: counts.maxUs, hot: counts.maxUs > SLOW }]),
+        ];
+      });
+      expect(dashes).toHaveLength(expected.length);
+      dashes.forEach((dash, i) => {
+        const one = expected[i] as (typeof expected)[number];
+        expect(dash.color).toBe(one.hot ? "hot" : "cool");
+        expect(dash.x).toBeCloseTo(xAt(view, one.fromUs), 3);
+        expect(latencyAt(dash.y + dash.height / 2) / one.us).toBeCloseTo(1, 3);
+      });
+    });
+  });
+});
+
+const isAt = (dot: PaintedDot, one: { us: number; latencyUs: number }, view: TimeView, latencyAt: (y: number) => number): boolean =>
+  Math.abs(dot.x - xAt(view, one.us)) <= 1 && latencyAt(dot.y - 1) >= one.latencyUs && latencyAt(dot.y + 1) <= one.latencyUs;
+
+function expectAt(dot: PaintedDot, one: { us: number; latencyUs: number }, view: TimeView, latencyAt: (y: number) => number): void {
+  expect(dot.x).toBeCloseTo(xAt(view, one.us), 3);
+  expect(dot.y).toBeGreaterThanOrEqual(0);
+  expect(dot.y).toBeLessThanOrEqual(HEIGHT);
+  expect(latencyAt(dot.y) / one.latencyUs).toBeCloseTo(1, 3);
+}
+
+describe("figures", () => {
+  it("under the cursor are those of the tick, at every zoom", () => {
+    everyRecording((was, { cursorUs }, model) => {
+      const rows = rowsOf(model, cursorUs);
+      const tick = tickOf(cursorUs);
+      const fine = fineIn(was, cursorUs);
+      const value = fine ?? was.cpus[tick] ?? null;
+      const stepUs = fine === null ? TICK : FINE;
+      const fromUs = cursorUs - ((cursorUs - T0) % stepUs);
+      if (value === null) expect(rows.find(({ name }) => name.startsWith("CPU"))?.value).toBe("not recorded");
+      else {
+        const row = rows.find(({ name }) => name === (stepUs === FINE ? "CPU in 10 ms" : "CPU in 100 ms"));
+        expect(row?.value.startsWith(cpus(value))).toBe(true);
+        expect(row?.hot).toBe(overIn(was, fromUs, value));
+      }
+      const isFine = model.cpu.stepUs === FINE;
+      const shownFrom = isFine ? cursorUs - ((cursorUs - T0) % FINE) : T0 + tick * TICK;
+      const shown = { fromUs: shownFrom, toUs: shownFrom + (isFine ? FINE : TICK) };
+      const stalls = was.stalls.filter((stall) => within(shown, stall.fromUs, stall.toUs));
+      expect(rows.filter(({ name }) => name === "Throttled")).toHaveLength(stalls.length);
+
+      const queries = rows.find(({ name }) => name.startsWith("Queries"));
+      if (!was.serves) {
+        expect(queries).toBeUndefined();
+        return;
+      }
+      const counts = countsIn(was)[tick] ?? null;
+      if (counts === null) expect(queries?.value).toBe("not counted");
+      else {
+        expect(queries?.name).toBe("Queries in 100 ms");
+        expect(queries?.value).toBe(counts.p50Us === null ? count(counts.queries) : `${count(counts.queries)}, median answer ${microseconds(counts.p50Us)}`);
+        expect(rows.find(({ name }) => name.startsWith("Slow answers"))?.value).toBe(counts.slow > 0 ? count(counts.slow) : undefined);
+      }
+      const dots = dotsOf(was);
+      const isComplete = was.kept[tick] === true && dots.truncated === 0;
+      expect(rows.some(({ name }) => name === "Single answers")).toBe(!isComplete);
+      const latencies = dots.dots.filter(({ us }) => us >= shown.fromUs && us < shown.toUs).map(({ latencyUs }) => latencyUs);
+      const slowest = isComplete && latencies.length > 0 ? Math.max(...latencies) : Math.max(...latencies, counts?.maxUs ?? -Infinity);
+      const row = rows.find(({ name }) => name.startsWith("Slowest answer"));
+      if (slowest === -Infinity) expect(row).toBeUndefined();
+      else {
+        expect(row?.value).toBe(microseconds(slowest));
+        expect(row?.hot).toBe(slowest > SLOW);
+      }
+    });
+  });
+
+  it("of a span add up what lies in it", () => {
+    everyRecording((was, _part, model) => {
+      const [a, b] = [Math.floor(was.ticks / 3), was.ticks];
+      const view = { fromUs: T0 + a * TICK, toUs: T0 + b * TICK };
+      const stats = spanStats(model, view);
+      const values = was.cpus.slice(a, b).filter((value) => value !== null);
+      expect(stats.cpuMax).toBe(values.length === 0 ? null : Math.max(...values));
+      if (values.length > 0) expect(stats.cpuMean).toBeCloseTo(values.reduce((sum, value) => sum + value, 0) / values.length, 9);
+      expect(stats.missingTicks).toBe(b - a - values.length);
+      const counts = countsIn(was).slice(a, b).filter((tick) => tick !== null);
+      expect(stats.queries).toBe(counts.length === 0 ? null : counts.reduce((sum, tick) => sum + tick.queries, 0));
+      expect(stats.slow).toBe(counts.length === 0 ? null : counts.reduce((sum, tick) => sum + tick.slow, 0));
+      const stopped = was.stalls.reduce((sum, { fromUs, toUs }) => sum + Math.max(0, Math.min(toUs, view.toUs) - Math.max(fromUs, view.fromUs)), 0);
+      expect(stats.throttledUs).toBeCloseTo(stopped, 3);
+    });
+  });
+});
+
+/** The readout as it stands on the screen. */
+function rowsOf(model: TimelineModel, us: number): { readonly name: string; readonly value: string; readonly hot: boolean }[] {
+  const page = new DOMParser().parseFromString(renderToStaticMarkup(<Readout model={model} us={us} />), "text/html");
+  return [...page.querySelectorAll("dl > div")].map((row) => ({
+    name: row.querySelector("dt")?.textContent ?? "",
+    value: (row.querySelector("dd")?.textContent ?? "").replace(/ = .* of limit$/, ""),
+    hot: row.getAttribute("data-tone") === "hot",
+  }));
+}
