@@ -16,6 +16,7 @@ import pytest
 
 from jitterscope.notify import courier, journal
 from jitterscope.notify.delivery import claim, journal_folder
+from jitterscope.notify.kind import HttpRequest
 from jitterscope.notify.wire import Post
 from tests.support.patience import wait_for
 
@@ -96,6 +97,7 @@ def test_killed_after_the_answer_and_before_the_commit(outbox: Any, receiver: An
     outbox.queue()
     [attempt] = claim(outbox.organization_id)
     request = attempt.kind.build(attempt.config, attempt.message)
+    assert isinstance(request, HttpRequest)
     courier.carry(attempt.descriptor, Post(request.url, request.headers, request.body, allow_private=True))
     os.close(attempt.descriptor)
     assert outbox.deliver() == 0

@@ -54,7 +54,7 @@ def fits(place: Place = COREDNS, **conditions: list[str]) -> bool:
     ],
 )
 def test_patterns(conditions: dict[str, list[str]], expected: bool) -> None:
-    assert fits(**conditions) is expected
+    assert fits(COREDNS, **conditions) is expected
 
 
 def test_without_a_namespace_no_pattern_of_one_matches() -> None:

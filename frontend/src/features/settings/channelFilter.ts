@@ -27,7 +27,7 @@ export const DAYS = { mon: "Mon", tue: "Tue", wed: "Wed", thu: "Thu", fri: "Fri"
 export type Day = keyof typeof DAYS;
 export const WEEK = Object.keys(DAYS) as readonly Day[];
 
-export const CONDITIONS = ["namespaces", "causes", "resources", "nodes"] as const;
+const CONDITIONS = ["namespaces", "causes", "resources", "nodes"] as const;
 export type Condition = (typeof CONDITIONS)[number];
 
 /** `null` quiet hours: none. Patterns are the text of one input, with commas between them. */
