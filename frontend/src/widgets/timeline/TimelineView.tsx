@@ -42,7 +42,7 @@ export interface TimelineViewProps {
   resourceId: number;
 }
 
-export interface Moment {
+interface Moment {
   readonly name: string;
   readonly us: number;
   readonly view: TimeView;
