@@ -30,9 +30,7 @@ class Bandwidth:
 
     def on(self, step_us: int) -> Counted:
         fold = step_us // STEP_US
-        usage, lost, ended = (
-            part.reshape(-1, fold).sum(axis=1) for part in (self.usage, self.throttled, self.periods)
-        )
+        usage, lost, ended = (part.reshape(-1, fold).sum(axis=1) for part in (self.usage, self.throttled, self.periods))
         return Counted(0, step_us, usage, lost, ended)
 
 
