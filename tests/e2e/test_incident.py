@@ -82,7 +82,8 @@ def test_a_throttled_tick_is_still_throttled_in_ticks_of_10_ms(incident_page: Pa
     throttled = product.node.first_throttled_us(trigger_us(product) - 2_000_000)
     incident_page.goto(f"/incidents/{product.incident_id}?view={throttled - 300_000}-{throttled + 500_000}")
     expect(incident_page.get_by_text("ticks of 10 ms")).to_be_visible()
-    expect(picture(incident_page)).to_have_attribute("aria-label", re.compile(r"ticks? over the limit; throttled \d times?, \d+ ms total"))
+    words = re.compile(r"ticks? over the limit; throttled \d times?, \d+ ms total")
+    expect(picture(incident_page)).to_have_attribute("aria-label", words)
 
 
 def test_selecting_a_span_is_told_in_numbers_and_kept_in_the_link(incident_page: Page, product: Product) -> None:

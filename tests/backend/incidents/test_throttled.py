@@ -30,9 +30,7 @@ class Bandwidth:
 
     def on(self, step_us: int) -> Counted:
         fold = step_us // STEP_US
-        usage, lost, ended = (
-            part.reshape(-1, fold).sum(axis=1) for part in (self.usage, self.throttled, self.periods)
-        )
+        usage, lost, ended = (part.reshape(-1, fold).sum(axis=1) for part in (self.usage, self.throttled, self.periods))
         return Counted(0, step_us, usage, lost, ended)
 
 
@@ -100,10 +98,9 @@ def test_ticks_of_100_ms_place_them_to_half_a_tick(case: tuple[Bandwidth, int, i
 
 def test_the_recorded_stalls_of_case_1_are_where_coredns_used_no_cpu() -> None:
     recording, zoom = load("fault"), recorded_counters("fault")
-    coarse = Counted(
-        recording.start_us, COARSE_US, *(recording.columns[f"cpu_{name}"] for name in ("usage_us", "throttled_us", "throttled_periods"))
-    )
-    fine = Counted(recording.start_us, FINE_US, zoom["cpu_usage_us"], zoom["cpu_throttled_us"], zoom["cpu_throttled_periods"])
+    names = ("cpu_usage_us", "cpu_throttled_us", "cpu_throttled_periods")
+    coarse = Counted(recording.start_us, COARSE_US, *(recording.columns[name] for name in names))
+    fine = Counted(recording.start_us, FINE_US, *(zoom[name] for name in names))
     found = stalls(coarse, fine, 100_000, 2)
     assert found.periods.sum() == recording.columns["cpu_throttled_periods"].sum()
     inside = np.zeros(len(fine.usage_us), np.bool_)
@@ -115,7 +112,8 @@ def test_the_recorded_stalls_of_case_1_are_where_coredns_used_no_cpu() -> None:
 
 
 def test_a_coarse_tick_is_used_where_no_detail_was_kept() -> None:
-    coarse = Counted(0, COARSE_US, np.full(4, 50_000.0), np.array([0, 70_000.0, 0, 40_000.0]), np.array([0, 1.0, 0, 1.0]))
+    counted = np.array([0, 70_000.0, 0, 40_000.0]), np.array([0, 1.0, 0, 1.0])
+    coarse = Counted(0, COARSE_US, np.full(4, 50_000.0), *counted)
     lost, ended = np.full(40, NAN), np.full(40, NAN)
     lost[10:20], ended[10:20] = 0, 0
     lost[12], ended[12] = 70_000, 1
@@ -137,7 +135,8 @@ def test_growth_over_missed_ticks_is_that_of_all_of_them() -> None:
 
 def test_too_many_stalls_are_joined_and_none_is_left_out() -> None:
     starts = np.arange(5_000) * 100_000
-    found = Stalls(starts, starts + 60_000, np.full(5_000, 60_000.0), np.full(5_000, 120_000.0), np.ones(5_000, np.int64))
+    each = np.full(5_000, 60_000.0), np.full(5_000, 120_000.0), np.ones(5_000, np.int64)
+    found = Stalls(starts, starts + 60_000, *each)
     shown = spans(found, 500_000_000)
     assert len(shown) <= 2_000
     assert (shown[0]["from_us"], shown[-1]["to_us"]) == (0, 499_960_000)

@@ -13,7 +13,6 @@ from jitterscope.diagnosis.core.area import Area
 from jitterscope.diagnosis.core.gc import EVENTS as GC_EVENTS
 from jitterscope.diagnosis.core.served import METRICS, matter, metrics
 from jitterscope.diagnosis.core.severity import SLOW_US
-from jitterscope.diagnosis.core.snapshot import FloatArray
 from jitterscope.incidents.api.schemas import SubjectRef
 from jitterscope.incidents.scheduling.snapshots import unavailable_sources
 from jitterscope.incidents.timeline import answers as timeline_answers

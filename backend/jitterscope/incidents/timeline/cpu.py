@@ -58,7 +58,7 @@ def build(session: Session, tree: SubjectTree, from_us: int, to_us: int, points:
 
 
 def spans(found: Stalls, window_us: int) -> list[Columns]:
-    """Contents of schemas.TimelineSpan; where there are too many, those are one that lie so near that nobody sees it."""
+    """Contents of schemas.TimelineSpan. Where there are too many, those are one that lie too near to be told apart."""
     apart = found.merged(0)
     shown = apart if len(apart.from_us) <= MAX_STALLS else apart.merged(window_us / MAX_STALLS)
     return [

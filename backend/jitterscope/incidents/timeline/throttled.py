@@ -53,7 +53,7 @@ class Stalls:
     def within(self, from_us: int, to_us: int) -> Stalls:
         """Those that overlap [from_us, to_us)."""
         kept = (self.to_us > from_us) & (self.from_us < to_us)
-        return Stalls(*(part[kept] for part in self._parts()))
+        return self._at(np.flatnonzero(kept))
 
     def merged(self, gap_us: float) -> Stalls:
         """Those that touch or lie at most `gap_us` apart are one."""
@@ -62,11 +62,19 @@ class Stalls:
         ends = np.maximum.accumulate(self.to_us)
         first = np.flatnonzero(np.concatenate([[True], self.from_us[1:] - ends[:-1] > gap_us]))
         last = np.append(first[1:], len(ends)) - 1
-        sums = (np.add.reduceat(part, first) for part in (self.stopped_us, self.counted_us, self.periods))
-        return Stalls(self.from_us[first], ends[last], *sums)
+        return Stalls(
+            self.from_us[first],
+            ends[last],
+            np.add.reduceat(self.stopped_us, first),
+            np.add.reduceat(self.counted_us, first),
+            np.add.reduceat(self.periods, first),
+        )
 
-    def _parts(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray, IntArray]:
-        return self.from_us, self.to_us, self.stopped_us, self.counted_us, self.periods
+    def _at(self, places: IntArray) -> Stalls:
+        return Stalls(
+            self.from_us[places], self.to_us[places], self.stopped_us[places], self.counted_us[places],
+            self.periods[places],
+        )  # fmt: skip
 
 
 def stalls(coarse: Counted, fine: Counted | None, period_us: int, cpus: int) -> Stalls:
@@ -79,9 +87,14 @@ def stalls(coarse: Counted, fine: Counted | None, period_us: int, cpus: int) -> 
         return _placed(coarse, np.ones(len(coarse.periods), np.bool_), period_us, cpus, by_usage=False)
     left = _placed(coarse, ~_covered(coarse, fine), period_us, cpus, by_usage=False)
     detailed = _placed(fine, np.ones(len(fine.periods), np.bool_), period_us, cpus, by_usage=True)
-    parts = [np.concatenate(pair) for pair in zip(left._parts(), detailed._parts(), strict=True)]
-    order = np.argsort(parts[0], kind="stable")
-    return Stalls(*(part[order] for part in parts))
+    joined = Stalls(
+        np.concatenate([left.from_us, detailed.from_us]),
+        np.concatenate([left.to_us, detailed.to_us]),
+        np.concatenate([left.stopped_us, detailed.stopped_us]),
+        np.concatenate([left.counted_us, detailed.counted_us]),
+        np.concatenate([left.periods, detailed.periods]),
+    )
+    return joined._at(np.argsort(joined.from_us, kind="stable"))
 
 
 def per_tick(values: FloatArray) -> FloatArray:

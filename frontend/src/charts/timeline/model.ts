@@ -3,7 +3,7 @@
 import type { MeasureUnit } from "@/lib/format";
 import type { TimeView } from "@/lib/timeView";
 
-export interface Span extends TimeView {
+interface Span extends TimeView {
   readonly label: string;
   readonly attributes: Readonly<Record<string, string>>;
 }

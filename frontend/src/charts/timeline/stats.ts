@@ -43,7 +43,7 @@ export function overlapping<T extends TimeView>(spans: readonly T[], view: TimeV
 const overlapUs = (one: TimeView, view: TimeView): number => Math.max(0, Math.min(one.toUs, view.toUs) - Math.max(one.fromUs, view.fromUs));
 
 /** Time that the limit kept the program from running within a span; of a run of stalls its share. */
-export function stoppedUs({ throttled }: TimelineModel, view: TimeView): number {
+function stoppedUs({ throttled }: TimelineModel, view: TimeView): number {
   return overlapping(throttled, view).reduce((sum, stall) => sum + (stall.stoppedUs * overlapUs(stall, view)) / span(stall), 0);
 }
 
