@@ -275,11 +275,7 @@ def test_a_post_mortem_is_edited_copied_and_downloaded(incident_page: Page, prod
 
 
 def exported(page: Page, what: str, path: Path) -> Path:
-    page.get_by_role("region", name="What happened").get_by_role("button", name="Export").click()
-    with page.expect_download() as downloading:
-        page.get_by_role("menuitem", name=what, exact=True).click()
-    downloading.value.save_as(path)
-    return path
+    return saved(page, "Export", what, path)
 
 
 def test_tables_hold_what_is_drawn(incident_page: Page, product: Product, tmp_path: Path) -> None:
@@ -343,6 +339,44 @@ def test_each_metric_of_a_resource_is_exported(open_window: OpenWindow, product:
         page.get_by_role("menuitem", name="Picture (PNG)").click()
     downloading.value.save_as(tmp_path / "metric.png")
     assert png(page, tmp_path / "metric.png")[2] > 10
+
+
+def test_what_a_fix_did_and_a_comparison_are_exported(
+    open_window: OpenWindow, product: Product, verified_incident: int, tmp_path: Path
+) -> None:
+    page = open_window().page
+    page.goto(f"/incidents/{verified_incident}")
+    expect(page.get_by_role("img", name="Before and after the change")).to_be_visible()
+    blocks = table(saved(page, "Export before and after", "Blocks", tmp_path / "blocks.csv"))
+    assert list(blocks[0])[:3] == ["Middle of the block (UTC)", "Part", "Slow answers (ratio)"]
+    with product.client() as client:
+        verification = client.get(f"/api/v1/incidents/{verified_incident}").json()["verification"]
+    for part in ("before", "after"):
+        lane = next(one for one in verification[part]["lanes"] if one["title"] == "Slow answers")
+        measured = [value for value in lane["values"] if value is not None]
+        told = [number(row["Slow answers (ratio)"]) for row in blocks if row["Part"] == part]
+        assert [value for value in told if value is not None] == pytest.approx(measured)
+    saved(page, "Export before and after", "Picture (PNG)", tmp_path / "blocks.png")
+    assert png(page, tmp_path / "blocks.png")[2] > 20
+
+    at_us = trigger_us(product)
+    page.goto(f"/compare?resource={product.subject_id}&from={at_us - 20_000_000}&to={at_us}")
+    button = page.get_by_role("button", name=re.compile("^Export ")).first
+    expect(button).to_be_visible()
+    name = button.get_attribute("aria-label") or ""
+    saved(page, name, "Picture (PNG)", tmp_path / "pair.png")
+    assert png(page, tmp_path / "pair.png")[2] > 10
+    kept = os.environ.get("JITTERSCOPE_SCREENSHOTS")
+    for picture_name in ("blocks.png", "pair.png") if kept else ():
+        (Path(kept or "") / picture_name).write_bytes((tmp_path / picture_name).read_bytes())
+
+
+def saved(page: Page, button: str, what: str, path: Path) -> Path:
+    page.get_by_role("button", name=button, exact=True).first.click()
+    with page.expect_download() as downloading:
+        page.get_by_role("menuitem", name=what, exact=True).click()
+    downloading.value.save_as(path)
+    return path
 
 
 def table(path: Path) -> list[dict[str, str]]:
