@@ -102,7 +102,8 @@ def record(product: Product, cgroup_id: int, from_us: int, to_us: int, labels: M
 def say_why_not(cause: str, seen: Recording, say: Say) -> None:
     """What the engine makes of the whole run of which the product did not tell its cause."""
     told = diagnose(snapshot_of(seen))
-    reasons = {one.cause: one.reason for one in told.not_found} | {one.cause: one.reason for one in told.not_enough_data}
+    reasons = {one.cause: one.reason for one in told.not_found}
+    reasons |= {one.cause: one.reason for one in told.not_enough_data}
     if cause in reasons:
         say(f"No incident of {cause}: {reasons[cause]}")
     for found in told.findings:

@@ -18,6 +18,7 @@ from jitterscope.incidents.api import views as incident_views
 from jitterscope.incidents.api.schemas import TimelinePicture
 from jitterscope.incidents.lifecycle import actions
 from jitterscope.incidents.timeline import build as timeline
+from jitterscope.incidents.timeline.answers import Budget
 from jitterscope.incidents.verification import verifications
 from jitterscope.inventory import service as inventory
 from jitterscope.sharing import links, views
@@ -78,7 +79,7 @@ def get_shared_timeline(
                 "The verdict and its evidence are still shown.",
             )
         area = all_areas().get(row.cause.partition("/")[0])
-        content = timeline.build(session, tree, from_us, to_us, timeline.Budget(_POINTS, _QUERIES), area)
+        content = timeline.build(session, tree, from_us, to_us, Budget(_POINTS, _QUERIES), area)
     # The only part with ids of resources.
     shown = {name: content[name] for name in TimelinePicture.model_fields}
     body = orjson.dumps(shown, option=orjson.OPT_SERIALIZE_NUMPY)

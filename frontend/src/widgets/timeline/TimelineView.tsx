@@ -46,7 +46,7 @@ export interface TimelineViewProps {
   name: string;
 }
 
-interface Moment {
+export interface Moment {
   readonly name: string;
   readonly us: number;
   readonly view: TimeView;
