@@ -54,7 +54,7 @@ def _everybody_is_told(drill: Drill, page: Page, why: str) -> None:
     assert int(refused.headers["retry-after"]) >= 1
     assert refused.json()["detail"] == f"PostgreSQL {why}."
     drills.banner(page, f"PostgreSQL {why}. Pages show what was loaded before.")
-    expect(page.get_by_role("heading", name="Incidents", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="Fleet", exact=True)).to_be_visible()
     drills.wait(lambda: drill.collector("spool_batches") >= 2, "batches in the spool")
 
 
