@@ -56,7 +56,7 @@ def test_two_presses_from_the_list_reach_it_by_the_button(open_window: OpenWindo
     page.get_by_role("button", name="Compare").click()  # 2
     expect(page.get_by_role("heading", name="Compare", exact=True)).to_be_visible()
     page.go_back()
-    page.goto(f"/resources/{product.subject_id}")
+    page.goto(f"/resources/{product.subject_id}?minutes=60")
     page.get_by_role("button", name="Compare CPU usage per tick").click()
     expect(page.get_by_role("heading", name="Compare", exact=True)).to_be_visible()
 

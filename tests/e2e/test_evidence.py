@@ -42,7 +42,7 @@ def test_a_file_is_chosen_with_the_keyboard_and_its_result_appears(open_window: 
     counts.write_text(process_counts(600))
     page = open_window().page
     page.goto("/incidents")
-    page.get_by_role("link", name="Evidence files").click()
+    page.get_by_role("link", name="Evidence", exact=True).click()
     expect(page.get_by_role("heading", name="Evidence files")).to_be_visible()
     settled(page)
     button = page.get_by_role("button", name="Choose files")
