@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from jitterscope.incidents.api.schemas import Incident, Transition
 from jitterscope.incidents.api.verification_schemas import Verification
 from jitterscope.incidents.api.views import cause_title
-from jitterscope.incidents.models import IncidentRow
+from jitterscope.incidents.lifecycle import actions
 from jitterscope.settings import settings
 from jitterscope.sharing import links
 from jitterscope.sharing.models import SharedLinkRow, SharingPolicyRow
@@ -43,9 +42,7 @@ def links_of(session: Session, organization_id: int, rows: Sequence[SharedLinkRo
     roles: Mapping[int, Role] = {one.user_id: one.role for one in members.listed(session, organization_id)}
     links_allowed = links.allowed(session)
     ids = {row.incident_id for row in rows}
-    titles = {row.id: row.title for row in session.execute(
-        select(IncidentRow.id, IncidentRow.title).where(IncidentRow.id.in_(ids))
-    )}  # fmt: skip
+    titles = actions.titles(session, ids)
     return [
         SharedLink(
             id=row.id,

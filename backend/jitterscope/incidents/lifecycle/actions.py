@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 
 from sqlalchemy import select
@@ -13,6 +14,12 @@ from jitterscope.incidents.lifecycle.apply import lock_subject
 from jitterscope.incidents.lifecycle.transitions import record
 from jitterscope.incidents.models import IncidentRow, TransitionRow
 from jitterscope.tenancy.auth import Principal
+
+
+def titles(session: Session, ids: Collection[int]) -> dict[int, str]:
+    """Titles of incidents by id, of those that exist."""
+    rows = session.execute(select(IncidentRow.id, IncidentRow.title).where(IncidentRow.id.in_(ids)))
+    return {row.id: row.title for row in rows}
 
 
 def get(session: Session, incident_id: int) -> IncidentRow:
