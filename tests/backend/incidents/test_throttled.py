@@ -79,7 +79,7 @@ def test_ticks_of_10_ms_place_each_stall(case: tuple[Bandwidth, int, int]) -> No
     assert len(found.from_us) == len(was.stood)
     for (begin, end), from_us, to_us in zip(was.stood, found.from_us, found.to_us, strict=True):
         assert abs(to_us - end) <= FINE_US / 2, "nothing after a stall is shaded"
-        assert abs(from_us - begin) <= 2 * FINE_US + STEP_US
+        assert abs(from_us - begin) <= 2 * FINE_US + 1
     assert found.counted_us.sum() == pytest.approx(was.throttled.sum())
 
 

@@ -134,7 +134,8 @@ def _placed(ticks: Counted, wanted: BoolArray, period_us: int, cpus: int, *, by_
     queues = np.maximum(1.0, np.ceil(lost / (periods * period_us) - 1e-6))
     if by_usage:
         for one in np.flatnonzero(periods == 1).tolist():
-            queues[one] = _queues(ticks, int(at[one]), float(to_us[one]), float(lost[one]), int(queues[one]), cpus)
+            end_us, lost_us, least = float(to_us[one]), float(lost[one]), int(queues[one])
+            queues[one] = _queues(ticks, int(at[one]), end_us, lost_us, period_us, range(least, max(least, cpus) + 1))
     each = lost / (periods * queues)
     from_us = to_us - each - (periods - 1) * np.maximum(apart_us, period_us)
     order = np.argsort(from_us, kind="stable")
@@ -148,13 +149,20 @@ def _placed(ticks: Counted, wanted: BoolArray, period_us: int, cpus: int, *, by_
     )
 
 
-def _queues(ticks: Counted, at: int, to_us: float, lost_us: float, least: int, cpus: int) -> int:
-    """Of how many run queues the time was added up: the fewest with which the cgroup hardly ran during the stall."""
-    for queues in range(least, max(least, cpus) + 1):
-        # Its end is known to half a tick, and so is its beginning: the first tick may be one in which it still ran.
-        begin_us = to_us - lost_us / queues + ticks.step_us / 2
-        first = math.ceil((begin_us - ticks.start_us) / ticks.step_us)
-        used = ticks.usage_us[max(0, first) : at]
-        if not (used[np.isfinite(used)] >= _STILL * ticks.step_us).any():
+def _queues(ticks: Counted, at: int, to_us: float, lost_us: float, period_us: int, possible: range) -> int:
+    """Of how many run queues the time was added up: the fewest with which the cgroup hardly ran during the stall, and
+    did run before it, since a period's quota is used up before it is missing."""
+    # The end is known to half a tick, and so is the beginning: the first tick may be one in which it still ran.
+    slack_us = ticks.step_us / 2
+    since = math.floor((to_us - period_us - slack_us - ticks.start_us) / ticks.step_us)
+    for queues in possible:
+        first = math.ceil((to_us - lost_us / queues + slack_us - ticks.start_us) / ticks.step_us)
+        if not _runs(ticks, first, at) and _runs(ticks, since, first):
             return queues
-    return max(least, cpus)
+    return possible[-1]
+
+
+def _runs(ticks: Counted, first: int, end: int) -> bool:
+    """Whether the cgroup used CPU in any of the ticks [first, end) that were read."""
+    used = ticks.usage_us[max(0, first) : max(0, end)]
+    return bool((used[np.isfinite(used)] >= _STILL * ticks.step_us).any())
