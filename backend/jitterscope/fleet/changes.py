@@ -66,9 +66,8 @@ def read(session: Session, from_us: int, to_us: int) -> tuple[list[Change], bool
     rows, complete = _rows(session, from_us)
     watched = {kind: _watched(place) for place, kind in _PLACES.items()}
     names = sorted({name for facts in watched.values() for one in facts for name in _read_with(one)})
-    history = inventory.facts_named(
-        session, [row.id for row in rows], [*names, *_WORKLOAD, *_PROGRAM], from_us, to_us + 1
-    )
+    ids = [row.id for row in rows]
+    history = inventory.facts(session, ids, from_us, to_us + 1, [*names, *_WORKLOAD, *_PROGRAM])
     nodes = inventory.resources(session, sorted({row.node_id for row in rows}))
     named = {row.id: workload for row in rows if (workload := inventory.workload_of(history[row.id])) is not None}
     groups: dict[Group, list[_Life]] = {}

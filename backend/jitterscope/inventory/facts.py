@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import bindparam, text
+from sqlalchemy import TextClause, bindparam, text
 from sqlalchemy.dialects.postgresql import ARRAY, BIGINT, BOOLEAN, TEXT
 from sqlalchemy.orm import Session
 
@@ -30,33 +30,25 @@ _STORE = text(
     bindparam("later", type_=ARRAY(BOOLEAN)),
 )  # fmt: skip
 
-_IN_EFFECT = text(
-    """
-    SELECT resource_id, name, value, since_us FROM (
-        SELECT DISTINCT ON (resource_id, name) resource_id, name, value, since_us FROM facts
-         WHERE resource_id = ANY(:ids) AND since_us <= :from_us ORDER BY resource_id, name, since_us DESC
-    ) AS before
-    UNION ALL
-    SELECT resource_id, name, value, since_us FROM facts
-     WHERE resource_id = ANY(:ids) AND since_us > :from_us AND since_us < :to_us
-    ORDER BY resource_id, since_us, name
-    """
-).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
 
-# The same of some names alone.
-_NAMED = text(
-    """
-    SELECT resource_id, name, value, since_us FROM (
-        SELECT DISTINCT ON (resource_id, name) resource_id, name, value, since_us FROM facts
-         WHERE resource_id = ANY(:ids) AND name = ANY(:names) AND since_us <= :from_us
-         ORDER BY resource_id, name, since_us DESC
-    ) AS before
-    UNION ALL
-    SELECT resource_id, name, value, since_us FROM facts
-     WHERE resource_id = ANY(:ids) AND name = ANY(:names) AND since_us > :from_us AND since_us < :to_us
-    ORDER BY resource_id, since_us, name
-    """
-).bindparams(bindparam("ids", type_=ARRAY(BIGINT)), bindparam("names", type_=ARRAY(TEXT)))
+def _over_time(only: str) -> TextClause:
+    """Facts in effect at a time, then their changes; `only` narrows them down."""
+    return text(
+        f"""
+        SELECT resource_id, name, value, since_us FROM (
+            SELECT DISTINCT ON (resource_id, name) resource_id, name, value, since_us FROM facts
+             WHERE resource_id = ANY(:ids) {only} AND since_us <= :from_us ORDER BY resource_id, name, since_us DESC
+        ) AS before
+        UNION ALL
+        SELECT resource_id, name, value, since_us FROM facts
+         WHERE resource_id = ANY(:ids) {only} AND since_us > :from_us AND since_us < :to_us
+        ORDER BY resource_id, since_us, name
+        """  # noqa: S608
+    ).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
+
+
+_ALL = _over_time("")
+_NAMED = _over_time("AND name = ANY(:names)").bindparams(bindparam("names", type_=ARRAY(TEXT)))
 
 _RENAME = text(
     "UPDATE resources SET name = wanted.name FROM unnest(:ids, :names) AS wanted (id, name) "
@@ -111,26 +103,22 @@ def store(session: Session, organization_id: int, observations: Iterable[Observa
 
 
 def in_effect(
-    session: Session, resource_ids: Sequence[int], from_us: int, to_us: int | None = None
+    session: Session,
+    resource_ids: Sequence[int],
+    from_us: int,
+    to_us: int | None = None,
+    names: Sequence[str] | None = None,
 ) -> dict[int, tuple[FactRow, ...]]:
-    """Facts in effect at `from_us`, then their changes before `to_us` (None: none), oldest first, by resource."""
+    """Facts in effect at `from_us`, then their changes before `to_us` (None: none), oldest first, by resource.
+
+    `names`: of these alone.
+    """
     result: dict[int, list[FactRow]] = {resource_id: [] for resource_id in resource_ids}
     if result:
-        upper_us = from_us if to_us is None else to_us
-        rows = session.execute(_IN_EFFECT, {"ids": list(result), "from_us": from_us, "to_us": upper_us})
-        for row in rows:
+        wanted = {"ids": list(result), "from_us": from_us, "to_us": from_us if to_us is None else to_us}
+        narrowed = {} if names is None else {"names": list(names)}
+        for row in session.execute(_ALL if names is None else _NAMED, wanted | narrowed):
             result[row.resource_id].append(FactRow(row.name, row.value, row.since_us))
-    return {resource_id: tuple(facts) for resource_id, facts in result.items()}
-
-
-def named(
-    session: Session, resource_ids: Sequence[int], names: Sequence[str], from_us: int, to_us: int
-) -> dict[int, tuple[FactRow, ...]]:
-    """As `in_effect`, of facts of these names alone."""
-    result: dict[int, list[FactRow]] = {resource_id: [] for resource_id in resource_ids}
-    wanted = {"ids": list(result), "names": list(names), "from_us": from_us, "to_us": to_us}
-    for row in session.execute(_NAMED, wanted) if result else ():
-        result[row.resource_id].append(FactRow(row.name, row.value, row.since_us))
     return {resource_id: tuple(facts) for resource_id, facts in result.items()}
 
 

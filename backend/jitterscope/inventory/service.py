@@ -195,20 +195,18 @@ def asking_cgroups(session: Session, node_id: int, from_us: int, to_us: int, lim
 
 
 def facts(
-    session: Session, resource_ids: Sequence[int], from_us: int, to_us: int | None = None
+    session: Session,
+    resource_ids: Sequence[int],
+    from_us: int,
+    to_us: int | None = None,
+    names: Sequence[str] | None = None,
 ) -> dict[int, tuple[FactRow, ...]]:
-    """Facts in effect at `from_us`, and their changes up to `to_us`, oldest first; every given id is a key.
+    """Facts in effect at `from_us`, and their changes up to `to_us`, oldest first; every given id is a key. `names`:
+    of these alone.
 
     A fact first observed after `from_us` (the collector had just started) is among the changes.
     """
-    return fact_store.in_effect(session, resource_ids, from_us, to_us)
-
-
-def facts_named(
-    session: Session, resource_ids: Sequence[int], names: Sequence[str], from_us: int, to_us: int
-) -> dict[int, tuple[FactRow, ...]]:
-    """As `facts`, of these names alone."""
-    return fact_store.named(session, resource_ids, names, from_us, to_us)
+    return fact_store.in_effect(session, resource_ids, from_us, to_us, names)
 
 
 def workload_of(known: Sequence[FactRow]) -> tuple[str, str, str] | None:

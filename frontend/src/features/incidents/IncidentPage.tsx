@@ -8,8 +8,8 @@ import { incidentKeys, incidentQuery, type Incident } from "@/api/incidents";
 import { explain } from "@/api/problem";
 import { formatView, parseView } from "@/lib/search";
 import { whatIfModelsQuery } from "@/api/whatif";
-import { parseUs, US_PER_S } from "@/lib/time";
-import { around, clampView, span, type TimeView } from "@/lib/timeView";
+import { parseUs } from "@/lib/time";
+import { clampView, type TimeView } from "@/lib/timeView";
 import { useStays } from "@/lib/useStays";
 import { Page } from "@/ui/Page";
 import { Section } from "@/ui/Section";
@@ -38,11 +38,8 @@ import { ShareMenu } from "./sharing/ShareMenu";
 import { SubjectFacts } from "./SubjectFacts";
 import { useFixApplying } from "./useFixApplying";
 import { useIncidentKeys } from "./useIncidentKeys";
-import { useOpening } from "./useOpening";
+import { useIncidentPicture } from "./useIncidentPicture";
 import { VerificationSection } from "./verification/VerificationSection";
-
-/** What came before and how it ended belongs to the picture. */
-const MARGIN_US = 30 * US_PER_S;
 
 const OTHER_FIXES = "Fixes for the versions and settings found here. One that cannot help is listed with the reason.";
 
@@ -77,18 +74,15 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
     [navigate, stays],
   );
 
-  const extent = useMemo<TimeView>(
-    () => ({ fromUs: parseUs(incident.window_from) - MARGIN_US, toUs: parseUs(incident.window_to) + MARGIN_US }),
-    [incident.window_from, incident.window_to],
-  );
   const load = useCallback((part: TimeView): TimelineQuery => timelineQuery(incident.id, part), [incident.id]);
+  const { extent, moment, showing } = useIncidentPicture(incident, load);
   const { picture, setPicture, goBack } = usePicture(
     { view: parseView(search.view), selection: parseView(search.sel) },
     (state, isStep) => keep({ view: formatView(state.view), sel: formatView(state.selection) }, !isStep),
   );
   const section = useRef<HTMLElement>(null);
   const show = (evidence: TimeView): void => {
-    setPicture({ view: around(evidence.fromUs + span(evidence) / 2, span(evidence) * 1.5, extent), selection: evidence });
+    setPicture(showing(evidence));
     section.current?.scrollIntoView({ block: "nearest" });
   };
   const scale = useMemo(() => scaleOf(incident.fixes, incident.figures), [incident.fixes, incident.figures]);
@@ -96,7 +90,6 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
   const replayed = models.some(({ id }) => id === "cpu");
   const area = incident.cause.split("/", 1)[0];
   const isDns = area === "dns";
-  const moment = useOpening(incident, extent, load);
   const view = useMemo(() => clampView(picture.view ?? moment.view, extent), [picture.view, extent, moment]);
   const setView = useCallback((next: TimeView) => setPicture((before) => ({ ...before, view: next })), [setPicture]);
   const setTried = useCallback((tried: string | undefined) => keep({ try: tried }), [keep]);

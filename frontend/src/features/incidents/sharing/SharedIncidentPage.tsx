@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { useCallback, useMemo, useRef, useState, type ReactElement } from "react";
+import { useCallback, useRef, useState, type ReactElement } from "react";
 
 import { ApiError, explain } from "@/api/problem";
 import { sharedIncidentQuery, sharedTimeline, type SharedIncident } from "@/api/sharing";
 import { measure } from "@/lib/format";
 import { parseView } from "@/lib/search";
-import { duration, parseUs, US_PER_S } from "@/lib/time";
-import { around, span, type TimeView } from "@/lib/timeView";
+import { duration, parseUs } from "@/lib/time";
+import type { TimeView } from "@/lib/timeView";
 import { Button } from "@/ui/Button";
 import { Chip } from "@/ui/Chip";
 import { Page } from "@/ui/Page";
@@ -23,7 +23,7 @@ import { Rivals } from "@/widgets/Rivals";
 import { SeverityChip, StateChip } from "@/widgets/Severity";
 import { History } from "@/features/incidents/History";
 import pageStyles from "@/features/incidents/IncidentPage.module.css";
-import { useOpening } from "@/features/incidents/useOpening";
+import { useIncidentPicture } from "@/features/incidents/useIncidentPicture";
 import { VerificationSection } from "@/features/incidents/verification/VerificationSection";
 import { decodeTimeline } from "@/widgets/timeline/decode";
 import { TimelineView, type TimelineQuery } from "@/widgets/timeline/TimelineView";
@@ -31,7 +31,6 @@ import type { PictureState } from "@/widgets/timeline/usePicture";
 
 import styles from "./Sharing.module.css";
 
-const MARGIN_US = 30 * US_PER_S;
 const route = getRouteApi("/shared");
 
 /** The views are in no history: all of the window is what is left. */
@@ -83,10 +82,6 @@ function Told({ title, detail, onRetry }: { title: string; detail: string; onRet
 function Shown({ incident, secret }: { incident: SharedIncident; secret: string }): ReactElement {
   const search = route.useSearch();
   const now = useNowUs();
-  const extent = useMemo<TimeView>(
-    () => ({ fromUs: parseUs(incident.window_from) - MARGIN_US, toUs: parseUs(incident.window_to) + MARGIN_US }),
-    [incident.window_from, incident.window_to],
-  );
   const load = useCallback(
     (part: TimeView): TimelineQuery => ({
       queryKey: ["shared", secret, "timeline", part.fromUs, part.toUs],
@@ -96,10 +91,10 @@ function Shown({ incident, secret }: { incident: SharedIncident; secret: string 
   );
   // Not in the address: that is the link, and stays it.
   const [picture, setPicture] = useState<PictureState>({ view: parseView(search.view), selection: parseView(search.sel) });
-  const moment = useOpening(incident, extent, load);
+  const { extent, moment, showing } = useIncidentPicture(incident, load);
   const section = useRef<HTMLElement>(null);
   const show = (evidence: TimeView): void => {
-    setPicture({ view: around(evidence.fromUs + span(evidence) / 2, span(evidence) * 1.5, extent), selection: evidence });
+    setPicture(showing(evidence));
     section.current?.scrollIntoView({ block: "nearest" });
   };
   const endUs = incident.resolved_at === null ? now : parseUs(incident.resolved_at);

@@ -1,0 +1,41 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+
+import { openingView } from "@/charts/timeline/opening";
+import { parseUs, US_PER_S } from "@/lib/time";
+import { around, span, type TimeView } from "@/lib/timeView";
+import type { Moment, TimelineQuery } from "@/widgets/timeline/TimelineView";
+import type { PictureState } from "@/widgets/timeline/usePicture";
+
+/** What came before and how it ended belongs to the picture. */
+const MARGIN_US = 30 * US_PER_S;
+
+interface Pictured {
+  readonly onset_at: string;
+  readonly window_from: string;
+  readonly window_to: string;
+  readonly evidence: readonly { readonly series: readonly { readonly from_us: number; readonly to_us: number }[] }[];
+}
+
+interface IncidentPicture {
+  readonly extent: TimeView;
+  /** Where the picture opens: at the onset, by the same data as the picture's. */
+  readonly moment: Moment;
+  /** The picture of a piece of evidence, with what is around it. */
+  readonly showing: (evidence: TimeView) => PictureState;
+}
+
+/** Of an incident on its own page or behind a link. `load` must be stable. */
+export function useIncidentPicture({ onset_at, window_from, window_to, evidence }: Pictured, load: (part: TimeView) => TimelineQuery): IncidentPicture {
+  const extent = useMemo<TimeView>(() => ({ fromUs: parseUs(window_from) - MARGIN_US, toUs: parseUs(window_to) + MARGIN_US }), [window_from, window_to]);
+  const { data: recorded } = useQuery({ ...load(extent), placeholderData: keepPreviousData });
+  const onsetUs = parseUs(onset_at);
+  const shown = evidence.find(({ series }) => series.length > 0)?.series[0];
+  const moment = useMemo(() => {
+    const first = shown === undefined ? null : { fromUs: shown.from_us, toUs: shown.to_us };
+    const view = recorded === undefined ? extent : openingView(recorded, onsetUs, first);
+    return { name: "Onset", us: onsetUs, view };
+  }, [recorded, extent, onsetUs, shown]);
+  const showing = (one: TimeView): PictureState => ({ view: around(one.fromUs + span(one) / 2, span(one) * 1.5, extent), selection: one });
+  return { extent, moment, showing };
+}
