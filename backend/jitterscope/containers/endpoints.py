@@ -19,7 +19,6 @@ from jitterscope.containers.views import worst_tick
 from jitterscope.db import organization_session
 from jitterscope.errors import Problem
 from jitterscope.inventory.schemas import ResourceRef
-from jitterscope.inventory.types import ResourceRow
 from jitterscope.kit import cursor as cursors
 from jitterscope.tenancy.auth import Principal, require
 
@@ -92,7 +91,7 @@ def _item(found: Listing, one: Entry, to_us: int) -> ContainerItem:
         kind=one.row.kind,
         key=one.row.key,
         name=one.row.name,
-        node=_ref(one.node),
+        node=ResourceRef.model_validate(one.node),
         namespace=one.facts.get("workload.namespace"),
         pod=one.facts.get("workload.pod"),
         container=one.facts.get("workload.container"),
@@ -108,7 +107,3 @@ def _item(found: Listing, one: Entry, to_us: int) -> ContainerItem:
         peaks=[None if math.isnan(cpus) else cpus for cpus in measured.peaks],
         throttled=measured.throttled.tolist(),
     )
-
-
-def _ref(row: ResourceRow) -> ResourceRef:
-    return ResourceRef(id=row.id, kind=row.kind, key=row.key, name=row.name)

@@ -18,7 +18,6 @@ from jitterscope.fleet.schemas import Fleet, FleetChange, FleetChanges, FleetCon
 from jitterscope.incidents.api.verification_schemas import SettingStep
 from jitterscope.incidents.api.views import time_of
 from jitterscope.inventory.schemas import ResourceRef
-from jitterscope.inventory.types import ResourceRow
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(prefix="/fleet", tags=["fleet"])
@@ -74,8 +73,8 @@ def list_changes(
 def _container(one: Entry, tick_us: int | None) -> FleetContainer:
     throttled_us = one.figures.throttled_us
     return FleetContainer(
-        **_ref(one.row).model_dump(),
-        node=_ref(one.node),
+        **ResourceRef.model_validate(one.row).model_dump(),
+        node=ResourceRef.model_validate(one.node),
         namespace=one.facts.get("workload.namespace"),
         pod=one.facts.get("workload.pod"),
         container=one.facts.get("workload.container"),
@@ -89,17 +88,13 @@ def _container(one: Entry, tick_us: int | None) -> FleetContainer:
 def _change(one: Change) -> FleetChange:
     return FleetChange(
         at=time_of(one.at_us),
-        subject=_ref(one.subject),
-        node=_ref(one.node),
+        subject=ResourceRef.model_validate(one.subject),
+        node=ResourceRef.model_validate(one.node),
         workload=one.workload,
         rollout=one.is_rollout,
         resources=one.resources,
         steps=[SettingStep(name=step.name, title=step.title, old=step.old, new=step.new) for step in one.steps],
     )
-
-
-def _ref(row: ResourceRow) -> ResourceRef:
-    return ResourceRef(id=row.id, kind=row.kind, key=row.key, name=row.name)
 
 
 def _now_us() -> int:

@@ -26,7 +26,7 @@ from jitterscope.inventory.schemas import (
     ResourceRef,
     SourceItem,
 )
-from jitterscope.inventory.types import FactRow, ResourceKind, ResourceRow
+from jitterscope.inventory.types import FactRow, ResourceKind
 from jitterscope.kit import cursor as cursors
 from jitterscope.kit.schema import Page
 from jitterscope.series import service as series
@@ -76,8 +76,12 @@ def get_resource(principal: ReadResources, resource_id: int) -> ResourceDetail:
         (item,) = overview.items(session, [row], _now_us())
         return ResourceDetail(
             **item.model_dump(),
-            ancestors=[_ref(one) for one in service.ancestors(session, resource_id) if one.id != resource_id],
-            children=[_ref(one) for one in service.children(session, resource_id)],
+            ancestors=[
+                ResourceRef.model_validate(one)
+                for one in service.ancestors(session, resource_id)
+                if one.id != resource_id
+            ],
+            children=[ResourceRef.model_validate(one) for one in service.children(session, resource_id)],
             facts=[_fact(one) for one in service.facts(session, [resource_id], _FOREVER_US)[resource_id]],
             history=[_fact(one) for one in facts.history(session, resource_id)],
             sources=_sources(session, row.node_id or row.id),
@@ -110,7 +114,7 @@ def _collector(session: Session, collector: Collector, node: Resource) -> Collec
     memory = ticks.get((node.id, "collector_rss_bytes"))
     silent = collector.last_seen_at < datetime.now(UTC) - SILENT
     return CollectorItem(
-        node=overview.ref(node),
+        node=ResourceRef.model_validate(node),
         version=collector.version,
         state="silent" if silent else "receiving",
         first_seen_at=collector.first_seen_at,
@@ -127,10 +131,6 @@ def _collector(session: Session, collector: Collector, node: Resource) -> Collec
 
 def _sources(session: Session, node_id: int) -> list[SourceItem]:
     return [SourceItem.model_validate(source) for source in service.sources(session, node_id)]
-
-
-def _ref(row: ResourceRow) -> ResourceRef:
-    return ResourceRef(id=row.id, kind=row.kind, key=row.key, name=row.name)
 
 
 def _fact(row: FactRow) -> FactItem:

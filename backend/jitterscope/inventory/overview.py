@@ -113,11 +113,9 @@ def _positive(known: Sequence[FactRow], name: str) -> float | None:
 
 
 def _refs(session: Session, ids: set[int]) -> dict[int, ResourceRef]:
-    return {row.id: ref(row) for row in session.scalars(select(Resource).where(Resource.id.in_(ids)))}
-
-
-def ref(row: Resource) -> ResourceRef:
-    return ResourceRef(id=row.id, kind=row.kind, key=row.key, name=row.name)
+    return {
+        row.id: ResourceRef.model_validate(row) for row in session.scalars(select(Resource).where(Resource.id.in_(ids)))
+    }
 
 
 def _usage(session: Session, rows: Sequence[Resource], now_us: int) -> dict[int, ResourceUsage]:

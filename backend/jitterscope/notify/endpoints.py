@@ -30,6 +30,7 @@ from jitterscope.notify.schemas import (
     Delivery,
     DeliveryState,
 )
+from jitterscope.paging import before_id
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(prefix="/channels", tags=["channels"])
@@ -130,10 +131,7 @@ def list_deliveries(
     cursor: str | None = None,
 ) -> Page[Delivery]:
     """What was sent, waits, or was given up (`state=dead`); newest first."""
-    try:
-        before = cursors.decode(cursor, 1)[0] if cursor else None
-    except cursors.BadCursor as error:
-        raise Problem(400, "invalid-cursor", "Invalid cursor", str(error), "Start again without a cursor.") from error
+    before = before_id(cursor)
     with organization_session(principal.organization_id) as session:
         service.get_channel(session, channel_id)
         query = select(DeliveryRow).where(DeliveryRow.channel_id == channel_id)

@@ -15,7 +15,6 @@ from jitterscope.db import organization_session
 from jitterscope.errors import Problem, not_found
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.schemas import ResourceRef
-from jitterscope.inventory.types import ResourceRow
 from jitterscope.kit import cursor as cursors
 from jitterscope.services import kinds, listing
 from jitterscope.services.calls import Call
@@ -139,8 +138,8 @@ def _item(found: Listing, one: Entry) -> ServiceItem:
         key=one.row.key,
         name=one.row.name,
         program=one.program,
-        node=_ref(found.places[one.row.node_id]),
-        container=None if home is None else _ref(found.places[home]),
+        node=ResourceRef.model_validate(found.places[one.row.node_id]),
+        container=None if home is None else ResourceRef.model_validate(found.places[home]),
         runtime=one.runtime,
         requests_per_s=one.figures.requests_per_s,
         failed_ratio=one.figures.failed_ratio,
@@ -163,7 +162,7 @@ def _call(one: Call) -> ServiceCall:
         kind=one.row.kind,
         key=one.row.key,
         name=one.row.name,
-        server=None if one.server is None else _ref(one.server),
+        server=None if one.server is None else ResourceRef.model_validate(one.server),
         calls_per_s=one.calls_per_s,
         slow_ratio=one.slow_ratio,
         p50_us=one.p50_us,
@@ -182,7 +181,3 @@ def _objective(one: Promised | None) -> ServiceObjective | None:
         value_us=one.value_us,
         met=None if one.value_us is None else one.value_us <= one.objective.limit_us,
     )
-
-
-def _ref(row: ResourceRow) -> ResourceRef:
-    return ResourceRef(id=row.id, kind=row.kind, key=row.key, name=row.name)

@@ -10,11 +10,11 @@ from jitterscope.answers import refuses
 from jitterscope.audit import service as audit
 from jitterscope.bounds import QUICK, bounded
 from jitterscope.db import organization_session
-from jitterscope.errors import Problem
 from jitterscope.incidents.lifecycle import actions
 from jitterscope.kit import cursor as cursors
 from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
+from jitterscope.paging import before_id
 from jitterscope.sharing import links, views
 from jitterscope.sharing.schemas import NewSharedLink, SharedLink, SharedLinkRequest, SharingPolicy, SharingState
 from jitterscope.tenancy.auth import Principal, require
@@ -93,10 +93,7 @@ def set_sharing_policy(
 
 
 def _listed(principal: Principal, incident_id: int | None, limit: int, cursor: str | None) -> Page[SharedLink]:
-    try:
-        before = cursors.decode(cursor, 1)[0] if cursor else None
-    except cursors.BadCursor as error:
-        raise Problem(400, "invalid-cursor", "Invalid cursor", str(error), "Start again without a cursor.") from error
+    before = before_id(cursor)
     with organization_session(principal.organization_id) as session:
         if incident_id is not None:
             actions.get(session, incident_id)

@@ -10,9 +10,9 @@ from fastapi import APIRouter, Depends, Query
 from jitterscope import db
 from jitterscope.audit import service
 from jitterscope.bounds import QUICK, bounded
-from jitterscope.errors import Problem
 from jitterscope.kit import cursor as cursors
 from jitterscope.kit.schema import Page, Schema
+from jitterscope.paging import before_id
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(prefix="/audit", tags=["audit"])
@@ -36,10 +36,7 @@ def list_audit(
     cursor: str | None = None,
 ) -> Page[AuditItem]:
     """What was changed in the organization, and by whom; newest first."""
-    try:
-        before = cursors.decode(cursor, 1)[0] if cursor else None
-    except cursors.BadCursor as error:
-        raise Problem(400, "invalid-cursor", "Invalid cursor", str(error), "Start again without a cursor.") from error
+    before = before_id(cursor)
     with db.organization_session(principal.organization_id) as session:
         found = service.entries(session, principal.organization_id, before, limit + 1)
         items = [AuditItem.model_validate(entry) for entry in found[:limit]]

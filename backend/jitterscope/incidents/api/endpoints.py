@@ -14,7 +14,6 @@ from jitterscope.bounds import QUICK, bounded
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core.finding import Severity
 from jitterscope.diagnosis.core.registry import all_causes
-from jitterscope.errors import Problem
 from jitterscope.incidents.api import queries, views
 from jitterscope.incidents.api.schemas import (
     Incident,
@@ -31,6 +30,7 @@ from jitterscope.incidents.verification import verifications
 from jitterscope.kit import cursor as cursors
 from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
+from jitterscope.paging import before_id
 from jitterscope.tenancy.auth import Principal, require
 
 all_causes()  # imported now, not while the first request waits
@@ -65,7 +65,7 @@ def list_incidents(
             subject_id=subject,
             text=q,
             since=since,
-            before_id=_before(cursor),
+            before_id=before_id(cursor),
             limit=limit + 1,
         )
         items = [views.summary_of(row) for row in rows[:limit]]
@@ -140,7 +140,7 @@ def list_risks(
     """Findings of the last 24 h that hurt nobody yet; newest first."""
     with organization_session(principal.organization_id) as session:
         rows = queries.risks(
-            session, subject_id=subject, causes=cause or (), before_id=_before(cursor), limit=limit + 1
+            session, subject_id=subject, causes=cause or (), before_id=before_id(cursor), limit=limit + 1
         )
         items = [views.risk_of(row) for row in rows[:limit]]
     return Page(items=items, next_cursor=cursors.encode(items[-1].id) if len(rows) > limit else None)
@@ -151,10 +151,3 @@ def _change(principal: Principal, change: Callable[[Session], IncidentRow]) -> I
         row = change(session)
         session.flush()
         return views.incident_of(row, actions.history(session, row.id), verifications.newest(session, row.id))
-
-
-def _before(cursor: str | None) -> int | None:
-    try:
-        return cursors.decode(cursor, 1)[0] if cursor else None
-    except cursors.BadCursor as error:
-        raise Problem(400, "invalid-cursor", "Invalid cursor", str(error), "Start again without a cursor.") from error

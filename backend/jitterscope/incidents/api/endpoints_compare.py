@@ -81,9 +81,13 @@ def _subject(session: Session, resource_id: int) -> tuple[ResourceRow, ResourceR
 def _side(session: Session, row: ResourceRow, subject: ResourceRow, side: Side, blocks: int) -> ComparedSide:
     node = inventory.resource(session, subject.node_id) or subject
     return ComparedSide(
-        resource=_ref(row), subject=_ref(subject), node=_ref(node), from_us=side.from_us, to_us=side.to_us,
+        resource=ResourceRef.model_validate(row),
+        subject=ResourceRef.model_validate(subject),
+        node=ResourceRef.model_validate(node),
+        from_us=side.from_us,
+        to_us=side.to_us,
         blocks=blocks,
-    )  # fmt: skip
+    )
 
 
 def _measure(one: Difference) -> ComparedMeasure:
@@ -102,7 +106,3 @@ def _measure(one: Difference) -> ComparedMeasure:
         test=None if figure.test is None else figure.test.replace("before and after", "the two sides"),
         differs=one.differs,
     )
-
-
-def _ref(row: ResourceRow) -> ResourceRef:
-    return ResourceRef(id=row.id, kind=row.kind, key=row.key, name=row.name)

@@ -8,12 +8,12 @@ from fastapi import APIRouter, Depends, Query
 
 from jitterscope.bounds import QUICK, bounded
 from jitterscope.db import organization_session
-from jitterscope.errors import Problem
 from jitterscope.incidents.api import overview, views
 from jitterscope.incidents.api.overview_schemas import AppliedFix, Overview
 from jitterscope.incidents.api.verification_schemas import VerificationState
 from jitterscope.kit import cursor as cursors
 from jitterscope.kit.schema import Page
+from jitterscope.paging import before_id
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(tags=["incidents"])
@@ -40,13 +40,6 @@ def list_fixes(
 ) -> Page[AppliedFix]:
     """Fixes that were applied, newest first, each with the figure that decided before and after."""
     with organization_session(principal.organization_id) as session:
-        items = overview.fixes(session, state or (), _before(cursor), limit + 1)
+        items = overview.fixes(session, state or (), before_id(cursor), limit + 1)
     more = len(items) > limit
     return Page(items=items[:limit], next_cursor=cursors.encode(items[limit - 1].id) if more else None)
-
-
-def _before(cursor: str | None) -> int | None:
-    try:
-        return cursors.decode(cursor, 1)[0] if cursor else None
-    except cursors.BadCursor as error:
-        raise Problem(400, "invalid-cursor", "Invalid cursor", str(error), "Start again without a cursor.") from error
