@@ -329,6 +329,8 @@ def test_pictures_show_what_is_drawn(incident_page: Page, tmp_path: Path) -> Non
 def test_each_metric_of_a_resource_is_exported(open_window: OpenWindow, product: Product, tmp_path: Path) -> None:
     page = open_window().page
     page.goto(f"/resources/{product.subject_id}?minutes=60")
+    # It stands above the metrics: when it comes, it moves a menu that is open out of sight.
+    expect(picture(page)).to_be_visible()
     button = page.get_by_role("button", name=re.compile("^Export .*Cpu usage|^Export .*CPU usage")).first
     button.click()
     with page.expect_download() as downloading:

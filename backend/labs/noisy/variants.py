@@ -44,7 +44,8 @@ _VARIANTS: dict[Variant, tuple[str, dict[str, Any]]] = {
     # In periods as short as the slices of the scheduler: with 100 ms the loops would take both CPUs for tens of ms.
     Variant.LIMIT_NEIGHBOUR: ("none", {"neighbour_quota_us": 5_000, "neighbour_period_us": 10_000}),
     Variant.OWN_LIMIT: ("cpu/limit_too_low", {"shares": 20_000, "quota_us": None}),
-    Variant.HEALTHY: ("none", {"loops": 0}),
+    # A healthy container has the weight that it gets where nobody set one: with 2 the product itself would starve it.
+    Variant.HEALTHY: ("none", {"loops": 0, "shares": 1_024}),
 }
 
 

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -89,7 +90,9 @@ func TestAcceptQueueOverflows(t *testing.T) {
 		most = max(most, p.value)
 	}
 	opened, drops := o.sum(key, catalogue.ConnectionsOpened, from), o.sum(key, catalogue.ListenDrops, from)
-	if most != 3 || opened != 9 || drops < late {
+	// The kernel asks whether the queue is full before it puts a connection into it: handshakes that end at the same time on
+	// several CPUs can each find the last place free.
+	if most < 3 || most > float64(2+runtime.NumCPU()) || opened != 9 || drops < late {
 		t.Errorf("at most %v waited, %v connections, %v drops while %v clients waited", most, opened, drops, late)
 	}
 	if limit := o.fact(key, "tcp.accept_limit"); limit != "2" {
