@@ -76,7 +76,7 @@ STAGE_labs := $(BESIDE) test-live test-backend
 # Within a stage all is built: a target that had to look would lose its turn to those behind it.
 ifdef BESIDE_EACH_OTHER
 GIVE_WAY := $(CURDIR)/scripts/give_way.sh
-test-lab-parts test-browser: GIVE_WAY :=
+test-lab-parts test-other-kernel test-browser: GIVE_WAY :=
 test-chaos: GIVE_WAY := $(CURDIR)/scripts/own_network.sh
 else
 BUILT := build
@@ -121,17 +121,21 @@ test-storage: $(BUILT)
 	$(RUN) pytest $(STORAGE:%=../tests/backend/%) -n 2 --dist loadfile $(ARGS)
 
 test-browser: $(BUILT) ## Run the browser tests
-	$(RUN) pytest ../tests/e2e -m "not live" -n 2 --dist loadfile --durations=20 --durations-min=5 $(ARGS)
+	$(RUN) pytest ../tests/e2e -m "not live" -n 3 --dist loadfile --durations=20 --durations-min=5 $(ARGS)
 
 test-chaos: $(BUILT)
 	$(RUN) pytest ../tests/chaos $(ARGS)
 
-test-lab-parts: $(BUILT) ## Run the tests of what labs are made of, and the collector on another kernel (root)
-	$(RUN) pytest ../tests/labs ../tests/vm -m "not live" --durations=20 --durations-min=5 $(ARGS)
+test-lab-parts: $(BUILT) ## Run the tests of what labs are made of (root)
+	$(RUN) pytest ../tests/labs -m "not live" --durations=20 --durations-min=5 $(ARGS)
 
-# Beside each other they take as long, and pages wait for it: parts of labs compute, too.
+test-other-kernel: $(BUILT) ## Run the tests of the collector on another kernel, in qemu
+	$(RUN) pytest ../tests/vm -m "not live" --durations=20 --durations-min=5 $(ARGS)
+
+# Beside each other all three take as long, and pages wait for it: parts of labs compute, too.
 test-lab-parts-then-browser:
-	@status=0; for target in test-lab-parts test-browser; do $(MAKE) --no-print-directory $$target || status=1; done; exit $$status
+	@status=0; $(MAKE) --no-print-directory --keep-going test-lab-parts test-other-kernel || status=1; \
+	  $(MAKE) --no-print-directory test-browser || status=1; exit $$status
 
 test-live: $(BUILT)
 	cd backend && JITTERSCOPE_LABS=$(LABS) $(UV) run --frozen pytest ../tests -m live $(CODE:%=--ignore=../tests/%) --durations=0 \
