@@ -80,6 +80,16 @@ def test_stalls_are_the_events_of_what_decides() -> None:
         assert np.nansum(amounts.events) == 4
 
 
+@pytest.mark.parametrize("scenario", ["event_loop_blocked/Node.js, long functions", "neighbours/HTTP, moments"])
+def test_slow_answers_are_events_where_nothing_is_throttled(scenario: str) -> None:
+    """Without events no verdict ever comes: how long a fix must be looked at follows from how often they were."""
+    amounts = MEASURES["slow_ratio"].read(built(scenario))
+    assert isinstance(amounts, Amounts)
+    assert amounts.events is not None
+    assert np.nansum(amounts.part) > 0
+    assert 0 < np.nansum(amounts.events) <= np.nansum(amounts.part)
+
+
 def test_what_was_not_measured_has_no_figure() -> None:
     given = built("gc_throttling/case 1")
     nothing = replace(given, subject=replace(given.subject, series={}), processes=(), dns_servers=())

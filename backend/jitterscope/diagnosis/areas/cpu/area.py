@@ -46,7 +46,11 @@ def _slow_answers(snapshot: Snapshot) -> Amounts | None:
     # A counter of throttling moves when a period ends, and the answers that waited leave just after.
     throttled = (np.nan_to_num(cpu.throttled) > 0) | (np.nan_to_num(cpu.throttled_us) > 0)
     found = answers.slow_answers(snapshot, ~dilate(throttled, cpu.lag, 1))
-    return found if found is None or stalls is None else replace(found, events=stalls)
+    if found is None or stalls is None:
+        return found
+    # What delays them is not always throttling: an event loop that is busy is none.
+    delayed = np.where(np.isfinite(stalls), throttled | (np.nan_to_num(found.part) > 0), np.nan)
+    return replace(found, events=runs(delayed, snapshot.step_us))
 
 
 def _throttled_time(snapshot: Snapshot) -> Amounts | None:
