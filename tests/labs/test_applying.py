@@ -24,6 +24,7 @@ from labs.applying import (
     dentries,
     dependency,
     disk,
+    eventloop,
     forwarding,
     loss,
     nodelocal,
@@ -43,6 +44,7 @@ from labs.dependency import variants as dependency_variants
 from labs.dependency import watched as dependency_watched
 from labs.disk import variants as disk_variants
 from labs.disk import watched as disk_watched
+from labs.eventloop import watched as eventloop_watched
 from labs.forwarding import variants as forwarding_variants
 from labs.forwarding import watched as forwarding_watched
 from labs.hosting import own_product
@@ -85,6 +87,7 @@ TRIED = {
     dependency_watched.LAB: set(dependency.FIXES),
     crowd_watched.LAB: set(crowd.FIXES),
     loss_watched.LAB: set(loss.FIXES),
+    eventloop_watched.LAB: set(eventloop.FIXES),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -60,6 +61,11 @@ class Serving:
         return f"/kubepods/burstable/pod-{self.program}/{self.program}"
 
 
+def kind_bucket(us: float) -> int:
+    """Of contracts/metrics.toml."""
+    return math.ceil(math.log(us) / (3 * math.log(1.04)))
+
+
 def add(builder: BatchBuilder, serving: Serving, start_us: int, ticks: int) -> tuple[int, int]:
     """Put a container and its server into a batch; the indices of both."""
     pod = builder.resource(CGROUP, serving.path.rpartition("/")[0])
@@ -106,6 +112,9 @@ def add(builder: BatchBuilder, serving: Serving, start_us: int, ticks: int) -> t
             resource=server, kind="requests.kinds", start_us=start_us, duration_us=10_000_000
         )
         told.attributes["rows"] = json.dumps(serving.kinds)
+        told.attributes["latency"] = json.dumps(
+            [[kind_bucket(int(row[5]) / int(row[1])), row[1]] for row in serving.kinds]
+        )
     usual, *others = bucket_of(np.array([serving.usual_us, *serving.slow.values()], np.float64)).tolist()
     late_bucket = dict(zip(serving.slow, others, strict=True))
     builder.distribution(

@@ -98,6 +98,8 @@ def _kind(one: Kind, seconds: float) -> RequestKind:
         requests=one.requests,
         requests_per_s=one.requests / seconds if seconds else 0.0,
         mean_us=one.total_us / one.requests,
+        p50_us=one.quantile_us(0.5),
+        p99_us=one.quantile_us(0.99),
         max_us=one.max_us,
         slow_ratio=one.slow / one.requests,
         client_errors_ratio=one.client_errors / one.requests,

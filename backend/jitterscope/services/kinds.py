@@ -6,17 +6,23 @@ The collector adds answered requests up over some seconds and sends each sum as 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from sqlalchemy.orm import Session
 
 from jitterscope.series import service as series
+from jitterscope.series.quantiles import GAMMA
 from jitterscope.series.types import StoredEvent
 
 EVENT = "requests.kinds"
 # Of an hour, with some to spare: one comes every 10 s.
 MAX_EVENTS = 400
+# Of the buckets of latencies: three of a distribution's are one.
+_RATIO = GAMMA**3
+_MAX_BUCKET = 400
 
 
 @dataclass(slots=True)
@@ -30,6 +36,18 @@ class Kind:
     server_errors: int = 0
     total_us: int = 0
     max_us: int = 0
+    latency: Counter[int] = field(default_factory=Counter)
+
+    def quantile_us(self, quantile: float) -> float | None:
+        """Within 6 %; None where the latencies of less than all requests are known."""
+        if self.latency.total() < self.requests:
+            return None
+        rank, below = quantile * (self.requests - 1), 0
+        for bucket in sorted(self.latency):
+            below += self.latency[bucket]
+            if below > rank:
+                return min(2.0 * _RATIO**bucket / (_RATIO + 1.0), float(self.max_us))
+        return None
 
 
 def read(session: Session, server_id: int, from_us: int, to_us: int) -> tuple[list[Kind], float]:
@@ -42,7 +60,11 @@ def merged(events: Iterable[StoredEvent]) -> list[Kind]:
     """What all events say together. Rows that cannot be read are left out."""
     found: dict[str, Kind] = {}
     for event in events:
-        for name, *counts in _rows(event.attributes.get("rows", "")):
+        latencies = _latencies(event.attributes.get("latency", ""))
+        for index, row in enumerate(_list(event.attributes.get("rows", ""))):
+            if not _fits(row):
+                continue
+            name, *counts = row
             one = found.setdefault(name, Kind(name))
             one.requests += counts[0]
             one.slow += counts[1]
@@ -50,18 +72,36 @@ def merged(events: Iterable[StoredEvent]) -> list[Kind]:
             one.server_errors += counts[3]
             one.total_us += counts[4]
             one.max_us = max(one.max_us, counts[5])
+            if index < len(latencies):
+                one.latency.update(latencies[index])
     return sorted(found.values(), key=lambda one: (one.name == "", -one.total_us, one.name))
 
 
-def _rows(text: str) -> list[tuple[str, int, int, int, int, int, int]]:
+def _latencies(text: str) -> list[dict[int, int]]:
+    """Requests by bucket, for each of the first rows; empty where one cannot be read: they belong to rows by place."""
+    lists = _list(text)
+    return [dict(zip(one[::2], one[1::2], strict=True)) for one in lists] if all(map(_counts, lists)) else []
+
+
+def _list(text: str) -> list[Any]:
     try:
-        rows = json.loads(text)
+        found = json.loads(text)
     except ValueError:
         return []
-    return [tuple(row) for row in rows if _fits(row)] if isinstance(rows, list) else []
+    return found if isinstance(found, list) else []
 
 
 def _fits(row: object) -> bool:
     if not isinstance(row, list) or len(row) != 7 or not isinstance(row[0], str):
         return False
-    return all(type(value) is int and 0 <= value < 2**53 for value in row[1:]) and row[1] > 0
+    return all(map(_is_count, row[1:])) and row[1] > 0
+
+
+def _counts(pairs: object) -> bool:
+    if not isinstance(pairs, list) or len(pairs) % 2 or not all(map(_is_count, pairs)):
+        return False
+    return all(bucket <= _MAX_BUCKET for bucket in pairs[::2])
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value < 2**53

@@ -70,6 +70,8 @@ class RequestKind(Schema):
     requests: int
     requests_per_s: float = Field(description="Of the time that was recorded")
     mean_us: float = Field(description="Mean time to the answer")
+    p50_us: float | None = Field(description="Within 6 %; null: not known of all")
+    p99_us: float | None
     max_us: int
     slow_ratio: float = Field(description="Answers over 20 ms")
     client_errors_ratio: float = Field(description="Status 4xx of HTTP")

@@ -6,7 +6,7 @@ import "math"
 // with Gamma^(b-1) < v <= Gamma^b; v <= 1 is bucket 0. Relative error at most 2 %
 // (DDSketch: Masson, Rim, Lee, VLDB 2019). The zero value is ready; it is meant to be kept and Reset for each tick.
 type Histogram struct {
-	counts  [maxBuckets]uint32
+	counts  [Buckets]uint32
 	touched []uint16
 	total   uint64
 }
@@ -14,9 +14,19 @@ type Histogram struct {
 // Gamma is the ratio of neighbouring buckets.
 const Gamma = 1.04
 
-const maxBuckets = 600 // Gamma^599 us is 4.5 hours
+// Buckets is how many there are: Gamma^599 us is 4.5 hours.
+const Buckets = 600
 
 var inverseLogGamma = 1 / math.Log(Gamma)
+
+// Bucket is the bucket of a value in microseconds.
+func Bucket(us int64) int {
+	if us <= 1 {
+		return 0
+	}
+	// The small step down keeps exact powers in their own bucket in spite of rounding.
+	return min(int(math.Ceil(math.Log(float64(us))*inverseLogGamma-1e-9)), Buckets-1)
+}
 
 // Observe counts a value in microseconds. It allocates only until the histogram has met its widest spread of values.
 func (h *Histogram) Observe(us int64) { h.ObserveMany(us, 1) }
@@ -26,11 +36,7 @@ func (h *Histogram) ObserveMany(us int64, count uint32) {
 	if count == 0 {
 		return
 	}
-	bucket := 0
-	if us > 1 {
-		// The small step down keeps exact powers in their own bucket in spite of rounding.
-		bucket = min(int(math.Ceil(math.Log(float64(us))*inverseLogGamma-1e-9)), maxBuckets-1)
-	}
+	bucket := Bucket(us)
 	if h.counts[bucket] == 0 {
 		if h.touched == nil {
 			h.touched = make([]uint16, 0, 64)

@@ -102,7 +102,7 @@ func TestHistogramBuckets(t *testing.T) {
 			}
 			continue
 		}
-		if low, high := math.Pow(Gamma, b-1), math.Pow(Gamma, b); b < maxBuckets-1 && (float64(us) <= low*(1-1e-9) || float64(us) > high*(1+1e-9)) {
+		if low, high := math.Pow(Gamma, b-1), math.Pow(Gamma, b); b < Buckets-1 && (float64(us) <= low*(1-1e-9) || float64(us) > high*(1+1e-9)) {
 			t.Errorf("%d is in bucket %v, (%v, %v]", us, b, low, high)
 		}
 	}

@@ -35,8 +35,19 @@ func (o *observer) kinds(t *testing.T, key string) map[string]int {
 		if err := json.Unmarshal([]byte(event.Attributes["rows"]), &rows); err != nil {
 			t.Fatalf("%v: %s", err, event.Attributes["rows"])
 		}
-		for _, row := range rows {
+		var latency [][]int
+		if err := json.Unmarshal([]byte(event.Attributes["latency"]), &latency); err != nil || len(latency) != len(rows) {
+			t.Fatalf("%v: %d kinds, %s", err, len(rows), event.Attributes["latency"])
+		}
+		for i, row := range rows {
 			found[row[0].(string)] += int(row[1].(float64))
+			timed := 0
+			for place := 1; place < len(latency[i]); place += 2 {
+				timed += latency[i][place]
+			}
+			if timed != int(row[1].(float64)) {
+				t.Errorf("%d of %v have a latency", timed, row)
+			}
 		}
 		if event.StartUs > time.Now().UnixMicro() || event.DurationUs == 0 {
 			t.Errorf("event from %d for %d us", event.StartUs, event.DurationUs)

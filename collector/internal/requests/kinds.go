@@ -3,6 +3,7 @@ package requests
 import (
 	"bytes"
 
+	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 	"github.com/jitterscope/jitterscope/collector/internal/exchanges"
 	"github.com/jitterscope/jitterscope/collector/internal/requestkind"
@@ -11,6 +12,9 @@ import (
 // MaxKinds is how many kinds of requests a server is told apart; what follows counts as others.
 const MaxKinds = 32
 
+// Coarse is how many buckets of batch.Histogram are one here: it lets the latencies of all kinds fit into an event, each within 6 %.
+const Coarse = 3
+
 // Kind is the answered requests of one kind. Text is empty for those beyond the first MaxKinds.
 type Kind struct {
 	text                              [requestkind.Most]byte
@@ -18,6 +22,7 @@ type Kind struct {
 	Count, Slow, ClientErrs, ServErrs uint32
 	SumUS                             uint64
 	MaxUS                             uint32
+	Latency                           [batch.Buckets/Coarse + 1]uint32 // by (bucket + Coarse - 1) / Coarse
 }
 
 // Text is its name: "GET /users/{id}".
@@ -31,9 +36,9 @@ type Kinds struct {
 	scratch      [requestkind.Most]byte
 }
 
-func newKinds(fromUS int64) *Kinds { return &Kinds{FromUS: fromUS, Rows: make([]Kind, 0, MaxKinds+1)} }
+func newKinds(fromUS int64) *Kinds { return &Kinds{FromUS: fromUS} }
 
-// count counts an answered request. It allocates nothing.
+// count counts an answered request. It allocates where a server has more kinds than ever before.
 func (k *Kinds) count(request *bpf.RequestsRequest, latencyUS uint32) {
 	if request.HeadLength == 0 {
 		return
@@ -46,6 +51,7 @@ func (k *Kinds) count(request *bpf.RequestsRequest, latencyUS uint32) {
 	row.Count++
 	row.SumUS += uint64(latencyUS)
 	row.MaxUS = max(row.MaxUS, latencyUS)
+	row.Latency[(batch.Bucket(int64(latencyUS))+Coarse-1)/Coarse]++
 	if latencyUS > exchanges.SlowUS {
 		row.Slow++
 	}

@@ -195,6 +195,10 @@ func TestKindsAreCountedAndBounded(t *testing.T) {
 	if users := kinds.Rows[0]; users.Text() != "GET /users/{id}" || users.Count != 2 || users.ServErrs != 1 || users.Slow != 1 || users.SumUS != 31_000 || users.MaxUS != 30_000 {
 		t.Errorf("%s: %+v", users.Text(), users)
 	}
+	// 1.04^177 is 1,035 and 1.04^264 is 31,366: the ends of the buckets that hold 1 and 30 ms.
+	if latency := kinds.Rows[0].Latency; latency[177/Coarse] != 1 || latency[264/Coarse] != 1 {
+		t.Errorf("latencies by bucket: %v", latency)
+	}
 	if rest := kinds.Rows[MaxKinds]; rest.Text() != "" || rest.Count != 41-MaxKinds || rest.ClientErrs != 41-MaxKinds {
 		t.Errorf("others: %+v", rest)
 	}

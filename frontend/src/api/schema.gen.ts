@@ -4649,6 +4649,13 @@ export interface components {
              * @description Mean time to the answer
              */
             mean_us: number;
+            /**
+             * P50 Us
+             * @description Within 6 %; null: not known of all
+             */
+            p50_us: number | null;
+            /** P99 Us */
+            p99_us: number | null;
             /** Requests */
             requests: number;
             /**

@@ -12,15 +12,21 @@ from jitterscope.series.types import StoredEvent
 from jitterscope.services import kinds
 from tests.backend.conftest import Organization
 from tests.support.batches import BatchBuilder, now_us
-from tests.support.tcp_servers import TICKS_PER_MINUTE, Serving, add, minute_ago
+from tests.support.tcp_servers import TICKS_PER_MINUTE, Serving, add, kind_bucket, minute_ago
 
 SHOP = Serving("shop", 8080, 41)
 FIRST = [["GET /users/{id}", 90, 10, 5, 1, 900_000, 80_000], ["GET /", 900, 0, 0, 0, 450_000, 2_000]]
 SECOND = [["GET /users/{id}", 10, 0, 0, 9, 100_000, 20_000], ["", 30, 0, 0, 0, 9_000_000, 9_000]]
+# Of the first kind all latencies are told: 70 ms twice, 3 ms else.
+LATENCIES = [[[kind_bucket(3_000), 88, kind_bucket(70_000), 2]], [[kind_bucket(3_000), 10], [kind_bucket(9_000), 30]]]
 
 
-def event(rows: Any) -> StoredEvent:
-    return StoredEvent(1, 1, kinds.EVENT, 0, 10_000_000, {"rows": rows if isinstance(rows, str) else json.dumps(rows)})
+def event(rows: Any, latency: Any = "") -> StoredEvent:
+    texts = {"rows": rows, "latency": latency}
+    return StoredEvent(
+        1, 1, kinds.EVENT, 0, 10_000_000,
+        {name: one if isinstance(one, str) else json.dumps(one) for name, one in texts.items()},
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -28,11 +34,12 @@ def server(api: TestClient, organization: Organization) -> int:
     start_us = minute_ago(3, now_us())
     builder = BatchBuilder("machine-1")
     _, index = add(builder, SHOP, start_us, TICKS_PER_MINUTE)
-    for number, rows in enumerate((FIRST, SECOND)):
+    for number, (rows, latency) in enumerate(zip((FIRST, SECOND), LATENCIES, strict=True)):
         told = builder.batch.events.add(
             resource=index, kind=kinds.EVENT, start_us=start_us + number * 10_000_000, duration_us=10_000_000
         )
         told.attributes["rows"] = json.dumps(rows)
+        told.attributes["latency"] = json.dumps(latency)
     answer = api.post("/api/v1/ingest", content=builder.body(), headers=organization.ingest_headers)
     assert answer.status_code == 200, answer.text
     (found,) = api.get("/api/v1/resources", params={"kind": "tcp_server", "gone": True}).json()["items"]
@@ -45,9 +52,11 @@ def test_events_are_added_up(api: TestClient, server: int) -> None:
     users, front, rest = answer.json()["items"]
     assert users == {
         "kind": "GET /users/{id}", "requests": 100, "requests_per_s": pytest.approx(5), "mean_us": 10_000,
-        "max_us": 80_000, "slow_ratio": 0.1, "client_errors_ratio": 0.05, "server_errors_ratio": 0.1,
+        "p50_us": pytest.approx(3_000, rel=0.06), "p99_us": pytest.approx(70_000, rel=0.06), "max_us": 80_000,
+        "slow_ratio": 0.1, "client_errors_ratio": 0.05, "server_errors_ratio": 0.1,
     }  # fmt: skip
     assert (front["kind"], front["requests_per_s"], front["mean_us"]) == ("GET /", pytest.approx(45), 500)
+    assert (front["p50_us"], front["p99_us"]) == (None, None), "some requests have no latency"
     assert (rest["kind"], rest["requests"]) == (None, 30), "what is not told apart comes last"
 
 
@@ -69,3 +78,9 @@ def test_other_resources_and_windows_are_refused(api: TestClient, server: int) -
 def test_what_cannot_be_read_is_left_out(rows: Any) -> None:
     assert kinds.merged([event(rows)]) == []
     assert [one.name for one in kinds.merged([event(rows), event(FIRST)])] == ["GET /users/{id}", "GET /"]
+
+
+@pytest.mark.parametrize("latency", ["{", [7], [[1]], [[1, -1]], [[1, "2"]], [[401, 1]], [[1, 1], None]])
+def test_latencies_that_cannot_be_read_are_unknown(latency: Any) -> None:
+    (first, *_) = kinds.merged([event(FIRST, latency)])
+    assert (first.requests, first.quantile_us(0.99)) == (90, None)

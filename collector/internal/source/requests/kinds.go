@@ -19,7 +19,7 @@ func (m *manager) tellKinds() {
 			continue
 		}
 		m.registry.Event(s.resource, catalogue.EventRequestsKinds, m.kinds.FromUS, m.kinds.ToUS-m.kinds.FromUS, map[string]string{
-			"rows": string(encodeKinds(m.kinds.Rows)),
+			"rows": string(encodeKinds(m.kinds.Rows)), "latency": string(encodeLatency(m.kinds.Rows)),
 		})
 	}
 }
@@ -38,6 +38,31 @@ func encodeKinds(rows []requests.Kind) []byte {
 			uint64(row.Count), uint64(row.Slow), uint64(row.ClientErrs), uint64(row.ServErrs), row.SumUS, uint64(row.MaxUS),
 		} {
 			out = strconv.AppendUint(append(out, ','), value, 10)
+		}
+		if out = append(out, ']'); len(out)+1 > batch.MaxAttributeBytes {
+			out = out[:before]
+			break
+		}
+	}
+	return append(out, ']')
+}
+
+// encodeLatency writes [[bucket, requests, bucket, requests, …], …] as JSON, one list for each of the rows as long as there is room.
+func encodeLatency(rows []requests.Kind) []byte {
+	out := []byte{'['}
+	for i := range rows {
+		before := len(out)
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, '[')
+		separator := ""
+		for bucket, count := range rows[i].Latency {
+			if count > 0 {
+				out = append(strconv.AppendInt(append(out, separator...), int64(bucket), 10), ',')
+				out = strconv.AppendUint(out, uint64(count), 10)
+				separator = ","
+			}
 		}
 		if out = append(out, ']'); len(out)+1 > batch.MaxAttributeBytes {
 			out = out[:before]

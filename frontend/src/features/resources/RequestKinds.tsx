@@ -27,7 +27,7 @@ function KindTable({ items }: { items: readonly RequestKind[] }): ReactElement {
       <thead>
         <tr>
           <th scope="col">Kind</th>
-          {["Rate", "Mean", "Slowest", "Over 20 ms", "4xx", "5xx"].map((title) => (
+          {["Rate", "Mean", "p50", "p99", "Slowest", "Over 20 ms", "4xx", "5xx"].map((title) => (
             <th key={title} scope="col" className={tableStyles["number"]}>
               {title}
             </th>
@@ -42,6 +42,8 @@ function KindTable({ items }: { items: readonly RequestKind[] }): ReactElement {
             </th>
             <td className={tableStyles["number"]}>{significant(one.requests_per_s)}/s</td>
             <td className={tableStyles["number"]}>{microseconds(one.mean_us)}</td>
+            <td className={tableStyles["number"]}>{microseconds(one.p50_us)}</td>
+            <td className={tableStyles["number"]}>{microseconds(one.p99_us)}</td>
             <td className={tableStyles["number"]}>{microseconds(one.max_us)}</td>
             <td className={tableStyles["number"]}>{percent(one.slow_ratio)}</td>
             <td className={tableStyles["number"]}>{isHttp(one) ? percent(one.client_errors_ratio) : ""}</td>

@@ -154,6 +154,7 @@ FIXES = (
         precondition="Work that need not be done in the thread that answers.",
         landing=_CODE,
         measures=("slow_ratio",),
+        lab="event-loop --apply off_loop",
     ),
     FixKind(
         id="shorter_commands",
