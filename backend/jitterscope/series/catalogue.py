@@ -213,7 +213,7 @@ FACTS: Final[dict[str, Name]] = {
     "workload.objective": Name("workload.objective", "cgroup", "names", "Annotation jitterscope.io/objective of the pod, as it is written: p99<50ms; empty: it was removed"),
     "workload.version": Name("workload.version", "cgroup", "names", "Label app.kubernetes.io/version of the pod"),
     "workload.chart": Name("workload.chart", "cgroup", "names", "Label helm.sh/chart of the pod, NAME-VERSION"),
-    "workload.restarted_at": Name("workload.restarted_at", "cgroup", "names", "Annotation kubectl.kubernetes.io/restartedAt of the pod: when a rolling restart was asked for"),
+    "workload.restarted_at": Name("workload.restarted_at", "cgroup", "names", "Annotation kubectl.kubernetes.io/restartedAt of the pod: when a rolling restart was asked for; empty: never"),
     "workload.image": Name("workload.image", "cgroup", "names", "Image reference"),
     "process.command": Name("process.command", "process", "process", "comm"),
     "process.executable": Name("process.executable", "process", "process", "Base name of the executable"),

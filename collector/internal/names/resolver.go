@@ -117,7 +117,9 @@ func (r *Resolver) Facts(cgroupPath string) (facts map[string]string, known bool
 	set(catalogue.FactWorkloadObjective, found.Said.Objective)
 	set(catalogue.FactWorkloadVersion, found.Said.Version)
 	set(catalogue.FactWorkloadChart, found.Said.Chart)
-	set(catalogue.FactWorkloadRestartedAt, found.Said.Restarted)
+	if found.PodUID != "" { // said even where it is empty: else the first restart could not be told from the first reading
+		facts[catalogue.FactWorkloadRestartedAt] = found.Said.Restarted
+	}
 	set(catalogue.FactWorkloadContainer, found.Name)
 	set(catalogue.FactWorkloadImage, found.Image)
 	if identity.ContainerID != "" && found.Name == "" {
