@@ -108,7 +108,7 @@ def _report(principal: Principal, report: ChangeReport) -> tuple[shapes.Change, 
     limits.spend(principal.organization_id, {"changes": 1})
     with organization_session(principal.organization_id) as session:
         row, is_new = reports.add(session, principal, report)
-        return _change(service.of_report(row)), is_new
+        return _change(*service.of_reports(session, [row])), is_new
 
 
 def _change(one: Change) -> shapes.Change:
@@ -120,7 +120,7 @@ def _change(one: Change) -> shapes.Change:
         kind=one.kind,
         text=one.text,
         what=one.what,
-        resource=None if seen is None else ResourceRef.model_validate(seen.subject),
+        resource=None if one.resource is None else ResourceRef.model_validate(one.resource),
         node=None if seen is None else ResourceRef.model_validate(seen.node),
         rollout=seen is not None and seen.is_rollout,
         resources=1 if seen is None else seen.resources,

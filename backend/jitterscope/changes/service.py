@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlalchemy.orm import Session
 
 from jitterscope.changes import seen, store
@@ -30,8 +32,13 @@ def of_subject(session: Session, subject: ResourceRow, from_us: int, to_us: int)
     return _together(session, by_facts, complete, from_us, to_us, _place(session, subject))
 
 
-def of_report(row: ChangeRow) -> Change:
-    """A report as an entry of the list."""
+def of_reports(session: Session, rows: Sequence[ChangeRow]) -> list[Change]:
+    """Reports as entries of the list."""
+    named = inventory.resources(session, sorted({row.resource_id for row in rows if row.resource_id is not None}))
+    return [_of_report(row, named.get(row.resource_id or 0)) for row in rows]
+
+
+def _of_report(row: ChangeRow, resource: ResourceRow | None) -> Change:
     versions = row.version_from or row.version_to
     text = row.title
     if row.version_from:
@@ -39,14 +46,14 @@ def of_report(row: ChangeRow) -> Change:
     elif versions and versions not in row.title:
         text = f"{row.title} {versions}"
     kind: Kind = row.kind  # type: ignore[assignment]
-    return Change(us_of(row.at), kind, text, _selected(row), reported=row)
+    return Change(us_of(row.at), kind, text, _selected(row, resource), resource, reported=row)
 
 
 def _together(
     session: Session, by_facts: list[Seen], complete: bool, from_us: int, to_us: int, place: Place | None
 ) -> tuple[list[Change], bool]:
     rows, there = store.between(session, time_of(from_us), time_of(to_us), place, MOST_REPORTED)
-    found = [*map(_of_facts, by_facts), *map(of_report, rows)]
+    found = [*map(_of_facts, by_facts), *of_reports(session, rows)]
     return sorted(found, key=lambda one: -one.at_us), complete and there <= len(rows)
 
 
@@ -54,10 +61,10 @@ def _of_facts(one: Seen) -> Change:
     deploys = any(step.name in _VERSIONS for step in one.steps)
     text = "; ".join(step.text for step in one.steps)
     what = one.workload or (f"node {one.subject.name}" if one.subject.kind == "node" else one.subject.name)
-    return Change(one.at_us, "deploy" if deploys else "config", text, what, seen=one)
+    return Change(one.at_us, "deploy" if deploys else "config", text, what, one.subject, seen=one)
 
 
-def _selected(row: ChangeRow) -> str:
+def _selected(row: ChangeRow, resource: ResourceRow | None) -> str:
     """ "shop/cart on worker-1"; "namespace shop"."""
     if row.workload is not None:
         parts = [row.namespace, row.workload.rpartition("/")[2], row.container]
@@ -65,7 +72,8 @@ def _selected(row: ChangeRow) -> str:
     elif row.namespace is not None:
         what = f"namespace {row.namespace}" + (f", container {row.container}" if row.container else "")
     else:
-        what = "" if row.resource_id is None else f"resource {row.resource_id}"
+        gone = "" if row.resource_id is None else f"resource {row.resource_id}"
+        what = gone if resource is None else resource.name
     if row.node is None:
         return what
     return f"{what} on {row.node}" if what else f"node {row.node}"

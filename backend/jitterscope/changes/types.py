@@ -28,11 +28,13 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`text` says what was changed, `what` of whom. One of `seen` and `reported` is there."""
+    """`text` says what was changed, `what` of whom; `resource` where that is a single one. One of `seen` and `reported`
+    is there."""
 
     at_us: int
     kind: Kind
     text: str
     what: str
+    resource: ResourceRow | None
     seen: Seen | None = None
     reported: ChangeRow | None = None

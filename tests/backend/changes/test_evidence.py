@@ -47,7 +47,9 @@ def test_a_change_of_the_workload_just_before_is_told_as_a_coincidence(service: 
     assert told["value"] == "Began 40 s after CoreDNS 1.11.1 → 1.12.0"
     assert told["comparison"] == "coincidence in time, not proof; 1 change in the 24 h before"
     assert told["statement"] == "Change before the onset (kube-system/coredns)"
-    post_mortem = service.client.get(f"/api/v1/incidents/{made['id']}/post-mortem", headers=service.organization.headers)
+    post_mortem = service.client.get(
+        f"/api/v1/incidents/{made['id']}/post-mortem", headers=service.organization.headers
+    )
     assert "Began 40 s after CoreDNS 1.11.1 → 1.12.0" in post_mortem.text
 
 
@@ -63,7 +65,9 @@ def test_what_only_looks_like_it_is_not_told(service: Service) -> None:
     ):
         service.post("/changes", {"title": title, "at": when, **selectors}, status=201)
     assert line(service.get(f"/incidents/{made['id']}")) is None
-    service.post("/changes", {"title": "Kernel", "version_to": "6.12", "node": node, "at": at(made, minutes=9)}, status=201)
+    service.post(
+        "/changes", {"title": "Kernel", "version_to": "6.12", "node": node, "at": at(made, minutes=9)}, status=201
+    )
     told = line(service.get(f"/incidents/{made['id']}"))
     assert told["value"] == "Began 9 min after Kernel 6.12"
     assert told["comparison"] == "coincidence in time, not proof; 2 changes in the 24 h before"
