@@ -12,6 +12,10 @@ from pydantic import AwareDatetime, BaseModel, Field
 
 from jitterscope.changes.schemas import ChangeReport, Name
 
+# Of kustomize-controller the first, of helm-controller the others.
+_APPLIED = frozenset(
+    {"ReconciliationSucceeded", "InstallSucceeded", "UpgradeSucceeded", "RollbackSucceeded", "UninstallSucceeded"}
+)
 _TEXT = Annotated[str, Field(max_length=40_000)]
 
 
@@ -35,7 +39,7 @@ class FluxEvent(BaseModel):
 def report_of(event: FluxEvent) -> ChangeReport | None:
     """None: nothing was applied. Raises ValidationError where what the metadata say does not fit."""
     of, told = event.involvedObject, event.metadata
-    if event.severity != "info" or not event.reason.endswith("Succeeded"):
+    if event.severity != "info" or event.reason not in _APPLIED:
         return None
     # "kustomize.toolkit.fluxcd.io/revision" is "main@sha1:731f7ea…"
     revisions = [value for key, value in told.items() if key.rpartition("/")[2] == "revision"]

@@ -1,4 +1,4 @@
-"""Reported changes: stored once, refused in words, listed with those that facts show, of the resource that they are of."""
+"""Reported changes: stored once, refused in words, listed with those that facts show, by what they are of."""
 
 from __future__ import annotations
 
