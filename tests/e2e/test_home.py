@@ -145,7 +145,7 @@ def test_what_was_fixed_says_how_much_it_gained(open_window: OpenWindow, verifie
     expect(row).to_contain_text("✓ verified")
     expect(row).to_contain_text(re.compile(r"[\d.]+ % → (0|[\d.]+|< 0\.01) %"))
     changes = page.get_by_role("region", name="Changes", exact=True)
-    expect(changes).to_contain_text("CPU limit 0.5 →")
+    expect(changes).to_contain_text("CPU limit 0.5 CPU → no limit")
     fixed.get_by_role("link", name=re.compile("All fixes")).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Fixes")
     expect(page.get_by_role("region", name="Applied fixes").get_by_role("listitem").first).to_be_visible()

@@ -13,6 +13,7 @@ from jitterscope.inventory.types import FactRow
 from jitterscope.recordings.model import RecordedResource, Recording
 from tests.backend.incidents.conftest import Service, service
 from tests.backend.incidents.stories import changed, moved, recorded
+from tests.backend.notify.conftest import Outbox
 
 __all__ = ["service"]
 FAULT = recorded(Workload())
@@ -78,6 +79,8 @@ def test_a_rollout_that_facts_show_is_told_without_a_report(service: Service) ->
     healthy = moved(recorded(Workload(quota_us=None)), "/kubepods/pod1/coredns", "coredns-668d6bf9bc-abcde")
     faulty = moved(FAULT, "/kubepods/pod2/coredns", "coredns-668d6bf9bc-x2x9q", "97:9")
     now_us = time.time_ns() // 1000
+    outbox = Outbox(service.organization.id)
+    outbox.add_channel("webhook", {"url": "http://127.0.0.1:9/hook", "secret": "0123456789abcdef-secret"})
     service.feed(image(healthy, "v1.11.1"), ends_us=now_us - faulty.ticks * 100_000)
     service.diagnose(service.feed(image(faulty, "v1.12.0"), ends_us=now_us))
     told = line(incident(service))
@@ -85,6 +88,8 @@ def test_a_rollout_that_facts_show_is_told_without_a_report(service: Service) ->
         r"Began (\d+ s|\d+ ms) after CPU limit no limit → 0.5 CPU; coredns v1.11.1 → v1.12.0", told["value"]
     )
     assert told["statement"] == "Change before the onset (kube-system/coredns/coredns)"
+    (message,) = outbox.rows()
+    assert message.payload["incident"]["evidence"][-1]["value"] == told["value"]
 
 
 def image(recording: Recording, tag: str) -> Recording:

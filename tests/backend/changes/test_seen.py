@@ -112,3 +112,34 @@ def test_another_organization_sees_none_of_them(api: TestClient, node: Node, oth
     node.pod(2, "cart-2", "cart:2")
     assert len(changes(api)["items"]) == 1
     assert api.get("/api/v1/changes", headers=other_organization.headers).json()["items"] == []
+
+
+def test_what_pods_say_and_what_dns_servers_are_is_told_in_words(api: TestClient, node: Node) -> None:
+    at, home = "/kubepods/cart-1/cart", (CGROUP, "/kubepods/dns/coredns")
+    names = {"workload_namespace": "shop", "workload_owner": "Deployment/cart", "workload_container": "cart"}
+    node.tell(30, CGROUP, at, **names, workload_version="1.2", workload_chart="cart-7.0.1", workload_restarted__at="",
+              workload_image="registry:5000/shop/cart:7@sha256:1",
+              dns_resolv__conf='{"nameservers": ["10.0.0.10"], "search": ["a.b"], "ndots": 5}')  # fmt: skip
+    node.tell(3, CGROUP, "/kubepods/cart-2/cart", **names, workload_version="1.3", workload_chart="cart-7.0.2",
+              workload_image="registry:5000/shop/cart:7@sha256:2", workload_restarted__at="2026-11-25T09:30:00Z",
+              dns_resolv__conf='{"nameservers": ["10.0.0.10"], "search": ["a.b"], "ndots": 2}')  # fmt: skip
+    node.tell(30, CGROUP, "/kubepods/dns/coredns", workload_container="coredns")
+    node.tell(30, DNS_SERVER, "10.0.0.10:53", home, dns_software="coredns", dns_version="1.11.1", dns_corefile="a\n")
+    node.tell(2, DNS_SERVER, "10.0.0.10:53", home, dns_version="1.12.0", dns_corefile="a\nb\n")
+    assert [sorted(step["text"] for step in one["steps"]) for one in changes(api)["items"]] == [
+        ["CoreDNS 1.11.1 → 1.12.0", "Corefile: (lines added) → b"],
+        [
+            "Helm chart cart-7.0.1 → cart-7.0.2", "Rolling restart", "Version 1.2 → 1.3", "cart:7 sha256:1 → sha256:2",
+            "resolv.conf nameserver 10.0.0.10; search a.b; ndots:5 → nameserver 10.0.0.10; search a.b; ndots:2",
+        ],
+    ]  # fmt: skip
+    assert [one["kind"] for one in changes(api)["items"]] == ["deploy", "deploy"]
+
+
+def test_the_same_change_of_several_nodes_is_one(api: TestClient, organization: Organization) -> None:
+    for name in ("machine-1", "machine-2", "machine-3"):
+        machine = Node(api, organization, name)
+        machine.tell(30, 0, "", node_kernel="6.1.0", node_hostname=name)
+        machine.tell(2, 0, "", node_kernel="6.12.0")
+    (change,) = changes(api)["items"]
+    assert (change["text"], change["resources"]) == ("Kernel 6.1.0 → 6.12.0", 3)

@@ -77,4 +77,6 @@ def _lines(old: str, new: str) -> tuple[str, str]:
     before, after = ([line.strip() for line in text.splitlines() if line.strip()] for text in (old, new))
     gone = "; ".join(line for line in before if line not in after)[:_LINE_CHARACTERS]
     came = "; ".join(line for line in after if line not in before)[:_LINE_CHARACTERS]
-    return gone or "(other order)", came or "(lines removed)"
+    if not gone and not came:
+        return "(one order)", "(another order)"
+    return gone or "(lines added)", came or "(lines removed)"
