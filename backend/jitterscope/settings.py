@@ -57,6 +57,7 @@ class Settings(BaseSettings):
     limit_ingest_bytes_per_min: int = Field(default=6 * 1024**3, ge=1)
     limit_diagnoses_per_min: int = Field(default=3_000, ge=1)
     limit_requests_per_min: int = Field(default=12_000, ge=1)
+    limit_changes_per_min: int = Field(default=120, ge=1)
     limit_streams: int = Field(default=500, ge=1)
     ingest_max_body_bytes: int = Field(default=8 * 1024 * 1024, ge=1024)
     ingest_max_batch_bytes: int = Field(default=64 * 1024 * 1024, ge=1024)

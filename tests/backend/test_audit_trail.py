@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -24,6 +25,10 @@ from tests.support.mailbox import Mailbox
 __all__ = ["receiver", "service"]  # fixtures
 HERE = {"X-Requested-With": "jitterscope"}
 PASSWORD = "a long enough password"
+FLUX = {
+    "involvedObject": {"kind": "Kustomization", "name": "cart", "namespace": "shop"}, "severity": "info",
+    "reason": "ReconciliationSucceeded",
+}  # fmt: skip
 BENCH = {
     "name": "resolver", "sender": "go", "started_us": 1, "timeout_ms": 100, "names": 1,
     "targets": [{"name": "a", "address": "127.0.0.1", "port": 53}],
@@ -91,6 +96,10 @@ def _incident(act: Actor, service: Service) -> None:
         assert act.entries()[0]["detail"]["links_allowed"] == {"from": not allowed, "to": allowed}
     act("DELETE", f"/links/{link['link']['id']}")
     assert link["url"].rpartition("#")[2] not in str(act.entries())
+    change = act("POST", "/changes", {"title": "Deploy cart", "workload": "cart"})["id"]
+    act("POST", "/changes/flux", FLUX | {"timestamp": datetime.now(UTC).isoformat()})
+    act("DELETE", f"/changes/{change}")
+    assert act.entries()[0]["detail"]["title"] == "Deploy cart"
     act("PUT", f"/resources/{subject}/objective", {"objective": "p99<50ms"})
     act("DELETE", f"/resources/{subject}/objective")
     assert act.entries()[0]["detail"]["objective"] == {"from": "p99<50ms", "to": None}

@@ -352,7 +352,7 @@ def test_a_corefile_is_told_by_its_lines() -> None:
         {"dns.corefile": ".:53 {\n  multisocket 2\n  cache 30\n  forward . 9.9.9.9\n}"},
     )
     (step,) = steps(watched(CAUSE, ()), old, new, restarted=False)
-    assert (step.old, step.new) == ("(other order)", "multisocket 2")
+    assert (step.old, step.new) == ("(lines added)", "multisocket 2")
     assert steps(watched(CAUSE, ()), {}, new, restarted=False) == [], "a file that was read later is no change"
 
 

@@ -145,7 +145,7 @@ def test_what_was_fixed_says_how_much_it_gained(open_window: OpenWindow, verifie
     expect(row).to_contain_text("✓ verified")
     expect(row).to_contain_text(re.compile(r"[\d.]+ % → (0|[\d.]+|< 0\.01) %"))
     changes = page.get_by_role("region", name="Changes", exact=True)
-    expect(changes).to_contain_text("CPU limit: 0.5 →")
+    expect(changes).to_contain_text("CPU limit 0.5 CPU → no limit")
     fixed.get_by_role("link", name=re.compile("All fixes")).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Fixes")
     expect(page.get_by_role("region", name="Applied fixes").get_by_role("listitem").first).to_be_visible()
@@ -186,7 +186,7 @@ def test_nothing_open_is_no_claim_about_what_is_not_measured(
     expect(page.get_by_role("heading", level=1)).to_have_text("No open incidents")
     expect(page.get_by_text("Answers of all 2 containers were timed in the last hour.")).to_be_visible()
     expect(page.get_by_text("0 of 2 containers were throttled in the last hour.")).to_be_visible()
-    for text in ("No risks found.", "No fix has been verified yet.", "No changes seen."):
+    for text in ("No risks found.", "No fix has been verified yet.", "No changes seen or reported."):
         expect(page.get_by_text(text)).to_be_visible()
     settle(page)
     assert violations(page) == []

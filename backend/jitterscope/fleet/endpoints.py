@@ -1,4 +1,4 @@
-"""The fleet: a map of its containers, and what was changed lately."""
+"""The fleet: a map of its containers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,8 @@ from jitterscope.containers.figures import MINUTE_US
 from jitterscope.containers.listing import MAX_CONTAINERS, Entry
 from jitterscope.containers.views import worst_tick
 from jitterscope.db import organization_session
-from jitterscope.fleet import changes, glance
-from jitterscope.fleet.changes import Change
-from jitterscope.fleet.schemas import Fleet, FleetChange, FleetChanges, FleetContainer
-from jitterscope.incidents.api.verification_schemas import SettingStep
-from jitterscope.incidents.api.views import time_of
+from jitterscope.fleet import glance
+from jitterscope.fleet.schemas import Fleet, FleetContainer
 from jitterscope.inventory.schemas import ResourceRef
 from jitterscope.tenancy.auth import Principal, require
 
@@ -49,27 +46,6 @@ def get_fleet(
     )
 
 
-@router.get("/changes")
-@bounded(HEAVY)
-def list_changes(
-    principal: Reader,
-    hours: Annotated[int, Query(ge=1, le=24 * 7, description="How far back")] = 24,
-    limit: Annotated[int, Query(ge=1, le=100)] = 20,
-) -> FleetChanges:
-    """Limits, images, versions, and settings that changed, from the history of facts."""
-    to_us = _now_us()
-    from_us = to_us - hours * _HOUR_US
-    with organization_session(principal.organization_id) as session:
-        found, complete = changes.read(session, from_us, to_us)
-    return FleetChanges(
-        from_us=from_us,
-        to_us=to_us,
-        found=len(found),
-        complete=complete,
-        items=[_change(one) for one in found[:limit]],
-    )
-
-
 def _container(one: Entry, tick_us: int | None) -> FleetContainer:
     throttled_us = one.figures.throttled_us
     return FleetContainer(
@@ -82,18 +58,6 @@ def _container(one: Entry, tick_us: int | None) -> FleetContainer:
         cpu_peak=one.figures.cpu_peak,
         throttled_us=None if throttled_us is None else round(throttled_us),
         worst_tick=worst_tick(one.figures, tick_us),
-    )
-
-
-def _change(one: Change) -> FleetChange:
-    return FleetChange(
-        at=time_of(one.at_us),
-        subject=ResourceRef.model_validate(one.subject),
-        node=ResourceRef.model_validate(one.node),
-        workload=one.workload,
-        rollout=one.is_rollout,
-        resources=one.resources,
-        steps=[SettingStep(name=step.name, title=step.title, old=step.old, new=step.new) for step in one.steps],
     )
 
 

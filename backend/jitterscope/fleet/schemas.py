@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from pydantic import Field
 
 from jitterscope.containers.schemas import WorstTick
-from jitterscope.incidents.api.verification_schemas import SettingStep
 from jitterscope.inventory.schemas import ResourceRef
 from jitterscope.kit.schema import Schema
 
@@ -37,23 +34,3 @@ class Fleet(Schema):
     timed: int = Field(description="Of those looked at, how many have a server whose answers are timed")
     timed_is_least: bool = Field(description="So many servers that not all were looked at: more may be timed")
     containers: list[FleetContainer] = Field(description="Those with the worst tick first")
-
-
-class FleetChange(Schema):
-    """Settings that changed together: of a container, a process, a DNS server, or a node."""
-
-    at: datetime = Field(description="When the first of `resources` had the new value")
-    subject: ResourceRef = Field(description="The one that changed last")
-    node: ResourceRef
-    workload: str | None = Field(description="NAMESPACE/CONTROLLER/CONTAINER; null: it has no such name")
-    rollout: bool = Field(description="A new container or process has another value than the one before it")
-    resources: int = Field(description="How many of the workload changed in the same way")
-    steps: list[SettingStep]
-
-
-class FleetChanges(Schema):
-    from_us: int
-    to_us: int
-    found: int = Field(description="Changes in the window")
-    complete: bool = Field(description="False: so many resources that only those seen last were looked at")
-    items: list[FleetChange] = Field(description="Newest first")

@@ -224,6 +224,18 @@ def successors(session: Session, cgroup_id: int, after_us: int) -> list[Resource
     return rollouts.successors(session, cgroup_id, after_us)
 
 
+def same_workload(session: Session, cgroup_id: int, seen_us: int, limit: int) -> tuple[list[ResourceRow], int]:
+    """The other cgroups of the same workload seen since a time, the latest first; and how many there may be where there
+    are more than `limit`."""
+    return rollouts.same_workload(session, cgroup_id, seen_us, limit)
+
+
+def within(session: Session, cgroup_ids: Sequence[int], seen_us: int, limit: int) -> tuple[list[ResourceRow], int]:
+    """Processes and DNS servers in cgroups seen since a time, the latest where there are more than `limit`; and how
+    many there are."""
+    return tree.within(session, cgroup_ids, seen_us, limit)
+
+
 def has_limit_of_its_containers(session: Session, cgroup_id: int) -> bool:
     """Whether a cgroup is a pod's whose CPU limit is only the sum of its containers' limits."""
     return pods.has_limit_of_its_containers(session, cgroup_id)

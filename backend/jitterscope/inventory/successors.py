@@ -23,6 +23,16 @@ _CANDIDATES = text(
     """  # noqa: S608
 )
 
+# The same of any time, the latest seen first.
+_SEEN = text(
+    f"""
+    SELECT {tree.COLUMNS}, count(*) OVER () AS found FROM resources r
+     WHERE kind = 'cgroup' AND id <> :id AND last_seen_at >= to_timestamp(:seen_us / 1e6)
+       AND EXISTS (SELECT FROM facts f WHERE f.resource_id = r.id AND f.name = 'workload.container' AND f.value = :name)
+     ORDER BY last_seen_at DESC, id DESC LIMIT :limit
+    """  # noqa: S608
+)
+
 Workload = tuple[str, str, str]
 
 
@@ -45,6 +55,20 @@ def successors(session: Session, resource_id: int, after_us: int) -> list[Resour
     workloads = _workloads(session, [one.id for one in found])
     same = [one for one in found if workloads.get(one.id) == workload]
     return sorted(same, key=lambda one: (one.node_id != own.node_id, -one.last_seen_us, -one.id))
+
+
+def same_workload(session: Session, resource_id: int, seen_us: int, limit: int) -> tuple[list[ResourceRow], int]:
+    """The other cgroups of the same workload seen since a time, the latest first; and how many there may be, where
+    no more than `limit` cgroups are looked at. Empty where the resource has no workload name."""
+    workload = _workloads(session, [resource_id]).get(resource_id)
+    if workload is None:
+        return [], 0
+    parameters = {"id": resource_id, "seen_us": seen_us, "name": workload[2], "limit": limit}
+    rows = session.execute(_SEEN, parameters).all()
+    found = [tree.as_resource(row) for row in rows]
+    workloads = _workloads(session, [one.id for one in found])
+    same = [one for one in found if workloads.get(one.id) == workload]
+    return same, len(same) + (rows[0].found - len(rows) if rows else 0)
 
 
 def _workloads(session: Session, resource_ids: list[int]) -> dict[int, Workload]:

@@ -62,6 +62,19 @@ _DESCENDANTS = text(
     SELECT {COLUMNS} FROM (SELECT DISTINCT wanted FROM down) AS below JOIN resources ON id = wanted ORDER BY id
     """  # noqa: S608
 )
+_WITHIN = text(
+    f"""
+    WITH RECURSIVE down AS (
+        SELECT unnest(:ids) AS wanted, 0 AS depth
+        UNION
+        SELECT r.id, down.depth + 1 FROM down JOIN resources r ON r.parent_id = down.wanted AND r.id <> down.wanted
+         WHERE down.depth < 3 AND r.kind IN ('process', 'dns_server')
+           AND r.last_seen_at >= to_timestamp(:seen_us / 1e6)
+    )
+    SELECT {COLUMNS}, count(*) OVER () AS found FROM resources
+     WHERE id IN (SELECT wanted FROM down WHERE depth > 0) ORDER BY last_seen_at DESC, id LIMIT :limit
+    """  # noqa: S608
+).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
 _PROBES = text(
     f"SELECT {COLUMNS} FROM resources WHERE kind = 'probe' AND node_id = :node "  # noqa: S608
     "AND (parent_id = ANY(:servers) OR split_part(key, '@', 2) = ANY(:keys)) ORDER BY id"
@@ -91,6 +104,11 @@ def by_id(session: Session, resource_ids: Sequence[int]) -> dict[int, ResourceRo
 def seen_since(session: Session, kind: ResourceKind, from_us: int, limit: int) -> tuple[list[ResourceRow], int]:
     wanted = {"kind": kind, "from_us": from_us - SEEN_SLACK_US, "limit": limit}
     rows = session.execute(_SEEN_SINCE, wanted).all()
+    return [as_resource(row) for row in rows], rows[0].found if rows else 0
+
+
+def within(session: Session, cgroup_ids: Sequence[int], seen_us: int, limit: int) -> tuple[list[ResourceRow], int]:
+    rows = session.execute(_WITHIN, {"ids": list(cgroup_ids), "seen_us": seen_us, "limit": limit}).all()
     return [as_resource(row) for row in rows], rows[0].found if rows else 0
 
 

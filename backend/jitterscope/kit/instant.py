@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 _LATEST_US = 32_503_680_000_000_000  # the year 3000
 
@@ -27,3 +27,14 @@ def parse_us(text: str) -> int:
     if not 0 <= us <= _LATEST_US:
         raise BadInstant(f"{text!r} is out of range")
     return us
+
+
+def time_of(us: int) -> datetime:
+    """µs since the epoch as an aware datetime."""
+    seconds, rest = divmod(us, 1_000_000)
+    return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest)
+
+
+def us_of(time: datetime) -> int:
+    """An aware datetime as µs since the epoch."""
+    return int(time.replace(microsecond=0).timestamp()) * 1_000_000 + time.microsecond

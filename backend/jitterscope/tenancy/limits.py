@@ -23,7 +23,7 @@ from jitterscope.settings import settings
 
 log = structlog.get_logger(__name__)
 
-Name = Literal["series", "samples", "ingest_bytes", "diagnoses", "requests", "streams"]
+Name = Literal["series", "samples", "ingest_bytes", "diagnoses", "requests", "streams", "changes"]
 REFUSED = Counter("jitterscope_limit_refused_total", "Refused because an organization met its limit", ["limit"])
 # From this part of a limit on the organization is warned.
 NEAR = 0.8
@@ -64,6 +64,7 @@ def limits() -> dict[Name, Limit]:
         Limit("ingest_bytes", "Ingested data (compressed)", "bytes/min", given.limit_ingest_bytes_per_min, True),
         Limit("diagnoses", "Diagnoses", "diagnoses/min", given.limit_diagnoses_per_min, True),
         Limit("requests", "API requests", "requests/min", given.limit_requests_per_min, True),
+        Limit("changes", "Reported changes", "changes/min", given.limit_changes_per_min, True),
         Limit("streams", "Open event streams", "streams", given.limit_streams, False),
     )
     return {one.name: one for one in found}

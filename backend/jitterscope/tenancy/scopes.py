@@ -22,6 +22,7 @@ DOMAINS = (
     "channels",
     "analyses",
     "links",
+    "changes",
     "members",
     "tokens",
     "organizations",

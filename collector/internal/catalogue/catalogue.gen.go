@@ -216,6 +216,9 @@ const (
 	FactWorkloadContainer   = "workload.container"    // Container or systemd unit name
 	FactWorkloadOwner       = "workload.owner"        // KIND/NAME of the controller that manages the pod
 	FactWorkloadObjective   = "workload.objective"    // Annotation jitterscope.io/objective of the pod, as it is written: p99<50ms; empty: it was removed
+	FactWorkloadVersion     = "workload.version"      // Label app.kubernetes.io/version of the pod
+	FactWorkloadChart       = "workload.chart"        // Label helm.sh/chart of the pod, NAME-VERSION
+	FactWorkloadRestartedAt = "workload.restarted_at" // Annotation kubectl.kubernetes.io/restartedAt of the pod: when a rolling restart was asked for; empty: never
 	FactWorkloadImage       = "workload.image"        // Image reference
 	FactProcessCommand      = "process.command"       // comm
 	FactProcessExecutable   = "process.executable"    // Base name of the executable

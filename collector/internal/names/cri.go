@@ -21,7 +21,7 @@ type CRISocket struct{ Path string }
 // Name implements Directory.
 func (c CRISocket) Name() string { return "container runtime at " + c.Path }
 
-// List asks for the containers, and for the sandboxes of their pods, which have the annotations: the runtime has those of the
+// List asks for the containers, and for the sandboxes of their pods, which have the labels and annotations: the runtime has those of the
 // time when it made the pod, so that a change shows with the pod's next start.
 func (c CRISocket) List(ctx context.Context) ([]Container, error) {
 	if !isSocket(c.Path) {
@@ -41,14 +41,14 @@ func (c CRISocket) List(ctx context.Context) ([]Container, error) {
 		return nil, err
 	}
 	sandboxes, err := parseSandboxes(answer)
-	objectives := make(map[string]string)
+	said := make(map[string]Said)
 	for _, one := range sandboxes {
-		if one.Objective != "" {
-			objectives[one.PodUID] = one.Objective
+		if one.Said != (Said{}) {
+			said[one.PodUID] = one.Said
 		}
 	}
 	for i := range containers {
-		containers[i].Objective = objectives[containers[i].PodUID]
+		containers[i].Said = said[containers[i].PodUID]
 	}
 	return append(containers, sandboxes...), err
 }
@@ -151,7 +151,7 @@ func parseSandboxes(message []byte) ([]Container, error) {
 			return nil
 		})
 		sandbox.PodUID, sandbox.Namespace, sandbox.Pod = labels["io.kubernetes.pod.uid"], labels["io.kubernetes.pod.namespace"], labels["io.kubernetes.pod.name"]
-		sandbox.Objective = objective(annotations)
+		sandbox.Said = saidBy(labels, annotations)
 		sandboxes = append(sandboxes, sandbox)
 		return err
 	})

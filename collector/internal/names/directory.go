@@ -19,21 +19,43 @@ type Container struct {
 	Name      string
 	Owner     string // "Deployment/coredns"
 	Image     string
-	Objective string // the pod's annotation ObjectiveAnnotation
-	Sandbox   bool   // the pod's sandbox
+	Said      Said // by the pod itself
+	Sandbox   bool // the pod's sandbox
 }
 
-// ObjectiveAnnotation is the only annotation of pods that is read: a latency objective, "p99<50ms".
+// Said is what a pod says of itself: no other label or annotation is read.
+type Said struct {
+	Objective string // ObjectiveAnnotation
+	Version   string // versionLabel
+	Chart     string // chartLabel
+	Restarted string // restartedAnnotation
+}
+
+// ObjectiveAnnotation holds a latency objective, "p99<50ms".
 const ObjectiveAnnotation = "jitterscope.io/objective"
 
-// maxObjectiveBytes is more than any objective takes.
-const maxObjectiveBytes = 64
+const (
+	versionLabel        = "app.kubernetes.io/version"
+	chartLabel          = "helm.sh/chart"
+	restartedAnnotation = "kubectl.kubernetes.io/restartedAt" // by `kubectl rollout restart`
+)
 
-// objective reads it from a pod's annotations. What is too long is cut: it is no objective, and the service says so.
-func objective(annotations map[string]string) string {
-	value := strings.TrimSpace(strings.ToValidUTF8(annotations[ObjectiveAnnotation], ""))
-	if len(value) > maxObjectiveBytes {
-		value = strings.ToValidUTF8(value[:maxObjectiveBytes], "")
+// maxSaidBytes is the most that a label takes, and more than any objective or time does.
+const maxSaidBytes = 64
+
+// saidBy reads what a pod's labels and annotations say.
+func saidBy(labels, annotations map[string]string) Said {
+	return Said{
+		Objective: bounded(annotations[ObjectiveAnnotation]), Version: bounded(labels[versionLabel]),
+		Chart: bounded(labels[chartLabel]), Restarted: bounded(annotations[restartedAnnotation]),
+	}
+}
+
+// bounded cuts what is too long: it is no objective then, and the service says so.
+func bounded(value string) string {
+	value = strings.TrimSpace(strings.ToValidUTF8(value, ""))
+	if len(value) > maxSaidBytes {
+		value = strings.ToValidUTF8(value[:maxSaidBytes], "")
 	}
 	return value
 }

@@ -131,7 +131,7 @@ func notEOF(err error) error {
 
 // containers lists the pod itself and its containers.
 func (p *pod) containers() []Container {
-	of := Container{PodUID: p.Metadata.UID, Namespace: p.Metadata.Namespace, Pod: p.Metadata.Name, Owner: p.owner(), Objective: objective(p.Metadata.Annotations)}
+	of := Container{PodUID: p.Metadata.UID, Namespace: p.Metadata.Namespace, Pod: p.Metadata.Name, Owner: p.owner(), Said: saidBy(p.Metadata.Labels, p.Metadata.Annotations)}
 	if hash := p.Metadata.Annotations["kubernetes.io/config.hash"]; hash != "" {
 		of.PodUID = hash // a static pod's cgroup is named by it
 	}

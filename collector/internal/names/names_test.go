@@ -111,6 +111,7 @@ func TestCRI(t *testing.T) {
 	pod := field(1, []byte(otherID)...)
 	pod = append(pod, field(5, append(field(1, []byte("io.kubernetes.pod.uid")...), field(2, []byte(uid)...)...)...)...)
 	pod = append(pod, field(6, append(field(1, []byte(ObjectiveAnnotation)...), field(2, []byte(" p99<50ms")...)...)...)...)
+	pod = append(pod, field(5, append(field(1, []byte("app.kubernetes.io/version")...), field(2, []byte("1.12.0")...)...)...)...)
 	pod = append(pod, field(6, append(field(1, []byte("password")...), field(2, []byte("secret")...)...)...)...)
 	message, pods := field(1, container...), field(1, pod...)
 	status := "0"
@@ -126,8 +127,8 @@ func TestCRI(t *testing.T) {
 		_, _ = w.Write(append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...))
 		w.Header().Set("Grpc-Status", status)
 	})
-	want := Container{ID: id, PodUID: uid, Namespace: "kube-system", Pod: "coredns-1", Name: "coredns", Image: "coredns:1.12.0", Objective: "p99<50ms"}
-	sandbox := Container{ID: otherID, PodUID: uid, Objective: "p99<50ms", Sandbox: true}
+	want := Container{ID: id, PodUID: uid, Namespace: "kube-system", Pod: "coredns-1", Name: "coredns", Image: "coredns:1.12.0", Said: Said{Objective: "p99<50ms", Version: "1.12.0"}}
+	sandbox := Container{ID: otherID, PodUID: uid, Said: Said{Objective: "p99<50ms", Version: "1.12.0"}, Sandbox: true}
 	found, err := CRISocket{path}.List(context.Background())
 	if err != nil || len(found) != 2 || found[0] != want || found[1] != sandbox {
 		t.Errorf("%+v, %v", found, err)
@@ -152,8 +153,8 @@ func TestCRI(t *testing.T) {
 }
 
 const podList = `{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[{
- "metadata":{"name":"coredns-668d6bf9bc-x","namespace":"kube-system","uid":"` + uid + `","labels":{"pod-template-hash":"668d6bf9bc"},
-  "annotations":{"` + ObjectiveAnnotation + `":"p99<50ms","password":"secret"},
+ "metadata":{"name":"coredns-668d6bf9bc-x","namespace":"kube-system","uid":"` + uid + `","labels":{"pod-template-hash":"668d6bf9bc","app.kubernetes.io/version":"1.12.0","helm.sh/chart":"coredns-1.39.0","team":"secret"},
+  "annotations":{"` + ObjectiveAnnotation + `":"p99<50ms","kubectl.kubernetes.io/restartedAt":"2026-11-25T09:30:00Z","password":"secret"},
   "ownerReferences":[{"kind":"ReplicaSet","name":"coredns-668d6bf9bc","controller":true}]},
  "spec":{"containers":[{"name":"coredns","image":"registry.k8s.io/coredns/coredns:v1.12.0"}]},
  "status":{"containerStatuses":[{"name":"coredns","containerID":"containerd://` + id + `","image":"sha256:1"}]}},
@@ -189,7 +190,7 @@ func TestKubelet(t *testing.T) {
 	want := map[string]string{
 		"workload.manager": "kubernetes", "workload.namespace": "kube-system", "workload.pod": "coredns-668d6bf9bc-x",
 		"workload.container": "coredns", "workload.owner": "Deployment/coredns", "workload.image": "registry.k8s.io/coredns/coredns:v1.12.0",
-		"workload.objective": "p99<50ms",
+		"workload.objective": "p99<50ms", "workload.version": "1.12.0", "workload.chart": "coredns-1.39.0", "workload.restarted_at": "2026-11-25T09:30:00Z",
 	}
 	if !known || len(facts) != len(want) {
 		t.Errorf("container: %v %v", facts, known)
@@ -217,11 +218,11 @@ func TestKubelet(t *testing.T) {
 	}
 }
 
-func TestObjectiveIsBounded(t *testing.T) {
+func TestWhatPodsSayIsBounded(t *testing.T) {
 	for annotation, want := range map[string]string{
 		"": "", " p99 < 50 ms ": "p99 < 50 ms", strings.Repeat("é", 60): strings.Repeat("é", 32), "p99<50\xffms": "p99<50ms",
 	} {
-		if got := objective(map[string]string{ObjectiveAnnotation: annotation}); got != want {
+		if got := saidBy(nil, map[string]string{ObjectiveAnnotation: annotation}).Objective; got != want {
 			t.Errorf("%q is %q, want %q", annotation, got, want)
 		}
 	}

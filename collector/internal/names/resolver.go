@@ -61,7 +61,7 @@ func (r *Resolver) Ask(ctx context.Context) {
 				containers[c.ID] = c
 			}
 			if _, known := pods[c.PodUID]; c.PodUID != "" && !known {
-				pods[c.PodUID] = Container{PodUID: c.PodUID, Namespace: c.Namespace, Pod: c.Pod, Owner: c.Owner, Objective: c.Objective}
+				pods[c.PodUID] = Container{PodUID: c.PodUID, Namespace: c.Namespace, Pod: c.Pod, Owner: c.Owner, Said: c.Said}
 			}
 		}
 	}
@@ -114,7 +114,12 @@ func (r *Resolver) Facts(cgroupPath string) (facts map[string]string, known bool
 	set(catalogue.FactWorkloadNamespace, found.Namespace)
 	set(catalogue.FactWorkloadPod, found.Pod)
 	set(catalogue.FactWorkloadOwner, found.Owner)
-	set(catalogue.FactWorkloadObjective, found.Objective)
+	set(catalogue.FactWorkloadObjective, found.Said.Objective)
+	set(catalogue.FactWorkloadVersion, found.Said.Version)
+	set(catalogue.FactWorkloadChart, found.Said.Chart)
+	if found.PodUID != "" { // said even where it is empty: else the first restart could not be told from the first reading
+		facts[catalogue.FactWorkloadRestartedAt] = found.Said.Restarted
+	}
 	set(catalogue.FactWorkloadContainer, found.Name)
 	set(catalogue.FactWorkloadImage, found.Image)
 	if identity.ContainerID != "" && found.Name == "" {

@@ -1,4 +1,4 @@
-/** Every container by its worst 100 ms, and what was changed lately. */
+/** Every container by its worst 100 ms. */
 
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 
@@ -6,9 +6,8 @@ import { api, unwrap, type Schemas } from "./client";
 
 export type Fleet = Schemas["Fleet"];
 export type FleetContainer = Schemas["FleetContainer"];
-export type FleetChange = Schemas["FleetChange"];
 
-/** Both look at a thousand containers: once a minute is often enough for figures of an hour. */
+/** A look at a thousand containers: once a minute is often enough for figures of an hour. */
 const LIVE_MS = 60_000;
 /** Cells that a map can show and people can still tell apart. */
 const MOST_CELLS = 400;
@@ -19,14 +18,6 @@ export const fleetQuery = () =>
   queryOptions({
     queryKey: ["fleet", "map"] as const,
     queryFn: ({ signal }) => unwrap(api.GET("/api/v1/fleet", { params: { query: { limit: MOST_CELLS } }, signal })),
-    placeholderData: keepPreviousData,
-    refetchInterval: LIVE_MS,
-  });
-
-export const changesQuery = (hours: number, limit: number) =>
-  queryOptions({
-    queryKey: ["fleet", "changes", hours, limit] as const,
-    queryFn: ({ signal }) => unwrap(api.GET("/api/v1/fleet/changes", { params: { query: { hours, limit } }, signal })),
     placeholderData: keepPreviousData,
     refetchInterval: LIVE_MS,
   });

@@ -274,6 +274,72 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Changes
+         * @description Limits, images, versions, and settings that changed, from the history of facts, and what was reported; of the
+         *     last 24 h by default, of 7 days at most.
+         */
+        get: operations["list_changes"];
+        put?: never;
+        /**
+         * Report Change
+         * @description Tell of a deploy, or of any other change, and what it is of.
+         */
+        post: operations["report_change"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/changes/flux": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report Flux Event
+         * @description The same by the event that Flux's notification controller posts to a `generic` provider. Null: the event tells of
+         *     nothing that was applied.
+         */
+        post: operations["report_flux_event"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/changes/{change_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Change
+         * @description Remove a reported change. What facts show cannot be removed.
+         */
+        delete: operations["delete_change"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/channels": {
         parameters: {
             query?: never;
@@ -664,26 +730,6 @@ export interface paths {
          * @description Containers of the last hour, widened to whole minutes, by their worst 100 ms.
          */
         get: operations["get_fleet"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/fleet/changes": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List Changes
-         * @description Limits, images, versions, and settings that changed, from the history of facts.
-         */
-        get: operations["list_changes"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2308,6 +2354,174 @@ export interface components {
             /** Title */
             title: string;
         };
+        /**
+         * Change
+         * @description A change. What only one origin knows is null or empty of the other.
+         */
+        Change: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Author */
+            author: string | null;
+            /** External Id */
+            external_id: string | null;
+            /**
+             * Id
+             * @description Of a reported one: what it is deleted by
+             */
+            id: number | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "deploy" | "config" | "scale" | "other";
+            /** Link */
+            link: string | null;
+            node: components["schemas"]["ResourceRef"] | null;
+            /**
+             * Origin
+             * @description By a pipeline or person, or by the history of facts
+             * @enum {string}
+             */
+            origin: "reported" | "seen";
+            /** Reported By */
+            reported_by: string | null;
+            /** @description What changed last of all that changed in the same way */
+            resource: components["schemas"]["ResourceRef"] | null;
+            /**
+             * Resources
+             * @description How many changed in the same way
+             */
+            resources: number;
+            /**
+             * Rollout
+             * @description Seen: new containers or processes took the place of others
+             */
+            rollout: boolean;
+            /**
+             * Steps
+             * @description Of a change that facts show
+             */
+            steps: components["schemas"]["ChangeStep"][];
+            /**
+             * Text
+             * @description `coredns v1.11.1 → v1.12.0`
+             */
+            text: string;
+            /** Version From */
+            version_from: string | null;
+            /** Version To */
+            version_to: string | null;
+            /**
+             * What
+             * @description What changed: `shop/cart/cart`, `node worker-1`
+             */
+            what: string;
+        };
+        /**
+         * ChangeReport
+         * @description A change, and what it is of: every selector that is given must fit, and one of them is needed.
+         */
+        ChangeReport: {
+            /**
+             * At
+             * @description When it took effect; null: now
+             */
+            at?: string | null;
+            /** Author */
+            author?: string | null;
+            /**
+             * Container
+             * @description Of the workload: only this one
+             */
+            container?: string | null;
+            /**
+             * External Id
+             * @description The sender's own id: a report that is repeated with it is stored once
+             */
+            external_id?: string | null;
+            /**
+             * Kind
+             * @default deploy
+             * @enum {string}
+             */
+            kind: "deploy" | "config" | "scale" | "other";
+            /**
+             * Link
+             * @example https://ci.example.org/runs/42
+             */
+            link?: string | null;
+            /**
+             * Namespace
+             * @example shop
+             */
+            namespace?: string | null;
+            /** Node */
+            node?: string | null;
+            /** Resource Id */
+            resource_id?: number | null;
+            /**
+             * Title
+             * @example Deploy cart
+             */
+            title: string;
+            /** Version From */
+            version_from?: string | null;
+            /**
+             * Version To
+             * @example 1.12.0
+             */
+            version_to?: string | null;
+            /**
+             * Workload
+             * @description `Deployment/cart` or `cart`; without Kubernetes the container or systemd unit
+             */
+            workload?: string | null;
+        };
+        /**
+         * ChangeStep
+         * @description One setting that changed, old and new as people write them; null: it was not set, or not known.
+         */
+        ChangeStep: {
+            /**
+             * Name
+             * @description Of the fact, `cpu.quota_us`
+             */
+            name: string;
+            /** New */
+            new: string | null;
+            /** Old */
+            old: string | null;
+            /**
+             * Text
+             * @description `CPU limit 0.5 → 1 CPU`
+             */
+            text: string;
+            /** Title */
+            title: string;
+        };
+        /** Changes */
+        Changes: {
+            /**
+             * Complete
+             * @description False: there are more resources or reports than are looked at
+             */
+            complete: boolean;
+            /** Found */
+            found: number;
+            /** From Us */
+            from_us: number;
+            /**
+             * Items
+             * @description Newest first
+             */
+            items: components["schemas"]["Change"][];
+            /** To Us */
+            to_us: number;
+        };
         /** Channel */
         Channel: {
             /** Actions */
@@ -3515,60 +3729,6 @@ export interface components {
             unmeasured: number;
         };
         /**
-         * FleetChange
-         * @description Settings that changed together: of a container, a process, a DNS server, or a node.
-         */
-        FleetChange: {
-            /**
-             * At
-             * Format: date-time
-             * @description When the first of `resources` had the new value
-             */
-            at: string;
-            node: components["schemas"]["ResourceRef"];
-            /**
-             * Resources
-             * @description How many of the workload changed in the same way
-             */
-            resources: number;
-            /**
-             * Rollout
-             * @description A new container or process has another value than the one before it
-             */
-            rollout: boolean;
-            /** Steps */
-            steps: components["schemas"]["SettingStep"][];
-            /** @description The one that changed last */
-            subject: components["schemas"]["ResourceRef"];
-            /**
-             * Workload
-             * @description NAMESPACE/CONTROLLER/CONTAINER; null: it has no such name
-             */
-            workload: string | null;
-        };
-        /** FleetChanges */
-        FleetChanges: {
-            /**
-             * Complete
-             * @description False: so many resources that only those seen last were looked at
-             */
-            complete: boolean;
-            /**
-             * Found
-             * @description Changes in the window
-             */
-            found: number;
-            /** From Us */
-            from_us: number;
-            /**
-             * Items
-             * @description Newest first
-             */
-            items: components["schemas"]["FleetChange"][];
-            /** To Us */
-            to_us: number;
-        };
-        /**
          * FleetContainer
          * @description A container and its worst 100 ms in the window.
          */
@@ -3608,6 +3768,40 @@ export interface components {
             throttled_us: number | null;
             /** @description Null: not throttled in the window, or not measured */
             worst_tick: components["schemas"]["WorstTick"] | null;
+        };
+        /**
+         * FluxEvent
+         * @description Fields that are used; what else Flux sends is ignored.
+         */
+        FluxEvent: {
+            involvedObject: components["schemas"]["FluxObject"];
+            /** Metadata */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** Reason */
+            reason: string;
+            /** Severity */
+            severity: string;
+            /**
+             * Timestamp
+             * Format: date-time
+             */
+            timestamp: string;
+        };
+        /** FluxObject */
+        FluxObject: {
+            /** Kind */
+            kind: string;
+            /** Name */
+            name: string;
+            /** Namespace */
+            namespace: string;
+            /**
+             * Uid
+             * @default
+             */
+            uid: string;
         };
         /** Found */
         Found: {
@@ -7272,6 +7466,205 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    list_changes: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                from?: string | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                to?: string | null;
+                /** @description Only what is of this resource: its container, its workload, its node */
+                resource?: number | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Changes"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope changes:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such resource. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    report_change: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeReport"];
+            };
+        };
+        responses: {
+            /** @description It was reported before, with the same external id. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Change"];
+                };
+            };
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Change"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope changes:write. A session's cookie came with a request from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The external id is another change's. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    report_flux_event: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FluxEvent"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Change"] | null;
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope changes:write. A session's cookie came with a request from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The external id is another change's. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    delete_change: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                change_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope changes:write. A session's cookie came with a request from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such change. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     list_channels: {
         parameters: {
             query?: never;
@@ -8274,44 +8667,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Fleet"];
-                };
-            };
-            400: components["responses"]["Malformed"];
-            401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope resources:read. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    list_changes: {
-        parameters: {
-            query?: {
-                /** @description How far back */
-                hours?: number;
-                limit?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["FleetChanges"];
                 };
             };
             400: components["responses"]["Malformed"];

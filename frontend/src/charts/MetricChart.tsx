@@ -2,6 +2,8 @@ import { useEffect, useEffectEvent, useRef, type ReactElement, type ReactNode } 
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
+import { ChangeLines } from "@/charts/changes/ChangeLines";
+import type { ChartChange } from "@/charts/changes/changes";
 import { usePalette } from "@/charts/timeline/palette";
 import { useWidth } from "@/charts/useWidth";
 import { inUnit } from "@/lib/format";
@@ -23,18 +25,21 @@ export interface MetricChartProps {
   middle: readonly (number | null)[];
   high: readonly (number | null)[];
   window: TimeView;
+  /** Drawn as lines; a strip says what they are. */
+  changes: readonly ChartChange[];
   /** A button beside the title. */
   action?: ReactNode;
 }
 
 const HEIGHT_PX = 120;
 const GUTTER_PX = 62;
+const RIGHT_PX = 8;
 /** Charts of one page share a cursor. */
 const SYNC = "metrics";
 
 /** One metric over time: the band from lowest to highest, the middle as a line; a missing point is a gap. */
 export function MetricChart(props: MetricChartProps): ReactElement {
-  const { title, unit, meaning, tUs, names, low, middle, high, window, action } = props;
+  const { title, unit, meaning, tUs, names, low, middle, high, window, changes, action } = props;
   const host = useRef<HTMLDivElement>(null);
   const readout = useRef<HTMLParagraphElement>(null);
   const plot = useRef<uPlot>(null);
@@ -63,7 +68,7 @@ export function MetricChart(props: MetricChartProps): ReactElement {
         height: HEIGHT_PX,
         legend: { show: false },
         cursor: { sync: { key: SYNC }, y: false, points: { show: false }, drag: { x: false, y: false } },
-        padding: [6, 8, 0, 0],
+        padding: [6, RIGHT_PX, 0, 0],
         scales: { x: { time: false, range: () => range() }, y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
         axes: [
           {
@@ -121,7 +126,11 @@ export function MetricChart(props: MetricChartProps): ReactElement {
         <p ref={readout} className={styles["readout"]} />
         {action}
       </figcaption>
-      <div ref={host} className={styles["plot"]} style={{ height: HEIGHT_PX }} aria-hidden="true" />
+      <div ref={host} className={styles["plot"]} style={{ height: HEIGHT_PX }} aria-hidden="true">
+        <div className={styles["over"]} style={{ left: GUTTER_PX, right: RIGHT_PX }}>
+          <ChangeLines changes={changes} view={window} />
+        </div>
+      </div>
     </figure>
   );
 }

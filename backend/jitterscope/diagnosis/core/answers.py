@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from jitterscope.diagnosis.core import impact, served
+from jitterscope.diagnosis.core import impact, served, settings
 from jitterscope.diagnosis.core.area import Amounts, Load, WatchedFact, measured
 from jitterscope.diagnosis.core.events import runs
+from jitterscope.diagnosis.core.landing import Facts
 from jitterscope.diagnosis.core.served import Served, metrics, read_dns, read_served
 from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.core.slow import slow as slow_of
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray
+from jitterscope.diagnosis.core.wording import spelled
 
 
 def slow_answers(snapshot: Snapshot, calm: BoolArray | None = None) -> Amounts | None:
@@ -72,8 +74,30 @@ def mebibytes(value: str | None) -> str | None:
     return None if size is None or size < 0 else f"{size / (1 << 20):,.0f} MiB"
 
 
+def _image(old: str | None, new: str | None, _: Facts) -> str | None:
+    """A digest behind a tag says nothing more, unless it is all that changed."""
+    before, after = ((value or "").partition("@")[0] for value in (old, new))
+    return settings.versions(before, after, ":") if before != after else settings.versions(old, new, "@")
+
+
+def _dns_version(old: str | None, new: str | None, facts: Facts) -> str | None:
+    software = facts.get("dns.software")
+    return None if software is None else settings.changed(spelled(software), old, new)
+
+
+def _corefile(old: str | None, new: str | None, _: Facts) -> str:
+    return settings.changed("Corefile:", old, new)
+
+
 MEMORY_LIMIT = WatchedFact("memory.limit_bytes", "Memory limit", "subject", mebibytes)
-IMAGE = WatchedFact("workload.image", "Image", "subject")
-DNS_VERSION = WatchedFact("dns.version", "DNS server version", "dns_servers")
-UDP_SOCKETS = WatchedFact("dns.udp_sockets", "UDP sockets", "dns_servers")
-COREFILE = WatchedFact("dns.corefile", "Corefile", "dns_servers")
+IMAGE = WatchedFact("workload.image", "Image", "subject", said=_image)
+DNS_VERSION = WatchedFact("dns.version", "DNS server version", "dns_servers", said=_dns_version)
+UDP_SOCKETS = WatchedFact("dns.udp_sockets", "UDP sockets", "dns_servers", listed=False)
+COREFILE = WatchedFact("dns.corefile", "Corefile", "dns_servers", said=_corefile)
+# What any workload may have changed in, and pods say of themselves.
+LISTED = (
+    IMAGE,
+    WatchedFact("workload.version", "Version", "subject"),
+    WatchedFact("workload.chart", "Helm chart", "subject"),
+    WatchedFact("workload.restarted_at", "Restart", "subject", said=lambda *_: "Rolling restart"),
+)

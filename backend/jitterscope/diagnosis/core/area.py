@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Literal
 
+from jitterscope.diagnosis.core import settings
 from jitterscope.diagnosis.core.finding import Interval
 from jitterscope.diagnosis.core.landing import Facts
 from jitterscope.diagnosis.core.quantity import Quantity, Unit
@@ -127,6 +128,9 @@ class WatchedFact:
     `show_of` is used instead where it takes more than one fact to say it ("0.5 CPU" from quota and period).
     `known_by` is the fact of the same resource that is read together with this one: where that is known and this one
     is not, it is not set. Without one, a fact that is not there has not been read, and its first reading is no change.
+    A change of it reads "TITLE OLD → NEW", with `unit` behind the numbers, or as `said` writes it from old, new and the
+    facts after it (None: as the others). `listed` False: what a collector measures or a scheduler sets by itself, which
+    is no change that somebody made.
     """
 
     fact: str
@@ -135,10 +139,18 @@ class WatchedFact:
     show: Callable[[str | None], str | None] = lambda value: value
     show_of: Callable[[Facts], str | None] | None = None
     known_by: str | None = None
+    unit: str = ""
+    said: Callable[[str | None, str | None, Facts], str | None] | None = None
+    listed: bool = True
 
     def text(self, facts: Facts) -> str | None:
         """The value as people write it."""
         return self.show(facts.get(self.fact)) if self.show_of is None else self.show_of(facts)
+
+    def wording(self, old: str | None, new: str | None, facts: Facts) -> str:
+        """A change of it, between values as `text` gives them."""
+        own = None if self.said is None else self.said(old, new, facts)
+        return own or settings.changed(self.title, settings.measured(old, self.unit), settings.measured(new, self.unit))
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +234,8 @@ class Area:
     measures: tuple[Measure, ...] = ()
     load: tuple[Load, ...] = ()
     facts: tuple[WatchedFact, ...] = ()
+    # Facts whose change is listed among changes, but is no fix of its causes.
+    also_listed: tuple[WatchedFact, ...] = ()
     sightings: tuple[Sighting, ...] = ()
     history: tuple[History, ...] = ()
     whatifs: tuple[WhatIf, ...] = ()

@@ -18,12 +18,17 @@ _SPELLING = {
 }
 
 
+def spelled(software: str) -> str:
+    """The name of a DNS server as its makers write it."""
+    return _SPELLING.get(software, software)
+
+
 def who(snapshot: Snapshot) -> str:
     """What people call the subject: its DNS software, else its container, else its program, else its cgroup. Of several
     programs the one that is asked most."""
     for server in snapshot.dns_servers:
         if name := server.fact("dns.software"):
-            return _SPELLING.get(name, name)
+            return spelled(name)
     if name := snapshot.subject.fact("workload.container"):
         return name
     listening = [(_requests(server), name) for server in snapshot.tcp_servers if (name := server.fact("tcp.program"))]

@@ -7,20 +7,26 @@ from dataclasses import dataclass
 
 from jitterscope.diagnosis.core.area import Sighting, WatchedFact
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen
+from jitterscope.diagnosis.core.settings import changed
 from jitterscope.diagnosis.core.signals import number
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One setting, old and new as people write them. None: not set, or not known. `name` is the fact's."""
+    """One setting, old and new as people write them. None: not set, or not known. `name` is the fact's, `text` the
+    change in words."""
 
     name: str
     title: str
     old: str | None
     new: str | None
+    text: str
 
 
-RESTART = Step("restart", "Restart", None, None)
+RESTART = Step("restart", "Restart", None, None, "Restart")
+# A change needs as much before it to be compared with: what is set within this time of a resource's first data made it
+# what it is, as a container's limits that are written once its cgroup is there.
+SHORTEST_BEFORE_US = 20_000_000
 # More memory is given along with many a fix, and takes nothing away from what the fix does.
 _MAY_RISE = "memory.limit_bytes"
 _LINE_CHARACTERS = 200
@@ -38,7 +44,8 @@ def steps(watched: Iterable[WatchedFact | Sighting], old: Facts, new: Facts, res
             if before is None or after is None:  # a file that was read later, or is no longer: no change of it
                 continue
             before, after = _lines(before, after)
-        found.append(Step(name, one.title, before, after))
+        text = one.wording(before, after, new) if isinstance(one, WatchedFact) else changed(one.title, before, after)
+        found.append(Step(name, one.title, before, after, text))
     return [*found, RESTART] if restarted else found
 
 
@@ -70,4 +77,6 @@ def _lines(old: str, new: str) -> tuple[str, str]:
     before, after = ([line.strip() for line in text.splitlines() if line.strip()] for text in (old, new))
     gone = "; ".join(line for line in before if line not in after)[:_LINE_CHARACTERS]
     came = "; ".join(line for line in after if line not in before)[:_LINE_CHARACTERS]
-    return gone or "(other order)", came or "(lines removed)"
+    if not gone and not came:
+        return "(one order)", "(another order)"
+    return gone or "(lines added)", came or "(lines removed)"

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from jitterscope.diagnosis.core.answers import IMAGE
 from jitterscope.diagnosis.core.area import Load, Measure, Sighting, WatchedFact
 from jitterscope.diagnosis.core.landing import FixKind, Seen
 from jitterscope.diagnosis.core.registry import all_areas, area_of, fix_of
-
-# What any workload may have changed in besides what its area watches.
-IMAGE = WatchedFact("workload.image", "Image", "subject")
 
 
 @dataclass(frozen=True, slots=True)

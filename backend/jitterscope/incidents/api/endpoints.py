@@ -14,6 +14,7 @@ from jitterscope.bounds import QUICK, bounded
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core.finding import Severity
 from jitterscope.diagnosis.core.registry import all_causes
+from jitterscope.incidents import coincidence
 from jitterscope.incidents.api import queries, views
 from jitterscope.incidents.api.schemas import (
     Incident,
@@ -150,4 +151,5 @@ def _change(principal: Principal, change: Callable[[Session], IncidentRow]) -> I
     with organization_session(principal.organization_id) as session:
         row = change(session)
         session.flush()
-        return views.incident_of(row, actions.history(session, row.id), verifications.newest(session, row.id))
+        history, verification = actions.history(session, row.id), verifications.newest(session, row.id)
+        return views.incident_of(row, history, verification, coincidence.before_onset(session, row))

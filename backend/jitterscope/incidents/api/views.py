@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from jitterscope.diagnosis.core import shown
-from jitterscope.diagnosis.core.finding import Found, NotEnoughData
+from jitterscope.diagnosis.core.finding import Evidence, Found, NotEnoughData
 from jitterscope.diagnosis.core.registry import all_causes
 from jitterscope.incidents.api.harm_words import harm_reason
 from jitterscope.incidents.api.schemas import AffectedSubject, Incident, IncidentSummary, Risk, SubjectRef, Transition
@@ -14,6 +15,8 @@ from jitterscope.incidents.lifecycle import predictions
 from jitterscope.incidents.models import IncidentRow, RiskRow, TransitionRow
 from jitterscope.incidents.verification.models import VerificationRow
 from jitterscope.incidents.verification.views import landings_of, payload_verification, verification_of
+from jitterscope.kit.instant import time_of as time_of
+from jitterscope.kit.instant import us_of as us_of
 from jitterscope.notify.payload import (
     Payload,
     PayloadEvidence,
@@ -25,17 +28,6 @@ from jitterscope.notify.payload import (
 from jitterscope.settings import settings
 
 _PROOF = 3
-
-
-def time_of(us: int) -> datetime:
-    """µs since the epoch as an aware datetime."""
-    seconds, rest = divmod(us, 1_000_000)
-    return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest)
-
-
-def us_of(time: datetime) -> int:
-    """An aware datetime as µs since the epoch."""
-    return int(time.replace(microsecond=0).timestamp()) * 1_000_000 + time.microsecond
 
 
 def cause_title(cause_id: str) -> str:
@@ -64,8 +56,12 @@ def summary_of(row: IncidentRow) -> IncidentSummary:
 
 
 def incident_of(
-    row: IncidentRow, history: list[TransitionRow], verification: VerificationRow | None = None
+    row: IncidentRow,
+    history: list[TransitionRow],
+    verification: VerificationRow | None = None,
+    besides: Sequence[Evidence] = (),
 ) -> Incident:
+    """`besides`: evidence that is not the finding's."""
     found = Found.model_validate(row.finding)
     cause = all_causes().get(row.cause)
     return Incident.model_validate(
@@ -75,7 +71,7 @@ def incident_of(
             "window_from": row.window_from,
             "window_to": row.window_to,
             "trigger_at": row.trigger_at,
-            "evidence": found.evidence,
+            "evidence": [*found.evidence, *besides],
             "rivals": found.rivals,
             "fixes": found.fixes,
             "not_enough_data": [NotEnoughData.model_validate(item) for item in row.not_enough_data],
@@ -115,6 +111,7 @@ def payload_of(
     transition: TransitionRow,
     subject: PayloadSubject,
     verification: VerificationRow | None = None,
+    besides: Sequence[Evidence] = (),
 ) -> Payload:
     """The notification of a transition, as the incident is after it."""
     found = Found.model_validate(row.finding)
@@ -144,7 +141,7 @@ def payload_of(
                 "impact": found.impact,
                 "evidence": [
                     PayloadEvidence(statement=item.statement, value=item.value, comparison=item.comparison)
-                    for item in found.evidence[:_PROOF]
+                    for item in (*found.evidence[:_PROOF], *besides)
                 ],
                 "top_fix": None
                 if not helpful

@@ -8,12 +8,16 @@ from jitterscope.audit import service as audit
 from jitterscope.db import after_commit
 from jitterscope.incidents.api.live import event_of, tell
 from jitterscope.incidents.api.views import muted_now, payload_of
+from jitterscope.incidents.coincidence import before_onset
 from jitterscope.incidents.lifecycle.reach import reach_of
 from jitterscope.incidents.models import IncidentRow, TransitionRow
 from jitterscope.incidents.verification.models import VerificationRow
 from jitterscope.notify import outbox
 from jitterscope.notify.payload import ACTIONS
 from jitterscope.tenancy.auth import Principal
+
+# Then people ask what was changed.
+_BEGIN = ("opened", "reopened")
 
 
 def record(
@@ -52,7 +56,8 @@ def record(
         outbox.withdraw(session, row.id)
     elif action in ACTIONS:
         reach = reach_of(session, [row])[row.id]
-        outbox.enqueue(session, payload_of(row, transition, reach.subject, verification), reach.others)
+        besides = before_onset(session, row) if action in _BEGIN else ()
+        outbox.enqueue(session, payload_of(row, transition, reach.subject, verification, besides), reach.others)
     event, organization_id = event_of(transition), row.organization_id
     after_commit(session, lambda: tell(organization_id, event))
     return transition

@@ -12,12 +12,13 @@ from sqlalchemy.orm import Session
 
 from jitterscope.diagnosis.core.finding import Interval
 from jitterscope.diagnosis.core.registry import fix_of
+from jitterscope.diagnosis.core.settings import changed
+from jitterscope.diagnosis.verification.changes import SHORTEST_BEFORE_US
 from jitterscope.errors import Problem
 from jitterscope.incidents.api.verification_schemas import SettingStep, VerificationResult
 from jitterscope.incidents.lifecycle import actions, predictions
 from jitterscope.incidents.lifecycle.transitions import record
 from jitterscope.incidents.models import IncidentRow, lives_on
-from jitterscope.incidents.verification import workload
 from jitterscope.incidents.verification.models import VerificationRow
 from jitterscope.tenancy.auth import Principal
 
@@ -26,7 +27,7 @@ BEFORE = {False: timedelta(minutes=30), True: timedelta(hours=3)}
 ANOTHER = "Another change"
 # How much of what is compared may lie before the first symptom.
 _LEAD = timedelta(seconds=10)
-_SHORTEST_BEFORE = timedelta(microseconds=workload.SHORTEST_BEFORE_US)
+_SHORTEST_BEFORE = timedelta(microseconds=SHORTEST_BEFORE_US)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +201,7 @@ def wording(step: SettingStep) -> str:
     """ "CPU limit 0.5 → 1"."""
     if step.old is None and step.new is None:
         return step.title
-    return f"{step.title} {step.old or 'not set'} → {step.new or 'not set'}"
+    return changed(step.title, step.old, step.new)
 
 
 def _must_be_alone(session: Session, row: IncidentRow) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from jitterscope.diagnosis.core.area import Of, Sighting, WatchedFact
-from jitterscope.diagnosis.verification.changes import Step, steps
+from jitterscope.diagnosis.verification.changes import SHORTEST_BEFORE_US, Step, steps
 from jitterscope.incidents.verification import window
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.types import FactRow, ResourceRow, SubjectTree
@@ -21,9 +21,6 @@ from jitterscope.series import service as series
 
 # Silence of a resource for this long, while its node's data go on, means that it is gone.
 SILENCE_US = 5_000_000
-# A change needs as much before it to be compared with: what is set within this time of a resource's first data made it
-# what it is, as a container's limits that are written once its cgroup is there.
-SHORTEST_BEFORE_US = 20_000_000
 # How far back settings are looked for that only a window shows.
 _SIGHT_US = 1_800_000_000
 _MOST_CLIENTS = 32

@@ -3,6 +3,10 @@ import { useCallback, useDeferredValue, useEffect, useId, useMemo, useRef, useSt
 import { count, microseconds, significant } from "@/lib/format";
 import { span, type TimeView } from "@/lib/timeView";
 
+import { ChangeLines } from "@/charts/changes/ChangeLines";
+import type { ChartChange } from "@/charts/changes/changes";
+import { ChangeStrip } from "@/charts/changes/ChangeStrip";
+
 import { gaps } from "./bars";
 import { DataLanes } from "./DataLanes";
 import { drawConnectionLane } from "./connectionLane";
@@ -42,11 +46,13 @@ export interface TimelineProps {
   momentUs: number | null;
   /** What the story is told by: it is drawn first and largest. */
   lead?: "cpu" | "connections";
+  /** What was changed and when, sorted by time. null: it cannot be loaded; undefined: not yet; absent: nobody asks. */
+  changes?: { readonly found: readonly ChartChange[] | null | undefined };
 }
 
 /** What the cause is told by, CPU, throttling, GC, connections and every answer of its servers on one time axis. */
 export function Timeline(props: TimelineProps): ReactElement {
-  const { model, overview, extent, view, onView, selection, onSelection, dragMode, onBack, momentUs, lead = "cpu" } = props;
+  const { model, overview, extent, view, onView, selection, onSelection, dragMode, onBack, momentUs, lead = "cpu", changes } = props;
   const host = useRef<HTMLDivElement>(null);
   const surface = useRef<HTMLDivElement>(null);
   const widthPx = useWidth(host);
@@ -138,6 +144,7 @@ export function Timeline(props: TimelineProps): ReactElement {
   return (
     <div ref={host} className={styles["timeline"]}>
       <Legend model={overview} hasAnswers={hasAnswers} hasGc={hasGc} />
+      {changes !== undefined && widthPx > 0 && <ChangeStrip changes={changes.found} view={view} leftPx={gutterPx} rightPx={RIGHT_PX} widthPx={widthPx} />}
       {/* An interactive picture: focusable, driven by keys, described in words below. */}
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions */}
       <div
@@ -181,6 +188,7 @@ export function Timeline(props: TimelineProps): ReactElement {
               style={{ left: `${Math.max(0, left(selection.fromUs))}%`, right: `${Math.max(0, 100 - left(selection.toUs))}%` }}
             />
           )}
+          {changes?.found != null && <ChangeLines changes={changes.found} view={view} />}
           {marked !== null && <span className={styles["marked"]} style={{ left: `${Math.max(0, left(marked.fromUs))}%`, right: `${Math.max(0, 100 - left(marked.toUs))}%` }} />}
           {momentUs !== null && visible(momentUs) && <span className={styles["moment"]} style={{ left: `${left(momentUs)}%` }} />}
           {cursorUs !== null && visible(cursorUs) && (

@@ -2,39 +2,37 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 
-import { changesQuery, type FleetChange } from "@/api/fleet";
+import { changesQuery, type Change } from "@/api/changes";
 import { count, plural } from "@/lib/format";
 import { Section } from "@/ui/Section";
 import { Time } from "@/ui/Time";
 import { Async } from "@/widgets/Async";
 
 import styles from "./Home.module.css";
-import { stepText } from "./words";
 
-const HOURS = 24;
 const SHOWN = 6;
 
-/** Limits, images, versions, and settings that changed, as the collectors saw them. */
+/** What changed, as collectors saw it and pipelines reported it. */
 export function Changes(): ReactElement {
-  const changes = useQuery(changesQuery(HOURS, SHOWN));
+  const changes = useQuery(changesQuery(SHOWN));
   return (
-    <Section title="Changes" note="Limits, images, versions, and settings of the last 24 h, as collectors saw them.">
+    <Section title="Changes" note="Of the last 24 h: limits, images, versions, and settings that collectors saw, and what pipelines reported.">
       <Async query={changes} label="Loading changes">
         {(data) => (
           <>
             {data.items.length === 0 ? (
-              <p className={styles["none"]}>No changes seen.</p>
+              <p className={styles["none"]}>No changes seen or reported.</p>
             ) : (
               <ul className={styles["lines"]}>
                 {data.items.map((change) => (
-                  <Line key={`${change.at} ${change.subject.id} ${change.steps[0]?.name ?? ""}`} change={change} />
+                  <Line key={change.id ?? `${change.at} ${change.what} ${change.text}`} change={change} />
                 ))}
               </ul>
             )}
             {(data.found > data.items.length || !data.complete) && (
               <p className={styles["none"]}>
                 {data.found > data.items.length && `${count(data.found - data.items.length)} earlier changes are not shown. `}
-                {!data.complete && "Only the resources seen last were looked at."}
+                {!data.complete && "Only the resources seen last and the newest reports were looked at."}
               </p>
             )}
           </>
@@ -44,23 +42,51 @@ export function Changes(): ReactElement {
   );
 }
 
-function Line({ change }: { change: FleetChange }): ReactElement {
+function Line({ change }: { change: Change }): ReactElement {
   return (
     <li>
-      <Link to="/resources/$resourceId" params={{ resourceId: change.subject.id }} className={styles["title"]}>
-        {change.workload ?? change.subject.name}
-      </Link>
-      <p className={styles["steps"]}>
-        {change.steps.map((step) => (
-          <span key={step.name}>{stepText(step)}</span>
-        ))}
-      </p>
+      {change.resource === null ? (
+        <span className={styles["title"]}>{change.what}</span>
+      ) : (
+        <Link to="/resources/$resourceId" params={{ resourceId: change.resource.id }} className={styles["title"]}>
+          {change.what}
+        </Link>
+      )}
+      <p className={styles["steps"]}>{change.steps.length === 0 ? change.text : change.steps.map((step) => <span key={step.name}>{step.text}</span>)}</p>
       <p className={styles["sub"]}>
-        <span>{change.rollout ? (change.subject.kind === "process" ? "restart" : "rollout") : "in place"}</span>
-        {change.resources > 1 && <span>{plural(change.resources, change.subject.kind === "process" ? "process" : "container", change.subject.kind === "process" ? "processes" : "containers")}</span>}
-        <span>{change.node.name}</span>
+        {change.origin === "seen" ? <Seen change={change} /> : <Reported change={change} />}
         <Time at={change.at} />
       </p>
     </li>
+  );
+}
+
+const NOUNS: Readonly<Record<string, readonly [string, string]>> = {
+  process: ["process", "processes"],
+  cgroup: ["container", "containers"],
+  node: ["node", "nodes"],
+};
+
+function Seen({ change }: { change: Change }): ReactElement {
+  const [one, many] = NOUNS[change.resource?.kind ?? ""] ?? ["resource", "resources"];
+  return (
+    <>
+      <span>{change.rollout ? (change.resource?.kind === "process" ? "restart" : "rollout") : "in place"}</span>
+      {change.resources > 1 && <span>{plural(change.resources, one, many)}</span>}
+      {change.node !== null && change.resource?.kind !== "node" && <span>{change.node.name}</span>}
+    </>
+  );
+}
+
+function Reported({ change }: { change: Change }): ReactElement {
+  return (
+    <>
+      <span>reported by {change.author ?? change.reported_by}</span>
+      {change.link !== null && (
+        <a href={change.link} target="_blank" rel="noreferrer">
+          Go to {new URL(change.link).host}
+        </a>
+      )}
+    </>
   );
 }

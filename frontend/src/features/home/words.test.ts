@@ -1,4 +1,4 @@
-import { coverageText, openCount, openText, silenceText, stepText, throttledText } from "./words";
+import { coverageText, openCount, openText, silenceText, throttledText } from "./words";
 
 const fleet = (compared: number, timed: number, more: { found?: number; timed_is_least?: boolean } = {}): string => coverageText({ compared, timed, found: compared, timed_is_least: false, ...more });
 
@@ -34,10 +34,5 @@ describe("the sentences of Home", () => {
     expect(throttledText({ compared: 18, throttled: 3, unmeasured: 0 })).toBe("3 of 18 containers were throttled in the last hour.");
     expect(throttledText({ compared: 18, throttled: 0, unmeasured: 2 })).toBe("0 of 16 containers were throttled in the last hour. Throttling is not measured in 2 others.");
     expect(throttledText({ compared: 2, throttled: 0, unmeasured: 2 })).toBe("Throttling is not measured in any of 2 containers.");
-  });
-
-  it("write a change as old and new", () => {
-    expect(stepText({ name: "cpu.quota_us", title: "CPU limit", old: "0.5", new: "1" })).toBe("CPU limit: 0.5 → 1");
-    expect(stepText({ name: "go.env.GOGC", title: "GOGC", old: null, new: "off" })).toBe("GOGC: not set → off");
   });
 });

@@ -1,6 +1,6 @@
 /** The sentences of Home: what is wrong now, and how much of the fleet that is known of. Pure. */
 
-import type { Fleet, FleetChange } from "@/api/fleet";
+import type { Fleet } from "@/api/fleet";
 import type { Overview } from "@/api/overview";
 import type { Collector } from "@/api/resources";
 import { count, plural } from "@/lib/format";
@@ -38,6 +38,3 @@ export function throttledText({ compared, throttled, unmeasured }: Pick<Fleet, "
   const gap = unmeasured === 0 ? "" : ` Throttling is not measured in ${plural(unmeasured, "other", "others")}.`;
   return `${count(throttled)} of ${plural(known, "container")} ${throttled === 1 ? "was" : "were"} throttled in the last hour.${gap}`;
 }
-
-/** "CPU limit: 0.5 → 1". What is not set says so. */
-export const stepText = ({ title, old, new: now }: FleetChange["steps"][number]): string => `${title}: ${old ?? "not set"} → ${now ?? "not set"}`;

@@ -3,6 +3,8 @@ import type { ReactElement } from "react";
 
 import { METRIC_KINDS } from "@/api/catalogue.gen";
 import { seriesQuery, type ResourceDetail, type SeriesChart } from "@/api/resources";
+import { ChangeList } from "@/charts/changes/ChangeList";
+import type { ChartChange } from "@/charts/changes/changes";
 import { MetricChart } from "@/charts/MetricChart";
 import type { CsvTable } from "@/lib/csv";
 import { sentence } from "@/lib/text";
@@ -11,9 +13,11 @@ import type { TimeView } from "@/lib/timeView";
 import { Async } from "@/widgets/Async";
 import { CompareButton } from "@/widgets/CompareButton";
 import { FigureExport } from "@/widgets/export/ExportMenu";
+import { useChanges } from "@/widgets/useChanges";
 
 import styles from "./Resources.module.css";
 
+const NONE: readonly ChartChange[] = [];
 const POINTS = 400;
 /** The server takes this many metrics in one request. */
 const MOST = 20;
@@ -27,6 +31,7 @@ const LINES = {
 
 /** Every metric of the resource that has data in the window. */
 export function Metrics({ resource, window }: { resource: ResourceDetail; window: TimeView }): ReactElement {
+  const changes = useChanges(resource.id, window) ?? NONE;
   const series = useQuery(seriesQuery(resource.id, resource.metrics.slice(0, MOST), window, POINTS));
   if (resource.metrics.length === 0) return <p className={styles["dim"]}>No metrics for this kind of resource.</p>;
   return (
@@ -36,9 +41,10 @@ export function Metrics({ resource, window }: { resource: ResourceDetail; window
         const absent = resource.metrics.filter((name) => !present.some((chart) => chart.metric === name));
         return (
           <>
+            {present.length > 0 && <ChangeList changes={changes} view={window} />}
             <div className={styles["charts"]}>
               {present.map((chart) => (
-                <Chart key={chart.metric} resource={resource} chart={chart} window={window} />
+                <Chart key={chart.metric} resource={resource} chart={chart} window={window} changes={changes} />
               ))}
             </div>
             {absent.length > 0 && (
@@ -53,7 +59,7 @@ export function Metrics({ resource, window }: { resource: ResourceDetail; window
   );
 }
 
-function Chart({ resource, chart, window }: { resource: ResourceDetail; chart: SeriesChart; window: TimeView }): ReactElement {
+function Chart({ resource, chart, window, changes }: { resource: ResourceDetail; chart: SeriesChart; window: TimeView; changes: readonly ChartChange[] }): ReactElement {
   return (
     <MetricChart
       title={titleOf(chart.metric)}
@@ -65,6 +71,7 @@ function Chart({ resource, chart, window }: { resource: ResourceDetail; chart: S
       middle={chart.mean}
       high={chart.high}
       window={window}
+      changes={changes}
       action={
         <span>
           <CompareButton resourceId={chart.resource_id} view={window} label={`Compare ${titleOf(chart.metric)}`} />

@@ -15,6 +15,7 @@ import { Button } from "@/ui/Button";
 import { ErrorState, Skeleton } from "@/ui/states";
 import { CompareButton } from "@/widgets/CompareButton";
 import { ExportMenu } from "@/widgets/export/ExportMenu";
+import { useChanges } from "@/widgets/useChanges";
 
 import { TimelineControls } from "./TimelineControls";
 import styles from "./TimelineView.module.css";
@@ -72,6 +73,8 @@ export function TimelineView({ extent, first, moment, load, picture, onPicture, 
     return detail.data.coarse !== null && span(view) > FINE_SPAN_US ? { ...detail.data, cpu: detail.data.coarse, coarse: null } : detail.data;
   }, [overview, wantsDetail, detail.data, view]);
 
+  const changes = useChanges(resourceId, extent);
+
   const setView = useCallback((next: TimeView) => onPicture((before) => ({ ...before, view: next })), [onPicture]);
   const setSelection = useCallback((next: TimeView | null) => onPicture((before) => ({ ...before, selection: next })), [onPicture]);
 
@@ -126,6 +129,7 @@ export function TimelineView({ extent, first, moment, load, picture, onPicture, 
           onBack={() => goBack() || setView(extent)}
           momentUs={moment?.us ?? null}
           lead={lead}
+          {...(resourceId === null ? {} : { changes: { found: changes } })}
         />
       </div>
       <div className={styles["below"]}>

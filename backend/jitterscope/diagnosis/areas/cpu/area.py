@@ -21,6 +21,7 @@ from jitterscope.diagnosis.core.area import Amounts, Area, Control, Lane, Line, 
 from jitterscope.diagnosis.core.events import runs
 from jitterscope.diagnosis.core.gc import EVENTS, gc_source, read_gc
 from jitterscope.diagnosis.core.landing import Facts
+from jitterscope.diagnosis.core.settings import versions
 from jitterscope.diagnosis.core.signals import number, read_cpu
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 from jitterscope.diagnosis.core.stats import dilate
@@ -141,15 +142,15 @@ AREA = Area(
     ),
     load=(answers.QUERIES, answers.REQUESTS, Load("cpu", "CPUs in use", ("cpu_usage_us",), _cpus, factor=2.0)),
     facts=(
-        WatchedFact("cpu.quota_us", "CPU limit", "subject", show_of=_limit),
+        WatchedFact("cpu.quota_us", "CPU limit", "subject", show_of=_limit, unit="CPU"),
         WatchedFact("cpu.period_us", "CFS period", "subject", _ms),
         WatchedFact("cpu.burst_us", "CFS burst", "subject", _ms),
-        WatchedFact("cpu.weight", "CPU weight", "subject"),
-        WatchedFact("process.affinity_cpus", "CPUs a process may run on", "processes"),
+        WatchedFact("cpu.weight", "CPU weight", "subject", listed=False),
+        WatchedFact("process.affinity_cpus", "CPUs a process may run on", "processes", listed=False),
         answers.MEMORY_LIMIT,
         *(WatchedFact(f"go.env.{name}", name, "processes", known_by="go.version") for name in _GO),
         WatchedFact("go.version", "Go version", "processes"),
-        WatchedFact("go.main_module", "Program", "processes"),
+        WatchedFact("go.main_module", "Program", "processes", said=lambda old, new, _: versions(old, new, "@")),
         *RUNTIME,
         answers.DNS_VERSION,
         answers.UDP_SOCKETS,

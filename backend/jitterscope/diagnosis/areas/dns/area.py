@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jitterscope.diagnosis.areas.dns.measures import LOAD, MEASURES
-from jitterscope.diagnosis.areas.dns.settings import FACTS, SIGHTINGS
+from jitterscope.diagnosis.areas.dns.settings import FACTS, LISTED, SIGHTINGS
 from jitterscope.diagnosis.core import impact
 from jitterscope.diagnosis.core.area import Area, Lane, Line
 
@@ -43,5 +43,6 @@ AREA = Area(
     measures=MEASURES,
     load=LOAD,
     facts=FACTS,
+    also_listed=LISTED,
     sightings=SIGHTINGS,
 )

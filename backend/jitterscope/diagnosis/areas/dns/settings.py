@@ -80,6 +80,25 @@ def _endpoints(value: str | None) -> str | None:
         return value
 
 
+def _size(value: str | None) -> str | None:
+    try:
+        read = json.loads(value or "null")
+        return (
+            None
+            if read is None
+            else f"{read['nodes']} nodes, {read['cores']} cores, {read['kube_dns_replicas']} replicas of kube-dns"
+        )
+    except (ValueError, TypeError, KeyError):
+        return value
+
+
+def _resolver(value: str | None) -> str | None:
+    conf = parse(value)
+    if conf is None:
+        return value
+    return f"nameserver {', '.join(conf.nameservers)}; search {' '.join(conf.search) or 'none'}; ndots:{conf.ndots}"
+
+
 FACTS = (
     WatchedFact("dns.software", "DNS server", "dns_servers"),
     answers.DNS_VERSION,
@@ -94,9 +113,10 @@ FACTS = (
     answers.MEMORY_LIMIT,
     WatchedFact("cpu.quota_us", "CPU quota per period", "subject"),
     WatchedFact("kube.dns_autoscaler", "Autoscaler of kube-dns", "node"),
-    WatchedFact("kube.cluster_size", "Size of the cluster", "node"),
+    WatchedFact("kube.cluster_size", "Size of the cluster", "node", _size),
     WatchedFact("kube.server_version", "Kubernetes", "node"),
 )
+LISTED = (WatchedFact("dns.resolv_conf", "resolv.conf", "subject", _resolver),)
 SIGHTINGS = (
     Sighting(IN_FRONT, "Servers in front", ("dns.upstreams", "dns.software", "dns_queries"), _in_front),
     Sighting(

@@ -73,8 +73,8 @@ AREA = Area(
     load=(answers.QUERIES, answers.REQUESTS),
     facts=(
         WatchedFact("disk.limits", "I/O limits", "subject", _limits),
-        WatchedFact("disk.device", "Disk", "subject"),
-        WatchedFact("disk.rotational", "Disk has platters", "subject"),
+        WatchedFact("disk.device", "Disk", "subject", listed=False),
+        WatchedFact("disk.rotational", "Disk has platters", "subject", listed=False),
         answers.MEMORY_LIMIT,
         answers.IMAGE,
     ),

@@ -11,21 +11,23 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
+from jitterscope.changes.types import Seen
+from jitterscope.diagnosis.core.answers import LISTED
 from jitterscope.diagnosis.core.area import Of, WatchedFact
 from jitterscope.diagnosis.core.registry import all_areas
-from jitterscope.diagnosis.verification.changes import Step, steps
-from jitterscope.diagnosis.verification.plan import IMAGE
-from jitterscope.incidents.verification.workload import SHORTEST_BEFORE_US
+from jitterscope.diagnosis.verification.changes import SHORTEST_BEFORE_US, Step, steps
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.types import FactRow, ResourceKind, ResourceRow
 
 # Resources of each kind that are looked at: those seen last.
 _MOST: Mapping[ResourceKind, int] = {"cgroup": 1000, "process": 2000, "dns_server": 300, "node": 300}
+# Containers of one workload, and what runs in them.
+_MOST_OF_WORKLOAD, _MOST_WITHIN = 100, 400
+# A container may have ended for so long before another one takes its place.
+_GONE_US = 24 * 3600 * 1_000_000
 _PLACES: Mapping[Of, ResourceKind] = {
     "subject": "cgroup", "processes": "process", "dns_servers": "dns_server", "node": "node"
 }  # fmt: skip
-# What a collector measures or a scheduler sets by itself: nobody changed it.
-_NOT_MADE = frozenset({"disk.device", "disk.rotational", "process.affinity_cpus", "cpu.weight", "dns.udp_sockets"})
 # Facts of one change arrive one after the other.
 _TOGETHER_US = 5_000_000
 _WORKLOAD = ("workload.namespace", "workload.owner", "workload.pod", "workload.container")
@@ -33,20 +35,6 @@ _PROGRAM = ("process.executable", "process.command")
 
 Facts = dict[str, str]
 Group = tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """`subject` is the resource that changed last of the `resources` that changed in the same way, `at_us` when the
-    first of them did."""
-
-    at_us: int
-    subject: ResourceRow
-    node: ResourceRow
-    workload: str | None
-    is_rollout: bool
-    resources: int
-    steps: tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +49,28 @@ class _Life:
     later: tuple[tuple[int, Facts], ...]
 
 
-def read(session: Session, from_us: int, to_us: int) -> tuple[list[Change], bool]:
+def everywhere(session: Session, from_us: int, to_us: int) -> tuple[list[Seen], bool]:
     """Changes of a window, newest first; False with it where there are more resources than are looked at."""
     rows, complete = _rows(session, from_us)
+    return _read(session, rows, from_us, to_us), complete
+
+
+def of_subject(session: Session, subject: ResourceRow, from_us: int, to_us: int) -> tuple[list[Seen], bool]:
+    """Likewise of a cgroup, of the others of its workload, of what runs in them, and of its node; or of a node."""
+    node = inventory.resources(session, [subject.node_id]).get(subject.node_id)
+    rows = [] if node is None else [node]
+    complete = True
+    if subject.kind == "cgroup":
+        seen_us = from_us - _GONE_US
+        others, there = inventory.same_workload(session, subject.id, seen_us, _MOST_OF_WORKLOAD)
+        cgroups = [subject, *others]
+        within, within_there = inventory.within(session, [one.id for one in cgroups], seen_us, _MOST_WITHIN)
+        rows += [*cgroups, *within]
+        complete = there <= len(others) and within_there <= len(within)
+    return _read(session, rows, from_us, to_us), complete
+
+
+def _read(session: Session, rows: Sequence[ResourceRow], from_us: int, to_us: int) -> list[Seen]:
     watched = {kind: _watched(place) for place, kind in _PLACES.items()}
     names = sorted({name for facts in watched.values() for one in facts for name in _read_with(one)})
     ids = [row.id for row in rows]
@@ -74,12 +81,12 @@ def read(session: Session, from_us: int, to_us: int) -> tuple[list[Change], bool
     for row in rows:
         groups.setdefault(_group(row, history[row.id], named), []).append(_life(row, history[row.id], from_us))
     found = [
-        Change(at_us, row, nodes[row.node_id], _name(named, row), is_rollout, 1, made)
+        Seen(at_us, row, nodes[row.node_id], _name(named, row), is_rollout, 1, made)
         for lives in groups.values()
         for at_us, row, is_rollout, made in _changes(lives, watched[lives[0].row.kind], from_us)
-        if row.node_id in nodes
+        if row.node_id in nodes and at_us <= to_us
     ]
-    return sorted(_merged(found), key=lambda one: (-one.at_us, one.subject.id)), complete
+    return sorted(_merged(found), key=lambda one: (-one.at_us, one.subject.id))
 
 
 def _rows(session: Session, from_us: int) -> tuple[list[ResourceRow], bool]:
@@ -98,8 +105,9 @@ def _rows(session: Session, from_us: int) -> tuple[list[ResourceRow], bool]:
 def _watched(place: Of) -> tuple[WatchedFact, ...]:
     """As areas declare them: of those that several watch the declaration that says most."""
     found: dict[str, WatchedFact] = {}
-    for one in (*(fact for area in all_areas().values() for fact in area.facts), IMAGE):
-        if one.of == place and one.fact not in _NOT_MADE and (one.fact not in found or one.show_of is not None):
+    declared = (fact for area in all_areas().values() for fact in (*area.facts, *area.also_listed))
+    for one in (*declared, *LISTED):
+        if one.of == place and one.listed and (one.fact not in found or one.show_of is not None):
             found[one.fact] = one
     return tuple(found.values())
 
@@ -178,11 +186,12 @@ def _is_read(one: WatchedFact, facts: Facts) -> bool:
     return one.fact in facts or (one.known_by is not None and one.known_by in facts)
 
 
-def _merged(found: Iterable[Change]) -> Iterator[Change]:
-    """The same change of several resources of a workload as one."""
-    same: dict[tuple[str, str, bool, tuple[Step, ...]], Change] = {}
+def _merged(found: Iterable[Seen]) -> Iterator[Seen]:
+    """The same change of several resources of a workload, or of several nodes, as one."""
+    same: dict[tuple[str, str, bool, tuple[Step, ...]], Seen] = {}
     for one in sorted(found, key=lambda one: (one.at_us, one.subject.id)):
-        key = (one.subject.kind, one.workload or str(one.subject.id), one.is_rollout, one.steps)
+        of = one.workload or ("" if one.subject.kind == "node" else str(one.subject.id))
+        key = (one.subject.kind, of, one.is_rollout, one.steps)
         known = same.get(key)
         same[key] = one if known is None else replace(known, subject=one.subject, node=one.node,
                                                       resources=known.resources + 1)  # fmt: skip

@@ -1,4 +1,4 @@
-"""GET /fleet/changes: what was changed, from the history of facts; what merely appeared is no change."""
+"""Changes that facts show: another value than before. What merely appeared is no change."""
 
 from __future__ import annotations
 
@@ -7,42 +7,9 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from tests.backend.changes.node import HOUR_US, Node
 from tests.backend.conftest import Organization
-from tests.support.batches import CGROUP, DNS_SERVER, PROCESS, BatchBuilder, now_us
-
-MINUTE_US = 60_000_000
-HOUR_US = 60 * MINUTE_US
-
-
-class Node:
-    """One machine whose facts are told, in order of time."""
-
-    def __init__(self, api: TestClient, organization: Organization, name: str = "machine-1") -> None:
-        self._api, self._organization, self._name = api, organization, name
-        self._start_us = now_us()
-        self._spool: bytes | None = None
-        self._sequence = 0
-
-    def tell(self, hours_ago: float, kind: int, key: str, parent: tuple[int, str] | None = None, **facts: str) -> None:
-        """Facts of one resource; `_` in a name stands for a dot, `__` for `_`."""
-        self._sequence += 1
-        builder = BatchBuilder(self._name, self._spool, self._sequence)
-        self._spool = builder.batch.spool_id
-        at = 0 if parent is None else builder.resource(parent[0], parent[1], 0)
-        index = 0 if key == "" else builder.resource(kind, key, at)
-        for name, value in facts.items():
-            plain = name.replace("__", "\0").replace("_", ".").replace("\0", "_")
-            builder.fact(index, plain, value, self._start_us - round(hours_ago * HOUR_US))
-        answer = self._api.post("/api/v1/ingest", content=builder.body(), headers=self._organization.ingest_headers)
-        assert answer.status_code == 200, answer.text
-
-    def pod(self, hours_ago: float, pod: str, image: str, cpus: str = "0.5") -> None:
-        """A container of the deployment `cart`, as it starts."""
-        self.tell(
-            hours_ago, CGROUP, f"/kubepods/{pod}/cart", workload_namespace="shop", workload_owner="Deployment/cart",
-            workload_pod=pod, workload_container="cart", workload_image=image,
-            cpu_quota__us=str(int(float(cpus) * 100_000)), cpu_period__us="100000",
-        )  # fmt: skip
+from tests.support.batches import CGROUP, DNS_SERVER, PROCESS, now_us
 
 
 @pytest.fixture
@@ -50,15 +17,17 @@ def node(api: TestClient, organization: Organization) -> Node:
     return Node(api, organization)
 
 
-def changes(api: TestClient, **parameters: Any) -> dict[str, Any]:
-    answer = api.get("/api/v1/fleet/changes", params=parameters)
+def changes(api: TestClient, hours: float | None = None, **parameters: Any) -> dict[str, Any]:
+    if hours is not None:
+        parameters["from"] = str(now_us() - round(hours * HOUR_US))
+    answer = api.get("/api/v1/changes", params=parameters)
     assert answer.status_code == 200, answer.text
     return dict(answer.json())
 
 
 def told(api: TestClient, **parameters: Any) -> list[tuple[Any, ...]]:
     return [
-        (one["workload"] or one["subject"]["name"], one["rollout"], one["resources"],
+        (one["what"], one["rollout"], one["resources"],
          [(step["title"], step["old"], step["new"]) for step in one["steps"]])
         for one in changes(api, **parameters)["items"]
     ]  # fmt: skip
@@ -69,7 +38,7 @@ def test_a_limit_that_is_set_anew_is_a_change_in_place(api: TestClient, node: No
     node.tell(2, CGROUP, "/kubepods/cart-1/cart", cpu_quota__us="100000")
     assert told(api) == [("shop/cart/cart", False, 1, [("CPU limit", "0.5", "1")])]
     (change,) = changes(api)["items"]
-    assert change["subject"]["kind"] == "cgroup"
+    assert change["resource"]["kind"] == "cgroup"
     assert change["node"]["name"] == "machine-1"
     assert told(api, hours=1) == []
 
@@ -125,7 +94,7 @@ def test_a_node_and_a_dns_server_change_too(api: TestClient, node: Node) -> None
     node.tell(2, DNS_SERVER, "10.0.0.10:53", dns_corefile=".:53 {\n  cache 300\n}\n")
     found = told(api)
     assert [one[3] for one in found] == [[("Corefile", "cache 30", "cache 300")], [("Kernel", "6.1.0", "6.12.0")]]
-    assert found[1][0] == "worker-1"
+    assert found[1][0] == "node worker-1"
 
 
 def test_the_newest_come_first_and_the_others_are_counted(api: TestClient, node: Node) -> None:
@@ -142,4 +111,35 @@ def test_another_organization_sees_none_of_them(api: TestClient, node: Node, oth
     node.pod(30, "cart-1", "cart:1")
     node.pod(2, "cart-2", "cart:2")
     assert len(changes(api)["items"]) == 1
-    assert api.get("/api/v1/fleet/changes", headers=other_organization.headers).json()["items"] == []
+    assert api.get("/api/v1/changes", headers=other_organization.headers).json()["items"] == []
+
+
+def test_what_pods_say_and_what_dns_servers_are_is_told_in_words(api: TestClient, node: Node) -> None:
+    at, home = "/kubepods/cart-1/cart", (CGROUP, "/kubepods/dns/coredns")
+    names = {"workload_namespace": "shop", "workload_owner": "Deployment/cart", "workload_container": "cart"}
+    node.tell(30, CGROUP, at, **names, workload_version="1.2", workload_chart="cart-7.0.1", workload_restarted__at="",
+              workload_image="registry:5000/shop/cart:7@sha256:1",
+              dns_resolv__conf='{"nameservers": ["10.0.0.10"], "search": ["a.b"], "ndots": 5}')  # fmt: skip
+    node.tell(3, CGROUP, "/kubepods/cart-2/cart", **names, workload_version="1.3", workload_chart="cart-7.0.2",
+              workload_image="registry:5000/shop/cart:7@sha256:2", workload_restarted__at="2026-11-25T09:30:00Z",
+              dns_resolv__conf='{"nameservers": ["10.0.0.10"], "search": ["a.b"], "ndots": 2}')  # fmt: skip
+    node.tell(30, CGROUP, "/kubepods/dns/coredns", workload_container="coredns")
+    node.tell(30, DNS_SERVER, "10.0.0.10:53", home, dns_software="coredns", dns_version="1.11.1", dns_corefile="a\n")
+    node.tell(2, DNS_SERVER, "10.0.0.10:53", home, dns_version="1.12.0", dns_corefile="a\nb\n")
+    assert [sorted(step["text"] for step in one["steps"]) for one in changes(api)["items"]] == [
+        ["CoreDNS 1.11.1 → 1.12.0", "Corefile: (lines added) → b"],
+        [
+            "Helm chart cart-7.0.1 → cart-7.0.2", "Rolling restart", "Version 1.2 → 1.3", "cart:7 sha256:1 → sha256:2",
+            "resolv.conf nameserver 10.0.0.10; search a.b; ndots:5 → nameserver 10.0.0.10; search a.b; ndots:2",
+        ],
+    ]  # fmt: skip
+    assert [one["kind"] for one in changes(api)["items"]] == ["deploy", "deploy"]
+
+
+def test_the_same_change_of_several_nodes_is_one(api: TestClient, organization: Organization) -> None:
+    for name in ("machine-1", "machine-2", "machine-3"):
+        machine = Node(api, organization, name)
+        machine.tell(30, 0, "", node_kernel="6.1.0", node_hostname=name)
+        machine.tell(2, 0, "", node_kernel="6.12.0")
+    (change,) = changes(api)["items"]
+    assert (change["text"], change["resources"]) == ("Kernel 6.1.0 → 6.12.0", 3)

@@ -1,0 +1,87 @@
+"""REST shapes of changes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import AwareDatetime, Field, model_validator
+
+from jitterscope.inventory.schemas import ResourceRef
+from jitterscope.kit.schema import Schema
+
+ChangeKind = Literal["deploy", "config", "scale", "other"]
+# One line of words: control characters belong in no title, and a NUL cannot be stored.
+_LINE = r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"
+Line = Annotated[str, Field(min_length=1, max_length=200, pattern=_LINE)]
+Name = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[^\x00-\x20\x7f]+$")]
+Link = Annotated[str, Field(max_length=2000, pattern=r"^https?://[^\x00-\x20\x7f]+$")]
+SELECTORS = ("resource_id", "namespace", "workload", "node")
+
+
+class ChangeReport(Schema):
+    """A change, and what it is of: every selector that is given must fit, and one of them is needed."""
+
+    title: Line = Field(examples=["Deploy cart"])
+    kind: ChangeKind = "deploy"
+    at: AwareDatetime | None = Field(default=None, description="When it took effect; null: now")
+    version_from: Line | None = None
+    version_to: Line | None = Field(default=None, examples=["1.12.0"])
+    resource_id: int | None = Field(default=None, ge=1, lt=2**63)
+    namespace: Name | None = Field(default=None, examples=["shop"])
+    workload: Name | None = Field(
+        default=None, description="`Deployment/cart` or `cart`; without Kubernetes the container or systemd unit"
+    )
+    container: Name | None = Field(default=None, description="Of the workload: only this one")
+    node: Name | None = None
+    link: Link | None = Field(default=None, examples=["https://ci.example.org/runs/42"])
+    author: Line | None = None
+    external_id: Line | None = Field(
+        default=None, description="The sender's own id: a report that is repeated with it is stored once"
+    )
+
+    @model_validator(mode="after")
+    def _is_of_something(self) -> ChangeReport:
+        if all(getattr(self, name) is None for name in SELECTORS):
+            raise ValueError(f"say what changed: one of {', '.join(SELECTORS)}")
+        return self
+
+
+class ChangeStep(Schema):
+    """One setting that changed, old and new as people write them; null: it was not set, or not known."""
+
+    name: str = Field(description="Of the fact, `cpu.quota_us`")
+    title: str
+    old: str | None
+    new: str | None
+    text: str = Field(description="`CPU limit 0.5 → 1 CPU`")
+
+
+class Change(Schema):
+    """A change. What only one origin knows is null or empty of the other."""
+
+    id: int | None = Field(description="Of a reported one: what it is deleted by")
+    at: datetime
+    origin: Literal["reported", "seen"] = Field(description="By a pipeline or person, or by the history of facts")
+    kind: ChangeKind
+    text: str = Field(description="`coredns v1.11.1 → v1.12.0`")
+    what: str = Field(description="What changed: `shop/cart/cart`, `node worker-1`")
+    resource: ResourceRef | None = Field(description="What changed last of all that changed in the same way")
+    node: ResourceRef | None
+    rollout: bool = Field(description="Seen: new containers or processes took the place of others")
+    resources: int = Field(description="How many changed in the same way")
+    steps: list[ChangeStep] = Field(description="Of a change that facts show")
+    version_from: str | None
+    version_to: str | None
+    link: str | None
+    author: str | None
+    external_id: str | None
+    reported_by: str | None
+
+
+class Changes(Schema):
+    from_us: int
+    to_us: int
+    found: int
+    complete: bool = Field(description="False: there are more resources or reports than are looked at")
+    items: list[Change] = Field(description="Newest first")

@@ -1,0 +1,41 @@
+"""A node whose collector tells facts, for the tests of changes."""
+
+from __future__ import annotations
+
+from fastapi.testclient import TestClient
+
+from tests.backend.conftest import Organization
+from tests.support.batches import CGROUP, BatchBuilder, now_us
+
+HOUR_US = 3600 * 1_000_000
+
+
+class Node:
+    """One machine whose facts are told, in order of time."""
+
+    def __init__(self, api: TestClient, organization: Organization, name: str = "machine-1") -> None:
+        self._api, self._organization, self._name = api, organization, name
+        self._start_us = now_us()
+        self._spool: bytes | None = None
+        self._sequence = 0
+
+    def tell(self, hours_ago: float, kind: int, key: str, parent: tuple[int, str] | None = None, **facts: str) -> None:
+        """Facts of one resource; `_` in a name stands for a dot, `__` for `_`."""
+        self._sequence += 1
+        builder = BatchBuilder(self._name, self._spool, self._sequence)
+        self._spool = builder.batch.spool_id
+        at = 0 if parent is None else builder.resource(parent[0], parent[1], 0)
+        index = 0 if key == "" else builder.resource(kind, key, at)
+        for name, value in facts.items():
+            plain = name.replace("__", "\0").replace("_", ".").replace("\0", "_")
+            builder.fact(index, plain, value, self._start_us - round(hours_ago * HOUR_US))
+        answer = self._api.post("/api/v1/ingest", content=builder.body(), headers=self._organization.ingest_headers)
+        assert answer.status_code == 200, answer.text
+
+    def pod(self, hours_ago: float, pod: str, image: str, cpus: str = "0.5") -> None:
+        """A container of the deployment `cart`, as it starts."""
+        self.tell(
+            hours_ago, CGROUP, f"/kubepods/{pod}/cart", workload_namespace="shop", workload_owner="Deployment/cart",
+            workload_pod=pod, workload_container="cart", workload_image=image,
+            cpu_quota__us=str(int(float(cpus) * 100_000)), cpu_period__us="100000",
+        )  # fmt: skip
