@@ -32,7 +32,7 @@ from jitterscope.series.catalogue import METRICS, Metric
 from jitterscope.series.external_search import Belonging, Selection
 from jitterscope.series.ids import series_id
 from jitterscope.series.read_ticks import Scope
-from jitterscope.series.types import FloatArray
+from jitterscope.series.types import nullable
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(tags=["series"])
@@ -233,15 +233,4 @@ def _external(
 def _times(start_us: int, step_us: int, count: int) -> list[int]:
     times: NDArray[np.int64] = start_us + np.arange(count, dtype=np.int64) * step_us
     result: list[int] = times.tolist()
-    return result
-
-
-def nullable(values: FloatArray) -> list[float | None]:
-    """JSON has no NaN: a missing value is null."""
-    missing = np.flatnonzero(np.isnan(values))
-    if len(missing) == len(values):
-        return [None] * len(values)
-    result: list[float | None] = values.tolist()
-    for index in missing.tolist():
-        result[index] = None
     return result

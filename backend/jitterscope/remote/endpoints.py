@@ -11,9 +11,9 @@ from fastapi import APIRouter, Depends, Query, Response
 from sqlalchemy.orm import Session
 
 from jitterscope import db
+from jitterscope import requested_window as asked
 from jitterscope.answers import refuses
 from jitterscope.bounds import CHART, QUICK, bounded
-from jitterscope.charts.endpoints import From, To, nullable, window
 from jitterscope.errors import Problem, not_found
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.schemas import ResourceRef
@@ -34,6 +34,7 @@ from jitterscope.remote.schemas import (
 )
 from jitterscope.series import external_metrics, external_search
 from jitterscope.series.external_search import Label, Match, Selection
+from jitterscope.series.types import nullable
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(prefix="/metrics", tags=["metrics"])
@@ -47,10 +48,14 @@ Matches = Annotated[
     ),
 ]
 OfResource = Annotated[int | None, Query(description="Only what belongs to this resource, by labels or address")]
+From = Annotated[str | None, Query(alias="from", description="RFC 3339; default: 1 h before `to`")]
+To = Annotated[str | None, Query(description="RFC 3339; default: now")]
 Name = Annotated[str, Query(min_length=1, max_length=200)]
 
 _MATCH = re.compile(r"(.+?)(!=|=|~)(.*)", re.DOTALL)
 _MOST_SENDERS = 50
+_DEFAULT_US = 3_600_000_000
+_LONGEST_US = 31 * 24 * _DEFAULT_US
 _MOST_POINTS = 20_000
 
 
@@ -70,7 +75,7 @@ def list_metrics(
     """Names of metrics that came by remote write and have samples from about the begin of the window on, by name."""
     after = _position(cursor)
     with db.organization_session(principal.organization_id) as session:
-        selection = _selection(session, None, search, match, resource, window(from_, to)[0])
+        selection = _selection(session, None, search, match, resource, _window(from_, to)[0])
         found, names, series = external_search.names(session, selection, after, limit)
         described = external_metrics.of(session, [one.name for one in found])
     items = []
@@ -99,7 +104,7 @@ def list_metric_labels(
 ) -> list[MetricLabel]:  # fmt: skip
     """Labels of the series of a metric, each with its values: what it can be filtered by."""
     with db.organization_session(principal.organization_id) as session:
-        selection = _selection(session, name, "", match, resource, window(from_, to)[0])
+        selection = _selection(session, name, "", match, resource, _window(from_, to)[0])
         found = external_search.labels(session, selection)
     return [
         MetricLabel(
@@ -133,7 +138,7 @@ def query_metric(
     if points * limit > _MOST_POINTS:
         raise _bad("points", f"points times label sets may be {_MOST_POINTS} in one request")
     after = _position(cursor)
-    from_us, to_us = window(from_, to)
+    from_us, to_us = _window(from_, to)
     with db.organization_session(principal.organization_id) as session:
         selection = _selection(session, name, "", match, resource, from_us)
         described = external_metrics.of(session, [name]).get(name)
@@ -221,6 +226,10 @@ def _selection(
         belonging=of,
         seen_from_us=from_us,
     )
+
+
+def _window(from_: str | None, to: str | None) -> tuple[int, int]:
+    return asked.newest_window(from_, to, time.time_ns() // 1000, _DEFAULT_US, _LONGEST_US)
 
 
 def _match(text: str) -> Match:

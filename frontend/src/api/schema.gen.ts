@@ -10125,7 +10125,7 @@ export interface operations {
                 match?: string[] | null;
                 /** @description Only what belongs to this resource, by labels or address */
                 resource?: number | null;
-                /** @description RFC 3339; default: 15 minutes before `to` */
+                /** @description RFC 3339; default: 1 h before `to` */
                 from?: string | null;
                 /** @description RFC 3339; default: now */
                 to?: string | null;
@@ -10180,7 +10180,7 @@ export interface operations {
                 match?: string[] | null;
                 /** @description Only what belongs to this resource, by labels or address */
                 resource?: number | null;
-                /** @description RFC 3339; default: 15 minutes before `to` */
+                /** @description RFC 3339; default: 1 h before `to` */
                 from?: string | null;
                 /** @description RFC 3339; default: now */
                 to?: string | null;
@@ -10267,7 +10267,7 @@ export interface operations {
                 resource?: number | null;
                 /** @description raw, rate per second, or quantiles of the buckets of a classic histogram; default: by type */
                 view?: ("raw" | "rate" | "quantiles") | null;
-                /** @description RFC 3339; default: 15 minutes before `to` */
+                /** @description RFC 3339; default: 1 h before `to` */
                 from?: string | null;
                 /** @description RFC 3339; default: now */
                 to?: string | null;

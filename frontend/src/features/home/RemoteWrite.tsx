@@ -5,7 +5,6 @@ import type { ReactElement } from "react";
 import { causesQuery } from "@/api/causes";
 import { receivedQuery, type Received } from "@/api/metrics";
 import { plural } from "@/lib/format";
-import { sentence } from "@/lib/text";
 import { Page } from "@/ui/Page";
 import { Section } from "@/ui/Section";
 import { Async } from "@/widgets/Async";
@@ -55,34 +54,27 @@ function NotFound({ mayAdd }: { mayAdd: boolean }): ReactElement {
   return (
     <Section title="What cannot be found" note="Every cause reads the 100 ms ticks, events, and settings that a collector records. Scrapes every 15 s average a stall away.">
       <Async query={causes} label="Loading causes">
-        {(all) => {
-          const areaOf = (id: string): string => id.split("/")[0] ?? id;
-          const areas = [...new Set(all.map(({ id }) => areaOf(id)))];
-          return (
-            <>
-              <p>{plural(all.length, "cause")} need a collector:</p>
-              <ul className={styles["lines"]}>
-                {areas.map((area) => (
-                  <li key={area}>
-                    <span className={styles["title"]}>{sentence(area)}</span>
-                    <p className={styles["sub"]}>{all.filter(({ id }) => areaOf(id) === area).map(({ title }) => title).join(" · ")}</p>
-                  </li>
-                ))}
-              </ul>
-              <p className={styles["more"]}>
-                <Link to="/help/causes">Read about the causes</Link>
-                {mayAdd && (
-                  <>
-                    {" · "}
-                    <Link to="/settings/collectors" search={{ add: true }}>
-                      Add collector
-                    </Link>
-                  </>
-                )}
-              </p>
-            </>
-          );
-        }}
+        {(all) => (
+          <>
+            <p>
+              {plural(all.length, "cause")} need a collector.{" "}
+              {mayAdd && (
+                <Link to="/settings/collectors" search={{ add: true }}>
+                  Add collector
+                </Link>
+              )}
+            </p>
+            <ul className={styles["causes"]}>
+              {all.map(({ id, title }) => (
+                <li key={id}>
+                  <Link to="/help/causes" search={{ cause: id }}>
+                    {title}
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
       </Async>
     </Section>
   );

@@ -4,9 +4,9 @@ import { useMemo, type ReactElement } from "react";
 
 import { metricLabelsQuery, metricSeriesQuery, type MetricCharts, type MetricFilter, type MetricView } from "@/api/metrics";
 import { explain } from "@/api/problem";
-import { count, microseconds, plural } from "@/lib/format";
+import { count, plural } from "@/lib/format";
 import { labelsText, splitLabels } from "@/lib/labels";
-import { minutesText } from "@/lib/time";
+import { minutesText, US_PER_S } from "@/lib/time";
 import { Button } from "@/ui/Button";
 import { Choice } from "@/ui/Choice";
 import { Page } from "@/ui/Page";
@@ -84,7 +84,7 @@ function Charts({ pages, first, children }: { pages: readonly MetricCharts[]; fi
   return (
     <>
       <p className={styles["status"]} role="status">
-        {isCut ? `${count(shown.length)} of ${plural(first.found, "label set")}. ${first.narrow ?? ""}` : `${plural(first.found, "label set")}.`} One point per {microseconds(first.step_us)}
+        {isCut ? `${count(shown.length)} of ${plural(first.found, "label set")}. ${first.narrow ?? ""}` : `${plural(first.found, "label set")}.`} One point per {count(first.step_us / US_PER_S)} s
         {silent > 0 && `; ${count(silent)} without samples in this window`}.
       </p>
       {Object.keys(common).length > 0 && <p className={styles["status"]}>All of them: {labelsText(common)}</p>}
