@@ -22,6 +22,7 @@ DOMAINS = (
     "channels",
     "analyses",
     "links",
+    "views",
     "members",
     "tokens",
     "organizations",

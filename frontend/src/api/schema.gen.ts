@@ -1835,6 +1835,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/views": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Views
+         * @description Views of the caller and those that others share, newest first.
+         */
+        get: operations["list_views"];
+        put?: never;
+        /**
+         * Create View
+         * @description Save a page with its parameters. Saved with a token, it is its owner's.
+         */
+        post: operations["create_view"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/views/{view_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change View
+         * @description Rename a view, share it or not, or save other parameters in it.
+         */
+        put: operations["change_view"];
+        post?: never;
+        /**
+         * Delete View
+         * @description Delete a view for all who see it.
+         */
+        delete: operations["delete_view"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/whatif/models": {
         parameters: {
             query?: never;
@@ -4554,6 +4602,13 @@ export interface components {
             /** Next Cursor */
             next_cursor: string | null;
         };
+        /** Page[SavedView] */
+        Page_SavedView_: {
+            /** Items */
+            items: components["schemas"]["SavedView"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
         /** Page[SharedLink] */
         Page_SharedLink_: {
             /** Items */
@@ -5290,6 +5345,83 @@ export interface components {
              * @enum {string}
              */
             role: "viewer" | "editor" | "admin";
+        };
+        /** SavedView */
+        SavedView: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Id */
+            id: number;
+            /**
+             * May Change
+             * @description Whether the caller may rename, share, and delete it
+             */
+            may_change: boolean;
+            /**
+             * Mine
+             * @description Whether that is the caller
+             */
+            mine: boolean;
+            /** Name */
+            name: string;
+            /**
+             * Owner
+             * @description The member who saved it
+             */
+            owner: string | null;
+            /**
+             * Page
+             * @description Path of a page of the UI
+             */
+            page: string;
+            /**
+             * Search
+             * @description The URL's parameters, beginning with ?; empty: none
+             */
+            search: string;
+            /**
+             * Shared
+             * @description Every member of the organization sees it; else its owner alone
+             */
+            shared: boolean;
+        };
+        /** SavedViewChange */
+        SavedViewChange: {
+            /** Name */
+            name: string;
+            /**
+             * Search
+             * @description The URL's parameters, beginning with ?; empty: none
+             */
+            search: string;
+            /**
+             * Shared
+             * @description Every member of the organization sees it; else its owner alone
+             */
+            shared: boolean;
+        };
+        /** SavedViewRequest */
+        SavedViewRequest: {
+            /** Name */
+            name: string;
+            /**
+             * Page
+             * @description Path of a page of the UI
+             */
+            page: string;
+            /**
+             * Search
+             * @description The URL's parameters, beginning with ?; empty: none
+             */
+            search: string;
+            /**
+             * Shared
+             * @description Every member of the organization sees it; else its owner alone
+             */
+            shared: boolean;
         };
         /**
          * SearchGoal
@@ -11533,6 +11665,188 @@ export interface operations {
                 };
             };
             /** @description The organization has no such token. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_views: {
+        parameters: {
+            query?: {
+                /** @description Only of this page */
+                page?: string | null;
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_SavedView_"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope views:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_view: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SavedViewRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedView"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope views:write. A session's cookie came with a request from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The member has as many views as one may have. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    change_view: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                view_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SavedViewChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedView"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope views:write. A session's cookie came with a request from another site. It is another member's, and the caller is no admin. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    delete_view: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                view_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedView"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope views:write. A session's cookie came with a request from another site. It is another member's, and the caller is no admin. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such view. */
             404: {
                 headers: {
                     [name: string]: unknown;

@@ -12,6 +12,7 @@ import { Choice } from "@/ui/Choice";
 import { Page } from "@/ui/Page";
 import { EmptyState, ErrorState, Skeleton } from "@/ui/states";
 import { MetricFigure, MetricOwner } from "@/widgets/MetricFigure";
+import { SavedViews } from "@/widgets/views/SavedViews";
 
 import { AddMatch } from "./AddMatch";
 import { Matches } from "./Matches";
@@ -40,6 +41,7 @@ export function MetricPage({ name, search, window, onSearch }: ListProps & { nam
           Metrics
         </Link>
       }
+      actions={<SavedViews />}
       lead={first === undefined ? undefined : `${first.help ?? "Its sender does not say what it means."} Type: ${first.type}.`}
     >
       <div className={styles["filters"]} role="search">

@@ -14,6 +14,7 @@ import { FilterText } from "@/ui/FilterText";
 import { Page } from "@/ui/Page";
 import { EmptyState, ErrorState, Skeleton } from "@/ui/states";
 import { Table } from "@/ui/Table";
+import { SavedViews } from "@/widgets/views/SavedViews";
 
 import { Matches } from "./Matches";
 import styles from "./Metrics.module.css";
@@ -36,7 +37,7 @@ export function NameList({ search, window, onSearch }: ListProps): ReactElement 
   const first = data?.pages[0];
   const minutes = search.minutes ?? DEFAULT_MINUTES;
   return (
-    <Page title="Metrics" lead="What Prometheus, Grafana Alloy, or an OpenTelemetry Collector sends by remote write, by name and label.">
+    <Page title="Metrics" lead="What Prometheus, Grafana Alloy, or an OpenTelemetry Collector sends by remote write, by name and label." actions={<SavedViews />}>
       <div className={styles["filters"]} role="search">
         <FilterText className={styles["text"]} label="Parts of a metric name" value={search.q} onChange={filter} />
         <Choice label="Window" options={MINUTES.map((choice) => [choice, minutesText(choice)])} value={minutes} onChange={(choice) => onSearch({ minutes: choice === DEFAULT_MINUTES ? undefined : choice })} />
