@@ -130,6 +130,10 @@ def _rest(act: Actor) -> None:
     made = act("POST", "/analyses", params={"name": "loop.txt"}, content=file, headers=headers)
     act("DELETE", f"/analyses/{made['id']}")
     act("POST", "/analyses/dns-bench", BENCH)
+    view = act("POST", "/views", {"page": "/services", "name": "slow", "search": "?q=dns", "shared": False})
+    act("PUT", f"/views/{view['id']}", {"name": "slow", "search": "?q=dns", "shared": True})
+    assert act.entries()[0]["detail"] == {"shared": {"from": False, "to": True}}
+    act("DELETE", f"/views/{view['id']}")
     before = act("GET", "/retention")
     del before["most"]
     act("PUT", "/retention", before | {"raw_days": before["raw_days"] - 1})

@@ -15,6 +15,7 @@ PAGES = (
     "/risks",
     "/resources",
     "/services",
+    "/explore/metrics",
     "/help/causes",
     "/fixes",
     "/settings/collectors?add=true",

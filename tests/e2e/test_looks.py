@@ -15,6 +15,7 @@ def test_pages(look: Look, product: Product) -> None:
         "risks": "/risks",
         "explore": "/resources?all=true",
         "explore-gone": "/resources?from=1000000000&to=2000000000",
+        "metrics": "/explore/metrics",
         "resource": f"/resources/{product.subject_id}",
         "collectors": "/settings/collectors",
         "add-collector": "/settings/collectors?add=true",

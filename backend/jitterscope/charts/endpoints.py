@@ -17,7 +17,7 @@ from jitterscope.audit import service as audit
 from jitterscope.bounds import CHART, QUICK, bounded
 from jitterscope.charts.schemas import (
     EventItem,
-    ExternalSeriesItem,
+    LeftOut,
     RetentionPolicy,
     RetentionState,
     SeriesChart,
@@ -26,12 +26,13 @@ from jitterscope.charts.schemas import (
 from jitterscope.errors import Problem, not_found
 from jitterscope.inventory import service as inventory
 from jitterscope.kit.declared import audited
-from jitterscope.series import charts, external, retention
+from jitterscope.series import charts, external, external_search, retention
 from jitterscope.series import service as series
 from jitterscope.series.catalogue import METRICS, Metric
+from jitterscope.series.external_search import Belonging, Selection
 from jitterscope.series.ids import series_id
 from jitterscope.series.read_ticks import Scope
-from jitterscope.series.types import FloatArray
+from jitterscope.series.types import nullable
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(tags=["series"])
@@ -86,9 +87,14 @@ def query_series(
         result += [
             _quantiles(session, resource, one, from_us, to_us, points) for one in wanted if one.kind == "distribution"
         ]
-        result += [one for name in others for one in _external(session, resource, name, from_us, to_us, points)]
+        left_out: list[LeftOut] = []
+        for name in others:
+            charted, found_sets = _external(session, resource, name, from_us, to_us, points)
+            result += charted
+            if found_sets > _MAX_EXTERNAL:
+                left_out.append(LeftOut(metric=name, found=found_sets, read=_MAX_EXTERNAL))
     # Written by pydantic at once: FastAPI would walk over every number again.
-    answer = SeriesCharts(from_us=from_us, to_us=to_us, series=result)
+    answer = SeriesCharts(from_us=from_us, to_us=to_us, series=result, left_out=left_out)
     return Response(answer.model_dump_json(), media_type="application/json")
 
 
@@ -109,16 +115,6 @@ def list_resource_events(
             raise not_found("resource", resource_id)
         found = series.read_events(session, [resource_id], from_us, to_us, kind, limit).get(resource_id, [])
     return [EventItem.model_validate(event) for event in found]
-
-
-@router.get("/resources/{resource_id}/external-series")
-@bounded(QUICK)
-def list_external_series(principal: ReadSeries, resource_id: int) -> list[ExternalSeriesItem]:
-    """Series of a resource that came by Prometheus remote write."""
-    with db.organization_session(principal.organization_id) as session:
-        if inventory.resource(session, resource_id) is None:
-            raise not_found("resource", resource_id)
-        return [ExternalSeriesItem.model_validate(one) for one in external.find(session, resource_id)]
 
 
 @router.get("/retention")
@@ -213,8 +209,9 @@ def _quantiles(
 
 def _external(
     session: Session, resource_id: int, name: str, from_us: int, to_us: int, points: int
-) -> list[SeriesChart]:
-    known = external.find(session, resource_id, name)[:_MAX_EXTERNAL]
+) -> tuple[list[SeriesChart], int]:
+    selection = Selection(name=name, belonging=Belonging(resource_ids=(resource_id,)))
+    known, found_sets = external_search.label_sets(session, selection, 0, _MAX_EXTERNAL, histogram=False)
     if not known:
         raise _bad("metric", f"there is no metric {name[:100]!r}, and no remote-written series of that name here")
     found = external.read(session, [one.id for one in known], from_us, to_us)
@@ -230,21 +227,10 @@ def _external(
                     low=nullable(cut.low), high=nullable(cut.high), mean=nullable(cut.mean), count=None,
                 )
             )  # fmt: skip
-    return result
+    return result, found_sets
 
 
 def _times(start_us: int, step_us: int, count: int) -> list[int]:
     times: NDArray[np.int64] = start_us + np.arange(count, dtype=np.int64) * step_us
     result: list[int] = times.tolist()
-    return result
-
-
-def nullable(values: FloatArray) -> list[float | None]:
-    """JSON has no NaN: a missing value is null."""
-    missing = np.flatnonzero(np.isnan(values))
-    if len(missing) == len(values):
-        return [None] * len(values)
-    result: list[float | None] = values.tolist()
-    for index in missing.tolist():
-        result[index] = None
     return result

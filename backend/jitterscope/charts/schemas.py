@@ -27,10 +27,19 @@ class SeriesChart(Schema):
     count: list[int] | None = Field(description="Observations in the point; of distributions only")
 
 
+class LeftOut(Schema):
+    """A metric of remote write with more label sets than one answer has: GET /metrics/series pages through them."""
+
+    metric: str
+    found: int = Field(description="Label sets of the metric at this resource")
+    read: int = Field(description="Of these, how many are in this answer")
+
+
 class SeriesCharts(Schema):
     from_us: int
     to_us: int
     series: list[SeriesChart]
+    left_out: list[LeftOut] = Field(description="Metrics of which not everything is here")
 
 
 class EventItem(Schema):
@@ -54,11 +63,3 @@ class RetentionState(RetentionPolicy):
     """How long data are kept now, and the most that this installation allows."""
 
     most: RetentionPolicy
-
-
-class ExternalSeriesItem(Schema):
-    """A series that came by Prometheus remote write; ask for it by its name as `metric`."""
-
-    name: str
-    labels: dict[str, str]
-    kind: Literal["counter", "gauge"]

@@ -21,7 +21,8 @@ from jitterscope.ingest.limits import MAX_FUTURE_US
 from jitterscope.ingest.remote_write import ExternalSeries, WriteRequest
 from jitterscope.inventory import external_resources
 from jitterscope.kit.declared import not_audited
-from jitterscope.series import external, partitions, retention
+from jitterscope.remote import senders
+from jitterscope.series import external, external_metrics, partitions, retention
 from jitterscope.settings import settings
 from jitterscope.tenancy import limits
 from jitterscope.tenancy.auth import Principal, require
@@ -48,13 +49,15 @@ async def write(request: Request, principal: Annotated[Principal, Depends(requir
     headers = request.headers
     message = remote_write.message_of(headers.get("content-type", ""), headers.get("content-encoding", ""))
     body = await bodies.read_limited(request, settings().ingest_max_body_bytes)
-    return await run_in_threadpool(_accept, principal.organization_id, message, body)
+    return await run_in_threadpool(_accept, principal, headers.get("user-agent", ""), message, body)
 
 
-def _accept(organization_id: int, message: str, body: bytes) -> Response:
+def _accept(principal: Principal, agent: str, message: str, body: bytes) -> Response:
+    organization_id = principal.organization_id
     content = remote_write.decompress(body, settings().ingest_max_batch_bytes)
     parsed = remote_write.parse(message, content)
     samples, written = _within(organization_id, parsed)
+    last = None
     if samples:
         limits.spend(organization_id, {"samples": written, "ingest_bytes": len(body)})
         first = min(one.samples[0][0] for one in samples)
@@ -62,6 +65,13 @@ def _accept(organization_id: int, message: str, body: bytes) -> Response:
         partitions.ensure(first, last)
         with db.organization_session(organization_id) as session:
             _store(session, organization_id, samples)
+    if parsed.described:
+        with db.organization_session(organization_id) as session:
+            external_metrics.store(session, organization_id, parsed.described)
+    if principal.token_id is not None:
+        not_written = len(parsed.invalid) + parsed.histograms
+        now_us = time.time_ns() // 1000
+        senders.record(organization_id, principal.token_id, agent, written, not_written, last, now_us)
     headers = {
         "X-Prometheus-Remote-Write-Samples-Written": str(written),
         "X-Prometheus-Remote-Write-Histograms-Written": "0",

@@ -11,13 +11,16 @@ from google.protobuf.message import DecodeError
 from jitterscope.errors import Problem
 from jitterscope.pb import prometheus_v1_pb2 as v1
 from jitterscope.pb import prometheus_v2_pb2 as v2
+from jitterscope.series.external_metrics import FAMILY_SUFFIXES, Described
 
 V1, V2 = "prometheus.writerequest", "io.prometheus.write.v2.request"
 _MAX_SERIES = 50_000
 _MAX_SAMPLES = 500_000
 _MAX_LABELS = 64
 _MAX_NAME, _MAX_VALUE = 200, 2048
-_COUNTER_SUFFIXES = ("_total", "_count", "_sum", "_bucket")
+_MAX_METADATA = 10_000
+# Of both versions; the numbers are the same.
+_TYPES = ("unknown", "counter", "gauge", "histogram", "gaugehistogram", "summary", "info", "stateset")
 # What a vanished series ends with; not a value.
 STALE_BITS = 0x7FF0000000000002
 
@@ -34,12 +37,13 @@ class ExternalSeries:
 
 @dataclass(slots=True)
 class WriteRequest:
-    """`unsupported` counts native histograms, which are not stored; `exemplars` are ignored."""
+    """`histograms` counts native ones, which are not stored; `exemplars` are ignored. `described` is by family."""
 
     series: list[ExternalSeries] = field(default_factory=list)
     histograms: int = 0
     exemplars: int = 0
     invalid: list[str] = field(default_factory=list)
+    described: dict[str, Described] = field(default_factory=dict)
 
 
 def message_of(content_type: str, content_encoding: str) -> str:
@@ -89,6 +93,8 @@ def _parse_v1(request: v1.WriteRequest) -> WriteRequest:
         result.exemplars += len(series.exemplars)
         pairs = [(label.name, label.value) for label in series.labels]
         _add(result, pairs, None, [(sample.timestamp, sample.value) for sample in series.samples])
+    for family in request.metadata[:_MAX_METADATA]:
+        _describe(result, family.metric_family_name, family.type, family.help, family.unit)
     return result
 
 
@@ -106,8 +112,25 @@ def _parse_v2(request: v2.Request) -> WriteRequest:
         texts = [symbols[reference] for reference in references]
         kind = series.metadata.type if series.HasField("metadata") else None
         samples = [(sample.timestamp, sample.value) for sample in series.samples]
-        _add(result, list(zip(texts[::2], texts[1::2], strict=True)), kind, samples)
+        pairs = list(zip(texts[::2], texts[1::2], strict=True))
+        _add(result, pairs, kind, samples)
+        said = series.metadata
+        if kind and 0 <= kind < len(_TYPES) and max(said.help_ref, said.unit_ref) < len(symbols):
+            name = dict(pairs).get("__name__", "")
+            _describe(result, _family(name, kind), kind, symbols[said.help_ref], symbols[said.unit_ref])
     return result
+
+
+def _describe(result: WriteRequest, family: str, kind: int, help_: str, unit: str) -> None:
+    if 0 < len(family) <= _MAX_NAME and "\0" not in f"{family}{help_}{unit}" and 0 <= kind < len(_TYPES):
+        result.described[family] = Described(_TYPES[kind], help_, unit)
+
+
+def _family(name: str, kind: int) -> str:
+    """The family that a series of 2.0 belongs to: its metadata come with each part of a histogram."""
+    if _TYPES[kind] not in ("histogram", "gaugehistogram", "summary"):
+        return name
+    return next((name.removesuffix(suffix) for suffix in FAMILY_SUFFIXES if name.endswith(suffix)), name)
 
 
 def _add(
@@ -121,7 +144,7 @@ def _add(
         return
     if not samples:
         return
-    counter = kind == v2.Metadata.METRIC_TYPE_COUNTER or (not kind and name.endswith(_COUNTER_SUFFIXES))
+    counter = kind == v2.Metadata.METRIC_TYPE_COUNTER or (not kind and name.endswith(FAMILY_SUFFIXES))
     in_us = [(timestamp * 1000, value) for timestamp, value in samples]
     result.series.append(ExternalSeries(name, labels, "counter" if counter else "gauge", in_us))
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import ipaddress
+import json
 from collections.abc import Mapping, Sequence
 
 from sqlalchemy import bindparam, text
@@ -9,19 +12,29 @@ from sqlalchemy.dialects.postgresql import ARRAY, TEXT
 from sqlalchemy.orm import Session
 
 _CONTAINERS = text(
-    "SELECT DISTINCT ON (name) name, id FROM resources WHERE kind = 'cgroup' AND name = ANY(:names) "
-    "ORDER BY name, last_seen_at DESC"
+    "SELECT c.name, c.id, n.name AS node FROM resources c JOIN resources n ON n.id = c.node_id "
+    "WHERE c.kind = 'cgroup' AND c.name = ANY(:names) ORDER BY c.last_seen_at DESC, c.id"
 ).bindparams(bindparam("names", type_=ARRAY(TEXT)))
 
 _TARGETS = text(
     """
     INSERT INTO resources (organization_id, kind, key, name)
-    SELECT :organization, 'external', key, key FROM unnest(:keys) AS wanted (key) ORDER BY key
+    SELECT :organization, 'external', key, name FROM unnest(:keys, :names) AS wanted (key, name) ORDER BY key
     ON CONFLICT (organization_id, node_id, kind, key) DO UPDATE SET last_seen_at = now() RETURNING id, key
     """
-).bindparams(bindparam("keys", type_=ARRAY(TEXT)))
+).bindparams(bindparam("keys", type_=ARRAY(TEXT)), bindparam("names", type_=ARRAY(TEXT)))
 
 _MAX_KEY = 512
+# How senders call a cluster and a node: by `external_labels`, relabeling, or resource attributes of OpenTelemetry.
+CLUSTER_LABELS = ("cluster", "k8s_cluster_name", "kubernetes_cluster")
+NODE_LABELS = ("node", "k8s_node_name", "kubernetes_node", "node_name", "nodename", "hostname", "host_name", "host")
+# The labels that name a container, and the same of senders that call them otherwise.
+POD_LABELS = (
+    ("namespace", "pod", "container"),
+    ("k8s_namespace_name", "k8s_pod_name", "k8s_container_name"),
+    ("kubernetes_namespace", "kubernetes_pod_name", "kubernetes_container_name"),
+    ("exported_namespace", "exported_pod", "exported_container"),
+)
 
 
 def resolve(session: Session, organization_id: int, labels: Sequence[Mapping[str, str]]) -> list[int]:
@@ -30,25 +43,82 @@ def resolve(session: Session, organization_id: int, labels: Sequence[Mapping[str
     cAdvisor and kubelet metrics carry namespace, pod and container: they join the cgroup that a collector named so.
     """
     containers = [_container(one) for one in labels]
-    targets = [_target(one) for one in labels]
-    known: dict[str, int] = {}
+    known: dict[str, dict[str, int]] = {}
     if any(containers):
-        rows = session.execute(_CONTAINERS, {"names": sorted({name for name in containers if name})})
-        known = {row.name: row.id for row in rows}
-    wanted = sorted({target for name, target in zip(containers, targets, strict=True) if name not in known})
+        for row in session.execute(_CONTAINERS, {"names": sorted({name for name in containers if name})}):
+            known.setdefault(row.name, {}).setdefault(row.node, row.id)
+    targets = {
+        at: target_of(one) for at, (one, name) in enumerate(zip(labels, containers, strict=True)) if name not in known
+    }
     made: dict[str, int] = {}
-    if wanted:
-        rows = session.execute(_TARGETS, {"organization": organization_id, "keys": wanted})
+    if targets:
+        wanted = dict(targets.values())
+        rows = session.execute(
+            _TARGETS, {"organization": organization_id, "keys": list(wanted), "names": list(wanted.values())}
+        )
         made = {row.key: row.id for row in rows}
-    return [known[name] if name in known else made[target] for name, target in zip(containers, targets, strict=True)]
+    return [
+        made[targets[at][0]] if at in targets else _on_its_node(known[containers[at]], one)
+        for at, one in enumerate(labels)
+    ]
+
+
+def _on_its_node(of_name: Mapping[str, int], labels: Mapping[str, str]) -> int:
+    """Of cgroups with one name, by node, that of the node which the labels name, else the one seen last."""
+    named = (of_name[labels[label]] for label in NODE_LABELS if labels.get(label) in of_name)
+    return next(named, next(iter(of_name.values())))
 
 
 def _container(labels: Mapping[str, str]) -> str:
     """The display name of the cgroup: namespace/pod/container; empty where the labels name none."""
-    parts = [labels.get("namespace", ""), labels.get("pod", ""), labels.get("container", "")]
+    parts = [labels.get(name, "") for name in POD_LABELS[0]]
     return "/".join(parts) if all(parts) else ""
 
 
-def _target(labels: Mapping[str, str]) -> str:
-    parts = [labels[name] for name in ("job", "instance") if labels.get(name)]
-    return ("/".join(parts) or "remote write")[:_MAX_KEY]
+def target_of(labels: Mapping[str, str]) -> tuple[str, str]:
+    """Key and name of a scrape target.
+
+    Job and instance name it within one network. Another cluster has the same addresses, and each node its own
+    127.0.0.1: there the labels of the cluster and of the node, as senders add by `external_labels`, tell targets apart.
+    Elsewhere a node's label does not: kube-state-metrics has it of what it tells about, one target of every node.
+    """
+    instance = labels.get("instance", "")
+    name = "/".join(part for part in (labels.get("job"), instance) if part) or "remote write"
+    place = {"cluster": _first(labels, CLUSTER_LABELS)}
+    if is_local(instance):
+        place["node"] = _first(labels, NODE_LABELS)
+    place = {what: value for what, value in place.items() if value}
+    if place:
+        key = f"{name}{json.dumps(place, ensure_ascii=False)}"
+        name += "".join(f" {word} {place[what]}" for what, word in (("node", "on"), ("cluster", "in")) if what in place)
+    else:
+        key = name
+    if len(key) > _MAX_KEY:
+        # Two long ones that begin alike stay two.
+        key = f"{key[: _MAX_KEY - 34]}, {hashlib.blake2b(key.encode(), digest_size=16).hexdigest()}"
+    return key, name[:_MAX_KEY]
+
+
+def host_of(instance: str) -> str:
+    """The host of HOST:PORT, [V6]:PORT or a URL; an instance without a port as it is."""
+    rest = instance.partition("://")[2] or instance
+    rest = rest.partition("/")[0]
+    if rest.startswith("["):
+        return rest[1:].partition("]")[0]
+    return rest.rpartition(":")[0] if rest.count(":") == 1 else rest
+
+
+def is_local(instance: str) -> bool:
+    """Whether an instance means something else on each node: none, a loopback or a wildcard address."""
+    host = host_of(instance)
+    if host in ("", "localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_unspecified
+
+
+def _first(labels: Mapping[str, str], names: Sequence[str]) -> str:
+    return next((labels[name] for name in names if labels.get(name)), "")

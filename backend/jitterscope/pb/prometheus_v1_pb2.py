@@ -24,23 +24,27 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13prometheus_v1.proto\x12\x1bjitterscope.remote_write.v1\"K\n\x0cWriteRequest\x12;\n\ntimeseries\x18\x01 \x03(\x0b\x32\'.jitterscope.remote_write.v1.TimeSeries\"\xec\x01\n\nTimeSeries\x12\x32\n\x06labels\x18\x01 \x03(\x0b\x32\".jitterscope.remote_write.v1.Label\x12\x34\n\x07samples\x18\x02 \x03(\x0b\x32#.jitterscope.remote_write.v1.Sample\x12\x38\n\texemplars\x18\x03 \x03(\x0b\x32%.jitterscope.remote_write.v1.Exemplar\x12:\n\nhistograms\x18\x04 \x03(\x0b\x32&.jitterscope.remote_write.v1.Histogram\"$\n\x05Label\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\"*\n\x06Sample\x12\r\n\x05value\x18\x01 \x01(\x01\x12\x11\n\ttimestamp\x18\x02 \x01(\x03\"\n\n\x08\x45xemplar\"\x0b\n\tHistogramb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13prometheus_v1.proto\x12\x1bjitterscope.remote_write.v1\"\x90\x01\n\x0cWriteRequest\x12;\n\ntimeseries\x18\x01 \x03(\x0b\x32\'.jitterscope.remote_write.v1.TimeSeries\x12=\n\x08metadata\x18\x03 \x03(\x0b\x32+.jitterscope.remote_write.v1.MetricMetadataJ\x04\x08\x02\x10\x03\"\x89\x02\n\x0eMetricMetadata\x12\x44\n\x04type\x18\x01 \x01(\x0e\x32\x36.jitterscope.remote_write.v1.MetricMetadata.MetricType\x12\x1a\n\x12metric_family_name\x18\x02 \x01(\t\x12\x0c\n\x04help\x18\x04 \x01(\t\x12\x0c\n\x04unit\x18\x05 \x01(\t\"y\n\nMetricType\x12\x0b\n\x07UNKNOWN\x10\x00\x12\x0b\n\x07\x43OUNTER\x10\x01\x12\t\n\x05GAUGE\x10\x02\x12\r\n\tHISTOGRAM\x10\x03\x12\x12\n\x0eGAUGEHISTOGRAM\x10\x04\x12\x0b\n\x07SUMMARY\x10\x05\x12\x08\n\x04INFO\x10\x06\x12\x0c\n\x08STATESET\x10\x07\"\xec\x01\n\nTimeSeries\x12\x32\n\x06labels\x18\x01 \x03(\x0b\x32\".jitterscope.remote_write.v1.Label\x12\x34\n\x07samples\x18\x02 \x03(\x0b\x32#.jitterscope.remote_write.v1.Sample\x12\x38\n\texemplars\x18\x03 \x03(\x0b\x32%.jitterscope.remote_write.v1.Exemplar\x12:\n\nhistograms\x18\x04 \x03(\x0b\x32&.jitterscope.remote_write.v1.Histogram\"$\n\x05Label\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\"*\n\x06Sample\x12\r\n\x05value\x18\x01 \x01(\x01\x12\x11\n\ttimestamp\x18\x02 \x01(\x03\"\n\n\x08\x45xemplar\"\x0b\n\tHistogramb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'prometheus_v1_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_WRITEREQUEST']._serialized_start=52
-  _globals['_WRITEREQUEST']._serialized_end=127
-  _globals['_TIMESERIES']._serialized_start=130
-  _globals['_TIMESERIES']._serialized_end=366
-  _globals['_LABEL']._serialized_start=368
-  _globals['_LABEL']._serialized_end=404
-  _globals['_SAMPLE']._serialized_start=406
-  _globals['_SAMPLE']._serialized_end=448
-  _globals['_EXEMPLAR']._serialized_start=450
-  _globals['_EXEMPLAR']._serialized_end=460
-  _globals['_HISTOGRAM']._serialized_start=462
-  _globals['_HISTOGRAM']._serialized_end=473
+  _globals['_WRITEREQUEST']._serialized_start=53
+  _globals['_WRITEREQUEST']._serialized_end=197
+  _globals['_METRICMETADATA']._serialized_start=200
+  _globals['_METRICMETADATA']._serialized_end=465
+  _globals['_METRICMETADATA_METRICTYPE']._serialized_start=344
+  _globals['_METRICMETADATA_METRICTYPE']._serialized_end=465
+  _globals['_TIMESERIES']._serialized_start=468
+  _globals['_TIMESERIES']._serialized_end=704
+  _globals['_LABEL']._serialized_start=706
+  _globals['_LABEL']._serialized_end=742
+  _globals['_SAMPLE']._serialized_start=744
+  _globals['_SAMPLE']._serialized_end=786
+  _globals['_EXEMPLAR']._serialized_start=788
+  _globals['_EXEMPLAR']._serialized_end=798
+  _globals['_HISTOGRAM']._serialized_start=800
+  _globals['_HISTOGRAM']._serialized_end=811
 # @@protoc_insertion_point(module_scope)

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13prometheus_v2.proto\x12\x1bjitterscope.remote_write.v2\"]\n\x07Request\x12\x0f\n\x07symbols\x18\x04 \x03(\t\x12;\n\ntimeseries\x18\x05 \x03(\x0b\x32\'.jitterscope.remote_write.v2.TimeSeriesJ\x04\x08\x01\x10\x04\"\x86\x02\n\nTimeSeries\x12\x13\n\x0blabels_refs\x18\x01 \x03(\r\x12\x34\n\x07samples\x18\x02 \x03(\x0b\x32#.jitterscope.remote_write.v2.Sample\x12:\n\nhistograms\x18\x03 \x03(\x0b\x32&.jitterscope.remote_write.v2.Histogram\x12\x38\n\texemplars\x18\x04 \x03(\x0b\x32%.jitterscope.remote_write.v2.Exemplar\x12\x37\n\x08metadata\x18\x05 \x01(\x0b\x32%.jitterscope.remote_write.v2.Metadata\"*\n\x06Sample\x12\r\n\x05value\x18\x01 \x01(\x01\x12\x11\n\ttimestamp\x18\x02 \x01(\x03\"\xaa\x02\n\x08Metadata\x12>\n\x04type\x18\x01 \x01(\x0e\x32\x30.jitterscope.remote_write.v2.Metadata.MetricType\"\xdd\x01\n\nMetricType\x12\x1b\n\x17METRIC_TYPE_UNSPECIFIED\x10\x00\x12\x17\n\x13METRIC_TYPE_COUNTER\x10\x01\x12\x15\n\x11METRIC_TYPE_GAUGE\x10\x02\x12\x19\n\x15METRIC_TYPE_HISTOGRAM\x10\x03\x12\x1e\n\x1aMETRIC_TYPE_GAUGEHISTOGRAM\x10\x04\x12\x17\n\x13METRIC_TYPE_SUMMARY\x10\x05\x12\x14\n\x10METRIC_TYPE_INFO\x10\x06\x12\x18\n\x14METRIC_TYPE_STATESET\x10\x07\"\n\n\x08\x45xemplar\"\x0b\n\tHistogramb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13prometheus_v2.proto\x12\x1bjitterscope.remote_write.v2\"]\n\x07Request\x12\x0f\n\x07symbols\x18\x04 \x03(\t\x12;\n\ntimeseries\x18\x05 \x03(\x0b\x32\'.jitterscope.remote_write.v2.TimeSeriesJ\x04\x08\x01\x10\x04\"\x86\x02\n\nTimeSeries\x12\x13\n\x0blabels_refs\x18\x01 \x03(\r\x12\x34\n\x07samples\x18\x02 \x03(\x0b\x32#.jitterscope.remote_write.v2.Sample\x12:\n\nhistograms\x18\x03 \x03(\x0b\x32&.jitterscope.remote_write.v2.Histogram\x12\x38\n\texemplars\x18\x04 \x03(\x0b\x32%.jitterscope.remote_write.v2.Exemplar\x12\x37\n\x08metadata\x18\x05 \x01(\x0b\x32%.jitterscope.remote_write.v2.Metadata\"*\n\x06Sample\x12\r\n\x05value\x18\x01 \x01(\x01\x12\x11\n\ttimestamp\x18\x02 \x01(\x03\"\xce\x02\n\x08Metadata\x12>\n\x04type\x18\x01 \x01(\x0e\x32\x30.jitterscope.remote_write.v2.Metadata.MetricType\x12\x10\n\x08help_ref\x18\x03 \x01(\r\x12\x10\n\x08unit_ref\x18\x04 \x01(\r\"\xdd\x01\n\nMetricType\x12\x1b\n\x17METRIC_TYPE_UNSPECIFIED\x10\x00\x12\x17\n\x13METRIC_TYPE_COUNTER\x10\x01\x12\x15\n\x11METRIC_TYPE_GAUGE\x10\x02\x12\x19\n\x15METRIC_TYPE_HISTOGRAM\x10\x03\x12\x1e\n\x1aMETRIC_TYPE_GAUGEHISTOGRAM\x10\x04\x12\x17\n\x13METRIC_TYPE_SUMMARY\x10\x05\x12\x14\n\x10METRIC_TYPE_INFO\x10\x06\x12\x18\n\x14METRIC_TYPE_STATESET\x10\x07\"\n\n\x08\x45xemplar\"\x0b\n\tHistogramb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,11 +38,11 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SAMPLE']._serialized_start=412
   _globals['_SAMPLE']._serialized_end=454
   _globals['_METADATA']._serialized_start=457
-  _globals['_METADATA']._serialized_end=755
-  _globals['_METADATA_METRICTYPE']._serialized_start=534
-  _globals['_METADATA_METRICTYPE']._serialized_end=755
-  _globals['_EXEMPLAR']._serialized_start=757
-  _globals['_EXEMPLAR']._serialized_end=767
-  _globals['_HISTOGRAM']._serialized_start=769
-  _globals['_HISTOGRAM']._serialized_end=780
+  _globals['_METADATA']._serialized_end=791
+  _globals['_METADATA_METRICTYPE']._serialized_start=570
+  _globals['_METADATA_METRICTYPE']._serialized_end=791
+  _globals['_EXEMPLAR']._serialized_start=793
+  _globals['_EXEMPLAR']._serialized_end=803
+  _globals['_HISTOGRAM']._serialized_start=805
+  _globals['_HISTOGRAM']._serialized_end=816
 # @@protoc_insertion_point(module_scope)

@@ -38,7 +38,7 @@ class Sample(_message.Message):
     def __init__(self, value: _Optional[float] = ..., timestamp: _Optional[int] = ...) -> None: ...
 
 class Metadata(_message.Message):
-    __slots__ = ("type",)
+    __slots__ = ("type", "help_ref", "unit_ref")
     class MetricType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         METRIC_TYPE_UNSPECIFIED: _ClassVar[Metadata.MetricType]
@@ -58,8 +58,12 @@ class Metadata(_message.Message):
     METRIC_TYPE_INFO: Metadata.MetricType
     METRIC_TYPE_STATESET: Metadata.MetricType
     TYPE_FIELD_NUMBER: _ClassVar[int]
+    HELP_REF_FIELD_NUMBER: _ClassVar[int]
+    UNIT_REF_FIELD_NUMBER: _ClassVar[int]
     type: Metadata.MetricType
-    def __init__(self, type: _Optional[_Union[Metadata.MetricType, str]] = ...) -> None: ...
+    help_ref: int
+    unit_ref: int
+    def __init__(self, type: _Optional[_Union[Metadata.MetricType, str]] = ..., help_ref: _Optional[int] = ..., unit_ref: _Optional[int] = ...) -> None: ...
 
 class Exemplar(_message.Message):
     __slots__ = ()

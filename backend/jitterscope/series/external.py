@@ -1,9 +1,13 @@
-"""Series of other systems, with their own names, labels and sampling times (Prometheus remote write)."""
+"""Series of other systems, with their own names, labels and sampling times (Prometheus remote write).
+
+Name and labels are the identity of a series in its organization. Its resource is what its newest samples belong to.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -23,7 +27,20 @@ from jitterscope.series.types import FloatArray, IntArray
 ROW_US = 3_600_000_000
 _MAX_CACHED = 200_000
 
-_Ids = dict[tuple[int, bytes], int]
+# How exactly `last_seen_at` is kept: a series is written again when so much time has passed.
+SEEN_EVERY_S = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the row of a series says. `period` counts SEEN_EVERY_S."""
+
+    id: int
+    resource_id: int
+    period: int
+
+
+_Ids = dict[tuple[int, bytes], _Known]
 _caches: PerObject[_Ids] = PerObject(dict)
 
 _UPSERT = text(
@@ -31,7 +48,8 @@ _UPSERT = text(
     INSERT INTO external_series (organization_id, resource_id, digest, name, labels, kind)
     SELECT :organization, one.* FROM unnest(:resources, :digests, :names, CAST(:labels AS jsonb[]), :kinds)
         AS one (resource, digest, name, labels, kind) ORDER BY digest
-    ON CONFLICT (organization_id, digest) DO UPDATE SET kind = excluded.kind RETURNING id, digest
+    ON CONFLICT (organization_id, digest) DO UPDATE SET kind = excluded.kind, resource_id = excluded.resource_id,
+        last_seen_at = now() RETURNING id, digest, resource_id
     """
 ).bindparams(
     bindparam("resources", type_=ARRAY(BIGINT)), bindparam("digests", type_=ARRAY(BYTEA)),
@@ -64,16 +82,6 @@ class Samples:
     values: FloatArray
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """A stored external series; `kind` is counter or gauge."""
-
-    id: int
-    name: str
-    labels: dict[str, str]
-    kind: str
-
-
 def store(session: Session, organization_id: int, samples: Sequence[Samples]) -> None:
     """Write samples. A time that a series has already is overwritten by what came last."""
     ids = _ids(session, organization_id, samples)
@@ -82,18 +90,6 @@ def store(session: Session, organization_id: int, samples: Sequence[Samples]) ->
         for times, values in _pieces(one.times_us, one.values):
             _append(columns, identity, times, values)
     _write(session, organization_id, columns)
-
-
-def find(session: Session, resource_id: int, name: str | None = None) -> list[Identity]:
-    """External series of a resource, by name."""
-    rows = session.execute(
-        text(
-            "SELECT id, name, labels, kind FROM external_series WHERE resource_id = :resource "
-            "AND (CAST(:name AS text) IS NULL OR name = :name) ORDER BY name, id LIMIT 1000"
-        ),
-        {"resource": resource_id, "name": name},
-    )
-    return [Identity(row.id, row.name, row.labels, row.kind) for row in rows]
 
 
 def read(session: Session, series: Sequence[int], from_us: int, to_us: int) -> dict[int, tuple[IntArray, FloatArray]]:
@@ -139,9 +135,13 @@ def compact(organization_id: int, now_us: int) -> int:
 
 def _ids(session: Session, organization_id: int, samples: Sequence[Samples]) -> list[int]:
     cache = _caches.of(session.get_bind())
+    period = int(time.time()) // SEEN_EVERY_S
     digests = [_digest(one) for one in samples]
+    known = [cache.get((organization_id, digest)) for digest in digests]
     missing = {
-        digest: one for digest, one in zip(digests, samples, strict=True) if (organization_id, digest) not in cache
+        digest: one
+        for digest, one, before in zip(digests, samples, known, strict=True)
+        if before is None or before.resource_id != one.resource_id or before.period != period
     }
     fresh: _Ids = {}
     if missing:
@@ -156,9 +156,12 @@ def _ids(session: Session, organization_id: int, samples: Sequence[Samples]) -> 
                 "kinds": [one.kind for one in missing.values()],
             },
         )
-        fresh = {(organization_id, bytes(row.digest)): row.id for row in rows}
+        fresh = {(organization_id, bytes(row.digest)): _Known(row.id, row.resource_id, period) for row in rows}
         after_commit(session, lambda: _remember(cache, fresh))
-    return [fresh.get((organization_id, digest)) or cache[organization_id, digest] for digest in digests]
+    return [
+        (fresh.get((organization_id, digest)) or before).id  # type: ignore[union-attr]
+        for digest, before in zip(digests, known, strict=True)
+    ]
 
 
 def _remember(cache: _Ids, fresh: _Ids) -> None:
@@ -168,7 +171,7 @@ def _remember(cache: _Ids, fresh: _Ids) -> None:
 
 
 def _digest(one: Samples) -> bytes:
-    key = json.dumps([one.resource_id, one.name, sorted(one.labels.items())])
+    key = json.dumps([one.name, sorted(one.labels.items())])
     return hashlib.blake2b(key.encode(), digest_size=16).digest()
 
 

@@ -105,6 +105,8 @@ def expire(organization_id: int, now_us: int) -> dict[str, int]:
             deleted[table] = _expire_table(session, table, policy, now_us)
             if table == "series_blocks":
                 deleted |= _expire_ledger(session, policy, now_us)
+            if table == "external_samples":
+                deleted["external_series"] = _expire_series(session, policy, now_us)
     return {table: count for table, count in deleted.items() if count}
 
 
@@ -144,6 +146,13 @@ def _expire_ledger(session: Session, policy: Retention, now_us: int) -> dict[str
         )
     )
     return {"ingest_batches": _rows(batches), "series_layouts": _rows(unused)}
+
+
+def _expire_series(session: Session, policy: Retention, now_us: int) -> int:
+    # A day longer than their samples: when a series was seen is known to the hour.
+    before = (now_us - (policy.second_days + 1) * DAY_US) / 1e6
+    statement = text("DELETE FROM external_series WHERE last_seen_at < to_timestamp(:before)")
+    return _rows(session.execute(statement, {"before": before}))
 
 
 def delete_resources(session: Session, resource_ids: Sequence[int]) -> None:

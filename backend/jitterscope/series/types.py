@@ -54,3 +54,14 @@ class StoredQueries:
     clients: tuple[str, ...]
     queue_wait_us: IntArray | None
     complete: tuple[tuple[int, int], ...]
+
+
+def nullable(values: FloatArray) -> list[float | None]:
+    """JSON has no NaN: a missing value is null."""
+    missing = np.flatnonzero(np.isnan(values))
+    if len(missing) == len(values):
+        return [None] * len(values)
+    result: list[float | None] = values.tolist()
+    for index in missing.tolist():
+        result[index] = None
+    return result

@@ -23,6 +23,7 @@ DOMAINS = (
     "analyses",
     "links",
     "changes",
+    "views",
     "members",
     "tokens",
     "organizations",

@@ -1319,6 +1319,106 @@ export interface paths {
         patch: operations["change_member_role"];
         trace?: never;
     };
+    "/api/v1/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Metrics
+         * @description Names of metrics that came by remote write and have samples from about the begin of the window on, by name.
+         */
+        get: operations["list_metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/metrics/labels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Metric Labels
+         * @description Labels of the series of a metric, each with its values: what it can be filtered by.
+         */
+        get: operations["list_metric_labels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/metrics/received": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Received
+         * @description What comes by remote write, and from whom.
+         */
+        get: operations["get_received"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/metrics/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Query Metric
+         * @description Series of a metric, a page of label sets at a time, with how many there are.
+         */
+        get: operations["query_metric"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/metrics/setups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Sender Setups
+         * @description How Prometheus, Grafana Alloy and others are set up to send here.
+         */
+        get: operations["list_sender_setups"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/organizations": {
         parameters: {
             query?: never;
@@ -1535,26 +1635,6 @@ export interface paths {
          * @description Events of a resource in a window, oldest first: GC cycles, process starts, OOM kills.
          */
         get: operations["list_resource_events"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/resources/{resource_id}/external-series": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List External Series
-         * @description Series of a resource that came by Prometheus remote write.
-         */
-        get: operations["list_external_series"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1796,6 +1876,54 @@ export interface paths {
          * @description Make an API token useless at once.
          */
         delete: operations["revoke_token"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/views": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Views
+         * @description Views of the caller and those that others share, newest first.
+         */
+        get: operations["list_views"];
+        put?: never;
+        /**
+         * Create View
+         * @description Save a page with its parameters. Saved with a token, it is its owner's.
+         */
+        post: operations["create_view"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/views/{view_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change View
+         * @description Rename a view, share it or not, or save other parameters in it.
+         */
+        put: operations["change_view"];
+        post?: never;
+        /**
+         * Delete View
+         * @description Delete a view for all who see it.
+         */
+        delete: operations["delete_view"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3496,23 +3624,6 @@ export interface components {
             slow_answers: number;
         };
         /**
-         * ExternalSeriesItem
-         * @description A series that came by Prometheus remote write; ask for it by its name as `metric`.
-         */
-        ExternalSeriesItem: {
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "counter" | "gauge";
-            /** Labels */
-            labels: {
-                [key: string]: string;
-            };
-            /** Name */
-            name: string;
-        };
-        /**
          * Fact
          * @description One thing that the file says. `value` is ready to show; `numbers` has it for programs, units in the names.
          */
@@ -4141,6 +4252,31 @@ export interface components {
             /** Token */
             token: string;
         };
+        /** LabelValue */
+        LabelValue: {
+            /** Series */
+            series: number;
+            /** Value */
+            value: string;
+        };
+        /**
+         * LeftOut
+         * @description A metric of remote write with more label sets than one answer has: GET /metrics/series pages through them.
+         */
+        LeftOut: {
+            /**
+             * Found
+             * @description Label sets of the metric at this resource
+             */
+            found: number;
+            /** Metric */
+            metric: string;
+            /**
+             * Read
+             * @description Of these, how many are in this answer
+             */
+            read: number;
+        };
         /**
          * Limit
          * @description A horizontal line: 20 child processes, 100 ms.
@@ -4278,6 +4414,150 @@ export interface components {
             outcomes: number;
             /** Title */
             title: string;
+        };
+        /**
+         * MetricCharts
+         * @description A page of label sets on one grid: point i starts at start_us + i * step_us.
+         */
+        MetricCharts: {
+            /**
+             * Found
+             * @description Label sets that match, on all pages
+             */
+            found: number;
+            /** From Us */
+            from_us: number;
+            /** Help */
+            help: string | null;
+            /** Items */
+            items: components["schemas"]["MetricSeries"][];
+            /** Name */
+            name: string;
+            /**
+             * Narrow
+             * @description Where there are more than on this page: what would narrow them
+             */
+            narrow: string | null;
+            /** Next Cursor */
+            next_cursor: string | null;
+            /** Start Us */
+            start_us: number;
+            /** Step Us */
+            step_us: number;
+            /** To Us */
+            to_us: number;
+            /** Type */
+            type: string;
+            /**
+             * Unit
+             * @description Of the values; of a rate it is per second
+             * @enum {string}
+             */
+            unit: "1" | "s" | "bytes" | "ratio";
+            /**
+             * View
+             * @enum {string}
+             */
+            view: "raw" | "rate" | "quantiles";
+        };
+        /** MetricLabel */
+        MetricLabel: {
+            /**
+             * Found
+             * @description Different values; where more than are listed, narrow the filter
+             */
+            found: number;
+            /** Name */
+            name: string;
+            /**
+             * Values
+             * @description Those of most series first, 100 at most
+             */
+            values: components["schemas"]["LabelValue"][];
+        };
+        /** MetricLine */
+        MetricLine: {
+            /**
+             * Name
+             * @enum {string}
+             */
+            name: "low" | "mean" | "high" | "rate" | "p50" | "p90" | "p99";
+            /**
+             * Values
+             * @description One per point; null: no sample, or no observation
+             */
+            values: (number | null)[];
+        };
+        /** MetricName */
+        MetricName: {
+            /**
+             * Help
+             * @description What its sender says it means
+             */
+            help: string | null;
+            /**
+             * Last Seen
+             * Format: date-time
+             * @description When the newest samples came, to the hour
+             */
+            last_seen: string;
+            /** Name */
+            name: string;
+            /** Series */
+            series: number;
+            /**
+             * Type
+             * @description As its sender declares it, else by the name: counter, gauge, histogram, summary, …
+             */
+            type: string;
+            /**
+             * Unit
+             * @description As declared, else by the name; 1: not known, or none
+             * @enum {string}
+             */
+            unit: "1" | "s" | "bytes" | "ratio";
+            /**
+             * View
+             * @description What it is looked at as: counters as rate, buckets of a histogram as quantiles
+             * @enum {string}
+             */
+            view: "raw" | "rate" | "quantiles";
+        };
+        /** MetricNames */
+        MetricNames: {
+            /**
+             * Found
+             * @description Names that match, on all pages
+             */
+            found: number;
+            /** Items */
+            items: components["schemas"]["MetricName"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+            /**
+             * Series
+             * @description Series of all of them
+             */
+            series: number;
+        };
+        /** MetricSeries */
+        MetricSeries: {
+            /** Labels */
+            labels: {
+                [key: string]: string;
+            };
+            /**
+             * Lines
+             * @description Of raw: low, mean, high. Empty: no samples in the window
+             */
+            lines: components["schemas"]["MetricLine"][];
+            /** @description What its samples belong to */
+            resource: components["schemas"]["ResourceRef"];
+            /**
+             * Series
+             * @description Stored series that it is computed from: the buckets of a histogram are one each
+             */
+            series: number;
         };
         /** MuteRequest */
         MuteRequest: {
@@ -4513,6 +4793,13 @@ export interface components {
         Page_Risk_: {
             /** Items */
             items: components["schemas"]["Risk"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /** Page[SavedView] */
+        Page_SavedView_: {
+            /** Items */
+            items: components["schemas"]["SavedView"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
@@ -4790,6 +5077,36 @@ export interface components {
              * @example Europe/Berlin
              */
             time_zone: string;
+        };
+        /**
+         * Received
+         * @description What comes by remote write.
+         */
+        Received: {
+            /**
+             * Metrics
+             * @description Names of these
+             */
+            metrics: number;
+            /** Newest Sample */
+            newest_sample: string | null;
+            /**
+             * Samples Per S
+             * @description Of the last full minute, of the senders listed
+             */
+            samples_per_s: number;
+            /**
+             * Senders
+             * @description Those that sent last first, 50 at most
+             */
+            senders: components["schemas"]["Sender"][];
+            /** Senders Found */
+            senders_found: number;
+            /**
+             * Series
+             * @description Series with samples in the last two hours
+             */
+            series: number;
         };
         /**
          * Report
@@ -5230,6 +5547,83 @@ export interface components {
              */
             role: "viewer" | "editor" | "admin";
         };
+        /** SavedView */
+        SavedView: {
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Id */
+            id: number;
+            /**
+             * May Change
+             * @description Whether the caller may rename, share, and delete it
+             */
+            may_change: boolean;
+            /**
+             * Mine
+             * @description Whether that is the caller
+             */
+            mine: boolean;
+            /** Name */
+            name: string;
+            /**
+             * Owner
+             * @description The member who saved it
+             */
+            owner: string | null;
+            /**
+             * Page
+             * @description Path of a page of the UI
+             */
+            page: string;
+            /**
+             * Search
+             * @description The URL's parameters, beginning with ?; empty: none
+             */
+            search: string;
+            /**
+             * Shared
+             * @description Every member of the organization sees it; else its owner alone
+             */
+            shared: boolean;
+        };
+        /** SavedViewChange */
+        SavedViewChange: {
+            /** Name */
+            name: string;
+            /**
+             * Search
+             * @description The URL's parameters, beginning with ?; empty: none
+             */
+            search: string;
+            /**
+             * Shared
+             * @description Every member of the organization sees it; else its owner alone
+             */
+            shared: boolean;
+        };
+        /** SavedViewRequest */
+        SavedViewRequest: {
+            /** Name */
+            name: string;
+            /**
+             * Page
+             * @description Path of a page of the UI
+             */
+            page: string;
+            /**
+             * Search
+             * @description The URL's parameters, beginning with ?; empty: none
+             */
+            search: string;
+            /**
+             * Shared
+             * @description Every member of the organization sees it; else its owner alone
+             */
+            shared: boolean;
+        };
         /**
          * SearchGoal
          * @description The least of each control that brings `metric`, a figure of the model, to `at_most`, all else as recorded.
@@ -5252,6 +5646,70 @@ export interface components {
             tried: components["schemas"]["WhatIfTried"] | null;
             /** Value */
             value: number | null;
+        };
+        /**
+         * Sender
+         * @description A program that sends with an ingest token.
+         */
+        Sender: {
+            /**
+             * Agent
+             * @description As its User-Agent names it: Prometheus/2.42.0
+             */
+            agent: string;
+            /**
+             * First At
+             * Format: date-time
+             */
+            first_at: string;
+            /**
+             * Last At
+             * Format: date-time
+             */
+            last_at: string;
+            /** Newest Sample */
+            newest_sample: string | null;
+            /**
+             * Not Written
+             * @description Series and native histograms that could not be stored
+             */
+            not_written: number;
+            /** Requests */
+            requests: number;
+            /** Samples */
+            samples: number;
+            /**
+             * Samples Per S
+             * @description Of the last full minute
+             */
+            samples_per_s: number;
+            /** Token */
+            token: string;
+        };
+        /**
+         * SenderSetup
+         * @description How a program is set up to send here.
+         */
+        SenderSetup: {
+            /**
+             * File
+             * @description Where the text belongs
+             */
+            file: string;
+            /** Name */
+            name: string;
+            /**
+             * Next
+             * @description What to do then
+             */
+            next: string;
+            /**
+             * Text
+             * @description With TOKEN where the secret of an ingest token belongs
+             */
+            text: string;
+            /** Title */
+            title: string;
         };
         /** SeriesChart */
         SeriesChart: {
@@ -5317,6 +5775,11 @@ export interface components {
         SeriesCharts: {
             /** From Us */
             from_us: number;
+            /**
+             * Left Out
+             * @description Metrics of which not everything is here
+             */
+            left_out: components["schemas"]["LeftOut"][];
             /** Series */
             series: components["schemas"]["SeriesChart"][];
             /** To Us */
@@ -10147,6 +10610,238 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    list_metrics: {
+        parameters: {
+            query?: {
+                /** @description Parts of the name, in any case */
+                search?: string;
+                /** @description Of labels: NAME=VALUE, NAME!=VALUE (also those without it), NAME~PART of the value */
+                match?: string[] | null;
+                /** @description Only what belongs to this resource, by labels or address */
+                resource?: number | null;
+                /** @description RFC 3339; default: 1 h before `to` */
+                from?: string | null;
+                /** @description RFC 3339; default: now */
+                to?: string | null;
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MetricNames"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope series:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such resource. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_metric_labels: {
+        parameters: {
+            query: {
+                name: string;
+                /** @description Of labels: NAME=VALUE, NAME!=VALUE (also those without it), NAME~PART of the value */
+                match?: string[] | null;
+                /** @description Only what belongs to this resource, by labels or address */
+                resource?: number | null;
+                /** @description RFC 3339; default: 1 h before `to` */
+                from?: string | null;
+                /** @description RFC 3339; default: now */
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MetricLabel"][];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope series:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such resource. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_received: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Received"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope collectors:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    query_metric: {
+        parameters: {
+            query: {
+                name: string;
+                /** @description Of labels: NAME=VALUE, NAME!=VALUE (also those without it), NAME~PART of the value */
+                match?: string[] | null;
+                /** @description Only what belongs to this resource, by labels or address */
+                resource?: number | null;
+                /** @description raw, rate per second, or quantiles of the buckets of a classic histogram; default: by type */
+                view?: ("raw" | "rate" | "quantiles") | null;
+                /** @description RFC 3339; default: 1 h before `to` */
+                from?: string | null;
+                /** @description RFC 3339; default: now */
+                to?: string | null;
+                points?: number;
+                cursor?: string | null;
+                /** @description Label sets of one page */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MetricCharts"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope series:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such resource. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_sender_setups: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SenderSetup"][];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope collectors:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     create_organization: {
         parameters: {
             query?: never;
@@ -10639,51 +11334,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EventItem"][];
-                };
-            };
-            400: components["responses"]["Malformed"];
-            401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope series:read. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            /** @description The organization has no such resource. */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            422: components["responses"]["Invalid"];
-            429: components["responses"]["TooManyRequests"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    list_external_series: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                resource_id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ExternalSeriesItem"][];
                 };
             };
             400: components["responses"]["Malformed"];
@@ -11377,6 +12027,188 @@ export interface operations {
                 };
             };
             /** @description The organization has no such token. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_views: {
+        parameters: {
+            query?: {
+                /** @description Only of this page */
+                page?: string | null;
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_SavedView_"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope views:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_view: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SavedViewRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedView"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope views:write. A session's cookie came with a request from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The member has as many views as one may have. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    change_view: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                view_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SavedViewChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedView"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope views:write. A session's cookie came with a request from another site. It is another member's, and the caller is no admin. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such view. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    delete_view: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                view_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedView"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope views:write. A session's cookie came with a request from another site. It is another member's, and the caller is no admin. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such view. */
             404: {
                 headers: {
                     [name: string]: unknown;

@@ -9,6 +9,7 @@ import { compareSearch } from "@/features/compare/search";
 import { dnsSearch } from "@/features/dns/search";
 import { homeSearch } from "@/features/home/search";
 import { incidentPageSearch, incidentSearch } from "@/features/incidents/search";
+import { metricsSearch } from "@/features/metrics/search";
 import { resourceListSearch, resourceSearch } from "@/features/resources/search";
 import { servicesSearch } from "@/features/services/search";
 import { startupSearch } from "@/features/startup/search";
@@ -126,6 +127,12 @@ const services = createRoute({
   component: lazyRouteComponent(() => import("@/features/services/ServicesPage"), "ServicesPage"),
   validateSearch: servicesSearch,
 });
+const metrics = createRoute({
+  getParentRoute: () => signedIn,
+  path: "explore/metrics",
+  component: lazyRouteComponent(() => import("@/features/metrics/MetricsPage"), "MetricsPage"),
+  validateSearch: metricsSearch,
+});
 const startup = createRoute({
   getParentRoute: () => signedIn,
   path: "startup",
@@ -171,7 +178,7 @@ const routeTree = root.addChildren([
   accept,
   verify,
   shared,
-  signedIn.addChildren([home, incidents, incident, risks, fixes, resources, resource, compare, services, dns, startup, causes, collectors, evidence, analysis, settings, settingsSection, movedCollectors, movedCauses, movedCalibration, issues, explore, help]),
+  signedIn.addChildren([home, incidents, incident, risks, fixes, resources, resource, compare, services, dns, metrics, startup, causes, collectors, evidence, analysis, settings, settingsSection, movedCollectors, movedCauses, movedCalibration, issues, explore, help]),
 ]);
 
 export const router = createRouter({

@@ -15,15 +15,16 @@ import styles from "./MetricChart.module.css";
 
 export interface MetricChartProps {
   title: string;
-  /** Unit of contracts/metrics.toml: us, bytes, 1. */
+  /** As `inUnit` takes it: us, bytes, 1. */
   unit: string;
   meaning: string;
   tUs: readonly number[];
   /** What the lines are called: of a gauge lowest, mean, highest; of a distribution median, p99, highest. */
   names: readonly [string, string, string];
-  low: readonly (number | null)[];
+  /** Null, as `high`: there is one line alone. */
+  low: readonly (number | null)[] | null;
   middle: readonly (number | null)[];
-  high: readonly (number | null)[];
+  high: readonly (number | null)[] | null;
   window: TimeView;
   /** Drawn as lines; a strip says what they are. */
   changes: readonly ChartChange[];
@@ -47,14 +48,18 @@ export function MetricChart(props: MetricChartProps): ReactElement {
   const palette = usePalette();
 
   const width = useEffectEvent(() => widthPx);
-  const data = useEffectEvent((): uPlot.AlignedData => [[...tUs], [...high], [...middle], [...low]]);
+  const data = useEffectEvent((): uPlot.AlignedData => [[...tUs], [...(high ?? middle)], [...middle], [...(low ?? middle)]]);
   const range = useEffectEvent((): [number, number] => [window.fromUs, window.toUs]);
   const say = useEffectEvent((index: number | null) => {
     if (readout.current === null) return;
     const last = index ?? lastKnown(middle);
     const at = tUs[last];
     readout.current.textContent =
-      at === undefined ? "no data" : `${names[1]} ${inUnit(middle[last], unit)}, ${names[0]} ${inUnit(low[last], unit)}, ${names[2]} ${inUnit(high[last], unit)}`;
+      at === undefined
+        ? "no data"
+        : low === null || high === null
+          ? `${names[1]} ${inUnit(middle[last], unit)}`
+          : `${names[1]} ${inUnit(middle[last], unit)}, ${names[0]} ${inUnit(low[last], unit)}, ${names[2]} ${inUnit(high[last], unit)}`;
     readout.current.title = at === undefined ? "" : bothZones(at, 1);
   });
 
@@ -69,7 +74,7 @@ export function MetricChart(props: MetricChartProps): ReactElement {
         legend: { show: false },
         cursor: { sync: { key: SYNC }, y: false, points: { show: false }, drag: { x: false, y: false } },
         padding: [6, RIGHT_PX, 0, 0],
-        scales: { x: { time: false, range: () => range() }, y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
+        scales: { x: { time: false, range: () => range() }, y: { range: (_u, min, max) => [min < 0 ? min * 1.1 : 0, max > 0 ? max * 1.1 : min < 0 ? 0 : 1] } },
         axes: [
           {
             size: 24,

@@ -55,11 +55,15 @@ export function bytes(value: number | null | undefined): string {
   return `${significant(size, unit === 0 ? 4 : 3)} ${BYTES[unit] ?? "B"}`;
 }
 
-/** A value of a metric of contracts/metrics.toml in its unit. */
+/** A value of a metric in its unit: of contracts/metrics.toml, or of Prometheus (s, ratio); per second where it ends with /s. */
 export function inUnit(value: number | null | undefined, unit: string): string {
+  if (value == null || Number.isNaN(value)) return MISSING;
+  if (unit.endsWith("/s")) return `${inUnit(value, unit.slice(0, -2))}/s`;
   if (unit === "us") return microseconds(value);
+  if (unit === "s") return microseconds(value * 1_000_000);
   if (unit === "bytes") return bytes(value);
-  return value == null || Number.isNaN(value) ? MISSING : significant(value);
+  if (unit === "ratio") return percent(value);
+  return significant(value);
 }
 
 export function plural(n: number, one: string, many = `${one}s`): string {

@@ -5,25 +5,19 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import cramjam
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import text
 
 from jitterscope import db
 from jitterscope.pb import prometheus_v1_pb2 as v1
 from jitterscope.pb import prometheus_v2_pb2 as v2
-from jitterscope.series import external
+from jitterscope.series import external, external_search
+from jitterscope.series.external_search import Selection
+from tests.backend.ingest.remote_writer import V1, post
 from tests.support.batches import CGROUP, BatchBuilder
 
-V1 = "application/x-protobuf"
 V2 = "application/x-protobuf;proto=io.prometheus.write.v2.Request"
 HOUR_MS = 3_600_000
-
-
-def post(client: TestClient, organization: Any, content: bytes, content_type: str = V1, **headers: str) -> Any:
-    sent = {"Content-Type": content_type, "Content-Encoding": "snappy", **organization.ingest_headers, **headers}
-    return client.post("/api/v1/write", content=bytes(cramjam.snappy.compress_raw(content)), headers=sent)
 
 
 def request_v1(labels: dict[str, str], samples: list[tuple[int, float]]) -> v1.WriteRequest:
@@ -125,7 +119,7 @@ def test_rows_of_an_hour_become_one(api: TestClient, organization: Any) -> None:
     assert external.compact(organization.id, time.time_ns() // 1000) == 1
     assert external.compact(organization.id, time.time_ns() // 1000) == 0
     with db.organization_session(organization.id) as session:
-        (identity,) = external.find(session, session.execute(text("SELECT id FROM resources")).scalar_one())
+        (identity,), _ = external_search.label_sets(session, Selection(), 0, 10, histogram=False)
         times, values = external.read(session, [identity.id], hour_ms * 1000, hour_ms * 1000 + 10**9)[identity.id]
     assert values.tolist() == list(map(float, range(10)))
     assert times.tolist() == [(hour_ms + number * 15_000) * 1000 for number in range(10)]

@@ -62,6 +62,7 @@ function Content({ onDone }: { onDone: () => void }): ReactElement {
           <Command.Item onSelect={run(() => navigate({ to: "/resources", search: { kind: "node" } }))}>Explore: nodes</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/dns" }))}>Explore: DNS path, names, clients</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/startup" }))}>Explore: pod start, phase by phase</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/explore/metrics" }))}>Explore: metrics from Prometheus, by name and label</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/evidence" }))}>Evidence files: captures, logs, load tests</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/help/causes" }))}>Help: causes</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/settings/collectors" }))}>Settings: collectors</Command.Item>

@@ -1,7 +1,7 @@
 /** The places of the product and the pages in each. Pure. */
 
 interface PlacePage {
-  to: "/incidents" | "/risks" | "/fixes" | "/resources" | "/services" | "/dns" | "/startup" | "/compare";
+  to: "/incidents" | "/risks" | "/fixes" | "/resources" | "/services" | "/dns" | "/startup" | "/explore/metrics" | "/compare";
   label: string;
   /** Tells two pages of one address apart. */
   kind?: "node";
@@ -33,6 +33,7 @@ export const PLACES: readonly Place[] = [
       { to: "/resources", label: "Nodes", kind: "node" },
       { to: "/dns", label: "DNS" },
       { to: "/startup", label: "Pod start" },
+      { to: "/explore/metrics", label: "Metrics" },
       { to: "/compare", label: "Compare" },
     ],
   },

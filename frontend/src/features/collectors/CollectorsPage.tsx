@@ -3,6 +3,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState, type ReactElement } from "react";
 
 import { api, unwrap } from "@/api/client";
+import { receivedQuery } from "@/api/metrics";
 import { collectorsQuery, ingestTokensQuery, type Collector } from "@/api/resources";
 import { bytes, cpus, milliseconds, plural } from "@/lib/format";
 import { Button } from "@/ui/Button";
@@ -11,6 +12,7 @@ import { Section } from "@/ui/Section";
 import { EmptyState } from "@/ui/states";
 import { Time } from "@/ui/Time";
 import { Async } from "@/widgets/Async";
+import { ReceivedTable, receivedText } from "@/widgets/ReceivedTable";
 import { SourceList } from "@/widgets/SourceList";
 import { TokenTable } from "@/widgets/TokenTable";
 import { useTellError } from "@/widgets/useTellError";
@@ -51,6 +53,7 @@ export function CollectorsPage(): ReactElement {
           )
         }
       </Async>
+      <Senders />
       <IngestTokens />
     </Page>
   );
@@ -92,6 +95,21 @@ function CollectorRow({ collector }: { collector: Collector }): ReactElement {
       </p>
       {(open || lacking > 0) && <SourceList sources={open ? collector.sources : collector.sources.filter((source) => source.state !== "active")} />}
     </li>
+  );
+}
+
+function Senders(): ReactElement | null {
+  const { data } = useQuery(receivedQuery());
+  if (data === undefined || data.senders.length === 0) return null;
+  return (
+    <div className={styles["tokens"]}>
+      <Section title="Senders of remote write" note={`${receivedText(data)}. They bring metrics; causes are found by collectors alone.`}>
+        <ReceivedTable received={data} />
+        <p>
+          <Link to="/explore/metrics">Explore metrics</Link>
+        </p>
+      </Section>
+    </div>
   );
 }
 

@@ -3,9 +3,10 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 
 import { meQuery } from "@/api/me";
+import { receivedQuery } from "@/api/metrics";
 import { collectorsQuery } from "@/api/resources";
 import { Page } from "@/ui/Page";
-import { EmptyState } from "@/ui/states";
+import { EmptyState, Skeleton } from "@/ui/states";
 
 import { AtRisk } from "./AtRisk";
 import { Changes } from "./Changes";
@@ -14,6 +15,7 @@ import { FixedLately } from "./FixedLately";
 import { FleetMap } from "./FleetMap";
 import styles from "./Home.module.css";
 import { Now } from "./Now";
+import { OnlyRemoteWrite, RemoteWrite } from "./RemoteWrite";
 
 const route = getRouteApi("/signed-in/");
 /** Collectors say by an event that they come and go. */
@@ -35,6 +37,7 @@ export function HomePage(): ReactElement {
           <FixedLately />
           <Changes />
           <CollectorHealth query={collectors} />
+          <RemoteWrite />
         </div>
       </div>
     </Page>
@@ -43,7 +46,16 @@ export function HomePage(): ReactElement {
 
 function NoCollector(): ReactElement {
   const { data: me } = useQuery(meQuery());
+  const { data: received, isPending } = useQuery(receivedQuery());
   const mayAdd = me?.scopes.includes("collectors:write") ?? false;
+  if (received !== undefined && received.senders.length > 0) return <OnlyRemoteWrite received={received} mayAdd={mayAdd} />;
+  if (isPending) {
+    return (
+      <Page title="Home" ownHeading>
+        <Skeleton lines={3} height={36} label="Loading what arrives" />
+      </Page>
+    );
+  }
   return (
     <Page title="Home" lead="What is wrong now, where, and what was done about it.">
       <EmptyState
@@ -58,6 +70,9 @@ function NoCollector(): ReactElement {
       >
         <p>Nothing is measured yet. A collector is one static binary, installed with one command. Its node and containers then appear here.</p>
         {!mayAdd && <p>Your role cannot add one. Ask an editor or an admin of {me?.organization.name ?? "your organization"}.</p>}
+        <p>
+          Prometheus, Grafana Alloy, and the OpenTelemetry Collector can <Link to="/explore/metrics">send metrics</Link> as well; no cause is looked for in them.
+        </p>
         <p>
           Without a collector, Jitterscope reads packet captures, logs, and metric dumps: see <Link to="/evidence">Evidence</Link>.
         </p>

@@ -1,8 +1,9 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo, type ReactElement } from "react";
 
 import { containersQuery, type Containers } from "@/api/containers";
+import { receivedQuery } from "@/api/metrics";
 import { explain } from "@/api/problem";
 import { count, plural } from "@/lib/format";
 import { rangeText } from "@/widgets/RangePicker";
@@ -61,6 +62,7 @@ function statusText(page: Containers, search: ResourceListSearch): string {
 }
 
 function Nothing({ page, search, onSearch }: { page: Containers; search: ResourceListSearch; onSearch: (search: ResourceListSearch) => void }): ReactElement {
+  const { data: received } = useQuery(receivedQuery());
   if (search.throttled === true && page.compared > 0) {
     return (
       <EmptyState title="No throttled container in this range" action={<Button onClick={() => onSearch({ ...search, throttled: undefined })}>Show all containers</Button>}>
@@ -91,6 +93,11 @@ function Nothing({ page, search, onSearch }: { page: Containers; search: Resourc
       }
     >
       <p>A collector reports every cgroup of its node. Choose another range, or open Collectors to check that data arrives.</p>
+      {received !== undefined && received.series > 0 && (
+        <p>
+          Prometheus and others send {plural(received.series, "series", "series")}: <Link to="/explore/metrics">explore metrics</Link>.
+        </p>
+      )}
     </EmptyState>
   );
 }

@@ -7,6 +7,7 @@ import { resourcesQuery, type ResourceKind } from "@/api/resources";
 import { Button } from "@/ui/Button";
 import { Page } from "@/ui/Page";
 import { EmptyState, ErrorState, Skeleton } from "@/ui/states";
+import { SavedViews } from "@/widgets/views/SavedViews";
 
 import { ContainerList } from "./ContainerList";
 import { ResourceFilters } from "./ResourceFilters";
@@ -24,7 +25,7 @@ export function ResourceListPage(): ReactElement {
   const lead =
     kind === "cgroup" ? "Containers by what they were throttled in the range, each with its worst tick." : "What the collectors see, with CPU over the last minute: mean, peak 100 ms and limit.";
   return (
-    <Page title={kind === "cgroup" ? "Containers" : kind === "node" ? "Nodes" : "Resources"} lead={lead}>
+    <Page title={kind === "cgroup" ? "Containers" : kind === "node" ? "Nodes" : "Resources"} lead={lead} actions={<SavedViews />}>
       <ResourceFilters search={search} onChange={change} />
       {kind === "cgroup" ? <ContainerList search={search} onSearch={change} /> : <ResourceList search={search} kind={kind} />}
     </Page>

@@ -44,35 +44,42 @@ export function ResourcePage(): ReactElement {
           <RequestKinds resourceId={resource.id} />
         </div>
       )}
-      <div className={styles["body"]}>
-        <Section title="Facts" note="In effect now.">
-          <FactTable facts={resource.facts} />
-          {resource.facts.length === 0 && <p className={styles["dim"]}>No facts known.</p>}
-          <History resource={resource} />
-        </Section>
-        <div>
-          {SERVES.includes(resource.kind) && <ObjectiveSection resourceId={resource.id} name={resource.name} />}
-          <Incidents resourceId={resource.id} />
-          {resource.children.length > 0 && (
-            <Section title="Children">
-              <ul className={styles["children"]}>
-                {resource.children.map((child) => (
-                  <li key={child.id}>
-                    <Link to="/resources/$resourceId" params={{ resourceId: child.id }}>
-                      {child.name}
-                    </Link>
-                    <span className={styles["dim"]}>{sentence(child.kind)}</span>
-                  </li>
-                ))}
-              </ul>
-            </Section>
-          )}
-          <Section title="Sources on its node">
-            <SourceList sources={resource.sources} />
-          </Section>
-        </div>
-      </div>
+      {resource.kind !== "external" && <Body resource={resource} />}
     </Page>
+  );
+}
+
+/** What collectors know of it. */
+function Body({ resource }: { resource: ResourceDetail }): ReactElement {
+  return (
+    <div className={styles["body"]}>
+      <Section title="Facts" note="In effect now.">
+        <FactTable facts={resource.facts} />
+        {resource.facts.length === 0 && <p className={styles["dim"]}>No facts known.</p>}
+        <History resource={resource} />
+      </Section>
+      <div>
+        {SERVES.includes(resource.kind) && <ObjectiveSection resourceId={resource.id} name={resource.name} />}
+        <Incidents resourceId={resource.id} />
+        {resource.children.length > 0 && (
+          <Section title="Children">
+            <ul className={styles["children"]}>
+              {resource.children.map((child) => (
+                <li key={child.id}>
+                  <Link to="/resources/$resourceId" params={{ resourceId: child.id }}>
+                    {child.name}
+                  </Link>
+                  <span className={styles["dim"]}>{sentence(child.kind)}</span>
+                </li>
+              ))}
+            </ul>
+          </Section>
+        )}
+        <Section title="Sources on its node">
+          <SourceList sources={resource.sources} />
+        </Section>
+      </div>
+    </div>
   );
 }
 

@@ -14,6 +14,7 @@ import { decodeTimeline } from "@/widgets/timeline/decode";
 import { TimelineView, type TimelineQuery } from "@/widgets/timeline/TimelineView";
 import { usePicture } from "@/widgets/timeline/usePicture";
 
+import { FromPrometheus } from "./FromPrometheus";
 import { Metrics } from "./Metrics";
 import styles from "./Resources.module.css";
 
@@ -92,11 +93,14 @@ export function ResourcePictures({ resource }: { resource: ResourceDetail }): Re
           />
         </section>
       )}
-      <div style={{ marginTop: 28 }}>
-        <Section title="All metrics" note="Band: lowest to highest tick of each point. Line: mean. For latency: median, p99 and highest.">
-          <Metrics resource={resource} window={extent} />
-        </Section>
-      </div>
+      {resource.kind !== "external" && (
+        <div style={{ marginTop: 28 }}>
+          <Section title="All metrics" note="Band: lowest to highest tick of each point. Line: mean. For latency: median, p99 and highest.">
+            <Metrics resource={resource} window={extent} />
+          </Section>
+        </div>
+      )}
+      <FromPrometheus resource={resource} window={extent} />
     </>
   );
 }

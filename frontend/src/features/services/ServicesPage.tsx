@@ -11,6 +11,7 @@ import { Choice } from "@/ui/Choice";
 import { FilterText } from "@/ui/FilterText";
 import { Page } from "@/ui/Page";
 import { EmptyState, ErrorState, Skeleton } from "@/ui/states";
+import { SavedViews } from "@/widgets/views/SavedViews";
 
 import { DEFAULT_MINUTES, DEFAULT_ORDER, isDescending, MINUTES, type ServicesSearch } from "./search";
 import styles from "./Services.module.css";
@@ -31,7 +32,7 @@ export function ServicesPage(): ReactElement {
   const items = useMemo(() => data?.pages.flatMap((page) => page.items) ?? [], [data]);
   const first = data?.pages[0];
   return (
-    <Page title="Services" lead={LEAD}>
+    <Page title="Services" lead={LEAD} actions={<SavedViews />}>
       <div className={styles["filters"]} role="search">
         <FilterText className={styles["text"]} label="Service, container or node" value={search.q} onChange={filter} />
         <Choice label="Window" options={MINUTES.map((choice) => [choice, minutesText(choice)])} value={minutes} onChange={(choice) => change({ minutes: choice === DEFAULT_MINUTES ? undefined : choice })} />

@@ -1,0 +1,34 @@
+"""REST shapes of saved views."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from jitterscope.kit.schema import Schema
+
+ViewName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
+# A path of the UI, without a host: a view leads nowhere else.
+Page = Annotated[str, StringConstraints(pattern=r"^/[a-z][a-z/-]{0,59}$")]
+# The parameters as the URL has them, with the question mark.
+Search = Annotated[str, StringConstraints(pattern=r"^(\?[\x21-\x7e]{0,3999})?$")]
+
+
+class SavedViewChange(Schema):
+    name: ViewName
+    search: Search = Field(description="The URL's parameters, beginning with ?; empty: none")
+    shared: bool = Field(description="Every member of the organization sees it; else its owner alone")
+
+
+class SavedViewRequest(SavedViewChange):
+    page: Page = Field(description="Path of a page of the UI")
+
+
+class SavedView(SavedViewRequest):
+    id: int
+    owner: str | None = Field(description="The member who saved it")
+    mine: bool = Field(description="Whether that is the caller")
+    may_change: bool = Field(description="Whether the caller may rename, share, and delete it")
+    created_at: datetime

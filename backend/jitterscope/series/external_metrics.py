@@ -1,0 +1,83 @@
+"""What senders of remote write say of their metrics: type, unit, and what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import bindparam, text
+from sqlalchemy.dialects.postgresql import ARRAY, TEXT
+from sqlalchemy.orm import Session
+
+from jitterscope.db import after_commit
+from jitterscope.kit.perobject import PerObject
+
+# Parts of a histogram or summary, which are described by the name without them.
+FAMILY_SUFFIXES = ("_bucket", "_count", "_sum", "_total")
+_MAX_CACHED = 50_000
+_MAX_HELP, _MAX_UNIT = 1000, 50
+
+_UPSERT = text(
+    """
+    INSERT INTO external_metrics (organization_id, name, type, help, unit)
+    SELECT :organization, one.* FROM unnest(:names, :types, :helps, :units) AS one (name, type, help, unit)
+     ORDER BY name
+    ON CONFLICT (organization_id, name) DO UPDATE
+       SET type = excluded.type, help = excluded.help, unit = excluded.unit
+    """
+).bindparams(*(bindparam(name, type_=ARRAY(TEXT)) for name in ("names", "types", "helps", "units")))
+_OF = text("SELECT name, type, help, unit FROM external_metrics WHERE name = ANY(:names)").bindparams(
+    bindparam("names", type_=ARRAY(TEXT))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A metric family; `type` is counter, gauge, histogram, gaugehistogram, summary, info, stateset or unknown."""
+
+    type: str
+    help: str
+    unit: str
+
+
+_caches: PerObject[dict[tuple[int, str], Described]] = PerObject(dict)
+
+
+def store(session: Session, organization_id: int, described: Mapping[str, Described]) -> None:
+    """Keep what is new. Senders repeat all of it every minute: most calls write nothing."""
+    cache = _caches.of(session.get_bind())
+    cut = {name: Described(one.type, one.help[:_MAX_HELP], one.unit[:_MAX_UNIT]) for name, one in described.items()}
+    fresh = {name: one for name, one in cut.items() if cache.get((organization_id, name)) != one}
+    if not fresh:
+        return
+    session.execute(
+        _UPSERT,
+        {
+            "organization": organization_id, "names": list(fresh), "types": [one.type for one in fresh.values()],
+            "helps": [one.help for one in fresh.values()], "units": [one.unit for one in fresh.values()],
+        },
+    )  # fmt: skip
+    after_commit(session, lambda: _remember(cache, organization_id, fresh))
+
+
+def of(session: Session, names: Sequence[str]) -> dict[str, Described]:
+    """What is known of metrics by name; of parts of a histogram what is said of the whole."""
+    wanted = {candidate for name in names for candidate in _candidates(name)}
+    rows = session.execute(_OF, {"names": sorted(wanted)}).all()
+    known = {row.name: Described(row.type, row.help, row.unit) for row in rows}
+    found = {}
+    for name in names:
+        candidate = next((one for one in _candidates(name) if one in known), None)
+        if candidate is not None:
+            found[name] = known[candidate]
+    return found
+
+
+def _candidates(name: str) -> list[str]:
+    return [name, *(name.removesuffix(suffix) for suffix in FAMILY_SUFFIXES if name.endswith(suffix))]
+
+
+def _remember(cache: dict[tuple[int, str], Described], organization_id: int, fresh: Mapping[str, Described]) -> None:
+    if len(cache) > _MAX_CACHED:
+        cache.clear()
+    cache.update({(organization_id, name): one for name, one in fresh.items()})

@@ -1,0 +1,81 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+
+import { causesQuery } from "@/api/causes";
+import { receivedQuery, type Received } from "@/api/metrics";
+import { plural } from "@/lib/format";
+import { Page } from "@/ui/Page";
+import { Section } from "@/ui/Section";
+import { Async } from "@/widgets/Async";
+import { ReceivedTable, receivedText } from "@/widgets/ReceivedTable";
+
+import styles from "./Home.module.css";
+
+/** What comes by remote write beside the collectors; nothing where nothing comes. */
+export function RemoteWrite(): ReactElement | null {
+  const { data } = useQuery(receivedQuery());
+  if (data === undefined || data.senders.length === 0) return null;
+  return (
+    <Section title="Metrics from Prometheus" note={`${receivedText(data)}.`}>
+      <ReceivedTable received={data} />
+      <p className={styles["more"]}>
+        <Link to="/explore/metrics">Explore metrics</Link>
+      </p>
+    </Section>
+  );
+}
+
+/** Home of an organization without a collector that gets remote write: what arrives, and what nobody can find in it. */
+export function OnlyRemoteWrite({ received, mayAdd }: { received: Received; mayAdd: boolean }): ReactElement {
+  return (
+    <Page title="Home" ownHeading>
+      <header className={styles["now"]}>
+        <h1>No collector: metrics arrive, causes are not looked for</h1>
+        <p className={styles["coverage"]}>
+          {receivedText(received)}, from {plural(received.senders_found, "sender")}.
+        </p>
+      </header>
+      <div className={styles["parts"]}>
+        <Section title="What arrives" note="By Prometheus remote write.">
+          <ReceivedTable received={received} />
+          <p className={styles["more"]}>
+            <Link to="/explore/metrics">Explore metrics</Link>
+          </p>
+        </Section>
+        <NotFound mayAdd={mayAdd} />
+      </div>
+    </Page>
+  );
+}
+
+function NotFound({ mayAdd }: { mayAdd: boolean }): ReactElement {
+  const causes = useQuery(causesQuery());
+  return (
+    <Section title="What cannot be found" note="Every cause reads the 100 ms ticks, events, and settings that a collector records. Scrapes every 15 s average a stall away.">
+      <Async query={causes} label="Loading causes">
+        {(all) => (
+          <>
+            <p>
+              {plural(all.length, "cause")} need a collector.{" "}
+              {mayAdd && (
+                <Link to="/settings/collectors" search={{ add: true }}>
+                  Add collector
+                </Link>
+              )}
+            </p>
+            <ul className={styles["causes"]}>
+              {all.map(({ id, title }) => (
+                <li key={id}>
+                  <Link to="/help/causes" search={{ cause: id }}>
+                    {title}
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+      </Async>
+    </Section>
+  );
+}

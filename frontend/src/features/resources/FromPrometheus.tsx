@@ -1,0 +1,97 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useMemo, useState, type ReactElement } from "react";
+
+import { metricNamesQuery, metricSeriesQuery, type MetricName } from "@/api/metrics";
+import { explain } from "@/api/problem";
+import type { ResourceDetail } from "@/api/resources";
+import { count, plural } from "@/lib/format";
+import { labelsText } from "@/lib/labels";
+import { US_PER_S } from "@/lib/time";
+import type { TimeView } from "@/lib/timeView";
+import { Button } from "@/ui/Button";
+import { FilterText } from "@/ui/FilterText";
+import { Section } from "@/ui/Section";
+import { ErrorState, Skeleton } from "@/ui/states";
+import { Async } from "@/widgets/Async";
+import { MetricFigure } from "@/widgets/MetricFigure";
+
+import styles from "./Resources.module.css";
+
+const PER_PAGE = 12;
+const POINTS = 200;
+const STEP_US = 15 * US_PER_S;
+/** With fewer samples than a few there is no line. */
+const SHORTEST_US = 15 * 60 * US_PER_S;
+
+/** Metrics of Prometheus and others that belong to the resource, by their labels or its addresses. Nothing where none do. */
+export function FromPrometheus({ resource, window }: { resource: ResourceDetail; window: TimeView }): ReactElement | null {
+  const [search, setSearch] = useState<string>();
+  const toUs = Math.ceil(window.toUs / STEP_US) * STEP_US;
+  const fromUs = Math.min(Math.floor(window.fromUs / STEP_US) * STEP_US, toUs - SHORTEST_US);
+  const shown = useMemo<TimeView>(() => ({ fromUs, toUs }), [fromUs, toUs]);
+  const { data, isError, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(metricNamesQuery(search ?? "", { resource: resource.id }, shown, PER_PAGE));
+  const first = data?.pages[0];
+  const items = data?.pages.flatMap((page) => page.items) ?? [];
+  if (first?.found === 0 && search === undefined && resource.kind !== "external") return null;
+  return (
+    <div style={{ marginTop: 28 }}>
+      <Section
+        title="From Prometheus"
+        note={first === undefined ? "What other systems send of it." : `${plural(first.found, "metric")}, ${plural(first.series, "series", "series")} that other systems send of it, matched by labels and addresses.`}
+        aside={<FilterText label="Parts of a metric name" value={search} onChange={setSearch} />}
+      >
+        {first === undefined ? (
+          isError ? (
+            <ErrorState {...explain(error)} onRetry={() => void refetch()} />
+          ) : (
+            <Skeleton lines={4} height={28} label="Loading metrics from Prometheus" />
+          )
+        ) : first.found === 0 ? (
+          <p className={styles["dim"]}>{search === undefined ? "No samples in this window. Choose a longer one." : "No metrics match. Shorten the text."}</p>
+        ) : (
+          <div className={styles["charts"]}>
+            {items.map((metric) => (
+              <Figure key={metric.name} resource={resource} metric={metric} window={shown} />
+            ))}
+          </div>
+        )}
+        {hasNextPage && first !== undefined && (
+          <p style={{ marginTop: 14 }}>
+            <Button onClick={() => void fetchNextPage()} disabled={isFetchingNextPage}>
+              Show more: {count(items.length)} of {count(first.found)} shown
+            </Button>
+          </p>
+        )}
+      </Section>
+    </div>
+  );
+}
+
+/** The first label set of a metric, and the way to the others. */
+function Figure({ resource, metric, window }: { resource: ResourceDetail; metric: MetricName; window: TimeView }): ReactElement {
+  const { data, isError, error, refetch } = useInfiniteQuery(metricSeriesQuery(metric.name, { resource: resource.id }, window, { points: POINTS, limit: 1 }));
+  return (
+    <Async query={{ data: data?.pages[0], isError, error, refetch }} label={`Loading ${metric.name}`}>
+      {(page) => {
+        const [series] = page.items;
+        if (series === undefined) return <p className={styles["dim"]}>{metric.name}: no samples in this window.</p>;
+        return (
+          <MetricFigure
+            title={metric.name}
+            page={page}
+            series={series}
+            action={
+              <p className={styles["set"]} title={labelsText(series.labels)}>
+                <Link to="/explore/metrics" search={{ name: metric.name, resource: resource.id }} aria-label={`Explore ${metric.name}`}>
+                  {page.found === 1 ? "Explore" : `1 of ${count(page.found)} label sets shown`}
+                </Link>{" "}
+                {labelsText(series.labels)}
+              </p>
+            }
+          />
+        );
+      }}
+    </Async>
+  );
+}

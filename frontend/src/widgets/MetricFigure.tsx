@@ -1,0 +1,55 @@
+import { Link } from "@tanstack/react-router";
+import { useMemo, type ReactElement, type ReactNode } from "react";
+
+import type { MetricCharts, MetricSeries } from "@/api/metrics";
+import { MetricChart } from "@/charts/MetricChart";
+import { unitOf } from "@/lib/labels";
+import type { TimeView } from "@/lib/timeView";
+
+type Line = MetricSeries["lines"][number];
+
+const NAMES = { raw: ["lowest", "mean", "highest"], rate: ["", "rate", ""], quantiles: ["p50", "p90", "p99"] } as const;
+
+export interface MetricFigureProps {
+  title: string;
+  page: MetricCharts;
+  series: MetricSeries;
+  action?: ReactNode;
+}
+
+/** One label set of a metric over time; says so where it has no samples in the window. */
+export function MetricFigure({ title, page, series, action }: MetricFigureProps): ReactElement {
+  const window = useMemo<TimeView>(() => ({ fromUs: page.from_us, toUs: page.to_us }), [page.from_us, page.to_us]);
+  const count = series.lines[0]?.values.length ?? 0;
+  const tUs = useMemo(() => Array.from({ length: count }, (_, at) => page.start_us + at * page.step_us), [count, page.start_us, page.step_us]);
+  const by = (name: Line["name"]): Line["values"] => series.lines.find((line) => line.name === name)?.values ?? [];
+  const [low, middle, high] = page.view === "quantiles" ? [by("p50"), by("p90"), by("p99")] : page.view === "rate" ? [null, by("rate"), null] : oneLine(by("low"), by("mean"), by("high"));
+  return (
+    <MetricChart
+      title={title}
+      unit={unitOf(page.unit, page.view)}
+      meaning={page.help ?? page.name}
+      tUs={tUs}
+      names={page.view === "raw" && low === null ? ["", "value", ""] : NAMES[page.view]}
+      low={low}
+      middle={middle}
+      high={high}
+      window={window}
+      action={action}
+    />
+  );
+}
+
+/** Where each point has one sample there is no band to draw. */
+function oneLine(low: Line["values"], mean: Line["values"], high: Line["values"]): [Line["values"] | null, Line["values"], Line["values"] | null] {
+  return low.every((value, at) => value === high[at]) ? [null, mean, null] : [low, mean, high];
+}
+
+/** The resource that a label set's samples belong to. */
+export function MetricOwner({ series }: { series: MetricSeries }): ReactElement {
+  return (
+    <Link to="/resources/$resourceId" params={{ resourceId: series.resource.id }}>
+      {series.resource.name}
+    </Link>
+  );
+}

@@ -1,0 +1,51 @@
+import type { ReactElement } from "react";
+
+import type { Received } from "@/api/metrics";
+import { count, plural, significant } from "@/lib/format";
+import { Table } from "@/ui/Table";
+import { Time } from "@/ui/Time";
+
+/** "1,204 series of 310 metrics, 80.3 samples/s" */
+export function receivedText(received: Received): string {
+  return `${plural(received.series, "series", "series")} of ${plural(received.metrics, "metric")}, ${significant(received.samples_per_s)} samples/s`;
+}
+
+/** Who sends by remote write, how much, and how new it is. */
+export function ReceivedTable({ received }: { received: Received }): ReactElement {
+  const left = received.senders_found - received.senders.length;
+  return (
+    <>
+      <Table label="Senders of remote write">
+        <thead>
+          <tr>
+            <th scope="col">Sender</th>
+            <th scope="col">Ingest token</th>
+            <th scope="col" data-number>
+              Samples
+            </th>
+            <th scope="col" data-number>
+              Not stored
+            </th>
+            <th scope="col">Last request</th>
+            <th scope="col">Newest sample</th>
+          </tr>
+        </thead>
+        <tbody>
+          {received.senders.map((sender) => (
+            <tr key={`${sender.token} ${sender.agent} ${sender.first_at}`}>
+              <td>{sender.agent}</td>
+              <td>{sender.token}</td>
+              <td data-number>{significant(sender.samples_per_s)}/s</td>
+              <td data-number>{count(sender.not_written)}</td>
+              <td>
+                <Time at={sender.last_at} />
+              </td>
+              <td>{sender.newest_sample === null ? "none" : <Time at={sender.newest_sample} />}</td>
+            </tr>
+          ))}
+        </tbody>
+      </Table>
+      {left > 0 && <p>{plural(left, "more sender")} that sent nothing more lately.</p>}
+    </>
+  );
+}

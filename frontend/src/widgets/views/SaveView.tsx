@@ -1,0 +1,60 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState, type ReactElement, type SubmitEvent } from "react";
+
+import { explain } from "@/api/problem";
+import { saveView, viewsQuery } from "@/api/views";
+import { Button } from "@/ui/Button";
+import { Dialog, DialogActions } from "@/ui/Dialog";
+import { Field } from "@/ui/Field";
+import { useToast } from "@/ui/Toast";
+
+export interface SaveViewProps {
+  open: boolean;
+  onClose: () => void;
+  page: string;
+  search: string;
+}
+
+export function SaveView({ open, onClose, page, search }: SaveViewProps): ReactElement {
+  return (
+    <Dialog open={open} onOpenChange={onClose} title="Save this view" description="Keeps the filters, the order, and the window of this page.">
+      {open && <Form onClose={onClose} page={page} search={search} />}
+    </Dialog>
+  );
+}
+
+function Form({ onClose, page, search }: Omit<SaveViewProps, "open">): ReactElement {
+  const client = useQueryClient();
+  const toast = useToast();
+  const [name, setName] = useState("");
+  const [isShared, setShared] = useState(false);
+  const save = useMutation({
+    mutationFn: () => saveView(page, { name: name.trim(), search, shared: isShared }),
+    onSuccess: () => {
+      toast({ text: "View saved" });
+      onClose();
+    },
+    onSettled: () => client.invalidateQueries({ queryKey: viewsQuery(page).queryKey }),
+  });
+  const problem = save.error === null ? null : explain(save.error);
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    if (name.trim() !== "") save.mutate();
+  };
+  return (
+    <form onSubmit={submit}>
+      <Field label="Name" error={problem === null ? null : `${problem.title}. ${problem.detail}`}>
+        {(attributes) => <input {...attributes} maxLength={100} value={name} onChange={(event) => setName(event.target.value)} />}
+      </Field>
+      <label>
+        <input type="checkbox" checked={isShared} onChange={(event) => setShared(event.target.checked)} /> Share with all members
+      </label>
+      <DialogActions>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button type="submit" kind="primary" disabled={save.isPending || name.trim() === ""}>
+          Save view
+        </Button>
+      </DialogActions>
+    </form>
+  );
+}

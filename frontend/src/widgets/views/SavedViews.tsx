@@ -1,0 +1,48 @@
+import { useQuery } from "@tanstack/react-query";
+import { useLocation, useRouter } from "@tanstack/react-router";
+import { useState, type ReactElement } from "react";
+
+import { meQuery } from "@/api/me";
+import { viewsQuery, type SavedView } from "@/api/views";
+import { Button } from "@/ui/Button";
+import { Menu, MenuItem, MenuLabel, MenuSeparator } from "@/ui/Menu";
+
+import { ManageViews } from "./ManageViews";
+import { SaveView } from "./SaveView";
+
+type Open = "save" | "manage" | null;
+
+/** Saved views of this page: open one, save what is shown, and change those that there are. */
+export function SavedViews(): ReactElement {
+  const { pathname, searchStr } = useLocation({ select: (location) => ({ pathname: location.pathname, searchStr: location.searchStr }), structuralSharing: true });
+  const router = useRouter();
+  const [open, setOpen] = useState<Open>(null);
+  const { data: views = [], isError } = useQuery(viewsQuery(pathname));
+  const { data: me } = useQuery(meQuery());
+  const maySave = me?.scopes.includes("views:write") ?? false;
+  const current = views.find((view) => view.search === searchStr);
+  const show = (view: SavedView): void => router.history.push(`${view.page}${view.search}`);
+  return (
+    <>
+      <Menu trigger={<Button>{current === undefined ? "Views" : `View: ${current.name}`} ▾</Button>}>
+        {isError && <MenuLabel>Cannot load views</MenuLabel>}
+        {!isError && views.length === 0 && <MenuLabel>{maySave ? "No saved views" : "No views are shared"}</MenuLabel>}
+        {views.map((view) => (
+          <MenuItem key={view.id} onSelect={() => show(view)}>
+            {view.name}
+            {view.mine ? (view.shared ? " (shared)" : "") : ` (of ${view.owner ?? "a former member"})`}
+          </MenuItem>
+        ))}
+        {maySave && (
+          <>
+            <MenuSeparator />
+            <MenuItem onSelect={() => setOpen("save")}>Save this view</MenuItem>
+            {views.some((view) => view.may_change) && <MenuItem onSelect={() => setOpen("manage")}>Rename, share, delete</MenuItem>}
+          </>
+        )}
+      </Menu>
+      <SaveView open={open === "save"} onClose={() => setOpen(null)} page={pathname} search={searchStr} />
+      <ManageViews open={open === "manage"} onClose={() => setOpen(null)} page={pathname} views={views.filter((view) => view.may_change)} />
+    </>
+  );
+}
