@@ -9,7 +9,7 @@ from sqlalchemy import exists, func, or_, select
 
 from jitterscope import worker
 from jitterscope.db import each_organization, organization_ids, organization_session
-from jitterscope.notify import channels_service, journal
+from jitterscope.notify import channels_service, journal, refresh
 from jitterscope.notify.delivery import deliver_due, journal_folder
 from jitterscope.notify.models import DeliveryRow
 from jitterscope.settings import settings
@@ -39,7 +39,7 @@ def sweep() -> None:
                         )
                     )
                 )
-            )
+            ) or refresh.is_due(session)
         if due:
             worker.app.send_task("notify.deliver", kwargs={"organization_id": organization_id}, expires=5, retry=False)
 

@@ -9,7 +9,15 @@ from jitterscope.diagnosis.core import shown
 from jitterscope.diagnosis.core.finding import Found, NotEnoughData
 from jitterscope.diagnosis.core.registry import all_causes
 from jitterscope.incidents.api.harm_words import harm_reason
-from jitterscope.incidents.api.schemas import AffectedSubject, Incident, IncidentSummary, Risk, SubjectRef, Transition
+from jitterscope.incidents.api.schemas import (
+    AffectedSubject,
+    Incident,
+    IncidentMute,
+    IncidentSummary,
+    Risk,
+    SubjectRef,
+    Transition,
+)
 from jitterscope.incidents.lifecycle import predictions
 from jitterscope.incidents.models import IncidentRow, RiskRow, TransitionRow
 from jitterscope.incidents.verification.models import VerificationRow
@@ -19,6 +27,7 @@ from jitterscope.notify.payload import (
     PayloadEvidence,
     PayloadFix,
     PayloadIncident,
+    PayloadMute,
     PayloadSubject,
     PayloadTransition,
 )
@@ -64,13 +73,19 @@ def summary_of(row: IncidentRow) -> IncidentSummary:
 
 
 def incident_of(
-    row: IncidentRow, history: list[TransitionRow], verification: VerificationRow | None = None
+    row: IncidentRow,
+    history: list[TransitionRow],
+    verification: VerificationRow | None = None,
+    named: PayloadSubject | None = None,
 ) -> Incident:
+    """`named`: the subject with the names that Kubernetes has for it."""
     found = Found.model_validate(row.finding)
     cause = all_causes().get(row.cause)
     return Incident.model_validate(
         _summary(row, found)
         | {
+            "namespace": None if named is None else named.namespace,
+            "workload": None if named is None else named.workload,
             "summary": found.summary,
             "window_from": row.window_from,
             "window_to": row.window_to,
@@ -150,8 +165,17 @@ def payload_of(
                 if not helpful
                 else PayloadFix.model_validate({name: getattr(helpful[0], name) for name in PayloadFix.model_fields}),
                 "verification": None if verification is None else payload_verification(verification),
+                "mute": _payload_mute(row),
             }
         ),
+    )
+
+
+def _payload_mute(row: IncidentRow) -> PayloadMute | None:
+    if row.mute is None or not muted_now(row):
+        return None
+    return PayloadMute(
+        until=row.muted_until, by=row.mute["by"], reason=row.mute["reason"], only_this=row.mute["only_this"]
     )
 
 
@@ -173,6 +197,7 @@ def _summary(row: IncidentRow, found: Found) -> dict[str, object]:
         "state": row.state,
         "muted": muted,
         "muted_until": row.muted_until if muted else None,
+        "mute": None if row.mute is None or not muted else IncidentMute.model_validate(row.mute),
         "subject": subject_of(row),
         "also_affected": [_affected(row.cause, one) for one in row.also_affected],
         "opened_at": row.opened_at,
