@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, DateTime, ForeignKey, Identity, Integer, Text, func
+from sqlalchemy import BigInteger, Boolean, DateTime, ForeignKey, Identity, Integer, LargeBinary, Text, func
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -77,3 +77,13 @@ class ThreadRow(Base):
     wanted: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
     attempts: Mapped[int] = mapped_column(Integer, default=0)
     next_attempt_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())
+
+
+class SlackPressRow(Base):
+    """A signed request of Slack that was handled, by the hash of its signature: it must not be handled again."""
+
+    __tablename__ = "slack_presses"
+
+    organization_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    digest: Mapped[bytes] = mapped_column(LargeBinary, primary_key=True)
+    at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())

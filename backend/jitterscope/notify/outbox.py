@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, and_, func, select, update
-from sqlalchemy.dialects.postgresql import aggregate_order_by, insert
+from sqlalchemy import ColumnElement, Row, and_, func, select, type_coerce, update
+from sqlalchemy.dialects.postgresql import JSONB, aggregate_order_by, insert
 from sqlalchemy.orm import Session
 
 from jitterscope import worker
@@ -77,7 +77,7 @@ def enqueue(
         session.execute(
             insert(DeliveryRow).values(rows).on_conflict_do_nothing(index_elements=["transition_id", "channel_id"])
         )
-        _deliver_soon(session)
+        deliver_soon(session)
     return sum(row["state"] == "pending" for row in rows)
 
 
@@ -95,10 +95,11 @@ def show(session: Session, payload: Payload) -> None:
         .returning(ThreadRow.channel_id)
     ).all()
     if found:
-        _deliver_soon(session)
+        deliver_soon(session)
 
 
-def _deliver_soon(session: Session) -> None:
+def deliver_soon(session: Session) -> None:
+    """Once committed, have a worker look at what is due."""
     organization_id: int = session.info["organization_id"]
     # Losing this message costs seconds: the sweep finds the rows.
     after_commit(session, lambda: worker.send("notify.deliver", organization_id=organization_id))
@@ -196,8 +197,9 @@ def _newest(which: ColumnElement[bool]) -> ColumnElement[Any]:
         DeliveryRow.payload[("transition", "action")],
         *(DeliveryRow.payload[("incident", name)] for name in ("state", "severity", "cause")),
     )
-    newest = func.array_agg(aggregate_order_by(shown, DeliveryRow.transition_id.desc())).filter(which)
-    return func.to_jsonb(newest)[0]
+    ordered = aggregate_order_by(shown, DeliveryRow.transition_id.desc())
+    newest: ColumnElement[Any] = type_coerce(func.jsonb_agg(ordered).filter(which), JSONB)[0]
+    return newest
 
 
 def _face(shown: list[str] | None) -> Face | None:
