@@ -21,7 +21,7 @@ CLOSING: frozenset[str] = frozenset({"resolved", "verified"})
 # They tell the whole incident as it is then: what waited about it before has nothing to add.
 WHOLE: frozenset[str] = CLOSING | {"opened", "escalated", "reopened", "reclassified", "unmuted"}
 # They say nothing but how the incident stands: whoever knows that is not told again.
-_STANDS: frozenset[str] = WHOLE - {"opened", "verified"} | {"acknowledged", "unacknowledged"}
+_STANDS: frozenset[str] = frozenset({"acknowledged", "unacknowledged", "resolved", "reopened", "unmuted"})
 _STATE_AFTER = {
     "opened": "open", "reopened": "open", "unacknowledged": "open", "acknowledged": "acknowledged",
     "resolved": "resolved", "verified": "verified", "fix_applied": "fix_applied", "did_not_help": "did_not_help",

@@ -3,7 +3,7 @@
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient, type UseMutationResult } from "@tanstack/react-query";
 
 import { api, unwrap, type Schemas } from "./client";
-import { incidentKeys, type Incident } from "./incidents";
+import { incidentKeys } from "./incidents";
 
 export type Mute = Schemas["Mute"];
 export type MutePreview = Schemas["MutePreview"];
@@ -45,38 +45,6 @@ function useChange<Given>(change: (given: Given) => Promise<Mute>): UseMutationR
 export const useCreateMute = (): UseMutationResult<Mute, Error, NewMute> => useChange((body) => unwrap(api.POST("/api/v1/mutes", { body })));
 
 export const useEndMute = (): UseMutationResult<Mute, Error, number> => useChange((id) => unwrap(api.POST("/api/v1/mutes/{mute_id}/end", { params: { path: { mute_id: id } } })));
-
-export const NO_CONDITIONS: MuteFilter["conditions"] = { causes: [], namespaces: [], resources: [], nodes: [] };
-
-/** A pattern that only this text matches. */
-export const literally = (text: string): string => text.replace(/[*?[]/g, "[$&]");
-
-export interface MuteScope {
-  readonly id: "incident" | "cause_here" | "cause" | "namespace";
-  readonly title: string;
-  readonly filter: MuteFilter;
-}
-
-/** What a mute can be for, seen from an incident; the narrowest first. Pods come and go, so that where the workload is
- * known it is meant and not one of its containers. */
-export function scopesOf(incident: Incident): MuteScope[] {
-  const { id, cause, cause_title: causeTitle, namespace, workload, subject } = incident;
-  const nothing: MuteFilter = { incident_id: null, resource_id: null, severities: [], conditions: NO_CONDITIONS, hours: null };
-  const name = namespace !== null && workload !== null ? `${namespace}/${workload}` : null;
-  const here: MuteFilter =
-    name === null
-      ? { ...nothing, resource_id: subject.resource_id, conditions: { ...NO_CONDITIONS, causes: [cause] } }
-      : { ...nothing, conditions: { ...NO_CONDITIONS, causes: [cause], resources: [literally(name)] } };
-  const scopes: MuteScope[] = [
-    { id: "incident", title: "This incident", filter: { ...nothing, incident_id: id } },
-    { id: "cause_here", title: `This cause on ${name ?? subject.name}`, filter: here },
-    { id: "cause", title: `This cause everywhere: ${causeTitle}`, filter: { ...nothing, conditions: { ...NO_CONDITIONS, causes: [cause] } } },
-  ];
-  if (namespace !== null) {
-    scopes.push({ id: "namespace", title: `Namespace ${namespace}`, filter: { ...nothing, conditions: { ...NO_CONDITIONS, namespaces: [literally(namespace)] } } });
-  }
-  return scopes;
-}
 
 const HOUR_MS = 3_600_000;
 

@@ -1,7 +1,7 @@
 import { useId, useState, type ReactElement, type SyntheticEvent } from "react";
 
 import type { Incident } from "@/api/incidents";
-import { DURATIONS, inHours, scopesOf, useCreateMute, useEndMute } from "@/api/mutes";
+import { DURATIONS, inHours, useCreateMute, useEndMute } from "@/api/mutes";
 import { explain } from "@/api/problem";
 import { fromWallTime, toWallTime, zoneName } from "@/lib/wallTime";
 import { parseUs, toRfc3339 } from "@/lib/time";
@@ -14,6 +14,7 @@ import { MutePreview } from "@/widgets/mutes/MutePreview";
 import { useTellError } from "@/widgets/useTellError";
 
 import styles from "./MuteDialog.module.css";
+import { scopesOf } from "./muteScopes";
 
 interface MuteDialogProps {
   incident: Incident;
