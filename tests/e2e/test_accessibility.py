@@ -19,6 +19,7 @@ PAGES = (
     "/fixes",
     "/settings/collectors?add=true",
     "/settings/channels",
+    "/settings/mutes",
     "/settings/members",
     "/settings/tokens",
     "/settings/audit",

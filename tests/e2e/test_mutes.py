@@ -35,7 +35,8 @@ def test_a_cause_is_muted_for_a_while_and_the_mute_is_ended(
     expect(dialog.get_by_role("status")).to_contain_text(re.compile(r"Mutes \d+ open incidents? now\."))
     assert violations(page) == []
     dialog.get_by_role("button", name="Mute", exact=True).click()
-    expect(page.get_by_text(re.compile("muted until .*: load test until tomorrow")).first).to_be_visible()
+    expect(page.get_by_text(re.compile("Muted by .*: load test until tomorrow"))).to_be_visible()
+    expect(page.get_by_text(re.compile("^muted until "))).to_be_visible()
     page.goto("/incidents?muted=yes")
     expect(page.get_by_role("list", name="Incidents").get_by_text(product.title)).to_be_visible()
     page.get_by_label("Muted").select_option("no")

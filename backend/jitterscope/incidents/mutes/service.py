@@ -79,7 +79,7 @@ def create(actor: Actor, request: MuteCreate) -> int:
             actions.get(session, request.incident_id)
         if request.resource_id is not None and inventory.resource(session, request.resource_id) is None:
             raise not_found("resource", request.resource_id)
-        if store.count_not_over(session, datetime.now(UTC)) >= MOST:
+        if store.count_asked(session, datetime.now(UTC), request.incident_id) >= MOST:
             raise Problem(
                 409, "too-many-mutes", "Too many mutes", f"At most {MOST} mutes hold or wait at once.",
                 "End one that is not needed.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, func, or_, select, update
+from sqlalchemy import ColumnElement, false, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from jitterscope.incidents.models import IncidentRow
@@ -47,9 +47,10 @@ def mutings(session: Session, now: datetime, incident_id: int | None = None) -> 
     return [muting_of(row) for row in session.scalars(query)]
 
 
-def count_not_over(session: Session, now: datetime) -> int:
-    """Without those of single incidents."""
-    query = select(func.count()).where(not_over(now), MuteRow.incident_id.is_(None)).select_from(MuteRow)
+def count_asked(session: Session, now: datetime, incident_id: int | None) -> int:
+    """How many a transition of the incident asks; None: of any that has none of its own."""
+    own = MuteRow.incident_id == incident_id if incident_id is not None else false()
+    query = select(func.count()).where(not_over(now), or_(MuteRow.incident_id.is_(None), own)).select_from(MuteRow)
     return session.scalar(query) or 0
 
 

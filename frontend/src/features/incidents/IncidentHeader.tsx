@@ -23,7 +23,7 @@ export function IncidentHeader({ incident, actions }: { incident: Incident; acti
       <div className={styles["chips"]}>
         <SeverityChip severity={incident.severity} />
         <StateChip state={incident.state} />
-        {incident.muted && <Chip tone="dim">{mutedText(incident, now)}</Chip>}
+        {incident.muted && <Chip tone="dim">{mutedText(incident, now, false)}</Chip>}
         <Chip tone="dim" title={`First seen ${incident.onset_at}, opened ${incident.opened_at}`}>
           for {duration(Math.max(0, endUs - startUs))}
         </Chip>
@@ -38,6 +38,11 @@ export function IncidentHeader({ incident, actions }: { incident: Incident; acti
       </div>
       <div className={styles["actions"]}>{actions}</div>
       <h1 className={styles["verdict"]}>{incident.title}</h1>
+      {incident.mute !== null && (
+        <p className={styles["muted"]}>
+          Muted by {incident.mute.by}: {incident.mute.reason}
+        </p>
+      )}
       <p className={styles["summary"]}>
         <Prose text={incident.summary} />
       </p>

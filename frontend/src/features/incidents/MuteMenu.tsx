@@ -22,7 +22,7 @@ export function MuteMenu({ incident }: { incident: Incident }): ReactElement {
     <>
       {incident.muted ? (
         byRule ? (
-          <Button onClick={toMutes}>Show mute</Button>
+          <Button onClick={toMutes}>Go to mutes</Button>
         ) : (
           <Button shortcut="m" onClick={() => commands.toggleMute(incident)}>
             Unmute

@@ -31,17 +31,20 @@ function filterOf({ patterns, severities, hours }: MuteForm): MuteFilter {
   return { incident_id: null, resource_id: null, severities, conditions, hours };
 }
 
+/** Nothing is chosen: the server would refuse it. */
+const coversAll = ({ severities, conditions }: MuteFilter): boolean => severities.length === 0 && Object.values(conditions).every((one) => one.length === 0);
+
 /** A mute of everything that patterns fit, once or every week. */
 export function NewMute({ refusal }: { refusal: string | null }): ReactElement {
   const [form, setForm] = useState(NOTHING);
-  const [endless, setEndless] = useState(false);
+  const [endless, setEndless] = useState(true);
   const [wall, setWall] = useState(() => toWallTime(parseUs(inHours(24)), "local").slice(0, 16));
   const [reason, setReason] = useState("");
   const toast = useToast();
   const create = useCreateMute();
-  const isEmpty = form.severities.length === 0 && Object.values(form.patterns).every((one) => patternsOf(one).length === 0);
   const problem = patternsProblem(form.patterns) ?? (form.hours === null ? null : hoursProblem(form.hours, "Weekly hours", "These hours never end. Leave out a day, or give another end."));
   const filter = useMemo(() => filterOf(form), [form]);
+  const isEmpty = coversAll(filter);
   const settled = useSettled(filter, problem === null && !isEmpty);
   const us = fromWallTime(wall, "local");
   const submit = (event: SyntheticEvent): void => {
@@ -111,7 +114,7 @@ export function NewMute({ refusal }: { refusal: string | null }): ReactElement {
             {problem}
           </p>
         ) : (
-          !isEmpty && <MutePreview filter={settled} />
+          !isEmpty && !coversAll(settled) && <MutePreview filter={settled} />
         )}
         {refused !== null && (
           <p role="alert" className={styles["hot"]} style={{ marginTop: 12 }}>
