@@ -77,6 +77,8 @@ UPLOAD = Bound("upload", 32 * _MIB, 3600, 2, 4, 8, 2, 20, body_bytes=None)
 EVENTS = Bound("events", 4 * _MIB, 20 * 60, 20, 200, 1000, 0, 0)
 # A password is checked: argon2 takes 64 MiB for each.
 SIGN_IN = Bound("sign in", 64 * _MIB, 30, 4, 8, 8, 50, 20, anonymous=True)
+# A button was pressed in a chat, whose service gives us 3 s. All organizations come from its few addresses.
+PRESS = Bound("press", 16 * _MIB, 10, 16, 16, 16, 100, 2, anonymous=True, body_bytes=256 * 1024)
 # What a shared link shows. A class of its own: holders of links take no slots of members.
 SHARED = Bound("shared", 96 * _MIB, 30, 3, 4, 6, 20, 20)
 # Probes and the files of the UI.

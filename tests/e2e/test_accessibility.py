@@ -20,6 +20,7 @@ PAGES = (
     "/fixes",
     "/settings/collectors?add=true",
     "/settings/channels",
+    "/settings/mutes",
     "/settings/members",
     "/settings/tokens",
     "/settings/audit",

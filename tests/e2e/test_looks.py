@@ -21,6 +21,7 @@ def test_pages(look: Look, product: Product) -> None:
         "add-collector": "/settings/collectors?add=true",
         "causes": "/help/causes?cause=cpu/gc_throttling",
         "channels": "/settings/channels",
+        "mutes": "/settings/mutes",
         "members": "/settings/members",
         "tokens": "/settings/tokens",
         "audit": "/settings/audit",

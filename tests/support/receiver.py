@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import threading
 import time
@@ -9,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 
 @dataclass
@@ -81,25 +83,39 @@ class Receiver:
 
 
 class Slack(Receiver):
-    """chat.postMessage, conversations.history and conversations.replies of one channel, for one bot token.
+    """chat.postMessage, chat.update, conversations.history and conversations.replies of one channel, for one bot token;
+    the URLs that come with presses of buttons; and the requests that tell an app of these.
 
     https://api.slack.com/web: errors come with status 200 and "ok": false; a message's `ts` is its name in the channel.
+    `messages` are as they were posted, `shown` as they are now, by `ts`. `whispers` are for who pressed only.
     """
 
-    TOKEN, CHANNEL = "xoxb-test", "C0123456789"
+    TOKEN, CHANNEL, SIGNING_SECRET = "xoxb-test", "C0123456789", "8f742231b10e8888abcd99yyyzzz85a5"
 
     def __init__(self) -> None:
         super().__init__()
         self.messages: list[dict[str, Any]] = []
+        self.shown: dict[str, dict[str, Any]] = {}
+        self.whispers: list[str] = []
+        self.replaced: list[dict[str, Any]] = []
         self.default = Answer(404)
         self.respond = self._answer
 
     def _answer(self, request: Request) -> Answer:
         method = request.path.removeprefix("/api/").partition("?")[0]
+        if request.path == "/response":
+            told = request.json
+            if told.get("replace_original"):
+                self.replaced.append(told)
+            else:
+                self.whispers.append(told["text"])
+            return Answer()
         if request.headers.get("authorization") != f"Bearer {self.TOKEN}":
             said: dict[str, Any] = {"ok": False, "error": "invalid_auth"}
         elif method == "chat.postMessage":
             said = self._post(request.json)
+        elif method == "chat.update":
+            said = self._update(request.json)
         elif method in ("conversations.history", "conversations.replies"):
             wanted = parse_qs(request.body.decode()).get("ts", [None])[0]
             said = {"ok": True, "messages": [one for one in self.messages if wanted in (one.get("thread_ts"), None)]}
@@ -114,4 +130,45 @@ class Slack(Receiver):
             return {"ok": False, "error": "thread_not_found"}
         message["ts"] = f"{time.time():.0f}.{len(self.messages):06d}"
         self.messages.append(message)
+        self.shown[message["ts"]] = message
         return {"ok": True, "channel": self.CHANNEL, "ts": message["ts"]}
+
+    def _update(self, message: dict[str, Any]) -> dict[str, Any]:
+        if message.get("ts") not in self.shown or message.get("channel") != self.CHANNEL:
+            return {"ok": False, "error": "message_not_found"}
+        self.shown[message["ts"]] = message
+        return {"ok": True, "channel": self.CHANNEL, "ts": message["ts"]}
+
+    def press(
+        self,
+        message: dict[str, Any],
+        action_id: str,
+        value: str | None = None,
+        *,
+        at: float | None = None,
+        secret: str | None = None,
+        conversation: str | None = None,
+    ) -> tuple[bytes, dict[str, str]]:
+        """Body and headers of what Slack sends when a button of a message is pressed, signed as it signs.
+
+        https://api.slack.com/reference/interaction-payloads/block-actions
+        """
+        [block] = [one for one in message["blocks"] if one["type"] == "actions"]
+        action: dict[str, Any] = {"action_id": action_id, "block_id": block.get("block_id", "x1Y"), "type": "button"}
+        if value is not None:
+            action |= {"type": "static_select", "selected_option": {"value": value}}
+        payload = {
+            "type": "block_actions", "team": {"id": "T1", "domain": "example"}, "api_app_id": "A1",
+            "user": {"id": "U061F7AUR", "username": "ada", "name": "ada", "team_id": "T1"},
+            "channel": {"id": conversation or self.CHANNEL, "name": "ops"}, "message": message,
+            "actions": [action], "response_url": f"{self.url}/response", "trigger_id": "1.2.3",
+        }  # fmt: skip
+        body = urlencode({"payload": json.dumps(payload)}).encode()
+        timestamp = f"{time.time() if at is None else at:.0f}"
+        base = b":".join((b"v0", timestamp.encode(), body))
+        digest = hmac.new((secret or self.SIGNING_SECRET).encode(), base, hashlib.sha256).hexdigest()
+        return body, {
+            "Content-Type": "application/x-www-form-urlencoded",
+            "X-Slack-Request-Timestamp": timestamp,
+            "X-Slack-Signature": f"v0={digest}",
+        }

@@ -51,6 +51,8 @@ class IncidentRow(Subject, Base):
     muted: Mapped[bool] = mapped_column(Boolean, default=False)
     # Only with muted: None means until unmuted.
     muted_until: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
+    # What mutes it: {"id", "by", "reason", "only_this": it is for this incident alone, "recurs"}.
+    mute: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
     onset_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))
     opened_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))
     last_seen_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))

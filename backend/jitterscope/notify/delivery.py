@@ -16,7 +16,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import certifi
 import structlog
 from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session, aliased
@@ -24,12 +23,13 @@ from sqlalchemy.orm import Session, aliased
 from jitterscope.db import organization_session
 from jitterscope.notify import courier, journal
 from jitterscope.notify.channels_service import ChannelUnusable, open_config
-from jitterscope.notify.kind import ChannelKind, HttpRequest, HttpResponse, MailRequest, Message, Verdict
+from jitterscope.notify.kind import ChannelKind, HttpResponse, Message, Verdict
 from jitterscope.notify.models import ChannelRow, DeliveryRow, ThreadRow
+from jitterscope.notify.outgoing import outgoing, post_of
 from jitterscope.notify.payload import Payload
 from jitterscope.notify.record_fate import settle
-from jitterscope.notify.smtp_wire import Mail
-from jitterscope.notify.wire import Post, PostFailed, perform
+from jitterscope.notify.refresh import refresh_due
+from jitterscope.notify.wire import PostFailed, perform
 from jitterscope.settings import settings
 
 log = structlog.get_logger(__name__)
@@ -73,6 +73,7 @@ def deliver_due(organization_id: int, budget_s: float = 20.0) -> int:
         for attempt in attempts:
             finish(organization_id, attempt)
         made += len(attempts)
+    refresh_due(organization_id)
     return made
 
 
@@ -174,6 +175,7 @@ def _prepare(session: Session, folder: Path, row: DeliveryRow, channel: ChannelR
             payload=Payload.model_validate(row.payload),
             thread=None if thread is None else thread.reference,
             now_s=int(time.time()),
+            channel_id=channel.id,
         ),
         maybe_sent=row.maybe_sent,
         first_tried_s=int((row.claimed_at or row.created_at).timestamp()),
@@ -237,35 +239,3 @@ def ask_receiver(attempt: Attempt) -> Verdict | None:
         log.info("receiver_not_asked", delivery_id=attempt.delivery_id, error=error.detail)
         return None
     return attempt.kind.was_sent(attempt.config, HttpResponse(status, headers, body), attempt.message.key)
-
-
-def outgoing(request: HttpRequest | MailRequest) -> Post | Mail:
-    """What a courier carries: the request with this service's limits and, for a mail, its mail server."""
-    if isinstance(request, HttpRequest):
-        return post_of(request)
-    given = settings()
-    return Mail(
-        host=given.smtp_host,
-        port=given.smtp_port,
-        security=given.smtp_security,
-        user=given.smtp_user,
-        password=given.smtp_password.get_secret_value(),
-        sender=given.mail_from,
-        recipients=request.recipients,
-        content=request.content,
-        timeout_s=given.notify_timeout_s,
-        ca_file=certifi.where(),
-    )
-
-
-def post_of(request: HttpRequest) -> Post:
-    """The request with this service's limits."""
-    return Post(
-        url=request.url,
-        headers=request.headers,
-        body=request.body,
-        timeout_s=settings().notify_timeout_s,
-        allow_private=settings().notify_allow_private_targets,
-        ca_file=certifi.where(),
-        proxy=settings().notify_proxy_url.get_secret_value() or None,
-    )

@@ -26,6 +26,8 @@ class Message:
     thread: dict[str, Any] | None
     # Seconds since the epoch, for signatures.
     now_s: int
+    # 0: of a channel that is only tried.
+    channel_id: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,9 @@ class ChannelKind(Generic[Config]):
     `describe` names the target without its secrets. `find_sent` builds a read-only request that shows whether a
     delivery of unknown fate arrived, and `was_sent` reads its answer (None: it cannot tell); kinds without a way
     to ask leave both out and rely on the key. `silent` are actions that the receiver has no notion of. `unavailable`
-    says why this installation cannot use the kind.
+    says why this installation cannot use the kind. `refresh` has the message that a thread begins with show the
+    incident as it is now, without notifying anybody. `closes_alerts`: the receiver keeps an alert open until it is told
+    of the end, which it is also while the incident is muted.
     """
 
     kind: str
@@ -84,6 +88,8 @@ class ChannelKind(Generic[Config]):
     was_sent: Callable[[Config, HttpResponse, str], Verdict | None] | None = None
     silent: frozenset[Action] = frozenset()
     unavailable: Callable[[], str | None] = lambda: None
+    refresh: Callable[[Config, Message], HttpRequest | None] | None = None
+    closes_alerts: bool = False
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, DateTime, ForeignKey, Identity, Integer, Text, func
+from sqlalchemy import BigInteger, Boolean, DateTime, ForeignKey, Identity, Integer, LargeBinary, Text, func
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -63,7 +63,10 @@ class DeliveryRow(Base):
 
 
 class ThreadRow(Base):
-    """What a channel called the first message of an incident (Slack: `channel ts`), so that updates join it."""
+    """What a channel called the first message of an incident (Slack: `channel ts`), so that updates join it.
+
+    `wanted`: the payload that the message should show, None where it does. Showing it twice changes nothing.
+    """
 
     __tablename__ = "channel_threads"
 
@@ -71,3 +74,16 @@ class ThreadRow(Base):
     channel_id: Mapped[int] = mapped_column(ForeignKey("channels.id", ondelete="CASCADE"), primary_key=True)
     incident_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
     reference: Mapped[dict[str, Any]] = mapped_column(JSONB)
+    wanted: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
+    attempts: Mapped[int] = mapped_column(Integer, default=0)
+    next_attempt_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())
+
+
+class SlackPressRow(Base):
+    """A signed request of Slack that was handled, by the hash of its signature: it must not be handled again."""
+
+    __tablename__ = "slack_presses"
+
+    organization_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    digest: Mapped[bytes] = mapped_column(LargeBinary, primary_key=True)
+    at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())

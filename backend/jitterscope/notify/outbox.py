@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, and_, func, select, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import ColumnElement, Row, and_, func, select, type_coerce, update
+from sqlalchemy.dialects.postgresql import JSONB, aggregate_order_by, insert
 from sqlalchemy.orm import Session
 
 from jitterscope import worker
@@ -19,19 +19,22 @@ from jitterscope.db import after_commit
 from jitterscope.diagnosis.core.finding import Severity
 from jitterscope.notify.conditions import Conditions, Place, place_of
 from jitterscope.notify.kind import kinds
-from jitterscope.notify.models import ChannelRow, DeliveryRow
+from jitterscope.notify.models import ChannelRow, DeliveryRow, ThreadRow
 from jitterscope.notify.payload import Payload
 from jitterscope.notify.quiet_hours import QuietHours
-from jitterscope.notify.rules import Event, Rule, Standing, decide, held_until
+from jitterscope.notify.rules import Event, Face, Rule, Standing, decide, held_until, state_after
 
 _SUPERSEDED = "A later message says all of it"
 _CAME_AND_WENT = "The incident began and ended in quiet hours"
 _MUTED = "The incident was muted before quiet hours ended"
 
 
-def enqueue(session: Session, payload: Payload, also: Sequence[Place] = ()) -> int:
+def enqueue(
+    session: Session, payload: Payload, also: Sequence[Place] = (), *, muted: bool = False, reminds: bool = False
+) -> int:
     """Queue a transition for every channel that wants it, now or after its quiet hours; how many. Queuing the same
-    transition again adds nothing. `also`: places that the incident reached besides its subject's.
+    transition again adds nothing. `also`: places that the incident reached besides its subject's. `muted`: only alerts
+    that would stay open are closed. `reminds`: see rules.Event.
     """
     organization_id: int = session.info["organization_id"]
     channels = session.execute(
@@ -42,7 +45,7 @@ def enqueue(session: Session, payload: Payload, also: Sequence[Place] = ()) -> i
     ).all()  # fmt: skip
     if not channels:
         return 0
-    event = event_of(payload, also)
+    event = event_of(payload, also, muted=muted, reminds=reminds)
     standings = _standings(session, payload)
     content = payload.model_dump(mode="json")
     rows: list[dict[str, Any]] = []
@@ -74,9 +77,32 @@ def enqueue(session: Session, payload: Payload, also: Sequence[Place] = ()) -> i
         session.execute(
             insert(DeliveryRow).values(rows).on_conflict_do_nothing(index_elements=["transition_id", "channel_id"])
         )
-        # Losing this message costs seconds: the sweep finds the rows.
-        after_commit(session, lambda: worker.send("notify.deliver", organization_id=organization_id))
+        deliver_soon(session)
     return sum(row["state"] == "pending" for row in rows)
+
+
+def show(session: Session, payload: Payload) -> None:
+    """Have messages that can be changed show the incident as it is now. That notifies nobody, so it is done whatever
+    the channel asked for, and while the incident is muted."""
+    shows = [kind.kind for kind in kinds().values() if kind.refresh is not None]
+    found = session.execute(
+        update(ThreadRow)
+        .where(
+            ThreadRow.incident_id == payload.incident.id,
+            ThreadRow.channel_id.in_(select(ChannelRow.id).where(ChannelRow.kind.in_(shows), ChannelRow.enabled)),
+        )
+        .values(wanted=payload.model_dump(mode="json"), attempts=0)
+        .returning(ThreadRow.channel_id)
+    ).all()
+    if found:
+        deliver_soon(session)
+
+
+def deliver_soon(session: Session) -> None:
+    """Once committed, have a worker look at what is due."""
+    organization_id: int = session.info["organization_id"]
+    # Losing this message costs seconds: the sweep finds the rows.
+    after_commit(session, lambda: worker.send("notify.deliver", organization_id=organization_id))
 
 
 def withdraw(session: Session, incident_id: int) -> None:
@@ -104,11 +130,20 @@ def hold_anew(session: Session, channel: ChannelRow) -> None:
         )
 
 
-def event_of(payload: Payload, also: Sequence[Place] = ()) -> Event:
+def event_of(payload: Payload, also: Sequence[Place] = (), *, muted: bool = False, reminds: bool = False) -> Event:
     """A transition as rules see it."""
     incident, transition = payload.incident, payload.transition
-    places = (place_of(incident.subject), *also)
-    return Event(incident.id, transition.action, transition.at, incident.severity, incident.cause, places)
+    return Event(
+        incident_id=incident.id,
+        action=transition.action,
+        at=transition.at,
+        severity=incident.severity,
+        cause=incident.cause,
+        places=(place_of(incident.subject), *also),
+        state=incident.state,
+        muted=muted,
+        reminds=reminds,
+    )
 
 
 def rule_of(
@@ -117,7 +152,13 @@ def rule_of(
     """A channel's rule: its actions without those that its kind has no words for."""
     known = kinds().get(kind)
     silent = frozenset() if known is None else known.silent
-    return Rule(min_severity, frozenset(actions) - silent, conditions, quiet_hours)
+    return Rule(
+        min_severity,
+        frozenset(actions) - silent,
+        conditions,
+        quiet_hours,
+        closes_alerts=known is not None and known.closes_alerts,
+    )
 
 
 def quiet_hours_of(stored: dict[str, Any] | None) -> QuietHours | None:
@@ -134,8 +175,9 @@ def _rule(channel: Row[Any]) -> Rule:
 def _standings(session: Session, payload: Payload) -> dict[int, Standing]:
     """By channel: what earlier transitions of the incident led to."""
     held = _held(payload.transition.at)
+    sent = (~held) & (DeliveryRow.state != "dead")
     rows = session.execute(
-        select(DeliveryRow.channel_id, func.bool_or(~held), func.bool_or(held))
+        select(DeliveryRow.channel_id, func.bool_or(~held), func.bool_or(held), _newest(sent), _newest(held))
         .where(
             DeliveryRow.incident_id == payload.incident.id,
             DeliveryRow.transition_id < payload.transition.id,
@@ -143,7 +185,28 @@ def _standings(session: Session, payload: Payload) -> dict[int, Standing]:
         )
         .group_by(DeliveryRow.channel_id)
     )
-    return {channel_id: Standing(told, waiting) for channel_id, told, waiting in rows}
+    return {
+        channel_id: Standing(told, waiting, _face(shown), _face(waits))
+        for channel_id, told, waiting, shown, waits in rows
+    }
+
+
+def _newest(which: ColumnElement[bool]) -> ColumnElement[Any]:
+    """Of the deliveries that fit: how the newest shows the incident."""
+    shown = func.jsonb_build_array(
+        DeliveryRow.payload[("transition", "action")],
+        *(DeliveryRow.payload[("incident", name)] for name in ("state", "severity", "cause")),
+    )
+    ordered = aggregate_order_by(shown, DeliveryRow.transition_id.desc())
+    newest: ColumnElement[Any] = type_coerce(func.jsonb_agg(ordered).filter(which), JSONB)[0]
+    return newest
+
+
+def _face(shown: list[str] | None) -> Face | None:
+    if shown is None:
+        return None
+    action, state, severity, cause = shown
+    return Face(state_after(action, state), severity, cause)
 
 
 def _held(at: datetime) -> ColumnElement[bool]:

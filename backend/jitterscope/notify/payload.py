@@ -15,16 +15,18 @@ from jitterscope.diagnosis.core.quantity import Unit
 
 Action = Literal[
     "opened", "escalated", "acknowledged", "unacknowledged", "resolved", "reopened", "reclassified", "fix_applied",
-    "verified", "did_not_help", "made_worse", "noted", "test",
+    "verified", "did_not_help", "made_worse", "noted", "unmuted", "muted", "test",
 ]  # fmt: skip
+# What channels are told of; `muted` changes what they show, and is no message.
 ACTIONS: tuple[Action, ...] = (
     "opened", "escalated", "acknowledged", "unacknowledged", "resolved", "reopened", "reclassified", "fix_applied",
-    "verified", "did_not_help", "made_worse", "noted",
+    "verified", "did_not_help", "made_worse", "noted", "unmuted",
 )  # fmt: skip
+SHOWN: frozenset[str] = frozenset({*ACTIONS, "muted"})
 # What a new channel is told unless it says otherwise.
 DEFAULT_ACTIONS: tuple[Action, ...] = (
     "opened", "escalated", "acknowledged", "resolved", "reopened", "reclassified", "fix_applied", "verified",
-    "did_not_help", "made_worse",
+    "did_not_help", "made_worse", "unmuted",
 )  # fmt: skip
 
 
@@ -97,6 +99,15 @@ class PayloadVerification(Part):
     measures: list[PayloadMeasure]
 
 
+class PayloadMute(Part):
+    """What mutes the incident. `only_this`: this incident alone. `until` is None where somebody has to end it."""
+
+    until: datetime | None
+    by: str
+    reason: str
+    only_this: bool
+
+
 class PayloadIncident(Part):
     """The incident as it was after the transition."""
 
@@ -120,6 +131,8 @@ class PayloadIncident(Part):
     harm: Harm = "measured"
     # With the transitions fix_applied, verified, did_not_help and made_worse.
     verification: PayloadVerification | None = None
+    # While it is muted; nobody is notified then, but messages that exist say so.
+    mute: PayloadMute | None = None
 
 
 class PayloadTransition(Part):

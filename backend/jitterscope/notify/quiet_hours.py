@@ -1,10 +1,10 @@
-"""Hours of the week in which a channel holds its messages back. Pure."""
+"""Hours of the week: those in which a channel holds its messages back, and those of a mute. Pure."""
 
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
@@ -17,14 +17,13 @@ WallTime = Annotated[str, StringConstraints(pattern=r"^([01][0-9]|2[0-3]):[0-5][
 _DAY = timedelta(days=1)
 
 
-class QuietHours(Schema):
+class WeeklyHours(Schema):
     """From `start` on each of `days` to `end`: of the next day where `end` is not after `start`."""
 
     days: list[Day] = Field(min_length=1, max_length=7, description="Days on which they begin")
     start: WallTime = Field(description="22:00", examples=["22:00"])
     end: WallTime = Field(description="07:00", examples=["07:00"])
     time_zone: str = Field(max_length=64, description="IANA name", examples=["Europe/Berlin"])
-    critical_passes: bool = Field(default=True, description="Messages about critical incidents are sent all the same")
 
     @field_validator("days")
     @classmethod
@@ -39,14 +38,14 @@ class QuietHours(Schema):
         return value
 
     @model_validator(mode="after")
-    def _ends(self) -> QuietHours:
+    def _ends(self) -> Self:
         if len(self.days) == len(DAYS) and self.start == self.end:
-            raise ValueError("quiet hours that never end send nothing: pause the channel instead")
+            raise ValueError("these hours never end: leave out a day, or give another end")
         return self
 
     def ends(self, at: datetime) -> datetime | None:
-        """When the quiet around a time ends, in UTC; None where that time is not quiet. Hours that follow each other
-        without a gap are one quiet."""
+        """When the hours around a time end, in UTC; None where that time is in none. Hours that follow each other
+        without a gap are one stretch."""
         try:
             zone = ZoneInfo(self.time_zone)
         except ZoneInfoNotFoundError:
@@ -67,6 +66,12 @@ class QuietHours(Schema):
         last = day if end > start else day + _DAY
         begin, until = (datetime.combine(one, at, zone) for one, at in ((day, start), (last, end)))
         return begin.astimezone(UTC), until.astimezone(UTC)
+
+
+class QuietHours(WeeklyHours):
+    """Hours in which a channel holds its messages back."""
+
+    critical_passes: bool = Field(default=True, description="Messages about critical incidents are sent all the same")
 
 
 @cache

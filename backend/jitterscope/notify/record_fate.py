@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import structlog
 from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
 
 from jitterscope.db import organization_session
 from jitterscope.notify import journal
@@ -43,6 +45,7 @@ def settle(
                         channel_id=row.channel_id,
                         incident_id=row.incident_id,
                         reference=verdict.thread,
+                        wanted=_later(session, row),
                     )
                     .on_conflict_do_nothing()
                 )
@@ -58,6 +61,16 @@ def settle(
 def backoff_s(attempts: int) -> float:
     """Seconds until the next try after `attempts` failures: 5 s doubling to 15 min, ±50 % so that they spread."""
     return min(5.0 * 2.0 ** (attempts - 1), 900.0) * random.SystemRandom().uniform(0.5, 1.5)
+
+
+def _later(session: Session, row: DeliveryRow) -> dict[str, Any] | None:
+    """What the first message of an incident should show by now, where the incident went on while it was sent."""
+    query = select(DeliveryRow.payload).where(
+        DeliveryRow.channel_id == row.channel_id,
+        DeliveryRow.incident_id == row.incident_id,
+        DeliveryRow.transition_id > row.transition_id,
+    )
+    return session.scalar(query.order_by(DeliveryRow.transition_id.desc()).limit(1))
 
 
 def _verdict(kind: str, record: journal.Record) -> Verdict:

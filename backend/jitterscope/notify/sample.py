@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 from jitterscope.notify import courier
 from jitterscope.notify.channels_service import open_config
-from jitterscope.notify.delivery import outgoing
 from jitterscope.notify.kind import HttpResponse, Message
 from jitterscope.notify.models import ChannelRow
+from jitterscope.notify.outgoing import outgoing
 from jitterscope.notify.payload import (
     Payload,
     PayloadEvidence,

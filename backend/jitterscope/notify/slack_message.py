@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from datetime import UTC
 from typing import Any
 
 from jitterscope.diagnosis.core import shown
 from jitterscope.diagnosis.core.shown import ImpactFigure
 from jitterscope.diagnosis.verification.wording import figure
 from jitterscope.notify import wording
-from jitterscope.notify.payload import Payload, PayloadMeasure, PayloadVerification
+from jitterscope.notify.payload import Payload, PayloadIncident, PayloadMeasure, PayloadMute, PayloadVerification
+from jitterscope.notify.slack_press import MUTES, block_id
 
 _MARK = {"critical": ":red_circle:", "warning": ":large_orange_circle:", "info": ":large_blue_circle:"}
 # Slack's limits (https://api.slack.com/reference/block-kit/blocks).
-_HEADER_CHARACTERS, _SECTION_CHARACTERS, _FIELD_CHARACTERS = 150, 3000, 2000
+_SECTION_CHARACTERS, _FIELD_CHARACTERS = 3000, 2000
+# Of the message that is kept up to date.
+_STATES = {
+    "open": "Open", "acknowledged": "Acknowledged", "fix_applied": "Fix applied, measuring",
+    "did_not_help": "The fix did not help", "made_worse": "The fix made it worse", "verified": "Fix verified",
+    "resolved": "Resolved",
+}  # fmt: skip
+_OVER = ("resolved", "verified")
 
 
 def text(payload: Payload) -> str:
@@ -20,17 +29,24 @@ def text(payload: Payload) -> str:
     return escape(wording.headline(payload))[:_SECTION_CHARACTERS]
 
 
-def blocks(payload: Payload) -> list[dict[str, Any]]:
-    """A full message when the incident opens, comes back or changes its cause; short ones for other updates."""
+def blocks(payload: Payload, channel_id: int = 0, *, whole: bool = False) -> list[dict[str, Any]]:
+    """A full message when the incident opens, comes back or changes its cause; short ones for other updates.
+
+    `channel_id`: with buttons, whose presses are those of that channel. `whole`: how the incident stands now instead of
+    what happened, for the message that is kept up to date.
+    """
     incident, transition = payload.incident, payload.transition
-    mark = ":white_check_mark:" if wording.is_over(payload) else _MARK[incident.severity]
-    head = f"{mark} *{wording.VERBS[transition.action]}* · {incident.severity} · {escape(incident.subject.name)}"
+    mark = ":white_check_mark:" if incident.state in _OVER or wording.is_over(payload) else _MARK[incident.severity]
+    what = _STATES[incident.state] if whole else wording.VERBS[transition.action]
+    head = f"{mark} *{what}* · {incident.severity} · {escape(incident.subject.name)}"
     result = [_section(f"{head}\n*<{incident.url}|{escape(incident.title)}>*")]
-    if transition.detail:
+    if incident.mute is not None:
+        result.append(_section(f":no_bell: {escape(mute_text(incident.mute))}"))
+    if transition.detail and transition.action not in ("muted", "unmuted"):
         result.append(_section(escape(transition.detail)))
     if incident.verification is not None:
         result += _verification(incident.verification)
-    if wording.says_all(payload):
+    if whole or wording.says_all(payload):
         fields = [impact_text(one) for one in shown.figures(incident.cause, incident.impact)]
         if fields:
             result.append({"type": "section", "fields": [_markdown(field, _FIELD_CHARACTERS) for field in fields[:10]]})
@@ -45,13 +61,51 @@ def blocks(payload: Payload) -> list[dict[str, Any]]:
             result.append(
                 _section(f"*{wording.FIX_VERDICTS[fix.verdict]}*: {escape(fix.title)}\n{escape(fix.summary)}")
             )
-    button = {"type": "button", "text": {"type": "plain_text", "text": "Open incident"}, "url": incident.url}
-    result.append({"type": "actions", "elements": [button]})
+    result.append(_actions(payload, channel_id))
     who = f"{escape(incident.cause)} · {incident.confidence} confidence · node {escape(incident.subject.node)}"
     if transition.actor != "jitterscope":
         who += f" · by {escape(transition.actor)}"
     result.append({"type": "context", "elements": [_markdown(who, _FIELD_CHARACTERS)]})
     return result
+
+
+def mute_text(mute: PayloadMute) -> str:
+    """ "Muted until 2026-11-25 18:00 UTC by Ada: load test"."""
+    until = "" if mute.until is None else f" until {mute.until.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    return f"Muted{until} by {mute.by}: {mute.reason}"
+
+
+def _actions(payload: Payload, channel_id: int) -> dict[str, Any]:
+    incident = payload.incident
+    opens = _button("Open incident", "open") | {"url": incident.url}
+    if not channel_id or payload.transition.action == "test":
+        return {"type": "actions", "elements": [opens]}
+    block = block_id(payload.organization_id, channel_id, incident.id)
+    return {"type": "actions", "block_id": block, "elements": [opens, *_answers(incident)]}
+
+
+def _answers(incident: PayloadIncident) -> list[dict[str, Any]]:
+    if incident.state in _OVER:
+        return []
+    found = []
+    if incident.state == "open":
+        found.append(_button("Acknowledge", "acknowledge") | {"style": "primary"})
+    elif incident.state == "acknowledged":
+        found.append(_button("Unacknowledge", "unacknowledge"))
+    if incident.mute is None:
+        options = [{"text": _plain(title), "value": value} for value, (title, _) in MUTES.items()]
+        found.append({"type": "static_select", "action_id": "mute", "placeholder": _plain("Mute"), "options": options})
+    elif incident.mute.only_this:
+        found.append(_button("Unmute", "unmute"))
+    return found
+
+
+def _button(text: str, action_id: str) -> dict[str, Any]:
+    return {"type": "button", "action_id": action_id, "text": _plain(text)}
+
+
+def _plain(value: str) -> dict[str, str]:
+    return {"type": "plain_text", "text": value}
 
 
 def impact_text(one: ImpactFigure) -> str:

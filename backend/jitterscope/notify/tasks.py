@@ -9,9 +9,13 @@ from sqlalchemy import exists, func, or_, select
 
 from jitterscope import worker
 from jitterscope.db import each_organization, organization_ids, organization_session
-from jitterscope.notify import channels_service, journal
+from jitterscope.notify import channels_service, journal, refresh
 from jitterscope.notify.delivery import deliver_due, journal_folder
+from jitterscope.notify.kind import post_json
 from jitterscope.notify.models import DeliveryRow
+from jitterscope.notify.outgoing import post_of
+from jitterscope.notify.slack_message import escape
+from jitterscope.notify.wire import PostFailed, perform
 from jitterscope.settings import settings
 
 log = structlog.get_logger(__name__)
@@ -23,6 +27,16 @@ def deliver(organization_id: int) -> None:
     with journal.alone(journal_folder(), f"deliver-{organization_id}") as alone:
         if alone:
             deliver_due(organization_id)
+
+
+@worker.app.task(name="notify.say_in_slack")  # type: ignore[untyped-decorator]
+def say_in_slack(url: str, text: str) -> None:
+    """Answer who pressed a button, by the URL that came with the press. Tried once: who waits for it presses again."""
+    content = {"response_type": "ephemeral", "replace_original": False, "text": escape(text)}
+    try:
+        perform(post_of(post_json(url, content, {})))
+    except PostFailed as error:
+        log.info("slack_not_answered", why=error.detail)
 
 
 @worker.periodic(seconds=5)
@@ -39,7 +53,7 @@ def sweep() -> None:
                         )
                     )
                 )
-            )
+            ) or refresh.is_due(session)
         if due:
             worker.app.send_task("notify.deliver", kwargs={"organization_id": organization_id}, expires=5, retry=False)
 

@@ -16,7 +16,7 @@ VERBS = {
     "unacknowledged": "Acknowledgment removed", "resolved": "Resolved", "reopened": "Fault returned",
     "reclassified": "Cause corrected", "fix_applied": "Fix applied, measuring", "verified": "Fix verified",
     "did_not_help": "The fix did not help", "made_worse": "The fix made it worse", "noted": "Note",
-    "test": "Test message",
+    "unmuted": "Mute ended", "muted": "Muted", "test": "Test message",
 }  # fmt: skip
 FIX_VERDICTS = {
     "removes": "Fix that removes it", "reduces": "Fix that reduces it", "cannot_help": "Cannot help",

@@ -7,7 +7,7 @@ import { incidentKeys, type Incident, type IncidentPage, type IncidentSummary } 
 
 export type IncidentAction =
   | { readonly kind: "acknowledge" | "unacknowledge" | "resolve" | "unmute" }
-  | { readonly kind: "mute"; readonly until: string | null };
+  | { readonly kind: "mute"; readonly until: string | null; readonly reason?: string };
 
 export interface IncidentChange {
   readonly id: number;
@@ -24,9 +24,9 @@ export function afterAction<Shape extends IncidentSummary>(incident: Shape, acti
     case "resolve":
       return { ...incident, state: "resolved", resolved_at: new Date().toISOString() };
     case "mute":
-      return { ...incident, muted: true, muted_until: action.until };
+      return { ...incident, muted: true, muted_until: action.until, mute: null };
     case "unmute":
-      return { ...incident, muted: false, muted_until: null };
+      return { ...incident, muted: false, muted_until: null, mute: null };
   }
 }
 
@@ -50,7 +50,7 @@ function send({ id, action }: IncidentChange): Promise<Incident> {
   const params = { path: { incident_id: id } };
   switch (action.kind) {
     case "mute":
-      return unwrap(api.POST("/api/v1/incidents/{incident_id}/mute", { params, body: { until: action.until } }));
+      return unwrap(api.POST("/api/v1/incidents/{incident_id}/mute", { params, body: { until: action.until, reason: action.reason ?? null } }));
     case "unmute":
       return unwrap(api.POST("/api/v1/incidents/{incident_id}/unmute", { params }));
     case "acknowledge":

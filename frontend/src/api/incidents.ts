@@ -22,6 +22,7 @@ const STATES: Record<"active" | "closed", readonly State[]> = {
 export interface IncidentFilter {
   state?: "active" | "closed" | "all" | undefined;
   severity?: IncidentSummary["severity"] | undefined;
+  muted?: "yes" | "no" | undefined;
   subject?: number | undefined;
   q?: string | undefined;
 }
@@ -46,6 +47,7 @@ export const incidentsQuery = (filter: IncidentFilter) =>
             query: {
               state: filter.state === undefined || filter.state === "all" ? undefined : [...STATES[filter.state]],
               severity: filter.severity === undefined ? undefined : [filter.severity],
+              muted: filter.muted === undefined ? undefined : filter.muted === "yes",
               subject: filter.subject,
               q: filter.q,
               cursor: pageParam,

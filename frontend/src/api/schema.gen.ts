@@ -748,7 +748,7 @@ export interface paths {
         /**
          * List Incidents
          * @description Incidents, newest first. Filters that are given more than once fit any of their values; `q` searches titles,
-         *     subjects, nodes and causes; `since`: seen at or after that time.
+         *     subjects, nodes and causes; `since`: seen at or after that time; `muted`: those that are muted now, or not.
          */
         get: operations["list_incidents"];
         put?: never;
@@ -874,7 +874,7 @@ export interface paths {
         put?: never;
         /**
          * Mute Incident
-         * @description Hold its notifications back.
+         * @description Mute this incident alone; a mute that it has already of this kind is replaced. Rules are under /mutes.
          */
         post: operations["mute_incident"];
         delete?: never;
@@ -1014,7 +1014,7 @@ export interface paths {
         put?: never;
         /**
          * Unmute Incident
-         * @description Send notifications again.
+         * @description Send notifications again: end the mutes that are for this incident alone.
          */
         post: operations["unmute_incident"];
         delete?: never;
@@ -1079,6 +1079,26 @@ export interface paths {
          *     200 means that it is committed. A 4xx means that it never will be: drop it. Anything else: send it again later.
          */
         post: operations["ingest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/integrations/slack/interactions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Slack Interactions
+         * @description Acknowledge or mute an incident by a button of a Slack message. The message is changed afterwards.
+         */
+        post: operations["slack_interactions"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1413,6 +1433,71 @@ export interface paths {
         get: operations["list_sender_setups"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/mutes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Mutes
+         * @description Mutes, newest first; `ended`: those that are over, or those that are not.
+         */
+        get: operations["list_mutes"];
+        put?: never;
+        /**
+         * Create Mute
+         * @description Mute what fits, from now on. Incidents are still found and listed; channels are told of those that are open when
+         *     it ends.
+         */
+        post: operations["create_mute"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/mutes/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview Mute
+         * @description Which incidents of the last seven days such a mute would have muted.
+         */
+        post: operations["preview_mute"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/mutes/{mute_id}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End Mute
+         * @description End it now. One that is over stays as it is.
+         */
+        post: operations["end_mute"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2693,7 +2778,7 @@ export interface components {
         /** ChannelCreate */
         ChannelCreate: {
             /** Actions */
-            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "test")[];
+            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test")[];
             conditions?: components["schemas"]["Conditions-Input"];
             /**
              * Config
@@ -2735,7 +2820,7 @@ export interface components {
              * Silent Actions
              * @description What it has no words for, and is never sent
              */
-            silent_actions: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "test")[];
+            silent_actions: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test")[];
             /** Title */
             title: string;
             /**
@@ -2782,7 +2867,7 @@ export interface components {
          */
         ChannelPreviewRequest: {
             /** Actions */
-            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "test")[];
+            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test")[];
             conditions?: components["schemas"]["Conditions-Input"];
             /**
              * Kind
@@ -2817,7 +2902,7 @@ export interface components {
          */
         ChannelUpdate: {
             /** Actions */
-            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "test")[] | null;
+            actions?: ("opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test")[] | null;
             conditions?: components["schemas"]["Conditions-Input"] | null;
             /** Config */
             config?: {
@@ -4034,10 +4119,16 @@ export interface components {
              * Format: date-time
              */
             last_seen_at: string;
+            mute: components["schemas"]["IncidentMute"] | null;
             /** Muted */
             muted: boolean;
             /** Muted Until */
             muted_until: string | null;
+            /**
+             * Namespace
+             * @description Of the subject; null: not known
+             */
+            namespace: string | null;
             /** Not Enough Data */
             not_enough_data: components["schemas"]["NotEnoughData"][];
             /** Occurrences */
@@ -4093,6 +4184,33 @@ export interface components {
              * Format: date-time
              */
             window_to: string;
+            /**
+             * Workload
+             * @description Deployment, StatefulSet …; null: not known
+             */
+            workload: string | null;
+        };
+        /**
+         * IncidentMute
+         * @description What mutes an incident: the longest of the mutes that cover it.
+         */
+        IncidentMute: {
+            /** By */
+            by: string;
+            /** Id */
+            id: number;
+            /**
+             * Only This
+             * @description It is for this incident alone
+             */
+            only_this: boolean;
+            /** Reason */
+            reason: string;
+            /**
+             * Recurs
+             * @description It holds in weekly hours
+             */
+            recurs: boolean;
         };
         /**
          * IncidentRef
@@ -4145,6 +4263,7 @@ export interface components {
              * Format: date-time
              */
             last_seen_at: string;
+            mute: components["schemas"]["IncidentMute"] | null;
             /** Muted */
             muted: boolean;
             /** Muted Until */
@@ -4559,6 +4678,154 @@ export interface components {
              */
             series: number;
         };
+        /** Mute */
+        Mute: {
+            conditions: components["schemas"]["Conditions-Output"];
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /**
+             * Ended At
+             * @description When somebody ended it, or its time had passed
+             */
+            ended_at: string | null;
+            /**
+             * Ended By
+             * @description Null where its time has passed
+             */
+            ended_by: string | null;
+            /**
+             * Holds Until
+             * @description The end of the present stretch; null: it has none, or does not hold
+             */
+            holds_until: string | null;
+            /** @description It holds in these hours only; null: all the time */
+            hours: components["schemas"]["WeeklyHours"] | null;
+            /** Id */
+            id: number;
+            /**
+             * Incident Id
+             * @description This incident alone
+             */
+            incident_id: number | null;
+            /** Incident Title */
+            incident_title: string | null;
+            /**
+             * Incidents
+             * @description Open incidents that it mutes now
+             */
+            incidents: number[];
+            /** Reason */
+            reason: string;
+            /**
+             * Resource Id
+             * @description Incidents whose subject is this resource
+             */
+            resource_id: number | null;
+            /**
+             * Resource Name
+             * @description Null where the resource is no longer stored
+             */
+            resource_name: string | null;
+            /**
+             * Severities
+             * @description Empty: all
+             */
+            severities: ("critical" | "warning" | "info")[];
+            /**
+             * State
+             * @description waits: outside its weekly hours
+             * @enum {string}
+             */
+            state: "holds" | "waits" | "ended";
+            /** Until */
+            until: string | null;
+        };
+        /** MuteCreate */
+        MuteCreate: {
+            conditions?: components["schemas"]["Conditions-Input"];
+            /** @description It holds in these hours only; null: all the time */
+            hours?: components["schemas"]["WeeklyHours"] | null;
+            /**
+             * Incident Id
+             * @description This incident alone
+             */
+            incident_id?: number | null;
+            /** Reason */
+            reason: string;
+            /**
+             * Resource Id
+             * @description Incidents whose subject is this resource
+             */
+            resource_id?: number | null;
+            /**
+             * Severities
+             * @description Empty: all
+             */
+            severities?: ("critical" | "warning" | "info")[];
+            /**
+             * Until
+             * @description With a time zone, at most 366 days ahead. Needed without `hours` or `incident_id`
+             */
+            until?: string | null;
+        };
+        /**
+         * MuteFilter
+         * @description What a mute is for: everything that is given has to fit. Patterns have to fit every place that an incident
+         *     reached; a resource is only compared with the incident's subject.
+         */
+        MuteFilter: {
+            conditions?: components["schemas"]["Conditions-Input"];
+            /** @description It holds in these hours only; null: all the time */
+            hours?: components["schemas"]["WeeklyHours"] | null;
+            /**
+             * Incident Id
+             * @description This incident alone
+             */
+            incident_id?: number | null;
+            /**
+             * Resource Id
+             * @description Incidents whose subject is this resource
+             */
+            resource_id?: number | null;
+            /**
+             * Severities
+             * @description Empty: all
+             */
+            severities?: ("critical" | "warning" | "info")[];
+        };
+        /**
+         * MutePreview
+         * @description As if the mute had been there since `since`, whatever its `until`: seven days ago, or where `complete` is false
+         *     at the first of the last 5,000 changes of incidents. Messages are changes that a channel could have been told of.
+         */
+        MutePreview: {
+            /** Complete */
+            complete: boolean;
+            /** Incidents */
+            incidents: number;
+            /**
+             * Last
+             * @description The last 20 incidents, newest first
+             */
+            last: components["schemas"]["PreviewIncident"][];
+            /** Messages */
+            messages: number;
+            /**
+             * Open
+             * @description Open incidents that it would mute now
+             */
+            open: number;
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+        };
         /** MuteRequest */
         MuteRequest: {
             /** Reason */
@@ -4782,6 +5049,13 @@ export interface components {
             /** Next Cursor */
             next_cursor: string | null;
         };
+        /** Page[Mute] */
+        Page_Mute_: {
+            /** Items */
+            items: components["schemas"]["Mute"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
         /** Page[ResourceItem] */
         Page_ResourceItem_: {
             /** Items */
@@ -4946,13 +5220,38 @@ export interface components {
             /** Verification Id */
             verification_id: number;
         };
+        /** PreviewIncident */
+        PreviewIncident: {
+            /**
+             * First At
+             * Format: date-time
+             * @description When the first message was kept back
+             */
+            first_at: string;
+            /** Id */
+            id: number;
+            /** Messages */
+            messages: number;
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "critical" | "warning" | "info";
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "open" | "acknowledged" | "fix_applied" | "did_not_help" | "made_worse" | "verified" | "resolved";
+            /** Title */
+            title: string;
+        };
         /** PreviewMessage */
         PreviewMessage: {
             /**
              * Action
              * @enum {string}
              */
-            action: "opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "test";
+            action: "opened" | "escalated" | "acknowledged" | "unacknowledged" | "resolved" | "reopened" | "reclassified" | "fix_applied" | "verified" | "did_not_help" | "made_worse" | "noted" | "unmuted" | "muted" | "test";
             /**
              * At
              * Format: date-time
@@ -5010,7 +5309,7 @@ export interface components {
         };
         /**
          * QuietHours
-         * @description From `start` on each of `days` to `end`: of the next day where `end` is not after `start`.
+         * @description Hours in which a channel holds its messages back.
          */
         "QuietHours-Input": {
             /**
@@ -5045,7 +5344,7 @@ export interface components {
         };
         /**
          * QuietHours
-         * @description From `start` on each of `days` to `end`: of the next day where `end` is not after `start`.
+         * @description Hours in which a channel holds its messages back.
          */
         "QuietHours-Output": {
             /**
@@ -6999,6 +7298,35 @@ export interface components {
             fix_id?: string | null;
             /** Note */
             note?: string | null;
+        };
+        /**
+         * WeeklyHours
+         * @description From `start` on each of `days` to `end`: of the next day where `end` is not after `start`.
+         */
+        WeeklyHours: {
+            /**
+             * Days
+             * @description Days on which they begin
+             */
+            days: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
+            /**
+             * End
+             * @description 07:00
+             * @example 07:00
+             */
+            end: string;
+            /**
+             * Start
+             * @description 22:00
+             * @example 22:00
+             */
+            start: string;
+            /**
+             * Time Zone
+             * @description IANA name
+             * @example Europe/Berlin
+             */
+            time_zone: string;
         };
         /**
          * WhatIf
@@ -9157,6 +9485,7 @@ export interface operations {
                 subject?: number | null;
                 q?: string | null;
                 since?: string | null;
+                muted?: boolean | null;
                 limit?: number;
                 cursor?: string | null;
             };
@@ -9877,6 +10206,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            /** @description A mute that is not for this incident alone covers it. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
@@ -10028,6 +10366,79 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    slack_interactions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-www-form-urlencoded": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The body cannot be read, or a value cannot be stored: a NUL character, a number beyond 64 bits. It is no press of a button of Jitterscope. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The signature does not fit, or is too old. */
+            401: {
+                headers: {
+                    /** @description How to authenticate */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The message is not in the channel's conversation. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such incident any more. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description It was handled already, or the incident is resolved. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
@@ -10838,6 +11249,185 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_mutes: {
+        parameters: {
+            query?: {
+                ended?: boolean | null;
+                limit?: number;
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Mute_"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_mute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MuteCreate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Mute"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such incident or resource. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has too many mutes. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    preview_mute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MuteFilter"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MutePreview"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. A session's cookie came with a request from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    end_mute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                mute_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Mute"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such mute. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
             429: components["responses"]["TooManyRequests"];
             503: components["responses"]["Unavailable"];
         };

@@ -9,7 +9,7 @@ import psycopg
 from sqlalchemy import select
 
 from jitterscope.db import organization_session
-from jitterscope.incidents.api import endpoints_channel_preview
+from jitterscope.incidents.api import last_week
 from jitterscope.notify.models import DeliveryRow
 from jitterscope.recordings.model import Recording
 from tests.backend.incidents.stories import moved, without_facts
@@ -118,7 +118,7 @@ def test_it_looks_back_a_week_and_at_so_many_changes(
         service.post(f"/incidents/{number}/unacknowledge")
     asked = {"min_severity": "info", "actions": ["opened", "acknowledged", "unacknowledged"]}
     assert preview(service, **asked)["messages"] == 7
-    monkeypatch.setattr(endpoints_channel_preview, "MOST_CHANGES", 2)
+    monkeypatch.setattr(last_week, "MOST_CHANGES", 2)
     told = preview(service, **asked)
     assert (told["messages"], told["complete"]) == (2, False)
     assert told["since"] == told["last"][-1]["at"]

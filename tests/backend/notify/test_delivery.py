@@ -189,8 +189,10 @@ def test_slack_updates_are_replies(outbox: Any, receiver: Any, organization: Any
     outbox.queue("resolved")
     outbox.deliver()
     assert outbox.states() == ["sent", "sent"]
-    first, second = receiver.requests
-    assert first.path == "/api/chat.postMessage"
+    first, second, changed = receiver.requests
+    assert first.path == second.path == "/api/chat.postMessage"
+    assert (changed.path, changed.json["ts"]) == ("/api/chat.update", "17000.1")
+    assert changed.json["text"].startswith("Resolved: ")
     assert first.headers["authorization"] == "Bearer xoxb-1"
     assert "thread_ts" not in first.json
     assert second.json["thread_ts"] == "17000.1"

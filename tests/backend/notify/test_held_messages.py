@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,7 +17,7 @@ from jitterscope.notify.models import ChannelRow, DeliveryRow
 from jitterscope.notify.outbox import withdraw
 from jitterscope.notify.payload import ACTIONS
 from jitterscope.notify.quiet_hours import DAYS
-from jitterscope.notify.rules import replay
+from jitterscope.notify.rules import replay, state_after
 from tests.backend.notify.test_rules import COREDNS, event, quiet, rule
 
 SECRET = "0123456789abcdef"
@@ -174,12 +175,13 @@ def test_the_outbox_does_what_the_preview_says(
     outbox.add_channel(
         "webhook", {"url": receiver.url, "secret": SECRET}, quiet_hours=hours.model_dump(), actions=sorted(wanted)
     )
-    clock, events = datetime(2020, 1, 1, tzinfo=UTC), []
+    clock, events, states = datetime(2020, 1, 1, tzinfo=UTC), [], dict[int, str]()
     names = subject(name=next(iter(COREDNS.names)), node=COREDNS.node, namespace=COREDNS.namespace)
     for action, severity, incident_id, minutes in life:
         clock += timedelta(minutes=minutes)
-        events.append((event(action, clock, severity, incident_id), False))
-        outbox.queue(action, incident_id, severity, at=clock, subject=names)
+        states[incident_id] = state = state_after(action, states.get(incident_id, "open"))
+        events.append(replace(event(action, clock, severity, incident_id), state=state))
+        outbox.queue(action, incident_id, severity, at=clock, subject=names, state=state)
     expected = replay(rule(actions=wanted, quiet_hours=hours), events)
     with organization_session(organization.id) as session:
         rows = session.query(DeliveryRow).where(DeliveryRow.state == "pending").order_by(DeliveryRow.id).all()

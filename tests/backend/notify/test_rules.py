@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -193,7 +194,7 @@ def rule(**given: Any) -> Rule:
 
 def sent(wanted: Rule, *events: Event, muted: int = -1) -> list[tuple[str, datetime]]:
     """Action and time of what is sent; the incident is muted from event number `muted` on."""
-    told = replay(wanted, [(one, 0 <= muted <= number) for number, one in enumerate(events)])
+    told = replay(wanted, [replace(one, muted=0 <= muted <= number) for number, one in enumerate(events)])
     return [(one.event.action, one.held_until or one.event.at) for one in told]
 
 
@@ -252,7 +253,7 @@ def test_who_was_told_is_told_how_it_goes_on() -> None:
 
 
 @st.composite
-def lives(draw: st.DrawFn) -> list[tuple[Event, bool]]:
+def lives(draw: st.DrawFn) -> list[Event]:
     """Changes of three incidents over some days."""
     clock, found = datetime(2026, 11, 23, tzinfo=UTC), []
     for _ in range(draw(st.integers(1, 14))):
@@ -261,7 +262,7 @@ def lives(draw: st.DrawFn) -> list[tuple[Event, bool]]:
             draw(st.sampled_from(ACTIONS)), clock, draw(st.sampled_from(("info", "warning", "critical"))),
             draw(st.integers(1, 3)), draw(st.sampled_from((CAUSE, "dns/udp_loss"))),
         )  # fmt: skip
-        found.append((one, draw(st.integers(0, 9)) == 0))
+        found.append(replace(one, muted=draw(st.integers(0, 9)) == 0))
     return found
 
 
@@ -276,11 +277,11 @@ rules = st.builds(
 
 @given(wanted=rules, life=lives())
 @settings(max_examples=300)
-def test_no_message_comes_twice_early_or_at_a_quiet_time(wanted: Rule, life: list[tuple[Event, bool]]) -> None:
+def test_no_message_comes_twice_early_or_at_a_quiet_time(wanted: Rule, life: list[Event]) -> None:
     told = replay(wanted, life)
     assert len({id(one.event) for one in told}) == len(told)
     for one in told:
-        assert one.event.action in wanted.actions
+        assert one.event.action in wanted.actions or one.event.action == "unmuted"
         if one.held_until is not None:
             assert wanted.quiet_hours is not None
             assert wanted.quiet_hours.ends(one.held_until) is None
@@ -288,7 +289,54 @@ def test_no_message_comes_twice_early_or_at_a_quiet_time(wanted: Rule, life: lis
 
 
 @given(wanted=rules, life=lives())
-def test_quiet_hours_only_delay_and_drop(wanted: Rule, life: list[tuple[Event, bool]]) -> None:
+def test_quiet_hours_only_delay_and_drop(wanted: Rule, life: list[Event]) -> None:
     loud = Rule(wanted.min_severity, wanted.actions, wanted.conditions, None)
     at_once = {id(one.event) for one in replay(loud, life)}
     assert {id(one.event) for one in replay(wanted, life)} <= at_once
+
+
+def standing(action: str, state: str, count: int) -> Event:
+    return replace(event(action, minutes(EVENING, count)), state=state)
+
+
+def test_no_channel_is_told_twice_in_a_row_that_an_incident_stands_as_it_does() -> None:
+    """Who does not ask for "acknowledgment removed" would hear of the same acknowledgment again and again."""
+    usual = rule(actions=frozenset(ACTIONS) - {"unacknowledged", "reopened"}, quiet_hours=None)
+    life = [
+        standing("opened", "open", 0), standing("acknowledged", "acknowledged", 1),
+        standing("unacknowledged", "open", 2), standing("acknowledged", "acknowledged", 3),
+        standing("noted", "acknowledged", 4), standing("resolved", "resolved", 5), standing("reopened", "open", 6),
+        standing("resolved", "resolved", 7),
+    ]  # fmt: skip
+    told = [one for one, _ in sent(usual, *life)]
+    assert told == ["opened", "acknowledged", "noted", "resolved"]
+    assert [one for one, _ in sent(replace(usual, actions=frozenset(ACTIONS)), *life)] == [one.action for one in life]
+
+
+def test_what_waits_is_dropped_where_it_was_taken_back() -> None:
+    night = [
+        standing("opened", "open", 0), standing("resolved", "resolved", 1),
+        replace(standing("reopened", "open", 0), at=MIDNIGHT),
+        replace(standing("resolved", "resolved", 0), at=minutes(MIDNIGHT, 5)),
+    ]  # fmt: skip
+    assert [one for one, _ in sent(rule(), *night)] == ["opened", "resolved"]
+
+
+def test_the_end_of_a_mute_is_told_to_who_does_not_know_or_is_to_be_reminded() -> None:
+    opened, ended = standing("opened", "open", 0), standing("unmuted", "open", 9)
+    only_new = rule(actions=frozenset({"opened"}), quiet_hours=None)
+    all_of_it = rule(quiet_hours=None)
+    assert [one for one, _ in sent(all_of_it, opened, ended)] == ["opened"]
+    assert [one for one, _ in sent(all_of_it, opened, replace(ended, reminds=True))] == ["opened", "unmuted"]
+    assert [one for one, _ in sent(only_new, opened, replace(ended, reminds=True))] == ["opened"]
+    kept_back = replace(opened, muted=True)
+    told = [(one.event.action, one.held_until) for one in replay(only_new, [kept_back, ended])]
+    assert told == [("unmuted", None)], "as of a new incident"
+
+
+def test_a_muted_incident_closes_alerts_that_exist_and_nothing_else() -> None:
+    opened, resolved = standing("opened", "open", 0), replace(standing("resolved", "resolved", 1), muted=True)
+    pager = rule(quiet_hours=None, closes_alerts=True)
+    assert [one.event.action for one in replay(pager, [opened, resolved])] == ["opened", "resolved"]
+    assert [one.event.action for one in replay(rule(quiet_hours=None), [opened, resolved])] == ["opened"]
+    assert replay(pager, [replace(opened, muted=True), resolved]) == []

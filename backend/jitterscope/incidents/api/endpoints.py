@@ -14,8 +14,7 @@ from jitterscope.bounds import QUICK, bounded
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core.finding import Severity
 from jitterscope.diagnosis.core.registry import all_causes
-from jitterscope.incidents import coincidence
-from jitterscope.incidents.api import queries, views
+from jitterscope.incidents.api import queries, views, whole
 from jitterscope.incidents.api.schemas import (
     Incident,
     IncidentState,
@@ -27,7 +26,7 @@ from jitterscope.incidents.api.schemas import (
 )
 from jitterscope.incidents.lifecycle import actions
 from jitterscope.incidents.models import IncidentRow
-from jitterscope.incidents.verification import verifications
+from jitterscope.incidents.mutes import service as mutes
 from jitterscope.kit import cursor as cursors
 from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
@@ -52,11 +51,12 @@ def list_incidents(
     subject: int | None = None,
     q: Annotated[str | None, Query(max_length=200)] = None,
     since: datetime | None = None,
+    muted: bool | None = None,
     limit: Limit = 50,
     cursor: str | None = None,
 ) -> Page[IncidentSummary]:
     """Incidents, newest first. Filters that are given more than once fit any of their values; `q` searches titles,
-    subjects, nodes and causes; `since`: seen at or after that time."""
+    subjects, nodes and causes; `since`: seen at or after that time; `muted`: those that are muted now, or not."""
     with organization_session(principal.organization_id) as session:
         rows = queries.incidents(
             session,
@@ -66,6 +66,7 @@ def list_incidents(
             subject_id=subject,
             text=q,
             since=since,
+            muted=muted,
             before_id=before_id(cursor),
             limit=limit + 1,
         )
@@ -107,16 +108,17 @@ def resolve_incident(principal: Writer, incident_id: int, request: NoteRequest |
 @router.post("/incidents/{incident_id}/mute", dependencies=[audited("incident.muted")])
 @bounded(QUICK)
 def mute_incident(principal: Writer, incident_id: int, request: MuteRequest | None = None) -> Incident:
-    """Hold its notifications back."""
+    """Mute this incident alone; a mute that it has already of this kind is replaced. Rules are under /mutes."""
     given = request or MuteRequest()
-    return _change(principal, lambda session: actions.mute(session, principal, incident_id, given.until, given.reason))
+    return _change(principal, lambda session: mutes.mute(session, principal, incident_id, given.until, given.reason))
 
 
 @router.post("/incidents/{incident_id}/unmute", dependencies=[audited("incident.unmuted")])
 @bounded(QUICK)
+@refuses(409, "A mute that is not for this incident alone covers it.")
 def unmute_incident(principal: Writer, incident_id: int) -> Incident:
-    """Send notifications again."""
-    return _change(principal, lambda session: actions.unmute(session, principal, incident_id))
+    """Send notifications again: end the mutes that are for this incident alone."""
+    return _change(principal, lambda session: mutes.unmute(session, principal, incident_id))
 
 
 @router.post("/incidents/{incident_id}/note", dependencies=[audited("incident.noted")])
@@ -149,7 +151,4 @@ def list_risks(
 
 def _change(principal: Principal, change: Callable[[Session], IncidentRow]) -> Incident:
     with organization_session(principal.organization_id) as session:
-        row = change(session)
-        session.flush()
-        history, verification = actions.history(session, row.id), verifications.newest(session, row.id)
-        return views.incident_of(row, history, verification, coincidence.before_onset(session, row))
+        return whole.incident(session, change(session))

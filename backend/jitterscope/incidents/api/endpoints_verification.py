@@ -9,8 +9,7 @@ from fastapi import APIRouter, Depends, Query
 from jitterscope.answers import refuses
 from jitterscope.bounds import QUICK, bounded
 from jitterscope.db import organization_session
-from jitterscope.incidents import coincidence
-from jitterscope.incidents.api import views
+from jitterscope.incidents.api import whole
 from jitterscope.incidents.api.schemas import Incident
 from jitterscope.incidents.api.verification_schemas import Calibration, Verification, VerifyRequest
 from jitterscope.incidents.lifecycle import actions
@@ -32,9 +31,7 @@ def verify_incident(principal: Writer, incident_id: int, request: VerifyRequest 
     given = request or VerifyRequest()
     with organization_session(principal.organization_id) as session:
         row = verifications.start_by_hand(session, principal, incident_id, given.fix_id, given.applied_at, given.note)
-        session.flush()
-        history, verification = actions.history(session, row.id), verifications.newest(session, row.id)
-        return views.incident_of(row, history, verification, coincidence.before_onset(session, row))
+        return whole.incident(session, row)
 
 
 @router.get("/incidents/{incident_id}/verifications")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import get_args
 
-from sqlalchemy import ColumnElement, case, func, or_, select
+from sqlalchemy import case, func, select
 from sqlalchemy.orm import Session
 
 from jitterscope.diagnosis.core.finding import Severity
 from jitterscope.incidents.api.overview_schemas import AppliedFix, SeverityCount
+from jitterscope.incidents.api.queries import muted_now
 from jitterscope.incidents.api.verification_schemas import VerifiedMeasure
 from jitterscope.incidents.api.views import cause_title
 from jitterscope.incidents.models import IncidentRow
@@ -23,7 +23,7 @@ _RANK = case({name: rank for rank, name in enumerate(_SEVERITIES)}, value=Incide
 
 def counts(session: Session) -> tuple[list[SeverityCount], int]:
     """How many incidents are not over, by severity, and how many of all are muted."""
-    muted = func.count().filter(_muted_now())
+    muted = func.count().filter(muted_now())
     rows = session.execute(
         select(IncidentRow.severity, func.count(), muted)
         .where(IncidentRow.resolved_at.is_(None))
@@ -37,7 +37,7 @@ def counts(session: Session) -> tuple[list[SeverityCount], int]:
 def worst(session: Session, limit: int) -> list[IncidentRow]:
     """The worst that are not over, of the same severity the newest; muted ones last."""
     active = select(IncidentRow).where(IncidentRow.resolved_at.is_(None))
-    return list(session.scalars(active.order_by(_muted_now(), _RANK, IncidentRow.id.desc()).limit(limit)))
+    return list(session.scalars(active.order_by(muted_now(), _RANK, IncidentRow.id.desc()).limit(limit)))
 
 
 def fixes(session: Session, states: Sequence[str], before_id: int | None, limit: int) -> list[AppliedFix]:
@@ -81,7 +81,3 @@ def _deciding(measures: Sequence[VerifiedMeasure]) -> VerifiedMeasure | None:
     """The first that a verdict rests on and that is known before and after."""
     known = (one for one in measures if one.decides and one.before is not None and one.after is not None)
     return next(known, None)
-
-
-def _muted_now() -> ColumnElement[bool]:
-    return IncidentRow.muted & or_(IncidentRow.muted_until.is_(None), IncidentRow.muted_until > datetime.now(UTC))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import or_, select
+from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.orm import Session
 
 from jitterscope.incidents.api.schemas import IncidentRef
@@ -24,6 +24,7 @@ def incidents(
     subject_id: int | None = None,
     text: str | None = None,
     since: datetime | None = None,
+    muted: bool | None = None,
     before_id: int | None = None,
     limit: int = 50,
 ) -> list[IncidentRow]:
@@ -43,9 +44,16 @@ def incidents(
         query = query.where(or_(*(column.icontains(text, autoescape=True) for column in columns)))
     if since is not None:
         query = query.where(IncidentRow.last_seen_at >= since)
+    if muted is not None:
+        query = query.where(muted_now() if muted else ~muted_now())
     if before_id is not None:
         query = query.where(IncidentRow.id < before_id)
     return list(session.scalars(query))
+
+
+def muted_now() -> ColumnElement[bool]:
+    """views.muted_now in SQL."""
+    return IncidentRow.muted & or_(IncidentRow.muted_until.is_(None), IncidentRow.muted_until > datetime.now(UTC))
 
 
 def seen_lately(session: Session, subject_id: int, since: datetime) -> list[IncidentRef]:

@@ -45,6 +45,16 @@ class AffectedSubject(SubjectRef):
     figures: list[ImpactFigure]  # of the impact, those that tell subjects apart
 
 
+class IncidentMute(Schema):
+    """What mutes an incident: the longest of the mutes that cover it."""
+
+    id: int
+    by: str
+    reason: str
+    only_this: bool = Field(description="It is for this incident alone")
+    recurs: bool = Field(description="It holds in weekly hours")
+
+
 class IncidentSummary(Schema):
     id: int
     cause: str
@@ -56,6 +66,7 @@ class IncidentSummary(Schema):
     state: IncidentState
     muted: bool
     muted_until: datetime | None  # only with muted; None: until unmuted
+    mute: IncidentMute | None  # only with muted
     subject: SubjectRef
     also_affected: list[AffectedSubject]
     opened_at: datetime
@@ -79,6 +90,8 @@ class Transition(Schema):
 
 
 class Incident(IncidentSummary):
+    namespace: str | None = Field(description="Of the subject; null: not known")
+    workload: str | None = Field(description="Deployment, StatefulSet …; null: not known")
     summary: str
     window_from: datetime
     window_to: datetime

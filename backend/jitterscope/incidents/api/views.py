@@ -10,7 +10,15 @@ from jitterscope.diagnosis.core import shown
 from jitterscope.diagnosis.core.finding import Evidence, Found, NotEnoughData
 from jitterscope.diagnosis.core.registry import all_causes
 from jitterscope.incidents.api.harm_words import harm_reason
-from jitterscope.incidents.api.schemas import AffectedSubject, Incident, IncidentSummary, Risk, SubjectRef, Transition
+from jitterscope.incidents.api.schemas import (
+    AffectedSubject,
+    Incident,
+    IncidentMute,
+    IncidentSummary,
+    Risk,
+    SubjectRef,
+    Transition,
+)
 from jitterscope.incidents.lifecycle import predictions
 from jitterscope.incidents.models import IncidentRow, RiskRow, TransitionRow
 from jitterscope.incidents.verification.models import VerificationRow
@@ -22,6 +30,7 @@ from jitterscope.notify.payload import (
     PayloadEvidence,
     PayloadFix,
     PayloadIncident,
+    PayloadMute,
     PayloadSubject,
     PayloadTransition,
 )
@@ -59,14 +68,17 @@ def incident_of(
     row: IncidentRow,
     history: list[TransitionRow],
     verification: VerificationRow | None = None,
+    named: PayloadSubject | None = None,
     besides: Sequence[Evidence] = (),
 ) -> Incident:
-    """`besides`: evidence that is not the finding's."""
+    """`named`: the subject with the names that Kubernetes has for it; `besides`: evidence that is not the finding's."""
     found = Found.model_validate(row.finding)
     cause = all_causes().get(row.cause)
     return Incident.model_validate(
         _summary(row, found)
         | {
+            "namespace": None if named is None else named.namespace,
+            "workload": None if named is None else named.workload,
             "summary": found.summary,
             "window_from": row.window_from,
             "window_to": row.window_to,
@@ -147,8 +159,17 @@ def payload_of(
                 if not helpful
                 else PayloadFix.model_validate({name: getattr(helpful[0], name) for name in PayloadFix.model_fields}),
                 "verification": None if verification is None else payload_verification(verification),
+                "mute": _payload_mute(row),
             }
         ),
+    )
+
+
+def _payload_mute(row: IncidentRow) -> PayloadMute | None:
+    if row.mute is None or not muted_now(row):
+        return None
+    return PayloadMute(
+        until=row.muted_until, by=row.mute["by"], reason=row.mute["reason"], only_this=row.mute["only_this"]
     )
 
 
@@ -170,6 +191,7 @@ def _summary(row: IncidentRow, found: Found) -> dict[str, object]:
         "state": row.state,
         "muted": muted,
         "muted_until": row.muted_until if muted else None,
+        "mute": None if row.mute is None or not muted else IncidentMute.model_validate(row.mute),
         "subject": subject_of(row),
         "also_affected": [_affected(row.cause, one) for one in row.also_affected],
         "opened_at": row.opened_at,

@@ -8,12 +8,11 @@ from datetime import UTC, datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from jitterscope.audit.service import Actor
 from jitterscope.errors import Problem, not_found
-from jitterscope.incidents.api.views import muted_now
 from jitterscope.incidents.lifecycle.apply import lock_subject
 from jitterscope.incidents.lifecycle.transitions import record
 from jitterscope.incidents.models import IncidentRow, TransitionRow
-from jitterscope.tenancy.auth import Principal
 
 
 def titles(session: Session, ids: Collection[int]) -> dict[int, str]:
@@ -36,7 +35,7 @@ def history(session: Session, incident_id: int) -> list[TransitionRow]:
     return list(session.scalars(query))
 
 
-def acknowledge(session: Session, principal: Principal, incident_id: int, note: str | None) -> IncidentRow:
+def acknowledge(session: Session, principal: Actor, incident_id: int, note: str | None) -> IncidentRow:
     """Somebody is on it."""
     row = locked(session, incident_id)
     # Who applied a fix is on it; acknowledging must not end its verification.
@@ -48,7 +47,7 @@ def acknowledge(session: Session, principal: Principal, incident_id: int, note: 
     return row
 
 
-def unacknowledge(session: Session, principal: Principal, incident_id: int) -> IncidentRow:
+def unacknowledge(session: Session, principal: Actor, incident_id: int) -> IncidentRow:
     """Nobody is on it after all."""
     row = locked(session, incident_id)
     if row.state != "acknowledged":
@@ -58,7 +57,7 @@ def unacknowledge(session: Session, principal: Principal, incident_id: int) -> I
     return row
 
 
-def resolve(session: Session, principal: Principal, incident_id: int, note: str | None) -> IncidentRow:
+def resolve(session: Session, principal: Actor, incident_id: int, note: str | None) -> IncidentRow:
     """It is over. The same symptom later than now opens it again."""
     row = locked(session, incident_id)
     if row.resolved_at is not None:
@@ -68,34 +67,7 @@ def resolve(session: Session, principal: Principal, incident_id: int, note: str 
     return row
 
 
-def mute(
-    session: Session, principal: Principal, incident_id: int, until: datetime | None, reason: str | None
-) -> IncidentRow:
-    """No notifications until a time, or until unmuted."""
-    if until is not None and until.tzinfo is None:
-        raise Problem(422, "no-time-zone", "Time zone missing", "`until` has no time zone.", "Give the time in UTC.")
-    if until is not None and until <= datetime.now(UTC):
-        raise Problem(
-            422, "in-the-past", "Time is in the past", "`until` is in the past.", "Give a later time, or omit it."
-        )
-    row = locked(session, incident_id)
-    row.muted, row.muted_until = True, until
-    when = "until unmuted" if until is None else f"until {until.astimezone(UTC):%Y-%m-%d %H:%M:%SZ}"
-    record(session, row, "muted", f"{when}: {reason}" if reason else when, principal)
-    return row
-
-
-def unmute(session: Session, principal: Principal, incident_id: int) -> IncidentRow:
-    """Notifications again."""
-    row = locked(session, incident_id)
-    if not muted_now(row):
-        return row
-    row.muted, row.muted_until = False, None
-    record(session, row, "unmuted", None, principal)
-    return row
-
-
-def add_note(session: Session, principal: Principal, incident_id: int, note: str | None) -> IncidentRow:
+def add_note(session: Session, principal: Actor, incident_id: int, note: str | None) -> IncidentRow:
     """A line in the history."""
     if not note or not note.strip():
         raise Problem(422, "empty-note", "Note is empty", "A note needs text.", 'Send {"note": "…"}.')
@@ -104,7 +76,7 @@ def add_note(session: Session, principal: Principal, incident_id: int, note: str
     return row
 
 
-def pin(session: Session, principal: Principal, incident_id: int, pinned: bool) -> IncidentRow:
+def pin(session: Session, principal: Actor, incident_id: int, pinned: bool) -> IncidentRow:
     """Keep its data for good, or let retention have them."""
     row = locked(session, incident_id)
     if row.pinned != pinned:

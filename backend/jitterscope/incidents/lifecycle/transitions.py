@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 from sqlalchemy.orm import Session
 
 from jitterscope.audit import service as audit
+from jitterscope.audit.service import Actor
 from jitterscope.db import after_commit
 from jitterscope.incidents.api.live import event_of, tell
-from jitterscope.incidents.api.views import muted_now, payload_of
+from jitterscope.incidents.api.views import payload_of
 from jitterscope.incidents.coincidence import before_onset
 from jitterscope.incidents.lifecycle.reach import reach_of
 from jitterscope.incidents.models import IncidentRow, TransitionRow
+from jitterscope.incidents.mutes import covering
 from jitterscope.incidents.verification.models import VerificationRow
 from jitterscope.notify import outbox
-from jitterscope.notify.payload import ACTIONS
-from jitterscope.tenancy.auth import Principal
+from jitterscope.notify.payload import ACTIONS, SHOWN
+
+_SHOWN_IN_AUDIT = ("state", "resolved_at", "muted", "muted_until", "pinned")
+
+
+@dataclass(frozen=True, slots=True)
+class _News:
+    """What happened, by whom. `reminds`: who knows all of it is told again."""
+
+    action: str
+    detail: str | None = None
+    actor: Actor | None = None
+    verification: VerificationRow | None = None
+    reminds: bool = False
 
 # Then people ask what was changed.
 _BEGIN = ("opened", "reopened")
@@ -25,39 +42,88 @@ def record(
     row: IncidentRow,
     action: str,
     detail: str | None = None,
-    principal: Principal | None = None,
+    principal: Actor | None = None,
     verification: VerificationRow | None = None,
 ) -> TransitionRow:
     """Write down what just happened to `row`, which already shows it. `principal` is None for the service itself.
 
-    `verification` goes into notifications where the transition is about one.
+    `verification` goes into notifications where the transition is about one. What mutes the incident is asked here
+    anew: a mute that holds now keeps this quiet, whether or not anybody has noticed yet that it began.
     """
-    changed = audit.changes_of(row, ("state", "resolved_at", "muted", "muted_until", "pinned"))
-    muted = muted_now(row)
+    changed = audit.changes_of(row, _SHOWN_IN_AUDIT)
+    was_muted = row.muted
+    cover = covering.cover_of(session, row)
+    covering.put(row, cover)
+    transition = _write(session, row, _News(action, detail, principal, verification), changed)
+    if row.resolved_at is None and cover is not None and not was_muted:
+        _write(session, row, _News("muted", covering.in_words(cover)))
+    elif row.resolved_at is None and cover is None and was_muted:
+        _write(session, row, _News("unmuted", "Nothing mutes it any more."))
+    return transition
+
+
+def record_mute(
+    session: Session,
+    row: IncidentRow,
+    *,
+    actor: Actor | None = None,
+    mute_id: int | None = None,
+    reminds: bool = False,
+    again: bool = False,
+) -> bool:
+    """Find out what mutes an incident now, and write down where that began or ended; whether it did.
+
+    `actor` did it, where it is about the mute `mute_id` if one is given. `again`: also where another mute holds than
+    before. `reminds`: channels are told of the end whatever they know.
+    """
+    before, was_muted = row.mute, row.muted
+    cover = covering.cover_of(session, row)
+    covering.put(row, cover)
+    if mute_id is not None and mute_id not in {one["id"] for one in (before, row.mute) if one is not None}:
+        actor = None
+    if cover is not None and (not was_muted or (again and before != row.mute)):
+        _write(session, row, _News("muted", covering.in_words(cover, by=actor is None), actor))
+    elif cover is None and was_muted:
+        _write(session, row, _News("unmuted", None if before is None else _ended(before), actor, reminds=reminds))
+    return was_muted != row.muted
+
+
+def _ended(mute: dict[str, Any]) -> str:
+    return f"It was muted by {mute['by']}: {mute['reason']}"
+
+
+def _write(
+    session: Session, row: IncidentRow, news: _News, changed: dict[str, dict[str, Any]] | None = None
+) -> TransitionRow:
+    facts = {"cause": row.cause, "detail": news.detail, **(changed or {}), **audit.changes_of(row, _SHOWN_IN_AUDIT)}
     transition = TransitionRow(
         organization_id=row.organization_id,
         incident_id=row.id,
-        actor="jitterscope" if principal is None else principal.actor,
-        action=action,
-        detail=detail,
+        actor="jitterscope" if news.actor is None else news.actor.actor,
+        action=news.action,
+        detail=news.detail,
         severity=row.severity,
         cause=row.cause,
-        muted=muted,
+        muted=row.muted,
     )
     session.add(transition)
     session.flush()
     session.refresh(transition)
-    name, target, facts = f"incident.{action}", f"incident {row.id}", {"cause": row.cause, "detail": detail, **changed}
-    if principal is None:
+    name, target = f"incident.{news.action}", f"incident {row.id}"
+    if news.actor is None:
         audit.record_system(session, name, target, facts)
     else:
-        audit.record(session, principal, name, target, facts)
-    if muted:
+        audit.record(session, news.actor, name, target, facts)
+    if row.muted:
         outbox.withdraw(session, row.id)
-    elif action in ACTIONS:
+    if news.action in SHOWN:
         reach = reach_of(session, [row])[row.id]
-        besides = before_onset(session, row) if action in _BEGIN else ()
-        outbox.enqueue(session, payload_of(row, transition, reach.subject, verification, besides), reach.others)
+        besides = before_onset(session, row) if news.action in _BEGIN else ()
+        payload = payload_of(row, transition, reach.subject, news.verification, besides)
+        outbox.show(session, payload)
+        # Whose mute ends once it is over needs nobody.
+        if news.action in ACTIONS and not (news.action == "unmuted" and row.resolved_at is not None):
+            outbox.enqueue(session, payload, reach.others, muted=row.muted, reminds=news.reminds)
     event, organization_id = event_of(transition), row.organization_id
     after_commit(session, lambda: tell(organization_id, event))
     return transition

@@ -100,5 +100,6 @@ CHANNEL = ChannelKind(
     build=_build,
     judge=judge_status,
     # An alert fires or is resolved: it has no other states.
+    closes_alerts=True,
     silent=frozenset({"acknowledged", "unacknowledged", "fix_applied", "noted"}),
 )

@@ -89,5 +89,6 @@ CHANNEL = ChannelKind(
     build=_build,
     judge=judge_status,
     # Alerts have no such states, and what is said about one that was closed by hand would open another.
+    closes_alerts=True,
     silent=frozenset({"unacknowledged", "fix_applied", "noted"}),
 )

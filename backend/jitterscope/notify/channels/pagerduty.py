@@ -89,5 +89,6 @@ CHANNEL = ChannelKind(
     build=_build,
     judge=judge_status,
     # An alert has no other states, and an event about one that was closed by hand would page again.
+    closes_alerts=True,
     silent=frozenset({"unacknowledged", "fix_applied", "noted"}),
 )

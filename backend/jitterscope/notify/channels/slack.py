@@ -2,7 +2,8 @@
 
 An incoming webhook gives no message id back, so its updates are messages of their own. With a bot token
 (scope chat:write; channels:history or groups:history to look up deliveries of unknown fate) updates are replies
-in the incident's thread, and a key in the message's metadata shows whether it arrived.
+in the incident's thread, whose first message is kept up to date, and a key in the message's metadata shows whether it
+arrived. With the app's signing secret messages have buttons (see slack_press.py).
 """
 
 from __future__ import annotations
@@ -40,6 +41,12 @@ class SlackConfig(BaseModel):
     webhook_url: SecretStr | None = Field(default=None, description="https://hooks.slack.com/services/…")
     bot_token: SecretStr | None = Field(default=None, description="xoxb-…")
     channel: str | None = Field(default=None, pattern=r"^[A-Za-z0-9#_.-]{1,80}$", description="Channel id, C0123456789")
+    signing_secret: SecretStr | None = Field(
+        default=None,
+        min_length=16,
+        max_length=200,
+        description="Of the app that posts: adds buttons to acknowledge and mute. See docs/notifications.md",
+    )
     api_url: str = Field(
         default="https://slack.com/api",
         description="Another endpoint, for GovSlack and tests",
@@ -73,7 +80,10 @@ def _describe(config: SlackConfig) -> str:
 
 
 def _build(config: SlackConfig, message: Message) -> HttpRequest:
-    content: dict[str, Any] = {"text": text(message.payload), "blocks": blocks(message.payload)}
+    # Replies have no buttons: only the first message is kept up to date.
+    is_reply = config.bot_token is not None and message.thread is not None
+    answers = message.channel_id if config.signing_secret is not None and not is_reply else 0
+    content: dict[str, Any] = {"text": text(message.payload), "blocks": blocks(message.payload, answers)}
     if config.bot_token is None:
         assert config.webhook_url is not None
         return post_json(config.webhook_url.get_secret_value(), content, {"Idempotency-Key": message.key})
@@ -84,13 +94,30 @@ def _build(config: SlackConfig, message: Message) -> HttpRequest:
         "client_msg_id": str(uuid.uuid5(uuid.NAMESPACE_URL, f"jitterscope:{message.key}")),
         "metadata": {"event_type": _EVENT_TYPE, "event_payload": {"key": message.key}},
     }
-    if message.thread is not None:
+    if message.thread is not None and "ts" in message.thread:
         content["channel"] = message.thread["channel"]
         content["thread_ts"] = message.thread["ts"]
         # People outside the thread should see these too.
-        content["reply_broadcast"] = message.payload.transition.action in ("reopened", "escalated")
+        content["reply_broadcast"] = message.payload.transition.action in ("reopened", "escalated", "unmuted")
     headers = _authorization(config) | {"Idempotency-Key": message.key}
     return post_json(f"{config.api_url}/chat.postMessage", content, headers)
+
+
+def _refresh(config: SlackConfig, message: Message) -> HttpRequest | None:
+    """Of an incoming webhook: a message whose button was pressed, by the URL that came with the press."""
+    answers = message.channel_id if config.signing_secret is not None else 0
+    content: dict[str, Any] = {
+        "text": text(message.payload), "blocks": blocks(message.payload, answers, whole=True),
+    }  # fmt: skip
+    if message.thread is None:
+        return None
+    if config.bot_token is None:
+        address = message.thread.get("response_url")
+        return None if address is None else post_json(address, content | {"replace_original": True}, {})
+    if "ts" not in message.thread:
+        return None
+    content |= {"channel": message.thread["channel"], "ts": message.thread["ts"]}
+    return post_json(f"{config.api_url}/chat.update", content, _authorization(config))
 
 
 def _judge(response: HttpResponse) -> Verdict:
@@ -113,7 +140,7 @@ def _find_sent(config: SlackConfig, message: Message, since_s: int) -> HttpReque
     query: dict[str, str] = {"channel": config.channel or "", "oldest": f"{since_s - 60}.000000", "limit": "200",
                              "include_all_metadata": "true"}  # fmt: skip
     method = "conversations.history"
-    if message.thread is not None:
+    if message.thread is not None and "ts" in message.thread:
         method = "conversations.replies"
         query |= {"channel": message.thread["channel"], "ts": message.thread["ts"]}
     headers = _authorization(config) | {"Content-Type": "application/x-www-form-urlencoded"}
@@ -154,4 +181,5 @@ CHANNEL = ChannelKind(
     judge=_judge,
     find_sent=_find_sent,
     was_sent=_was_sent,
+    refresh=_refresh,
 )

@@ -68,6 +68,8 @@ function Content({ onDone }: { onDone: () => void }): ReactElement {
           <Command.Item onSelect={run(() => navigate({ to: "/settings/collectors" }))}>Settings: collectors</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/settings/collectors", search: { add: true } }))}>Add collector</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/settings/$section", params: { section: "channels" } }))}>Settings: notification channels</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/settings/$section", params: { section: "mutes" } }))}>Settings: mutes</Command.Item>
+          <Command.Item onSelect={run(() => navigate({ to: "/incidents", search: { muted: "yes" } }))}>Issues: muted incidents</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/settings/$section", params: { section: "members" } }))}>Settings: members</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/settings/$section", params: { section: "tokens" } }))}>Settings: API tokens</Command.Item>
           <Command.Item onSelect={run(() => navigate({ to: "/settings/$section", params: { section: "audit" } }))}>Settings: audit trail</Command.Item>

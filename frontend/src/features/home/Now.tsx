@@ -9,6 +9,7 @@ import type { Collector } from "@/api/resources";
 import { count, measure } from "@/lib/format";
 import { ErrorState, Skeleton } from "@/ui/states";
 import { Time } from "@/ui/Time";
+import { MutedBy } from "@/widgets/mutes/MutedBy";
 import { SeverityChip, stateText } from "@/widgets/Severity";
 import { SubjectName } from "@/widgets/SubjectName";
 
@@ -96,7 +97,7 @@ function About({ incident }: { incident: Incident }): ReactElement {
         since <Time at={incident.onset_at} style="clock" />
       </span>
       {incident.state !== "open" && <span>{stateText(incident.state)}</span>}
-      {incident.muted && <span>muted</span>}
+      <MutedBy incident={incident} />
     </p>
   );
 }

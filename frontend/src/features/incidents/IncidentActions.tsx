@@ -3,6 +3,7 @@ import type { ReactElement, ReactNode } from "react";
 import type { Incident } from "@/api/incidents";
 import { Button } from "@/ui/Button";
 
+import { MuteMenu } from "./MuteMenu";
 import { NeighborLinks } from "./NeighborLinks";
 import { useCommands } from "./useCommands";
 
@@ -18,9 +19,7 @@ export function IncidentActions({ incident, children }: { incident: Incident; ch
         </Button>
       )}
       {active && <Button onClick={() => commands.resolve(incident)}>Resolve</Button>}
-      <Button shortcut="m" onClick={() => commands.toggleMute(incident)}>
-        {incident.muted ? "Unmute" : "Mute 1 h"}
-      </Button>
+      <MuteMenu incident={incident} />
       {children}
       <NeighborLinks id={incident.id} />
     </>

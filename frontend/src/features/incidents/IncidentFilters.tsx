@@ -31,6 +31,15 @@ export function IncidentFilters({ search, onChange }: { search: IncidentSearch; 
           </option>
         ))}
       </select>
+      <select
+        aria-label="Muted"
+        value={search.muted ?? ""}
+        onChange={(event) => onChange({ ...search, muted: (["yes", "no"] as const).find((one) => one === event.target.value) })}
+      >
+        <option value="">Muted or not</option>
+        <option value="no">Not muted</option>
+        <option value="yes">Muted</option>
+      </select>
       <FilterText className={styles["search"]} label="Filter incidents" value={search.q} onChange={filter} />
     </div>
   );

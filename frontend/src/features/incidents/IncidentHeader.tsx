@@ -6,6 +6,7 @@ import { duration, parseUs } from "@/lib/time";
 import { Chip } from "@/ui/Chip";
 import { useNowUs } from "@/ui/Time";
 import { Figures } from "@/widgets/Figures";
+import { mutedText } from "@/widgets/mutes/mutedText";
 import { Prose } from "@/widgets/Prose";
 import { SeverityChip, StateChip } from "@/widgets/Severity";
 import { SubjectName } from "@/widgets/SubjectName";
@@ -22,7 +23,7 @@ export function IncidentHeader({ incident, actions }: { incident: Incident; acti
       <div className={styles["chips"]}>
         <SeverityChip severity={incident.severity} />
         <StateChip state={incident.state} />
-        {incident.muted && <Chip tone="dim">muted</Chip>}
+        {incident.muted && <Chip tone="dim">{mutedText(incident, now, false)}</Chip>}
         <Chip tone="dim" title={`First seen ${incident.onset_at}, opened ${incident.opened_at}`}>
           for {duration(Math.max(0, endUs - startUs))}
         </Chip>
@@ -37,6 +38,11 @@ export function IncidentHeader({ incident, actions }: { incident: Incident; acti
       </div>
       <div className={styles["actions"]}>{actions}</div>
       <h1 className={styles["verdict"]}>{incident.title}</h1>
+      {incident.mute !== null && (
+        <p className={styles["muted"]}>
+          Muted by {incident.mute.by}: {incident.mute.reason}
+        </p>
+      )}
       <p className={styles["summary"]}>
         <Prose text={incident.summary} />
       </p>

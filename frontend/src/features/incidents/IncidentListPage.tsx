@@ -18,7 +18,7 @@ const route = getRouteApi("/signed-in/incidents");
 export function IncidentListPage(): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const filter = { state: search.state ?? ("active" as const), severity: search.severity, q: search.q };
+  const filter = { state: search.state ?? ("active" as const), severity: search.severity, muted: search.muted, q: search.q };
   const { data, isError, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(incidentsQuery(filter));
   const incidents = data?.pages.flatMap((page) => page.items) ?? [];
   const [current, setCurrent] = useState(-1);
@@ -28,7 +28,7 @@ export function IncidentListPage(): ReactElement {
     onCurrent: setCurrent,
     onOpen: (incident) => void navigate({ to: "/incidents/$incidentId", params: { incidentId: incident.id } }),
   });
-  const filtered = search.severity !== undefined || search.q !== undefined;
+  const filtered = search.severity !== undefined || search.muted !== undefined || search.q !== undefined;
 
   return (
     <Page title="Incidents" lead="Stalls that did harm, each with its root cause, the evidence and the fixes.">

@@ -5,6 +5,7 @@ import type { IncidentSummary } from "@/api/incidents";
 import { count, measure } from "@/lib/format";
 import { Time } from "@/ui/Time";
 import { SeverityChip, stateText } from "@/widgets/Severity";
+import { MutedBy } from "@/widgets/mutes/MutedBy";
 import { SubjectName } from "@/widgets/SubjectName";
 
 import styles from "./IncidentList.module.css";
@@ -37,7 +38,7 @@ export function IncidentRow({ incident, current }: { incident: IncidentSummary; 
           {incident.also_affected.length > 0 && <span>and {count(incident.also_affected.length)} more</span>}
           <span>{incident.cause_title}</span>
           {incident.state !== "open" && <span data-state={incident.state}>{stateText(incident.state)}</span>}
-          {incident.muted && <span>muted</span>}
+          <MutedBy incident={incident} />
         </p>
       </div>
       <div className={styles["share"]}>

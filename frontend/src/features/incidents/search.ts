@@ -4,6 +4,7 @@ import { oneOf, optionalString, pictureSearch, type PictureSearch } from "@/lib/
 export interface IncidentSearch {
   state?: "active" | "closed" | "all" | undefined;
   severity?: "critical" | "warning" | "info" | undefined;
+  muted?: "yes" | "no" | undefined;
   q?: string | undefined;
 }
 
@@ -11,6 +12,7 @@ export function incidentSearch(search: Record<string, unknown>): IncidentSearch 
   return {
     state: oneOf(search["state"], ["active", "closed", "all"]),
     severity: oneOf(search["severity"], ["critical", "warning", "info"]),
+    muted: oneOf(search["muted"], ["yes", "no"]),
     q: optionalString(search["q"]),
   };
 }

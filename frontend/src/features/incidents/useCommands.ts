@@ -2,15 +2,13 @@ import { useCallback } from "react";
 
 import { undoOf, useIncidentAction, type IncidentAction } from "@/api/incidentActions";
 import type { IncidentSummary } from "@/api/incidents";
+import { inHours } from "@/api/mutes";
 import { explain } from "@/api/problem";
 import { useToast } from "@/ui/Toast";
 
-const HOUR_MS = 3_600_000;
-
-const DONE: Record<IncidentAction["kind"], string> = {
+const DONE: Record<Exclude<IncidentAction["kind"], "mute">, string> = {
   acknowledge: "Acknowledged",
   unacknowledge: "Acknowledgment removed",
-  mute: "Muted for 1 h",
   unmute: "Unmuted",
   resolve: "Resolved. It reopens if the fault returns.",
 };
@@ -18,6 +16,8 @@ const DONE: Record<IncidentAction["kind"], string> = {
 export interface Commands {
   toggleAcknowledge: (incident: IncidentSummary) => void;
   toggleMute: (incident: IncidentSummary) => void;
+  /** `length` as people read it. */
+  muteFor: (incident: IncidentSummary, length: string, hours: number) => void;
   resolve: (incident: IncidentSummary) => void;
 }
 
@@ -27,9 +27,9 @@ export function useCommands(): Commands {
   const toast = useToast();
 
   const run = useCallback(
-    (id: number, action: IncidentAction): void => {
-      const back = undoOf(action);
-      toast({ text: DONE[action.kind], ...(back === null ? {} : { undo: () => mutate({ id, action: back }) }) });
+    ({ id, muted_until, mute }: IncidentSummary, action: IncidentAction, done?: string): void => {
+      const back = action.kind === "unmute" ? ({ kind: "mute", until: muted_until, ...(mute === null ? {} : { reason: mute.reason }) } as const) : undoOf(action);
+      toast({ text: done ?? (action.kind === "mute" ? "Muted" : DONE[action.kind]), ...(back === null ? {} : { undo: () => mutate({ id, action: back }) }) });
       mutate(
         { id, action },
         {
@@ -43,13 +43,14 @@ export function useCommands(): Commands {
     [mutate, toast],
   );
 
+  const muteFor: Commands["muteFor"] = (incident, length, hours) => run(incident, { kind: "mute", until: inHours(hours) }, `Muted for ${length}`);
   return {
     toggleAcknowledge: (incident) => {
-      if (incident.state === "open") run(incident.id, { kind: "acknowledge" });
-      else if (incident.state === "acknowledged") run(incident.id, { kind: "unacknowledge" });
+      if (incident.state === "open") run(incident, { kind: "acknowledge" });
+      else if (incident.state === "acknowledged") run(incident, { kind: "unacknowledge" });
     },
-    toggleMute: (incident) =>
-      run(incident.id, incident.muted ? { kind: "unmute" } : { kind: "mute", until: new Date(Date.now() + HOUR_MS).toISOString() }),
-    resolve: (incident) => run(incident.id, { kind: "resolve" }),
+    toggleMute: (incident) => (incident.muted ? run(incident, { kind: "unmute" }) : muteFor(incident, "1 h", 1)),
+    muteFor,
+    resolve: (incident) => run(incident, { kind: "resolve" }),
   };
 }

@@ -1,10 +1,11 @@
-import { useId, type ReactElement } from "react";
+import type { ReactElement } from "react";
 
 import type { Channel, ChannelKind } from "@/api/settings";
 import { zoneName } from "@/lib/wallTime";
 import { Field } from "@/ui/Field";
+import { HoursFields } from "@/widgets/mutes/HoursFields";
 
-import { ACTION_TITLES, ACTIONS, DAYS, newQuietHours, SEVERITIES, WEEK, type Condition, type FilterForm } from "./channelFilter";
+import { ACTION_TITLES, ACTIONS, newQuietHours, SEVERITIES, type Condition, type FilterForm } from "./channelFilter";
 import styles from "./Settings.module.css";
 
 interface FilterFieldsProps {
@@ -66,15 +67,16 @@ export function MoreConditions({ value, onChange, kind }: FilterFieldsProps): Re
   );
 }
 
-interface PatternsProps {
+interface PatternsProps<Form> {
   label: string;
   hint: string;
   condition: Condition;
-  value: FilterForm;
-  onChange: (value: FilterForm) => void;
+  value: Form;
+  onChange: (value: Form) => void;
 }
 
-function Patterns({ label, hint, condition, value, onChange }: PatternsProps): ReactElement {
+/** One input for the patterns of a list. */
+export function Patterns<Form extends Pick<FilterForm, "patterns">>({ label, hint, condition, value, onChange }: PatternsProps<Form>): ReactElement {
   return (
     <Field label={label} hint={hint}>
       {(attributes) => (
@@ -91,7 +93,6 @@ function Patterns({ label, hint, condition, value, onChange }: PatternsProps): R
 }
 
 function QuietFields({ value, onChange }: Omit<FilterFieldsProps, "kind">): ReactElement {
-  const zones = useId();
   const { quiet } = value;
   const change = (part: Partial<NonNullable<FilterForm["quiet"]>>): void => onChange({ ...value, quiet: quiet === null ? null : { ...quiet, ...part } });
   return (
@@ -104,31 +105,7 @@ function QuietFields({ value, onChange }: Omit<FilterFieldsProps, "kind">): Reac
       </p>
       {quiet !== null && (
         <>
-          <fieldset className={styles["days"]}>
-            <legend>Days on which they begin</legend>
-            {WEEK.map((day) => (
-              <label key={day}>
-                <input
-                  type="checkbox"
-                  checked={quiet.days.includes(day)}
-                  onChange={(event) => change({ days: WEEK.filter((one) => (one === day ? event.target.checked : quiet.days.includes(one))) })}
-                />
-                {DAYS[day]}
-              </label>
-            ))}
-          </fieldset>
-          <div className={styles["pair"]}>
-            <Field label="From">{(attributes) => <input {...attributes} type="time" required value={quiet.start} onChange={(event) => change({ start: event.target.value })} />}</Field>
-            <Field label="To">{(attributes) => <input {...attributes} type="time" required value={quiet.end} onChange={(event) => change({ end: event.target.value })} />}</Field>
-          </div>
-          <Field label="Time zone">
-            {(attributes) => <input {...attributes} required list={zones} value={quiet.time_zone} onChange={(event) => change({ time_zone: event.target.value })} />}
-          </Field>
-          <datalist id={zones}>
-            {["UTC", ...Intl.supportedValuesOf("timeZone")].map((one) => (
-              <option key={one} value={one} />
-            ))}
-          </datalist>
+          <HoursFields value={quiet} onChange={change} />
           <p className={styles["check"]}>
             <label>
               <input type="checkbox" checked={quiet.critical_passes} onChange={(event) => change({ critical_passes: event.target.checked })} />

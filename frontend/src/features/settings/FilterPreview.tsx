@@ -1,10 +1,11 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useEffect, useMemo, useState, type ReactElement } from "react";
+import { useMemo, type ReactElement } from "react";
 
 import { explain } from "@/api/problem";
 import { channelPreviewQuery, type ChannelPreview } from "@/api/settings";
 import { plural } from "@/lib/format";
+import { useSettled } from "@/lib/useSettled";
 import { Table, tableStyles } from "@/ui/Table";
 import { Time } from "@/ui/Time";
 
@@ -86,14 +87,3 @@ function Told({ preview }: { preview: ChannelPreview }): ReactElement {
 }
 
 const titleOf = (action: string): string => (action in ACTION_TITLES ? ACTION_TITLES[action as keyof typeof ACTION_TITLES] : action);
-
-/** The value once it has not changed for a moment; of values that are not good the last one that was. */
-function useSettled<Value>(value: Value, isGood: boolean): Value {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    if (!isGood) return undefined;
-    const timer = setTimeout(() => setSettled(value), 300);
-    return () => clearTimeout(timer);
-  }, [value, isGood]);
-  return settled;
-}

@@ -11,6 +11,7 @@ import { Audit } from "./Audit";
 import { Channels } from "./Channels";
 import { Limits } from "./Limits";
 import { Members } from "./Members";
+import { Mutes } from "./Mutes";
 import styles from "./Settings.module.css";
 import { SharedLinks } from "./SharedLinks";
 import { Tokens } from "./Tokens";
@@ -19,6 +20,7 @@ const route = getRouteApi("/signed-in/settings/$section");
 
 const SECTIONS: readonly { id: string; title: string; scope: string | null; Component: ComponentType }[] = [
   { id: "channels", title: "Notifications", scope: "channels:read", Component: Channels },
+  { id: "mutes", title: "Mutes", scope: "incidents:read", Component: Mutes },
   { id: "members", title: "Members", scope: "members:read", Component: Members },
   { id: "tokens", title: "API tokens", scope: "tokens:read", Component: Tokens },
   { id: "links", title: "Shared links", scope: "links:read", Component: SharedLinks },

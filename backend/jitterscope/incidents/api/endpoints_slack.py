@@ -1,0 +1,114 @@
+"""Presses of the buttons in Slack's messages. Slack signs them; the channel's signing secret is their credential."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from fastapi import APIRouter, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from sqlalchemy.orm import Session
+
+from jitterscope.answers import refuses
+from jitterscope.bounds import PRESS, bounded
+from jitterscope.db import organization_session
+from jitterscope.errors import Problem, not_found
+from jitterscope.incidents.api.views import payload_of
+from jitterscope.incidents.lifecycle import actions
+from jitterscope.incidents.lifecycle.reach import reach_of
+from jitterscope.incidents.models import IncidentRow
+from jitterscope.incidents.mutes import service as mutes
+from jitterscope.kit.declared import anyone, audited
+from jitterscope.notify import slack_press, slack_service
+from jitterscope.notify.payload import SHOWN
+from jitterscope.notify.slack_press import MUTES, NotAPress, Press
+
+router = APIRouter(prefix="/integrations/slack", tags=["channels"])
+_CONTENT = {"application/x-www-form-urlencoded": {"schema": {"type": "string"}}}
+_REASON = "Muted from Slack"
+
+
+@dataclass(frozen=True, slots=True)
+class SlackUser:
+    """Somebody who pressed a button in Slack, as histories and the audit trail name them."""
+
+    organization_id: int
+    actor: str
+    kind: str = "slack"
+    user_id: int | None = None
+    token_id: int | None = None
+
+
+@router.post(
+    "/interactions",
+    response_class=Response,
+    openapi_extra={"requestBody": {"required": True, "content": _CONTENT}},
+    dependencies=[
+        anyone("Slack signs it with the secret of the channel's app"),
+        audited("incident.acknowledged", "incident.unacknowledged", "incident.muted", "incident.unmuted"),
+    ],
+)
+@bounded(PRESS)
+@refuses(400, "It is no press of a button of Jitterscope.")
+@refuses(401, "The signature does not fit, or is too old.")
+@refuses(403, "The message is not in the channel's conversation.")
+@refuses(404, "The organization has no such incident any more.")
+@refuses(409, "It was handled already, or the incident is resolved.")
+async def slack_interactions(request: Request) -> Response:
+    """Acknowledge or mute an incident by a button of a Slack message. The message is changed afterwards."""
+    body = await request.body()
+    headers = request.headers
+    await run_in_threadpool(
+        _press, body, headers.get("x-slack-request-timestamp", ""), headers.get("x-slack-signature", "")
+    )
+    return Response(status_code=200)
+
+
+def _press(body: bytes, timestamp: str, signature: str) -> None:
+    try:
+        press = slack_press.parse(body)
+    except NotAPress as error:
+        raise Problem(
+            400, "no-press", "Not understood", f"The request cannot be used: {error}.",
+            "Set this address as the Request URL under Interactivity & Shortcuts of the Slack app.",
+        ) from None  # fmt: skip
+    refused: Problem | None = None
+    with organization_session(press.organization_id) as session:
+        slack_service.check(session, press, body, timestamp, signature, time.time())
+        if press.action == "open":
+            return  # the browser follows the link; Slack tells us all the same
+        slack_service.once(session, hashlib.sha256(signature.encode()).digest())
+        user = SlackUser(press.organization_id, press.who)
+        try:
+            _show(session, _do(session, user, press), press)
+        except Problem as problem:
+            slack_service.say(session, press, f"{problem.title}. {problem.detail}")
+            refused = problem
+    if refused is not None:
+        raise refused
+
+
+def _do(session: Session, user: SlackUser, press: Press) -> IncidentRow:
+    number = press.incident_id
+    match press.action:
+        case "acknowledge":
+            return actions.acknowledge(session, user, number, None)
+        case "unacknowledge":
+            return actions.unacknowledge(session, user, number)
+        case "unmute":
+            return mutes.unmute(session, user, number)
+    title, duration = MUTES.get(press.value or "", (None, None))
+    if title is None or duration is None:
+        raise not_found("choice", press.value or "")
+    return mutes.mute(session, user, number, datetime.now(UTC) + duration, _REASON)
+
+
+def _show(session: Session, row: IncidentRow, press: Press) -> None:
+    """Have the message show how the incident stands, also where the press changed nothing: it was out of date."""
+    history = actions.history(session, row.id)
+    last = next((one for one in reversed(history) if one.action in SHOWN), None)
+    if last is not None:
+        named = reach_of(session, [row])[row.id].subject
+        slack_service.show(session, press, payload_of(row, last, named))

@@ -1,0 +1,75 @@
+"""The changes of incidents of the last seven days, as rules see them: what previews replay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, load_only
+
+from jitterscope.incidents.lifecycle.reach import reach_of
+from jitterscope.incidents.models import IncidentRow, TransitionRow
+from jitterscope.notify.payload import ACTIONS
+from jitterscope.notify.rules import Event, state_after
+
+DAYS = 7
+# The newest changes of incidents that are looked at.
+MOST_CHANGES = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Week:
+    """Events oldest first. Where not `complete` they begin with the first of the newest changes. Older changes know no
+    more than what their incident is now."""
+
+    since: datetime
+    complete: bool
+    events: list[Event]
+    incidents: dict[int, IncidentRow]
+
+
+def load(session: Session) -> Week:
+    """What happened."""
+    week_ago = datetime.now(UTC) - timedelta(days=DAYS)
+    newest = session.scalars(select(TransitionRow).order_by(TransitionRow.id.desc()).limit(MOST_CHANGES + 1)).all()
+    recent = [row for row in newest if row.at >= week_ago]
+    changes, complete = recent[:MOST_CHANGES][::-1], len(recent) <= MOST_CHANGES
+    incidents = _incidents(session, changes)
+    since = week_ago if complete or not changes else changes[0].at
+    return Week(since, complete, _events(session, changes, incidents), incidents)
+
+
+def _incidents(session: Session, changes: list[TransitionRow]) -> dict[int, IncidentRow]:
+    columns = (
+        IncidentRow.id, IncidentRow.title, IncidentRow.severity, IncidentRow.cause, IncidentRow.subject_id,
+        IncidentRow.subject_kind, IncidentRow.subject_key, IncidentRow.subject_name, IncidentRow.subject_node,
+        IncidentRow.successor_id, IncidentRow.state, IncidentRow.resolved_at, IncidentRow.also_affected,
+    )  # fmt: skip
+    wanted = {row.incident_id for row in changes}
+    rows = session.scalars(select(IncidentRow).where(IncidentRow.id.in_(wanted)).options(load_only(*columns)))
+    return {row.id: row for row in rows}
+
+
+def _events(session: Session, changes: list[TransitionRow], incidents: dict[int, IncidentRow]) -> list[Event]:
+    reached = {one: reach.places for one, reach in reach_of(session, list(incidents.values())).items()}
+    states: dict[int, str] = {}
+    events = []
+    for change in changes:
+        states[change.incident_id] = state = state_after(change.action, states.get(change.incident_id, ""))
+        if change.action not in ACTIONS and not change.muted:
+            continue
+        incident = incidents[change.incident_id]
+        events.append(
+            Event(
+                incident_id=change.incident_id,
+                action=change.action,  # type: ignore[arg-type]  # replay() leaves what no rule can ask for
+                at=change.at,
+                severity=change.severity or incident.severity,  # type: ignore[arg-type]
+                cause=change.cause or incident.cause,
+                places=reached[change.incident_id],
+                state=state,
+                muted=bool(change.muted),
+            )
+        )
+    return events

@@ -1,0 +1,109 @@
+"""Presses of Slack's buttons: by whose secret they are signed, each of them once, and what the presser is told."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import timedelta
+
+from sqlalchemy import delete, func
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from jitterscope import worker
+from jitterscope.db import after_commit
+from jitterscope.errors import Problem
+from jitterscope.notify.channels.slack import SlackConfig
+from jitterscope.notify.channels_service import ChannelUnusable, open_config
+from jitterscope.notify.models import ChannelRow, SlackPressRow, ThreadRow
+from jitterscope.notify.outbox import deliver_soon
+from jitterscope.notify.payload import Payload
+from jitterscope.notify.slack_press import TOLERANCE_S, Press, is_fresh, is_signed
+
+# Compared with where there is no secret, so that a channel that does not exist takes as long.
+_NO_SECRET = hashlib.sha256(b"no channel").hexdigest()
+
+
+def check(session: Session, press: Press, body: bytes, timestamp: str, signature: str, now_s: float) -> None:
+    """Whether Slack sent it for the app of the channel that it names. Raises Problem 401, 403.
+
+    A channel that the organization does not have, one without buttons, and a wrong secret look the same.
+    """
+    if not is_fresh(timestamp, now_s):
+        raise Problem(
+            401, "request-expired", "Request too old",
+            f"X-Slack-Request-Timestamp is not within {TOLERANCE_S // 60} minutes of the server's clock.",
+            "Press the button again. If this repeats, set the server's clock.",
+        )  # fmt: skip
+    config = _config(session, press.channel_id)
+    secret = None if config is None or config.signing_secret is None else config.signing_secret.get_secret_value()
+    if not is_signed(secret or _NO_SECRET, timestamp, body, signature) or config is None or secret is None:
+        raise Problem(
+            401, "bad-signature", "Wrong signature",
+            "X-Slack-Signature is not that of the app of the channel that the message names.",
+            "Set the app's signing secret in the channel's configuration.",
+        )  # fmt: skip
+    # Names (#ops) are not compared: Slack sends ids.
+    if config.channel and config.channel[0] in "CGD" and press.conversation not in (None, config.channel):
+        raise Problem(
+            403, "another-conversation", "Another conversation",
+            f"The message is in {press.conversation}, the channel's messages go to {config.channel}.",
+            "Press the button in the conversation that Jitterscope posts to.",
+        )  # fmt: skip
+
+
+def _config(session: Session, channel_id: int) -> SlackConfig | None:
+    row = session.get(ChannelRow, channel_id)
+    if row is None:
+        return None
+    try:
+        _, config = open_config(row)
+    except ChannelUnusable:
+        return None
+    return config if isinstance(config, SlackConfig) else None
+
+
+def once(session: Session, digest: bytes) -> None:
+    """Note a signed request, in the transaction of what it does. Raises Problem 409 where it was here before."""
+    past = func.clock_timestamp() - timedelta(seconds=3 * TOLERANCE_S)
+    session.execute(delete(SlackPressRow).where(SlackPressRow.at < past))
+    noted = session.execute(
+        insert(SlackPressRow)
+        .values(organization_id=session.info["organization_id"], digest=digest)
+        .on_conflict_do_nothing()
+        .returning(SlackPressRow.digest)
+    )
+    if noted.first() is None:
+        raise Problem(409, "repeated", "Already handled", "This request was handled before.", "Press the button again.")
+
+
+def show(session: Session, press: Press, payload: Payload) -> None:
+    """Have the message that was pressed show the incident as it is now. One of an incoming webhook has no name, and is
+    changed by the URL that came with the press."""
+    config = _config(session, press.channel_id)
+    if config is None:
+        return
+    wanted = payload.model_dump(mode="json")
+    found = session.get(ThreadRow, (press.channel_id, press.incident_id), with_for_update=True)
+    if found is None and config.bot_token is None and press.response_url is not None:
+        found = ThreadRow(
+            organization_id=press.organization_id,
+            channel_id=press.channel_id,
+            incident_id=press.incident_id,
+            attempts=0,
+        )
+        session.add(found)
+    if found is None:
+        return
+    if config.bot_token is None:
+        found.reference = {"response_url": press.response_url}
+    found.wanted, found.attempts = wanted, 0
+    session.flush()
+    deliver_soon(session)
+
+
+def say(session: Session, press: Press, text: str) -> None:
+    """Tell the presser, and nobody else, what went wrong."""
+    if press.response_url is None:
+        return
+    url = press.response_url
+    after_commit(session, lambda: worker.send("notify.say_in_slack", url=url, text=text))

@@ -1,0 +1,46 @@
+import { useNavigate } from "@tanstack/react-router";
+import { useState, type ReactElement } from "react";
+
+import type { Incident } from "@/api/incidents";
+import { DURATIONS } from "@/api/mutes";
+import { Button } from "@/ui/Button";
+import { Menu, MenuItem, MenuLabel, MenuSeparator } from "@/ui/Menu";
+import { usePageCommand } from "@/ui/pageCommands";
+
+import { MuteDialog } from "./MuteDialog";
+import { useCommands } from "./useCommands";
+
+/** Mute for a while at once, or say what, until when and why. */
+export function MuteMenu({ incident }: { incident: Incident }): ReactElement {
+  const commands = useCommands();
+  const navigate = useNavigate();
+  const [asked, setAsked] = useState(false);
+  const byRule = incident.mute !== null && !incident.mute.only_this;
+  const toMutes = (): void => void navigate({ to: "/settings/$section", params: { section: "mutes" } });
+  usePageCommand("Mute this incident or more", () => setAsked(true));
+  return (
+    <>
+      {incident.muted ? (
+        byRule ? (
+          <Button onClick={toMutes}>Go to mutes</Button>
+        ) : (
+          <Button shortcut="m" onClick={() => commands.toggleMute(incident)}>
+            Unmute
+          </Button>
+        )
+      ) : (
+        <Menu trigger={<Button shortcut="m">Mute</Button>}>
+          <MenuLabel>This incident</MenuLabel>
+          {DURATIONS.map(([title, hours]) => (
+            <MenuItem key={title} onSelect={() => commands.muteFor(incident, title, hours)}>
+              {title}
+            </MenuItem>
+          ))}
+          <MenuSeparator />
+          <MenuItem onSelect={() => setAsked(true)}>Until, scope, reason…</MenuItem>
+        </Menu>
+      )}
+      <MuteDialog incident={incident} open={asked} onOpenChange={setAsked} />
+    </>
+  );
+}
