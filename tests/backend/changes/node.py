@@ -19,7 +19,9 @@ class Node:
         self._spool: bytes | None = None
         self._sequence = 0
 
-    def tell(self, hours_ago: float, kind: int, key: str, parent: tuple[int, str] | None = None, **facts: str) -> None:
+    def tell(
+        self, hours_ago: float, kind: int, key: str, parent: tuple[int, str] | None = None, /, **facts: str
+    ) -> None:
         """Facts of one resource; `_` in a name stands for a dot, `__` for `_`."""
         self._sequence += 1
         builder = BatchBuilder(self._name, self._spool, self._sequence)

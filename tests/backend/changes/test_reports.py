@@ -27,7 +27,7 @@ def node(api: TestClient, organization: Organization) -> Node:
     return Node(api, organization)
 
 
-def report(api: TestClient, status: int = 201, **values: Any) -> dict[str, Any]:
+def report(api: TestClient, status: int = 201, /, **values: Any) -> dict[str, Any]:
     answer = api.post("/api/v1/changes", json=values)
     assert answer.status_code == status, answer.text
     return dict(answer.json())
@@ -60,11 +60,11 @@ def test_a_report_is_listed_audited_and_deleted(api: TestClient) -> None:
 
 def test_a_report_that_is_repeated_is_stored_once(api: TestClient) -> None:
     made = report(api, **CART, external_id="run 42")
-    assert report(api, status=200, **CART, external_id="run 42") == made
-    other = report(api, status=409, **CART | {"version_to": "1.4.0"}, external_id="run 42")
+    assert report(api, 200, **CART, external_id="run 42") == made
+    other = report(api, 409, **CART | {"version_to": "1.4.0"}, external_id="run 42")
     assert other["title"] == "External id already used"
     at = datetime.now(UTC).isoformat()
-    assert report(api, status=409, **CART, external_id="run 42", at=at)["status"] == 409
+    assert report(api, 409, **CART, external_id="run 42", at=at)["status"] == 409
     assert len(listed(api)) == 1
 
 

@@ -17,6 +17,7 @@ export interface ChangeStripProps {
 
 /** No room for a label beside its mark: it takes the whole width. */
 const NARROW_PX = 560;
+const MARK_PX = 24;
 const GLYPHS = { before: "◂", in: "◆", after: "▸" } as const;
 
 /** When something was changed, above charts that share a time axis: one stop of the Tab key, arrows move inside it. */
@@ -28,6 +29,8 @@ export function ChangeStrip({ changes, view, leftPx, rightPx, widthPx }: ChangeS
   const [open, setOpen] = useState<number | null>(null);
   const stop = Math.min(current, marks.length - 1);
   const shown = open === null ? undefined : marks[open];
+  // What is gathered at an edge must not be covered; the line through the chart is where the change was.
+  const edge = (place: "before" | "after"): number => (marks.some((mark) => mark.place === place) ? 1.5 * MARK_PX : 0);
 
   const press = (event: KeyboardEvent<HTMLDivElement>): void => {
     const step = { ArrowLeft: -1, ArrowRight: 1, Home: -marks.length, End: marks.length }[event.key];
@@ -58,7 +61,7 @@ export function ChangeStrip({ changes, view, leftPx, rightPx, widthPx }: ChangeS
               type="button"
               className={styles["mark"]}
               data-place={mark.place}
-              style={{ left: `${mark.at * 100}%` }}
+              style={{ left: mark.place === "in" ? `clamp(${edge("before")}px, ${mark.at * 100}%, calc(100% - ${edge("after")}px))` : `${mark.at * 100}%` }}
               tabIndex={index === stop ? 0 : -1}
               aria-label={markName(mark)}
               onFocus={() => {
@@ -78,7 +81,7 @@ export function ChangeStrip({ changes, view, leftPx, rightPx, widthPx }: ChangeS
           ))}
           {/* Above the strip: over no data. The marks have the same words for screen readers. */}
           {shown !== undefined && (
-            <ul className={styles["label"]} aria-hidden="true" style={innerPx < NARROW_PX ? { left: -leftPx, right: 0 } : shown.at > 0.5 ? { right: `${(1 - shown.at) * 100}%` } : { left: `${shown.at * 100}%` }}>
+            <ul className={styles["label"]} aria-hidden="true" style={innerPx < NARROW_PX ? { left: -leftPx, right: 0, width: "auto" } : shown.at > 0.5 ? { right: `${(1 - shown.at) * 100}%` } : { left: `${shown.at * 100}%` }}>
               {markLines(shown).map((line, index) => (
                 // Two changes can read the same.
                 <li key={`${index} ${line}`}>{line}</li>
