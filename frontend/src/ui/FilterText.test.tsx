@@ -15,7 +15,11 @@ function List(): ReactElement {
   );
 }
 
-const pass = (): void => act(() => vi.advanceTimersByTime(1000));
+const pass = (ms = 1000): void => {
+  act(() => {
+    vi.advanceTimersByTime(ms);
+  });
+};
 
 describe("FilterText", () => {
   beforeEach(() => void vi.useFakeTimers());
@@ -38,7 +42,7 @@ describe("FilterText", () => {
     render(<List />);
     const box = screen.getByRole("searchbox");
     fireEvent.change(box, { target: { value: "d" } });
-    act(() => vi.advanceTimersByTime(200));
+    pass(200);
     fireEvent.change(box, { target: { value: "dn" } });
     pass();
     expect(box).toHaveValue("dn");
