@@ -57,7 +57,7 @@ export function AddMatch({ labels, onAdd }: AddMatchProps): ReactElement | null 
             ))}
           </select>
           {operator === "~" ? (
-            <input aria-label="Part of the value" value={value} onChange={(event) => setValue(event.target.value)} />
+            <input type="text" aria-label="Part of the value" value={value} onChange={(event) => setValue(event.target.value)} />
           ) : (
             <select aria-label="Value" value={value} onChange={(event) => setValue(event.target.value)}>
               <option value="">{label.found > label.values.length ? `${count(label.values.length)} of ${plural(label.found, "value")}: use “contains” for others` : "Value"}</option>

@@ -43,7 +43,7 @@ function Row({ view, page }: { view: SavedView; page: string }): ReactElement {
   const isRenamed = name.trim() !== "" && name.trim() !== view.name;
   return (
     <li>
-      <input aria-label={`Name of ${view.name}`} maxLength={100} value={name} onChange={(event) => setName(event.target.value)} />
+      <input type="text" className={styles["name"]} aria-label={`Name of ${view.name}`} maxLength={100} value={name} onChange={(event) => setName(event.target.value)} />
       <Button disabled={!isRenamed || change.isPending} onClick={() => change.mutate({ name: name.trim(), shared: view.shared })} aria-label={`Rename ${view.name}`}>
         Rename
       </Button>

@@ -8,6 +8,8 @@ import { Dialog, DialogActions } from "@/ui/Dialog";
 import { Field } from "@/ui/Field";
 import { useToast } from "@/ui/Toast";
 
+import styles from "./Views.module.css";
+
 export interface SaveViewProps {
   open: boolean;
   onClose: () => void;
@@ -46,7 +48,7 @@ function Form({ onClose, page, search }: Omit<SaveViewProps, "open">): ReactElem
       <Field label="Name" error={problem === null ? null : `${problem.title}. ${problem.detail}`}>
         {(attributes) => <input {...attributes} maxLength={100} value={name} onChange={(event) => setName(event.target.value)} />}
       </Field>
-      <label>
+      <label className={styles["share"]}>
         <input type="checkbox" checked={isShared} onChange={(event) => setShared(event.target.checked)} /> Share with all members
       </label>
       <DialogActions>
