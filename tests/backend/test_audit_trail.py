@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -15,12 +15,14 @@ from fastapi.testclient import TestClient
 
 from jitterscope.diagnosis.scenarios.cpu.simulate import Workload
 from jitterscope.kit.declared import Route
+from jitterscope.notify.slack_press import block_id
 from jitterscope.settings import Settings, override_settings, settings
 from tests.backend.conftest import Organization
 from tests.backend.incidents.conftest import Service, service
 from tests.backend.incidents.stories import recorded
 from tests.backend.notify.conftest import Outbox, receiver
 from tests.support.mailbox import Mailbox
+from tests.support.receiver import Slack
 
 __all__ = ["receiver", "service"]  # fixtures
 HERE = {"X-Requested-With": "jitterscope"}
@@ -83,6 +85,10 @@ def _incident(act: Actor, service: Service) -> None:
     subject = service.feed(recorded(Workload(seconds=30)))
     service.diagnose(subject)
     number = act("GET", "/incidents")["items"][0]["id"]
+    until = (datetime.now(UTC) + timedelta(hours=8)).isoformat()
+    mute = act("POST", "/mutes", {"reason": "night", "until": until, "incident_id": number})["id"]
+    act("POST", f"/mutes/{mute}/end")
+    _slack(act, number, service.organization)
     for verb, body in (
         ("acknowledge", None), ("unacknowledge", None), ("mute", {}), ("unmute", None), ("note", {"note": "seen"}),
         ("pin", {"pinned": True}), ("pin", {"pinned": False}), ("verify", {}), ("resolve", None),
@@ -106,6 +112,19 @@ def _incident(act: Actor, service: Service) -> None:
     act(
         "GET", "/recordings", params={"resource": subject, "from": "2026-11-23T10:00:00Z", "to": "2026-11-23T10:01:00Z"}
     )
+
+
+def _slack(act: Actor, number: int, organization: Organization) -> None:
+    slack = Slack()
+    config = {"webhook_url": f"{slack.url}/hook", "signing_secret": slack.SIGNING_SECRET}
+    channel = act("POST", "/channels", {"kind": "slack", "name": "chat", "config": config})["id"]
+    message = {"blocks": [{"type": "actions", "block_id": block_id(organization.id, channel, number)}]}
+    for pressed in ("acknowledge", "unacknowledge"):
+        body, headers = slack.press(message, pressed)
+        act("POST", "/integrations/slack/interactions", content=body, headers=headers)
+        assert (act.entries()[0]["actor"], act.entries()[0]["actor_kind"]) == ("ada (Slack U061F7AUR)", "slack")
+    act("DELETE", f"/channels/{channel}")
+    slack.close()
 
 
 def _channel(act: Actor, receiver: Any, organization: Organization) -> None:

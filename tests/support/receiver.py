@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import itertools
 import json
 import threading
 import time
@@ -97,6 +98,7 @@ class Slack(Receiver):
         self.messages: list[dict[str, Any]] = []
         self.shown: dict[str, dict[str, Any]] = {}
         self.whispers: list[str] = []
+        self._presses = itertools.count(1)
         self.replaced: list[dict[str, Any]] = []
         self.default = Answer(404)
         self.respond = self._answer
@@ -161,7 +163,7 @@ class Slack(Receiver):
             "type": "block_actions", "team": {"id": "T1", "domain": "example"}, "api_app_id": "A1",
             "user": {"id": "U061F7AUR", "username": "ada", "name": "ada", "team_id": "T1"},
             "channel": {"id": conversation or self.CHANNEL, "name": "ops"}, "message": message,
-            "actions": [action], "response_url": f"{self.url}/response", "trigger_id": "1.2.3",
+            "actions": [action], "response_url": f"{self.url}/response", "trigger_id": f"{next(self._presses)}.2.3",
         }  # fmt: skip
         body = urlencode({"payload": json.dumps(payload)}).encode()
         timestamp = f"{time.time() if at is None else at:.0f}"

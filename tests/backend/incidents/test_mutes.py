@@ -23,7 +23,7 @@ from tests.backend.incidents.test_channel_preview import hook, incident, queued
 
 NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)  # a Wednesday
 DEV, PROD = (Place(name, frozenset({f"{name}/api", "api"}), "node-1") for name in ("dev", "prod"))
-COREDNS = {"conditions": {"namespaces": ["kube-system"]}}
+COREDNS: dict[str, Any] = {"conditions": {"namespaces": ["kube-system"]}}
 
 
 def muting(number: int = 1, **given: Any) -> Muting:

@@ -134,7 +134,7 @@ def test_pressing_again_changes_nothing_and_a_replay_is_refused(service: Any, sl
     sent = slack.press(message, "acknowledge")
     assert pressed(service, sent) == (200, "")
     assert pressed(service, sent) == (409, "repeated")
-    assert pressed(service, slack.press(message, "acknowledge", at=time.time() - 1)) == (200, "")
+    assert pressed(service, slack.press(message, "acknowledge")) == (200, "")
     history = [one["action"] for one in service.get(f"/incidents/{told}")["history"]]
     assert history == ["opened", "acknowledged"]
 

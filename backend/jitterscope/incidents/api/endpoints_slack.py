@@ -67,6 +67,11 @@ async def slack_interactions(request: Request) -> Response:
 
 
 def _press(body: bytes, timestamp: str, signature: str) -> None:
+    if not timestamp or not signature:
+        raise Problem(
+            401, "bad-signature", "Not signed", "X-Slack-Request-Timestamp and X-Slack-Signature are missing.",
+            "Let Slack send the request: it signs what its users press.",
+        )  # fmt: skip
     try:
         press = slack_press.parse(body)
     except NotAPress as error:
