@@ -8940,6 +8940,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Timeline"];
+                    "application/vnd.jitterscope.columns": string;
                 };
             };
             400: components["responses"]["Malformed"];
@@ -10543,6 +10544,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Timeline"];
+                    "application/vnd.jitterscope.columns": string;
                 };
             };
             400: components["responses"]["Malformed"];
@@ -10894,6 +10896,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TimelinePicture"];
+                    "application/vnd.jitterscope.columns": string;
                 };
             };
             400: components["responses"]["Malformed"];

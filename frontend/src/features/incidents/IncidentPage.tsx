@@ -2,9 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useCallback, useMemo, useRef, type ReactElement } from "react";
 
-import { api, unwrap } from "@/api/client";
+import { api } from "@/api/client";
 import { capturesQuery } from "@/api/captures";
 import { incidentKeys, incidentQuery, type Incident } from "@/api/incidents";
+import { inColumns } from "@/api/columns";
 import { explain } from "@/api/problem";
 import { formatView, parseView } from "@/lib/search";
 import { whatIfModelsQuery } from "@/api/whatif";
@@ -21,7 +22,7 @@ import { scaleOf } from "@/widgets/fixScale";
 import { ObjectiveSection } from "@/widgets/objective/ObjectiveSection";
 import { References } from "@/widgets/References";
 import { Rivals } from "@/widgets/Rivals";
-import { decodeTimeline } from "@/widgets/timeline/decode";
+import { receiveTimeline } from "@/widgets/timeline/receive";
 import { TimelineView, type TimelineQuery } from "@/widgets/timeline/TimelineView";
 import { usePicture } from "@/widgets/timeline/usePicture";
 
@@ -230,13 +231,12 @@ function CauseLink({ incident }: { incident: Incident }): ReactElement {
 function timelineQuery(id: number, part: TimeView): TimelineQuery {
   return {
     queryKey: incidentKeys.timeline(id, part.fromUs, part.toUs),
-    queryFn: async () =>
-      decodeTimeline(
-        await unwrap(
-          api.GET("/api/v1/incidents/{incident_id}/timeline", {
-            params: { path: { incident_id: id }, query: { from: String(part.fromUs), to: String(part.toUs), queries: 100_000 } },
-          }),
-        ),
+    queryFn: () =>
+      receiveTimeline(
+        api.GET("/api/v1/incidents/{incident_id}/timeline", {
+          params: { path: { incident_id: id }, query: { from: String(part.fromUs), to: String(part.toUs), queries: 100_000 } },
+          ...inColumns,
+        }),
       ),
   };
 }
