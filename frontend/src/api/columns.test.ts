@@ -1,5 +1,6 @@
 /** The browser reads what the service writes: the fixture is the one that the service's test writes. */
 
+// eslint-disable-next-line no-restricted-imports -- shared with the test of the service
 import text from "../../../tests/fixtures/columns/document.json?raw";
 
 import { unpack } from "./columns";

@@ -1,8 +1,9 @@
 import { cloneElement, useEffect, useState, type ReactElement, type ReactNode } from "react";
 
 import type { ButtonProps } from "./Button";
+import type * as Parts from "./menuParts";
 
-type MenuParts = typeof import("./menuParts");
+type MenuParts = typeof Parts;
 
 export interface MenuProps {
   /** The button. */

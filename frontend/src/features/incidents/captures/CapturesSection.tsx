@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { lazy, Suspense, useState, type ReactElement } from "react";
+import { lazy, memo, Suspense, useState, type ReactElement } from "react";
 
 import { captureQuery, capturesQuery, type CaptureDetail, type CapturePart, type CaptureSummary } from "@/api/captures";
 import type { Incident } from "@/api/incidents";
@@ -19,7 +19,7 @@ const FlameGraph = lazy(async () => ({ default: (await import("@/charts/flame/Fl
 const EVERYTHING: CapturePart = { time: null, scope: "node", pid: null };
 
 /** What ran when it happened, as the flight recorder kept it. Nothing where it kept nothing. */
-export function CapturesSection({ incident }: { incident: Incident }): ReactElement | null {
+export const CapturesSection = memo(function CapturesSection({ incident }: { incident: Incident }): ReactElement | null {
   const captures = useQuery(capturesQuery(incident.id, incident.resolved_at === null));
   const [chosen, setChosen] = useState<number | null>(null);
   const items = captures.data?.items ?? [];
@@ -42,7 +42,7 @@ export function CapturesSection({ incident }: { incident: Incident }): ReactElem
       <Capture key={capture.id} incident={incident} capture={capture} />
     </Section>
   );
-}
+});
 
 function Capture({ incident, capture }: { incident: Incident; capture: CaptureSummary }): ReactElement {
   const [part, setPart] = useState<CapturePart>(EVERYTHING);
