@@ -5,6 +5,7 @@ import { useEffect, useMemo, useState, type ReactElement } from "react";
 import { explain } from "@/api/problem";
 import { channelPreviewQuery, type ChannelPreview } from "@/api/settings";
 import { plural } from "@/lib/format";
+import { Skeleton } from "@/ui/states";
 import { Table, tableStyles } from "@/ui/Table";
 import { Time } from "@/ui/Time";
 
@@ -33,7 +34,7 @@ export function FilterPreview({ form, kind }: FilterPreviewProps): ReactElement 
       </p>
     );
   }
-  if (preview.data === undefined) return <p style={{ marginTop: 16 }}>&nbsp;</p>;
+  if (preview.data === undefined) return <Skeleton lines={2} label="Loading preview" />;
   return <Told preview={preview.data} />;
 }
 
