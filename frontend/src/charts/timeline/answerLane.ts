@@ -4,7 +4,7 @@ import { microseconds } from "@/lib/format";
 import type { TimeView } from "@/lib/timeView";
 
 import { drawPixels, pixelColor } from "./bitmap";
-import { emptyGrid, fillGrid, paintGrid, stamp, type Projection } from "./density";
+import { emptyGrid, fillGrid, paintGrid, stamp, type Pixels, type Projection } from "./density";
 import { clipped, edges, font, hatched, label, throttledBands, xOf, type Frame } from "./draw";
 import { isFailure, type Answers, type TimelineModel } from "./model";
 import type { Palette } from "./palette";
@@ -132,10 +132,14 @@ function drawSparse(frame: Frame, input: AnswerLaneInput, palette: Palette, rang
 }
 
 function drawDense(frame: Frame, input: AnswerLaneInput, palette: Palette, range: Range): void {
+  drawPixels(frame, (pixels) => writeDots(pixels, frame, input, palette, range));
+}
+
+/** All answers as pixels of the frame: quick ones share cells of the screen, the others have their marks. */
+export function writeDots(pixels: Pixels, frame: Frame, input: AnswerLaneInput, palette: Palette, range: Range): void {
   const { dpr } = frame;
   const { answers } = input.model;
   const cell = Math.max(1, Math.round(1.5 * dpr));
-  const half = Math.round(3 * dpr);
   const grid = emptyGrid(frame.width, frame.height, cell);
   // A cell at the right or lower edge may reach beyond the frame.
   const projection: Projection = {
@@ -145,11 +149,10 @@ function drawDense(frame: Frame, input: AnswerLaneInput, palette: Palette, range
     highLog: input.highLog,
   };
   fillGrid(grid, answers.tUs, answers.logLatency, range, projection, kindsOf(input.model));
+  paintGrid(grid, cell, pixels, [pixelColor(palette.cool, 0.45), pixelColor(palette.cool, 0.68), pixelColor(palette.cool, 0.95)]);
   const marked = pixelColor(palette.hot, 1);
-  drawPixels(frame, (pixels) => {
-    paintGrid(grid, cell, pixels, [pixelColor(palette.cool, 0.45), pixelColor(palette.cool, 0.68), pixelColor(palette.cool, 0.95)]);
-    eachMark(frame, input, range, (x, y, failed) => stamp(pixels, x - Math.round(frame.left), y - Math.round(frame.top), half, failed, marked));
-  });
+  const half = Math.round(3 * dpr);
+  eachMark(frame, input, range, (x, y, failed) => stamp(pixels, x - Math.round(frame.left), y - Math.round(frame.top), half, failed, marked));
 }
 
 /** Error lines of the server: crosses along the top edge, where answers rarely are. */

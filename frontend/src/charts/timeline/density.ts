@@ -54,7 +54,9 @@ export function paintGrid(grid: DotGrid, cellPx: number, pixels: Pixels, [one, s
       if (n === 0) continue;
       const color = n === 1 ? one : n < 4 ? some : many;
       const right = Math.min(width, (column + 1) * cellPx);
-      for (let y = row * cellPx; y < bottom; y += 1) colors.fill(color, y * width + column * cellPx, y * width + right);
+      for (let y = row * cellPx; y < bottom; y += 1) {
+        for (let x = column * cellPx; x < right; x += 1) colors[y * width + x] = color;
+      }
     }
   }
 }
