@@ -2,11 +2,13 @@ import react from "@vitejs/plugin-react";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
+import { light } from "./light.ts";
+
 // In development the API runs elsewhere: JITTERSCOPE_API_URL=http://127.0.0.1:PORT npm run dev
 const api = process.env["JITTERSCOPE_API_URL"] ?? "http://127.0.0.1:8000";
 
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), light()],
   resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
   server: { proxy: { "/api": { target: api, changeOrigin: false }, "/readyz": { target: api, changeOrigin: false } } },
   build: {
@@ -19,9 +21,10 @@ export default defineConfig({
           // A group also takes what it imports: what everybody needs is named before the charts.
           groups: [
             { name: "react", test: /node_modules\/(react|react-dom|scheduler)\//, priority: 4 },
-            { name: "vendor", test: /node_modules\/(?!uplot)/, priority: 3 },
-            { name: "base", test: /src\/(lib|ui|api)\//, priority: 2 },
-            { name: "charts", test: /node_modules\/uplot\/|src\/charts\/|src\/widgets\/timeline\//, priority: 1 },
+            // Of libraries that only some pages and dialogs need nothing: they go where these go.
+            { name: "vendor", test: /node_modules\/(@tanstack|openapi-fetch|clsx|use-sync-external-store)\//, priority: 3 },
+            { name: "base", test: /src\/(lib|api|ui(?!\/(Dialog|menuParts)))\//, priority: 2 },
+            { name: "charts", test: /src\/charts\/timeline\/|src\/widgets\/timeline\//, priority: 1 },
           ],
         },
       },

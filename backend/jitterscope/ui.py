@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import mimetypes
 from pathlib import Path
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, HTMLResponse, Response
 
 from jitterscope.bounds import OPEN, bounded
+from jitterscope.kit.compressed import takes_gzip
 from jitterscope.kit.declared import anyone
 
 # The page that holders of a link to an incident open: no search engine lists it, no site hears of it.
@@ -23,7 +25,7 @@ def router(dist: Path) -> APIRouter:
 
     @routes.get("/{path:path}", include_in_schema=False, dependencies=[anyone("the UI's files hold no data")])
     @bounded(OPEN)
-    def page(path: str) -> Response:
+    def page(request: Request, path: str) -> Response:
         if path.startswith("api/"):
             raise HTTPException(404, "There is no such API route.")
         root = dist.resolve()
@@ -34,13 +36,25 @@ def router(dist: Path) -> APIRouter:
         if path and file.is_relative_to(root) and file.is_file():
             forever = path.startswith("assets/")
             caching = "public, max-age=31536000, immutable" if forever else "no-cache"
-            return FileResponse(file, headers={"Cache-Control": caching})
+            return _file(request, file, {"Cache-Control": caching})
         if path.startswith("assets/"):
             raise HTTPException(404, "There is no such file.")
         unlisted = _UNLISTED_HEADERS if path.strip("/") == _UNLISTED else {}
         index = root / "index.html"
         if not index.is_file():
             return HTMLResponse(_NOT_BUILT, status_code=503, headers=unlisted)
-        return FileResponse(index, headers={"Cache-Control": "no-cache", **unlisted})
+        return _file(request, index, {"Cache-Control": "no-cache", **unlisted})
 
     return routes
+
+
+def _file(request: Request, file: Path, headers: dict[str, str]) -> Response:
+    """The file, or what the build has compressed of it."""
+    packed = file.with_name(f"{file.name}.gz")
+    if not packed.is_file():
+        return FileResponse(file, headers=headers)
+    headers = {**headers, "Vary": "Accept-Encoding"}
+    if not takes_gzip(request):
+        return FileResponse(file, headers=headers)
+    media_type = mimetypes.guess_type(file.name)[0]
+    return FileResponse(packed, media_type=media_type, headers={**headers, "Content-Encoding": "gzip"})

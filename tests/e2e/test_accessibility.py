@@ -1,10 +1,11 @@
-"""axe-core finds no serious violation on any page, in both themes."""
+"""axe-core finds no serious violation on any page, in both themes; nothing on a page moves while it loads."""
 
 from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e import shifts
 from tests.e2e.conftest import PHONE, ROOT, OpenWindow, Product, picture
 
 AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
@@ -46,11 +47,12 @@ def settle(page: Page) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages(open_window: OpenWindow, scheme: str) -> None:
     page = open_window(scheme=scheme).page
+    shifts.watch(page)
     found: dict[str, list[str]] = {}
     for path in PAGES:
         page.goto(path)
         settle(page)
-        if here := violations(page):
+        if here := violations(page) + shifts.seen(page):
             found[path] = here
     assert found == {}
 
@@ -58,9 +60,11 @@ def test_pages(open_window: OpenWindow, scheme: str) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_incident_with_its_parts_open(open_window: OpenWindow, product: Product, scheme: str) -> None:
     page = open_window(scheme=scheme).page
+    shifts.watch(page)
     page.goto(f"/incidents/{product.incident_id}")
     expect(picture(page)).to_be_visible()
     settle(page)
+    assert shifts.seen(page) == []
     page.get_by_text("Show as table").click()
     expect(page.get_by_role("table", name="Ticks of 100 ms")).to_be_visible()
     assert violations(page) == []
@@ -71,10 +75,11 @@ def test_incident_with_its_parts_open(open_window: OpenWindow, product: Product,
 
 def test_resource_page_and_sign_in(open_window: OpenWindow, product: Product) -> None:
     page = open_window().page
+    shifts.watch(page)
     page.goto(f"/resources/{product.subject_id}")
     expect(picture(page)).to_be_visible()
     settle(page)
-    assert violations(page) == []
+    assert violations(page) + shifts.seen(page) == []
     stranger = open_window(anonymous=True)
     stranger.page.goto("/sign-in")
     expect(stranger.page.get_by_role("heading", name="Sign in")).to_be_visible()
@@ -83,10 +88,12 @@ def test_resource_page_and_sign_in(open_window: OpenWindow, product: Product) ->
 
 def test_phone_shows_everything_without_sideways_scrolling(open_window: OpenWindow, product: Product) -> None:
     page = open_window(PHONE).page
+    shifts.watch(page)
     for path in (*PAGES, f"/incidents/{product.incident_id}", f"/resources/{product.subject_id}"):
         page.goto(path)
         settle(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0], path
+        assert shifts.seen(page) == [], path
     assert violations(page) == []
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 import numpy as np
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
@@ -25,6 +25,7 @@ from jitterscope.charts.schemas import (
 )
 from jitterscope.errors import Problem, not_found
 from jitterscope.inventory import service as inventory
+from jitterscope.kit.compressed import respond
 from jitterscope.kit.declared import audited
 from jitterscope.series import charts, external, external_search, retention
 from jitterscope.series import service as series
@@ -52,6 +53,7 @@ _MAX_EXTERNAL = 100
 @bounded(CHART)
 @refuses(404, "The organization has no such resource.")
 def query_series(
+    request: Request,
     principal: ReadSeries,
     resource: Annotated[int, Query(description="Resource id")],
     metric: Annotated[
@@ -95,7 +97,7 @@ def query_series(
                 left_out.append(LeftOut(metric=name, found=found_sets, read=_MAX_EXTERNAL))
     # Written by pydantic at once: FastAPI would walk over every number again.
     answer = SeriesCharts(from_us=from_us, to_us=to_us, series=result, left_out=left_out)
-    return Response(answer.model_dump_json(), media_type="application/json")
+    return respond(request, answer.model_dump_json().encode(), "application/json")
 
 
 @router.get("/resources/{resource_id}/events")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated
 
-import orjson
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 from jitterscope import requested_window as asked
 from jitterscope.answers import refuses
@@ -18,6 +17,7 @@ from jitterscope.incidents.api import views as incident_views
 from jitterscope.incidents.api.schemas import TimelinePicture
 from jitterscope.incidents.lifecycle import actions
 from jitterscope.incidents.timeline import build as timeline
+from jitterscope.incidents.timeline import wire
 from jitterscope.incidents.timeline.answers import Budget
 from jitterscope.incidents.verification import verifications
 from jitterscope.inventory import service as inventory
@@ -50,14 +50,11 @@ def get_shared_incident(holder: OfLink, response: Response) -> SharedIncident:
         return views.shared_incident(incident, holder.expires_at)
 
 
-_DOCUMENTED: dict[int | str, dict[str, Any]] = {200: {"model": TimelinePicture}}
-
-
-@router.get("/timeline", responses=_DOCUMENTED)
+@router.get("/timeline", responses=wire.documented(TimelinePicture))
 @bounded(SHARED)
 @refuses(404, "The data of the incident have expired.")
 def get_shared_timeline(
-    holder: OfLink, from_: Annotated[When, Query(alias="from")] = None, to: When = None
+    request: Request, holder: OfLink, from_: Annotated[When, Query(alias="from")] = None, to: When = None
 ) -> Response:
     """The picture of the incident of a link: its window with 30 s around it, or a part of that."""
     with organization_session(holder.organization_id) as session:
@@ -82,5 +79,4 @@ def get_shared_timeline(
         content = timeline.build(session, tree, from_us, to_us, Budget(_POINTS, _QUERIES), area)
     # The only part with ids of resources.
     shown = {name: content[name] for name in TimelinePicture.model_fields}
-    body = orjson.dumps(shown, option=orjson.OPT_SERIALIZE_NUMPY)
-    return Response(body, media_type="application/json", headers=_HEADERS)
+    return wire.answer(request, shown, _HEADERS)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Depends, Path, Query, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
 from jitterscope.answers import refuses
 from jitterscope.bounds import HEAVY, QUICK, bounded
+from jitterscope.kit.compressed import respond
 from jitterscope.kit.declared import not_audited
 from jitterscope.tenancy.auth import Principal, require
 from jitterscope.whatif import models, service
@@ -36,11 +37,13 @@ def list_models(
 )
 @bounded(HEAVY)
 @refuses(404, "There is no such model, or the organization has no such resource.")
-def try_settings(principal: Reader, model: Annotated[str, Path(max_length=100)], request: WhatIfRequest) -> Response:
+def try_settings(
+    http: Request, principal: Reader, model: Annotated[str, Path(max_length=100)], request: WhatIfRequest
+) -> Response:
     """Try settings on a recorded window: what each would have made of it, with 90 % intervals.
 
     Nothing is changed and nothing is stored: asking again about the same window is fast.
     """
     content = service.answer(principal.organization_id, model, request)
     # Columns go straight from arrays to text (NaN becomes null), as in timelines.
-    return Response(orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY), media_type="application/json")
+    return respond(http, orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY), "application/json")

@@ -10094,6 +10094,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Timeline"];
+                    "application/vnd.jitterscope.columns": string;
                 };
             };
             400: components["responses"]["Malformed"];
@@ -12145,6 +12146,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Timeline"];
+                    "application/vnd.jitterscope.columns": string;
                 };
             };
             400: components["responses"]["Malformed"];
@@ -12496,6 +12498,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TimelinePicture"];
+                    "application/vnd.jitterscope.columns": string;
                 };
             };
             400: components["responses"]["Malformed"];

@@ -3,6 +3,7 @@
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient, type UseMutationResult } from "@tanstack/react-query";
 
 import { api, unwrap, type Schemas } from "./client";
+import { inColumns } from "./columns";
 
 export type SharedLink = Schemas["SharedLink"];
 export type SharedIncident = Schemas["SharedIncident"];
@@ -56,8 +57,15 @@ export const sharedIncidentQuery = (secret: string) =>
     refetchInterval: ({ state: { error } }) => (error === null ? 30_000 : false),
   });
 
-export const sharedTimeline = (secret: string, fromUs: number, toUs: number) =>
-  unwrap(api.GET("/api/v1/shared/timeline", { ...asHolder(secret), params: { query: { from: String(fromUs), to: String(toUs) } } }));
+export const sharedTimeline = (secret: string, fromUs: number, toUs: number) => {
+  const { headers, credentials } = asHolder(secret);
+  return api.GET("/api/v1/shared/timeline", {
+    params: { query: { from: String(fromUs), to: String(toUs) } },
+    headers: { ...headers, ...inColumns.headers },
+    credentials,
+    parseAs: inColumns.parseAs,
+  });
+};
 /* eslint-enable @typescript-eslint/explicit-module-boundary-types */
 
 export function useCreateLink(incidentId: number): UseMutationResult<Schemas["NewSharedLink"], Error, number> {

@@ -6,6 +6,10 @@ export function useWidth(element: RefObject<HTMLElement | null>): number {
   useLayoutEffect(() => {
     const node = element.current;
     if (node === null) return undefined;
+    // At once, not after the first paint: what is drawn in that width would push away what stands below it.
+    const { paddingLeft, paddingRight } = getComputedStyle(node);
+    // eslint-disable-next-line react-hooks/set-state-in-effect -- measured, before the browser paints
+    setWidth(Math.max(0, Math.floor(node.clientWidth - (parseFloat(paddingLeft) || 0) - (parseFloat(paddingRight) || 0))));
     const observer = new ResizeObserver((entries) => {
       const box = entries[0]?.contentRect;
       if (box !== undefined) setWidth(Math.floor(box.width));

@@ -1,69 +1,48 @@
-import { DropdownMenu as Radix } from "radix-ui";
-import type { ReactElement, ReactNode } from "react";
+import { cloneElement, useEffect, useState, type ReactElement, type ReactNode } from "react";
 
-import styles from "./Menu.module.css";
+import type { ButtonProps } from "./Button";
+import type * as Parts from "./menuParts";
+
+type MenuParts = typeof Parts;
 
 export interface MenuProps {
-  trigger: ReactNode;
-  children: ReactNode;
+  /** The button. */
+  trigger: ReactElement<ButtonProps>;
+  /** What is in it, made of the parts that it is given. */
+  children: (parts: MenuParts) => ReactNode;
 }
 
+// Once they are there all menus have them.
+let loaded: MenuParts | null = null;
+
+/** A button with a menu. The menu's code comes after the page's: a press before that opens it once it is there. */
 export function Menu({ trigger, children }: MenuProps): ReactElement {
+  const [parts, setParts] = useState(loaded);
+  const [opened, setOpened] = useState(false);
+  const [focused, setFocused] = useState(false);
+  useEffect(() => {
+    if (parts !== null) return;
+    // One that cannot be loaded is tried again with the next press.
+    import("./menuParts").then(
+      (found) => {
+        loaded = found;
+        setParts(found);
+      },
+      () => setOpened(false),
+    );
+  }, [parts, opened]);
+  if (parts === null) {
+    return cloneElement(trigger, {
+      "aria-haspopup": "menu",
+      "aria-expanded": false,
+      onClick: () => setOpened(true),
+      onFocus: () => setFocused(true),
+      onBlur: () => setFocused(false),
+    });
+  }
   return (
-    <Radix.Root modal={false}>
-      <Radix.Trigger asChild>{trigger}</Radix.Trigger>
-      <Radix.Portal>
-        <Radix.Content className={styles["menu"]} align="end" sideOffset={6}>
-          {children}
-        </Radix.Content>
-      </Radix.Portal>
-    </Radix.Root>
+    <parts.MenuRoot trigger={trigger} opened={opened} focused={focused}>
+      {children(parts)}
+    </parts.MenuRoot>
   );
-}
-
-export function MenuItem({ onSelect, children }: { onSelect: () => void; children: ReactNode }): ReactElement {
-  return (
-    <Radix.Item className={styles["item"]} onSelect={onSelect}>
-      {children}
-    </Radix.Item>
-  );
-}
-
-export interface MenuChoiceProps<Value extends string> {
-  label: string;
-  value: Value;
-  choices: readonly (readonly [Value, string])[];
-  onChange: (value: Value) => void;
-}
-
-export function MenuChoice<Value extends string>({ label, value, choices, onChange }: MenuChoiceProps<Value>): ReactElement {
-  return (
-    <Radix.RadioGroup value={value} aria-label={label}>
-      <Radix.Label className={styles["label"]}>{label}</Radix.Label>
-      {choices.map(([choice, text]) => (
-        <Radix.RadioItem
-          key={choice}
-          value={choice}
-          className={styles["item"]}
-          onSelect={(event) => {
-            event.preventDefault();
-            onChange(choice);
-          }}
-        >
-          <span className={styles["mark"]} aria-hidden="true">
-            {choice === value ? "●" : ""}
-          </span>
-          {text}
-        </Radix.RadioItem>
-      ))}
-    </Radix.RadioGroup>
-  );
-}
-
-export function MenuLabel({ children }: { children: ReactNode }): ReactElement {
-  return <Radix.Label className={styles["label"]}>{children}</Radix.Label>;
-}
-
-export function MenuSeparator(): ReactElement {
-  return <Radix.Separator className={styles["separator"]} />;
 }

@@ -2,6 +2,7 @@ import { useContext, useEffect, useRef, type ReactElement, type ReactNode } from
 
 import { OpenCount } from "./openCount";
 import styles from "./Page.module.css";
+import { useSettled } from "./useSettled";
 
 export interface PageProps {
   /** Also the document's title, after the count of open incidents. */
@@ -21,6 +22,7 @@ export function Page({ title, ownHeading = false, within, lead, actions, childre
   useEffect(() => {
     document.title = `${open === null ? "" : `(${open}) `}${title} · Jitterscope`;
   }, [title, open]);
+  useSettled(main, title);
   return (
     <main id="main" ref={main} tabIndex={-1} className={styles["page"]}>
       {!ownHeading && (

@@ -9,7 +9,7 @@ import styles from "./states.module.css";
 export function Skeleton({ lines = 3, height = 20, label = "Loading" }: { lines?: number; height?: number; label?: string }): ReactElement {
   const visible = useDelayed(200);
   return (
-    <div className={styles["skeleton"]} data-visible={visible} role="status" aria-label={label}>
+    <div className={styles["skeleton"]} data-loading data-visible={visible} role="status" aria-label={label}>
       {Array.from({ length: lines }, (_, index) => (
         <span key={index} style={{ height, width: `${92 - ((index * 17) % 40)}%` }} />
       ))}

@@ -1,4 +1,4 @@
-import type { ReactElement } from "react";
+import { memo, type ReactElement } from "react";
 
 import type { Schemas } from "@/api/client";
 import type { TimeView } from "@/lib/timeView";
@@ -14,7 +14,7 @@ export interface EvidenceProps {
 }
 
 /** Measured statements, each with its value and the level that chance would give. */
-export function Evidence({ evidence, onShow }: EvidenceProps): ReactElement {
+export const Evidence = memo(function Evidence({ evidence, onShow }: EvidenceProps): ReactElement {
   return (
     <table className={styles["evidence"]}>
       <thead className="visually-hidden">
@@ -46,4 +46,4 @@ export function Evidence({ evidence, onShow }: EvidenceProps): ReactElement {
       </tbody>
     </table>
   );
-}
+});

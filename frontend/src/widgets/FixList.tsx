@@ -1,4 +1,4 @@
-import { useState, type ReactElement } from "react";
+import { memo, useState, type ReactElement } from "react";
 
 import type { Schemas } from "@/api/client";
 import { percent } from "@/lib/format";
@@ -31,7 +31,7 @@ export interface FixListProps {
 }
 
 /** Fixes that compare themselves: one scale, the interval drawn, the verdict in words, the patch one key away. */
-export function FixList({ fixes, figures, landings = [], onCopied, applying }: FixListProps): ReactElement {
+export const FixList = memo(function FixList({ fixes, figures, landings = [], onCopied, applying }: FixListProps): ReactElement {
   const [open, setOpen] = useState<string | null>(fixes[0]?.id ?? null);
   const scale = scaleOf(fixes, figures);
   return (
@@ -96,7 +96,7 @@ export function FixList({ fixes, figures, landings = [], onCopied, applying }: F
       </ol>
     </div>
   );
-}
+});
 
 function Applied({ fix, applying }: { fix: Schemas["Fix"]; applying: FixApplying }): ReactElement {
   if (applying.measured === fix.id) return <p className={styles["measuring"]}>◔ measuring</p>;

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { ReactElement } from "react";
+import { memo, type ReactElement } from "react";
 
 import { causesQuery } from "@/api/causes";
 import type { Schemas } from "@/api/client";
@@ -24,7 +24,7 @@ export interface RivalsProps {
 }
 
 /** What else it could have been, and whether the data exclude it. What is not known is said aloud. */
-export function Rivals({ rivals, notEnoughData, linked = true }: RivalsProps): ReactElement {
+export const Rivals = memo(function Rivals({ rivals, notEnoughData, linked = true }: RivalsProps): ReactElement {
   const { data: causes } = useQuery({ ...causesQuery(), enabled: linked });
   const named = new Set(rivals.map((rival) => rival.cause));
   return (
@@ -39,7 +39,7 @@ export function Rivals({ rivals, notEnoughData, linked = true }: RivalsProps): R
         ))}
     </ul>
   );
-}
+});
 
 function Row({ cause, title, status, reason, linked }: { cause: string; title: string; status: Status; reason: string; linked: boolean }): ReactElement {
   return (

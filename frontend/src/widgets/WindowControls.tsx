@@ -15,6 +15,8 @@ export interface WindowControlsProps<Minutes extends number> {
   nodes: Node[];
   minutes: Minutes;
   choices: readonly Minutes[];
+  /** Which nodes there are is not known yet: room is kept, nothing is shown. */
+  pending: boolean;
   /** The window stands still. */
   fixed: boolean;
   onNode: (id: number) => void;
@@ -23,9 +25,11 @@ export interface WindowControlsProps<Minutes extends number> {
 }
 
 /** Of a page that is about one node: which one, and the window. */
-export function WindowControls<Minutes extends number>({ node, nodes, minutes, choices, fixed, onNode, onMinutes, onNow }: WindowControlsProps<Minutes>): ReactElement {
+export function WindowControls<Minutes extends number>({ node, nodes, minutes, choices, pending, fixed, onNode, onMinutes, onNow }: WindowControlsProps<Minutes>): ReactElement {
   // The node that is looked at may have told nothing in this window: it still can be chosen.
   const all = node != null && !nodes.some((one) => one.id === node.id) ? [node, ...nodes] : nodes;
+  const choice = <Choice label="Window" options={choices.map((one) => [one, minutesText(one)])} value={minutes} onChange={onMinutes} />;
+  if (pending) return <div style={{ visibility: "hidden" }}>{choice}</div>;
   return (
     <>
       {all.length > 1 && (
@@ -37,7 +41,7 @@ export function WindowControls<Minutes extends number>({ node, nodes, minutes, c
           ))}
         </select>
       )}
-      <Choice label="Window" options={choices.map((choice) => [choice, minutesText(choice)])} value={minutes} onChange={onMinutes} />
+      {choice}
       {fixed && <Button onClick={onNow}>Back to now</Button>}
     </>
   );

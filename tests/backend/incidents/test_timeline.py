@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import time
 from typing import Any
 
@@ -12,9 +14,12 @@ from jitterscope.incidents.api.schemas import Timeline
 from jitterscope.incidents.timeline.answers import everywhere, most_telling
 from jitterscope.incidents.timeline.cpu import limits
 from jitterscope.incidents.timeline.downsample import fold_max, fold_sum, median_per_tick, pick, runs
+from jitterscope.incidents.timeline.wire import fitting
 from jitterscope.inventory.types import FactRow
+from jitterscope.kit.columns import MEDIA_TYPE
 from jitterscope.kit.instant import BadInstant, parse_us
 from jitterscope.recordings.model import Recording
+from tests.support.columns import unpack
 
 NAN = float("nan")
 
@@ -65,6 +70,46 @@ def test_an_incident_has_its_window(service: Any, subject: tuple[int, int]) -> N
     assert len(shown.cpu.t_us) <= 50
     assert len(shown.queries.t_us) == 100
     assert max(value for value in shown.cpu.cpu_ratio if value is not None) > 0.5, "peaks survive downsampling"
+
+
+def test_pages_are_sent_it_in_columns_and_compressed(service: Any, subject: tuple[int, int]) -> None:
+    path, params = f"/api/v1/resources/{subject[0]}/timeline", {"queries": 100_000}
+    headers = {**service.organization.headers, "Accept": MEDIA_TYPE, "Accept-Encoding": "gzip"}
+    with service.client.stream("GET", path, params=params, headers=headers) as response:
+        raw = b"".join(response.iter_raw())
+    assert (response.headers["content-type"], response.headers["content-encoding"]) == (MEDIA_TYPE, "gzip")
+    plain = json.dumps(service.get(f"/resources/{subject[0]}/timeline", queries=100_000))
+    assert unpack(gzip.decompress(raw)) == json.loads(plain)
+    assert len(json.loads(plain)["queries"]["t_us"]) > 50_000
+    assert len(raw) < len(plain) / 8
+
+
+def test_columns_that_would_be_too_many_bytes_leave_out_quick_answers() -> None:
+    chance = np.random.default_rng(1)
+    count = 20_000
+    latency_us = np.where(np.arange(count) % 100 == 0, 50_000, chance.integers(100, 2_000, count))
+    queries = {
+        "t_us": np.arange(count) * 3_000,
+        "latency_us": latency_us,
+        "result": np.zeros(count, np.int64),
+        "queue_wait_us": None,
+        "name": np.arange(count),
+        "names": [chance.bytes(8).hex() for _ in range(count)],
+        "complete": [(0, 60_000_000)],
+        "truncated": 5,
+    }
+    content = {"queries": queries, "slow_threshold_us": 20_000}
+    body, small = fitting(content, most_bytes=100_000)
+    assert len(small) <= 100_000
+    assert gzip.decompress(small) == body
+    shown = unpack(body)["queries"]
+    assert shown["truncated"] == 5 + count - len(shown["t_us"])
+    assert sum(us > 20_000 for us in shown["latency_us"]) == 200, "no slow answer is left out"
+    # Each keeps its name: the names of those left out are gone.
+    name_of = dict(zip(queries["t_us"].tolist(), queries["names"], strict=True))
+    assert [shown["names"][name] for name in shown["name"]] == [name_of[at_us] for at_us in shown["t_us"]]
+    assert len(shown["names"]) == len(shown["t_us"])
+    assert len(fitting(content)[1]) > 100_000, "nothing is left out that fits"
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,6 +9,9 @@ from fastapi.testclient import TestClient
 
 from jitterscope.main import create_app
 from jitterscope.settings import Settings
+
+
+SCRIPT = "text/javascript; charset=utf-8"
 
 
 @pytest.fixture
@@ -32,6 +36,16 @@ def test_every_page_is_the_application(site: TestClient) -> None:
 def test_hashed_assets_are_kept_forever_and_missing_ones_are_missing(site: TestClient) -> None:
     assert "immutable" in site.get("/assets/app-1a2b.js").headers["cache-control"]
     assert site.get("/assets/app-old.js").status_code == 404
+
+
+def test_files_leave_compressed_where_the_build_did_so_and_the_client_takes_it(site: TestClient, tmp_path: Path) -> None:
+    (tmp_path / "dist" / "assets" / "app-1a2b.js.gz").write_bytes(gzip.compress(b"script"))
+    for encoding in ("gzip", ""):
+        response = site.get("/assets/app-1a2b.js", headers={"Accept-Encoding": encoding})
+        assert response.text == "script"
+        assert response.headers.get("content-encoding", "") == encoding
+        assert (response.headers["content-type"], response.headers["vary"]) == (SCRIPT, "Accept-Encoding")
+        assert "immutable" in response.headers["cache-control"]
 
 
 @pytest.mark.parametrize(

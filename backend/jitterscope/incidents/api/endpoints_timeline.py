@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated
 
-import orjson
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from sqlalchemy.orm import Session
 
 from jitterscope import requested_window as asked
@@ -20,6 +19,7 @@ from jitterscope.incidents.api.schemas import Timeline
 from jitterscope.incidents.api.views import us_of
 from jitterscope.incidents.lifecycle import actions
 from jitterscope.incidents.timeline import build as timeline
+from jitterscope.incidents.timeline import wire
 from jitterscope.incidents.timeline.answers import Budget
 from jitterscope.inventory import service as inventory
 from jitterscope.tenancy.auth import Principal, require
@@ -32,13 +32,14 @@ _MARGIN = timedelta(seconds=30)
 When = Annotated[str | None, Query(max_length=40, description="RFC 3339 with a time zone, or µs since the epoch")]
 Points = Annotated[int, Query(ge=10, le=20_000, description="Most points per line")]
 Dots = Annotated[int, Query(ge=0, le=200_000, description="Most single queries; slow ones first")]
-_DOCUMENTED: dict[int | str, dict[str, Any]] = {200: {"model": Timeline}}
+_DOCUMENTED = wire.documented(Timeline)
 
 
 @router.get("/incidents/{incident_id}/timeline", responses=_DOCUMENTED)
 @bounded(CHART)
 @refuses(404, "The organization has no such incident, or its resource has expired.")
 def get_incident_timeline(
+    request: Request,
     principal: Annotated[Principal, Depends(require("incidents:read"))],
     incident_id: int,
     from_: Annotated[When, Query(alias="from")] = None,
@@ -51,12 +52,13 @@ def get_incident_timeline(
         row = actions.get(session, incident_id)
         from_us, to_us = _window(from_, to, us_of(row.window_from - _MARGIN), us_of(row.window_to + _MARGIN))
         area = all_areas().get(row.cause.partition("/")[0])
-        return _respond(session, row.subject_id, from_us, to_us, Budget(points, queries), area)
+        return _respond(request, session, row.subject_id, from_us, to_us, Budget(points, queries), area)
 
 
 @router.get("/resources/{resource_id}/timeline", responses=_DOCUMENTED)
 @bounded(CHART)
 def get_resource_timeline(
+    request: Request,
     principal: Annotated[Principal, Depends(require("incidents:read"))],
     resource_id: int,
     from_: Annotated[When, Query(alias="from")] = None,
@@ -80,10 +82,11 @@ def get_resource_timeline(
         now_us = inventory.node_clock_us(session, subject.node_id) or subject.last_seen_us
         from_us, to_us = _window(from_, to, now_us - _DEFAULT_WINDOW_US, now_us)
         area = all_areas()["kernel"] if subject.kind == "node" else None
-        return _respond(session, subject.id, from_us, to_us, Budget(points, queries), area)
+        return _respond(request, session, subject.id, from_us, to_us, Budget(points, queries), area)
 
 
 def _respond(
+    request: Request,
     session: Session,
     subject_id: int,
     from_us: int,
@@ -100,9 +103,7 @@ def _respond(
             "The resource and the data of this incident have expired.",
             "The incident keeps its evidence. Pin incidents whose data must stay.",
         )
-    content = timeline.build(session, tree, from_us, to_us, budget, area)
-    # Columns go straight from arrays to text (NaN becomes null); a model with 100,000 checked values would be slow.
-    return Response(orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY), media_type="application/json")
+    return wire.answer(request, timeline.build(session, tree, from_us, to_us, budget, area))
 
 
 def _window(from_: str | None, to: str | None, default_from_us: int, default_to_us: int) -> tuple[int, int]:

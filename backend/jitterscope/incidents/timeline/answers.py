@@ -86,26 +86,42 @@ def _single(stored: Sequence[StoredQueries], budget: int, slow_after_us: int) ->
     index = [np.array([names.setdefault(name, len(names)) for name in one.names], np.int64) for one in stored]
     sent = _join(one.sent_us for one in stored)
     latency = _join(one.latency_us for one in stored)
-    keep = most_telling(latency, budget, slow_after_us)
-    keep = keep[np.argsort(sent[keep], kind="stable")]
-    name = _join(numbers[one.name] for one, numbers in zip(stored, index, strict=True) if len(one.name))
-    return {
-        "t_us": sent[keep],
-        "latency_us": latency[keep],
-        "result": _join(one.result for one in stored)[keep],
-        "queue_wait_us": _queue_wait(stored, keep),
-        "name": name[keep],
+    columns = {
+        "t_us": sent,
+        "latency_us": latency,
+        "result": _join(one.result for one in stored),
+        "queue_wait_us": _queue_wait(stored),
+        "name": _join(numbers[one.name] for one, numbers in zip(stored, index, strict=True) if len(one.name)),
         "names": list(names),
-        "truncated": len(sent) - len(keep),
+        "truncated": 0,
+    }
+    return thinned(columns, budget, slow_after_us)
+
+
+def thinned(queries: Columns, budget: int, slow_after_us: int) -> Columns:
+    """The most telling ones, sorted by time; what is left out is counted, and names nobody has are gone."""
+    sent: IntArray = queries["t_us"]
+    keep = most_telling(queries["latency_us"], budget, slow_after_us)
+    keep = keep[np.argsort(sent[keep], kind="stable")]
+    used, name = np.unique(queries["name"][keep], return_inverse=True)
+    wait = queries["queue_wait_us"]
+    return {
+        **queries,
+        **{column: queries[column][keep] for column in ("t_us", "latency_us", "result")},
+        "queue_wait_us": None if wait is None else wait[keep],
+        "name": name,
+        "names": [queries["names"][at] for at in used.tolist()],
+        "truncated": queries["truncated"] + len(sent) - len(keep),
     }
 
 
-def _queue_wait(stored: Sequence[StoredQueries], keep: IntArray) -> IntArray | None:
+def _queue_wait(stored: Sequence[StoredQueries]) -> IntArray | None:
     """-1 where the kernel's split was not available for a query; None where it never was."""
     if all(one.queue_wait_us is None for one in stored):
         return None
-    parts = (np.full(len(one.sent_us), -1) if one.queue_wait_us is None else one.queue_wait_us for one in stored)
-    return _join(parts)[keep]
+    return _join(
+        np.full(len(one.sent_us), -1) if one.queue_wait_us is None else one.queue_wait_us for one in stored
+    )
 
 
 def _rate(

@@ -4,7 +4,7 @@ import type { ReactElement } from "react";
 
 import { meQuery, useSignOut, useSwitchOrganization } from "@/api/me";
 import { Button } from "@/ui/Button";
-import { Menu, MenuChoice, MenuItem, MenuLabel, MenuSeparator } from "@/ui/Menu";
+import { Menu } from "@/ui/Menu";
 import { setTheme, useTheme, type Theme } from "@/ui/theme";
 
 const THEMES: readonly (readonly [Theme, string])[] = [
@@ -29,27 +29,31 @@ export function AccountMenu({ onHelp }: { onHelp: () => void }): ReactElement {
         </Button>
       }
     >
-      {me !== undefined && (
-        <MenuLabel>
-          {me.actor} · {me.organization.name}
-        </MenuLabel>
+      {({ MenuChoice, MenuItem, MenuLabel, MenuSeparator }) => (
+        <>
+          {me !== undefined && (
+            <MenuLabel>
+              {me.actor} · {me.organization.name}
+            </MenuLabel>
+          )}
+          {others.map((one) => (
+            <MenuItem key={one.id} onSelect={() => switchOrganization.mutate(one.id, { onSuccess: () => void navigate({ to: "/" }) })}>
+              Switch to {one.name}
+            </MenuItem>
+          ))}
+          <MenuSeparator />
+          <MenuItem onSelect={() => void navigate({ to: "/settings" })}>Settings</MenuItem>
+          <MenuItem onSelect={() => void navigate({ to: "/settings/collectors" })}>Collectors</MenuItem>
+          <MenuSeparator />
+          <MenuLabel>Help</MenuLabel>
+          <MenuItem onSelect={() => void navigate({ to: "/help/causes" })}>Causes</MenuItem>
+          <MenuItem onSelect={onHelp}>Keyboard shortcuts</MenuItem>
+          <MenuSeparator />
+          <MenuChoice label="Theme" value={theme} choices={THEMES} onChange={setTheme} />
+          <MenuSeparator />
+          <MenuItem onSelect={() => signOut.mutate(undefined, { onSuccess: () => void navigate({ to: "/sign-in" }) })}>Sign out</MenuItem>
+        </>
       )}
-      {others.map((one) => (
-        <MenuItem key={one.id} onSelect={() => switchOrganization.mutate(one.id, { onSuccess: () => void navigate({ to: "/" }) })}>
-          Switch to {one.name}
-        </MenuItem>
-      ))}
-      <MenuSeparator />
-      <MenuItem onSelect={() => void navigate({ to: "/settings" })}>Settings</MenuItem>
-      <MenuItem onSelect={() => void navigate({ to: "/settings/collectors" })}>Collectors</MenuItem>
-      <MenuSeparator />
-      <MenuLabel>Help</MenuLabel>
-      <MenuItem onSelect={() => void navigate({ to: "/help/causes" })}>Causes</MenuItem>
-      <MenuItem onSelect={onHelp}>Keyboard shortcuts</MenuItem>
-      <MenuSeparator />
-      <MenuChoice label="Theme" value={theme} choices={THEMES} onChange={setTheme} />
-      <MenuSeparator />
-      <MenuItem onSelect={() => signOut.mutate(undefined, { onSuccess: () => void navigate({ to: "/sign-in" }) })}>Sign out</MenuItem>
     </Menu>
   );
 }

@@ -1,19 +1,23 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, Outlet } from "@tanstack/react-router";
-import { useState, type ReactElement } from "react";
+import { lazy, Suspense, useEffect, useState, type ReactElement } from "react";
 
 import { incidentsQuery } from "@/api/incidents";
 import { isMac } from "@/lib/keys";
 import { OpenCount } from "@/ui/openCount";
 
 import { AccountMenu } from "./AccountMenu";
-import { CommandPalette } from "./CommandPalette";
 import { LiveIndicator } from "./LiveIndicator";
 import { PlacePages, Places } from "./Navigation";
 import styles from "./Shell.module.css";
 import { ServiceState } from "./ServiceState";
-import { ShortcutHelp } from "./ShortcutHelp";
 import { useShellKeys } from "./useShellKeys";
+
+// Pages show without them; they are there by the time a hand reaches the keys.
+const loadPalette = () => import("./CommandPalette");
+const loadHelp = () => import("./ShortcutHelp");
+const CommandPalette = lazy(async () => ({ default: (await loadPalette()).CommandPalette }));
+const ShortcutHelp = lazy(async () => ({ default: (await loadHelp()).ShortcutHelp }));
 
 /** What is around every page: skip link, navigation, command palette, account. */
 export function Shell(): ReactElement {
@@ -21,6 +25,10 @@ export function Shell(): ReactElement {
   const [help, setHelp] = useState(false);
   const open = useOpenCount();
   useShellKeys({ onPalette: setPalette, onHelp: setHelp });
+  useEffect(() => {
+    const idle = setTimeout(() => void Promise.all([loadPalette(), loadHelp()]).catch(() => undefined), 2000);
+    return () => clearTimeout(idle);
+  }, []);
   return (
     <>
       <a className={styles["skip"]} href="#main">
@@ -46,8 +54,10 @@ export function Shell(): ReactElement {
       <OpenCount value={open}>
         <Outlet />
       </OpenCount>
-      <CommandPalette open={palette} onOpenChange={setPalette} />
-      <ShortcutHelp open={help} onOpenChange={setHelp} />
+      <Suspense>
+        {palette && <CommandPalette open onOpenChange={setPalette} />}
+        {help && <ShortcutHelp open onOpenChange={setHelp} />}
+      </Suspense>
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { useDeferredValue, useId, useMemo, useRef, useState, type KeyboardEvent, type ReactElement } from "react";
 
-import { RIGHT_PX, TIME_AXIS_PX, type YAxis } from "@/charts/timeline/Lane";
+import { RIGHT_PX, TIME_AXIS_PX, type YAxis } from "@/charts/timeline/axes";
 import { onChartKey } from "@/charts/timeline/keyboard";
 import type { TimelineModel } from "@/charts/timeline/model";
 import { usePalette } from "@/charts/timeline/palette";

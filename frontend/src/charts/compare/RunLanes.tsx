@@ -4,7 +4,8 @@ import { gaps } from "@/charts/timeline/bars";
 import { drawCpuLane } from "@/charts/timeline/cpuLane";
 import type { Frame } from "@/charts/timeline/draw";
 import { drawGcLane } from "@/charts/timeline/gcLane";
-import { Lane, TIME_AXIS_PX, type LaneProps, type YAxis } from "@/charts/timeline/Lane";
+import { TIME_AXIS_PX, type YAxis } from "@/charts/timeline/axes";
+import { Lane, type LaneProps } from "@/charts/timeline/Lane";
 import type { TimelineModel } from "@/charts/timeline/model";
 
 import styles from "./Compare.module.css";

@@ -5,7 +5,8 @@ import type { TimeView } from "@/lib/timeView";
 
 import { colorOf, dashOf, drawDataLane, drawMarks } from "./dataLane";
 import type { Frame } from "./draw";
-import { Lane, type YAxis } from "./Lane";
+import type { YAxis } from "./axes";
+import { Lane } from "./Lane";
 import { laneTop, laneValue } from "./lanes";
 import type { DataLane, TimelineModel } from "./model";
 import type { Palette } from "./palette";

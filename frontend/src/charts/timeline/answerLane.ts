@@ -3,9 +3,10 @@
 import { microseconds } from "@/lib/format";
 import type { TimeView } from "@/lib/timeView";
 
-import { eachCell, emptyGrid, fillGrid, type Projection } from "./density";
+import { drawPixels, pixelColor } from "./bitmap";
+import { emptyGrid, fillGrid, paintGrid, stamp, type Pixels, type Projection } from "./density";
 import { clipped, edges, font, hatched, label, throttledBands, xOf, type Frame } from "./draw";
-import { isFailure, type TimelineModel } from "./model";
+import { isFailure, type Answers, type TimelineModel } from "./model";
 import type { Palette } from "./palette";
 import { indexRange, overlapping } from "./stats";
 
@@ -18,9 +19,21 @@ export interface AnswerLaneInput {
 }
 
 /** Up to this many dots are drawn one by one; more share screen cells. */
-const SINGLE_DOTS = 12_000;
-/** Up to this many are round: beyond it they are too small for anybody to tell. */
-const ROUND_DOTS = 4000;
+const SINGLE_DOTS = 2500;
+
+const QUICK = 0;
+const LATE = 1;
+const FAILED = 2;
+const kinds = new WeakMap<Answers, { readonly slowThresholdUs: number; readonly of: Uint8Array }>();
+
+/** Of each answer whether it is quick, late or failed; kept, since every frame asks. */
+function kindsOf({ answers, slowThresholdUs }: TimelineModel): Uint8Array {
+  const known = kinds.get(answers);
+  if (known?.slowThresholdUs === slowThresholdUs) return known.of;
+  const of = answers.result.map((result, i) => (isFailure(result) ? FAILED : (answers.latencyUs[i] as number) > slowThresholdUs ? LATE : QUICK));
+  kinds.set(answers, { slowThresholdUs, of });
+  return of;
+}
 
 export function drawAnswerLane(frame: Frame, input: AnswerLaneInput, palette: Palette): void {
   clipped(frame, () => {
@@ -54,28 +67,55 @@ function drawThreshold(frame: Frame, input: AnswerLaneInput, palette: Palette): 
 }
 
 function drawAnswers(frame: Frame, input: AnswerLaneInput, palette: Palette): void {
-  const { answers, slowThresholdUs } = input.model;
-  const range = indexRange(answers.tUs, frame.view);
-  const special = (i: number): boolean => (answers.latencyUs[i] as number) > slowThresholdUs || isFailure(answers.result[i] as number);
-  if (range[1] - range[0] > SINGLE_DOTS) drawDense(frame, input, palette, range, special);
-  else drawSparse(frame, input, palette, range, special);
+  const range = indexRange(input.model.answers.tUs, frame.view);
+  if (range[1] - range[0] > SINGLE_DOTS) drawDense(frame, input, palette, range);
+  else drawSparse(frame, input, palette, range);
+}
 
+type Range = readonly [number, number];
+
+/** Each late or failed answer once a pixel: a second diamond on the same place adds time, not information. */
+function eachMark(frame: Frame, input: AnswerLaneInput, [first, last]: Range, visit: (x: number, y: number, failed: boolean) => void): void {
+  const { answers } = input.model;
+  const kind = kindsOf(input.model);
+  const drawn = new Set<number>();
+  for (let i = first; i < last; i += 1) {
+    if (kind[i] === QUICK) continue;
+    const x = Math.round(xOf(frame, answers.tUs[i] as number));
+    const y = Math.round(yOf(frame, input, answers.logLatency[i] as number));
+    const failed = kind[i] === FAILED;
+    const place = (y * 65_536 + x) * 2 + (failed ? 1 : 0);
+    if (drawn.has(place)) continue;
+    drawn.add(place);
+    visit(x, y, failed);
+  }
+}
+
+function drawSparse(frame: Frame, input: AnswerLaneInput, palette: Palette, range: Range): void {
   const { ctx, dpr } = frame;
+  const { answers } = input.model;
+  const kind = kindsOf(input.model);
+  const radius = (range[1] - range[0] < 400 ? 2.4 : 1.7) * dpr;
+  ctx.fillStyle = palette.cool;
+  ctx.globalAlpha = 0.62;
+  ctx.beginPath();
+  for (let i = range[0]; i < range[1]; i += 1) {
+    if (kind[i] !== QUICK) continue;
+    const x = xOf(frame, answers.tUs[i] as number);
+    const y = yOf(frame, input, answers.logLatency[i] as number);
+    ctx.moveTo(x + radius, y);
+    ctx.arc(x, y, radius, 0, Math.PI * 2);
+  }
+  ctx.fill();
+  ctx.globalAlpha = 1;
+
   ctx.fillStyle = palette.hot;
   ctx.strokeStyle = palette.hot;
   ctx.lineWidth = 1.6 * dpr;
-  // Each marked dot once a pixel: a second diamond on the same place adds time, not information.
-  const drawn = new Set<number>();
   const half = 3 * dpr;
-  for (let i = range[0]; i < range[1]; i += 1) {
-    if (!special(i)) continue;
-    const x = Math.round(xOf(frame, answers.tUs[i] as number));
-    const y = Math.round(yOf(frame, input, answers.logLatency[i] as number));
-    const place = (y * 65_536 + x) * 2 + (isFailure(answers.result[i] as number) ? 1 : 0);
-    if (drawn.has(place)) continue;
-    drawn.add(place);
+  eachMark(frame, input, range, (x, y, failed) => {
     ctx.beginPath();
-    if (isFailure(answers.result[i] as number)) {
+    if (failed) {
       ctx.moveTo(x - half, y - half);
       ctx.lineTo(x + half, y + half);
       ctx.moveTo(x - half, y + half);
@@ -88,55 +128,31 @@ function drawAnswers(frame: Frame, input: AnswerLaneInput, palette: Palette): vo
       ctx.lineTo(x - half, y);
       ctx.fill();
     }
-  }
+  });
 }
 
-type Range = readonly [number, number];
-
-function drawSparse(frame: Frame, input: AnswerLaneInput, palette: Palette, range: Range, special: (i: number) => boolean): void {
-  const { ctx, dpr } = frame;
-  const { answers } = input.model;
-  const radius = (range[1] - range[0] < 400 ? 2.4 : 1.7) * dpr;
-  ctx.fillStyle = palette.cool;
-  ctx.globalAlpha = 0.62;
-  const round = range[1] - range[0] <= ROUND_DOTS;
-  ctx.beginPath();
-  for (let i = range[0]; i < range[1]; i += 1) {
-    if (special(i)) continue;
-    const x = xOf(frame, answers.tUs[i] as number);
-    const y = yOf(frame, input, answers.logLatency[i] as number);
-    if (!round) {
-      ctx.fillRect(x - dpr, y - dpr, 2 * dpr, 2 * dpr);
-      continue;
-    }
-    ctx.moveTo(x + radius, y);
-    ctx.arc(x, y, radius, 0, Math.PI * 2);
-  }
-  ctx.fill();
-  ctx.globalAlpha = 1;
+function drawDense(frame: Frame, input: AnswerLaneInput, palette: Palette, range: Range): void {
+  drawPixels(frame, (pixels) => writeDots(pixels, frame, input, palette, range));
 }
 
-function drawDense(frame: Frame, input: AnswerLaneInput, palette: Palette, range: Range, special: (i: number) => boolean): void {
-  const { ctx, dpr } = frame;
+/** All answers as pixels of the frame: quick ones share cells of the screen, the others have their marks. */
+export function writeDots(pixels: Pixels, frame: Frame, input: AnswerLaneInput, palette: Palette, range: Range): void {
+  const { dpr } = frame;
   const { answers } = input.model;
   const cell = Math.max(1, Math.round(1.5 * dpr));
   const grid = emptyGrid(frame.width, frame.height, cell);
+  // A cell at the right or lower edge may reach beyond the frame.
   const projection: Projection = {
     fromUs: frame.view.fromUs,
-    toUs: frame.view.toUs,
-    lowLog: input.lowLog,
+    toUs: frame.view.fromUs + ((frame.view.toUs - frame.view.fromUs) * grid.columns * cell) / frame.width,
+    lowLog: input.highLog - ((input.highLog - input.lowLog) * grid.rows * cell) / frame.height,
     highLog: input.highLog,
-    widthPx: frame.width,
-    heightPx: frame.height,
   };
-  fillGrid(grid, answers.tUs, answers.logLatency, range, projection, (i) => !special(i));
-  ctx.fillStyle = palette.cool;
-  const density: readonly (readonly [number, number, number])[] = [[1, 1, 0.45], [2, 3, 0.68], [4, 65_535, 0.95]];
-  for (const [low, high, alpha] of density) {
-    ctx.globalAlpha = alpha;
-    eachCell(grid, low, high, (column, row) => ctx.fillRect(frame.left + column * cell, frame.top + row * cell, cell, cell));
-  }
-  ctx.globalAlpha = 1;
+  fillGrid(grid, answers.tUs, answers.logLatency, range, projection, kindsOf(input.model));
+  paintGrid(grid, cell, pixels, [pixelColor(palette.cool, 0.45), pixelColor(palette.cool, 0.68), pixelColor(palette.cool, 0.95)]);
+  const marked = pixelColor(palette.hot, 1);
+  const half = Math.round(3 * dpr);
+  eachMark(frame, input, range, (x, y, failed) => stamp(pixels, x - Math.round(frame.left), y - Math.round(frame.top), half, failed, marked));
 }
 
 /** Error lines of the server: crosses along the top edge, where answers rarely are. */

@@ -1,4 +1,4 @@
-/** Turns any number of dots into at most one mark a screen cell, so that 100,000 stay smooth. Pure. */
+/** Turns any number of dots into one bitmap, so that 100,000 stay smooth. Pure. */
 
 export interface DotGrid {
   readonly columns: number;
@@ -12,8 +12,6 @@ export interface Projection {
   readonly toUs: number;
   readonly lowLog: number;
   readonly highLog: number;
-  readonly widthPx: number;
-  readonly heightPx: number;
 }
 
 export function emptyGrid(widthPx: number, heightPx: number, cellPx: number): DotGrid {
@@ -22,20 +20,13 @@ export function emptyGrid(widthPx: number, heightPx: number, cellPx: number): Do
   return { columns, rows, counts: new Uint16Array(columns * rows) };
 }
 
-/** Counts the dots [first, last) for which `keep` holds into a grid over the projection. */
-export function fillGrid(
-  grid: DotGrid,
-  tUs: Float64Array,
-  logLatency: Float32Array,
-  range: readonly [number, number],
-  projection: Projection,
-  keep: (index: number) => boolean,
-): void {
+/** Counts the dots [first, last) that are not left out into a grid over the projection. */
+export function fillGrid(grid: DotGrid, tUs: Float64Array, logLatency: Float32Array, range: readonly [number, number], projection: Projection, leftOut: Uint8Array): void {
   const { columns, rows, counts } = grid;
   const perUs = columns / (projection.toUs - projection.fromUs);
   const perLog = rows / (projection.highLog - projection.lowLog);
   for (let i = range[0]; i < range[1]; i += 1) {
-    if (!keep(i)) continue;
+    if (leftOut[i] !== 0) continue;
     const column = Math.floor(((tUs[i] as number) - projection.fromUs) * perUs);
     const row = Math.floor((projection.highLog - (logLatency[i] as number)) * perLog);
     if (column < 0 || column >= columns) continue;
@@ -45,11 +36,39 @@ export function fillGrid(
   }
 }
 
-/** Calls back for each cell whose count is in [low, high]. */
-export function eachCell(grid: DotGrid, low: number, high: number, draw: (column: number, row: number) => void): void {
-  const { columns, counts } = grid;
-  for (let cell = 0; cell < counts.length; cell += 1) {
-    const n = counts[cell] as number;
-    if (n >= low && n <= high) draw(cell % columns, Math.floor(cell / columns));
+/** Pixels of a picture, each a color as a canvas keeps it. */
+export interface Pixels {
+  readonly width: number;
+  readonly height: number;
+  readonly colors: Uint32Array;
+}
+
+/** Each cell with dots as a square; the more there are in it, the stronger. */
+export function paintGrid(grid: DotGrid, cellPx: number, pixels: Pixels, [one, some, many]: readonly [number, number, number]): void {
+  const { columns, rows, counts } = grid;
+  const { width, height, colors } = pixels;
+  for (let row = 0; row < rows; row += 1) {
+    const bottom = Math.min(height, (row + 1) * cellPx);
+    for (let column = 0; column < columns; column += 1) {
+      const n = counts[row * columns + column] as number;
+      if (n === 0) continue;
+      const color = n === 1 ? one : n < 4 ? some : many;
+      const right = Math.min(width, (column + 1) * cellPx);
+      for (let y = row * cellPx; y < bottom; y += 1) {
+        for (let x = column * cellPx; x < right; x += 1) colors[y * width + x] = color;
+      }
+    }
+  }
+}
+
+/** A diamond, or a cross, around a pixel. */
+export function stamp(pixels: Pixels, x: number, y: number, half: number, cross: boolean, color: number): void {
+  const { width, height, colors } = pixels;
+  for (let dy = -half; dy <= half; dy += 1) {
+    if (y + dy < 0 || y + dy >= height) continue;
+    for (let dx = -half; dx <= half; dx += 1) {
+      if (x + dx < 0 || x + dx >= width) continue;
+      if (cross ? Math.abs(Math.abs(dx) - Math.abs(dy)) * 2 <= half / 2 : Math.abs(dx) + Math.abs(dy) <= half) colors[(y + dy) * width + x + dx] = color;
+    }
   }
 }

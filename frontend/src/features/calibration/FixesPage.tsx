@@ -51,6 +51,7 @@ function Applied(): ReactElement | null {
   const { data, isError, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(fixesQuery(null));
   const fixes = data?.pages.flatMap((page) => page.items) ?? [];
   if (isError) return <ErrorState {...explain(error)} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Skeleton lines={2} height={40} label="Loading applied fixes" />;
   if (fixes.length === 0) return null;
   return (
     <Section title="Applied fixes" note="Newest first, each with the figure that decides, before and after.">

@@ -29,7 +29,7 @@ export function DnsPage(): ReactElement {
   const scope: DnsScope = { node: search.node, minutes: search.minutes ?? 5, to: search.to };
   const { data: path, isError, error, refetch } = useQuery(dnsPathQuery(scope));
   return (
-    <Page title="DNS" lead={LEAD} actions={<Controls path={path} search={search} onChange={change} />}>
+    <Page title="DNS" lead={LEAD} actions={<Controls path={path} pending={path === undefined && !isError} search={search} onChange={change} />}>
       {path === undefined ? (
         isError ? (
           <ErrorState {...explain(error)} onRetry={() => void refetch()} />
@@ -45,13 +45,14 @@ export function DnsPage(): ReactElement {
   );
 }
 
-function Controls({ path, search, onChange }: { path: DnsPath | undefined; search: DnsSearch; onChange: (next: Partial<DnsSearch>) => void }): ReactElement {
+function Controls({ path, pending, search, onChange }: { path: DnsPath | undefined; pending: boolean; search: DnsSearch; onChange: (next: Partial<DnsSearch>) => void }): ReactElement {
   return (
     <WindowControls
       node={path?.node}
       nodes={path?.nodes ?? []}
       minutes={search.minutes ?? 5}
       choices={MINUTES}
+      pending={pending}
       fixed={search.to !== undefined}
       onNode={(node) => onChange({ node })}
       onMinutes={(choice) => onChange({ minutes: choice === 5 ? undefined : choice })}

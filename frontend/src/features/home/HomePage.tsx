@@ -29,7 +29,7 @@ export function HomePage(): ReactElement {
   if (collectors.data?.length === 0) return <NoCollector />;
   return (
     <Page title="Home" ownHeading>
-      <Now collectors={collectors.data ?? []} />
+      <Now collectors={collectors.isError ? [] : collectors.data} />
       <div className={styles["parts"]}>
         <FleetMap by={search.by ?? "node"} onBy={(by) => void navigate({ search: { by: by === "node" ? undefined : by }, replace: true, resetScroll: false })} />
         <div className={styles["columns"]}>

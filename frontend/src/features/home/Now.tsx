@@ -19,7 +19,7 @@ import { coverageText, openCount, openText, silenceText } from "./words";
 type Incident = Overview["worst"][number];
 
 /** The sentence: how many incidents of which severity, the worst by name, and how much of the fleet this is known of. */
-export function Now({ collectors }: { collectors: readonly Collector[] }): ReactElement {
+export function Now({ collectors }: { collectors: readonly Collector[] | undefined }): ReactElement {
   const { data: overview, isError, error, refetch } = useQuery(overviewQuery());
   const fleet = useQuery(fleetQuery());
   if (overview === undefined) {
@@ -27,7 +27,7 @@ export function Now({ collectors }: { collectors: readonly Collector[] }): React
   }
   const [first, ...others] = overview.worst;
   const more = openCount(overview) - overview.worst.length;
-  const silence = silenceText(collectors);
+  const silence = silenceText(collectors ?? []);
   return (
     <header className={styles["now"]}>
       <h1>
@@ -40,11 +40,15 @@ export function Now({ collectors }: { collectors: readonly Collector[] }): React
         )}
       </h1>
       {first !== undefined && <About incident={first} />}
-      <p className={styles["coverage"]}>
-        {silence !== "" && <strong>{silence} </strong>}
-        {fleet.data === undefined ? (fleet.isError ? "Not known of how many containers answers are timed." : "…") : coverageText(fleet.data)}
-        {overview.muted > 0 && ` ${count(overview.muted)} of the incidents ${overview.muted === 1 ? "is" : "are"} muted.`}
-      </p>
+      {collectors === undefined || fleet.isPending ? (
+        <Skeleton lines={1} height={17} label="Loading coverage" />
+      ) : (
+        <p className={styles["coverage"]}>
+          {silence !== "" && <strong>{silence} </strong>}
+          {fleet.data === undefined ? "Not known of how many containers answers are timed." : coverageText(fleet.data)}
+          {overview.muted > 0 && ` ${count(overview.muted)} of the incidents ${overview.muted === 1 ? "is" : "are"} muted.`}
+        </p>
+      )}
       {others.length > 0 && (
         <ul className={styles["worst"]} aria-label="Also open">
           {others.map((incident) => (

@@ -2,9 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useCallback, useMemo, useRef, type ReactElement } from "react";
 
-import { api, unwrap } from "@/api/client";
+import { api } from "@/api/client";
 import { capturesQuery } from "@/api/captures";
 import { incidentKeys, incidentQuery, type Incident } from "@/api/incidents";
+import { inColumns } from "@/api/columns";
 import { explain } from "@/api/problem";
 import { formatView, parseView } from "@/lib/search";
 import { whatIfModelsQuery } from "@/api/whatif";
@@ -21,7 +22,7 @@ import { scaleOf } from "@/widgets/fixScale";
 import { ObjectiveSection } from "@/widgets/objective/ObjectiveSection";
 import { References } from "@/widgets/References";
 import { Rivals } from "@/widgets/Rivals";
-import { decodeTimeline } from "@/widgets/timeline/decode";
+import { receiveTimeline } from "@/widgets/timeline/receive";
 import { TimelineView, type TimelineQuery } from "@/widgets/timeline/TimelineView";
 import { usePicture } from "@/widgets/timeline/usePicture";
 
@@ -81,12 +82,18 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
     (state, isStep) => keep({ view: formatView(state.view), sel: formatView(state.selection) }, !isStep),
   );
   const section = useRef<HTMLElement>(null);
-  const show = (evidence: TimeView): void => {
-    setPicture(showing(evidence));
-    section.current?.scrollIntoView({ block: "nearest" });
-  };
+  // The same at every render: what is below the picture need not follow its every frame.
+  const show = useCallback(
+    (evidence: TimeView): void => {
+      setPicture(showing(evidence));
+      section.current?.scrollIntoView({ block: "nearest" });
+    },
+    [setPicture, showing],
+  );
+  const tellCopied = useCallback((fix: Incident["fixes"][number]) => toast({ text: `Patch copied: ${fix.title}` }), [toast]);
   const scale = useMemo(() => scaleOf(incident.fixes, incident.figures), [incident.fixes, incident.figures]);
-  const { data: models = [] } = useQuery(whatIfModelsQuery(incident.cause));
+  const whatIfs = useQuery(whatIfModelsQuery(incident.cause));
+  const models = whatIfs.data ?? [];
   const replayed = models.some(({ id }) => id === "cpu");
   const area = incident.cause.split("/", 1)[0];
   const isDns = area === "dns";
@@ -94,14 +101,14 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
   const setView = useCallback((next: TimeView) => setPicture((before) => ({ ...before, view: next })), [setPicture]);
   const setTried = useCallback((tried: string | undefined) => keep({ try: tried }), [keep]);
   const applying = useFixApplying(incident);
-  const { data: captures } = useQuery(capturesQuery(incident.id, incident.resolved_at === null));
+  const captures = useQuery(capturesQuery(incident.id, incident.resolved_at === null));
   const links: SectionLink[] = [
     { id: "picture", name: "What happened" },
     { id: "fixes", name: "What to change" },
     ...(models.length === 0 ? [] : [{ id: "what-if", name: "What if" }]),
     { id: "evidence", name: "Evidence" },
     { id: "other-causes", name: "Other causes" },
-    ...((captures?.items.length ?? 0) === 0 ? [] : [{ id: "what-ran", name: "What was running" }]),
+    ...((captures.data?.items.length ?? 0) === 0 ? [] : [{ id: "what-ran", name: "What was running" }]),
     { id: "facts", name: "Facts" },
   ];
 
@@ -124,7 +131,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
           />
         </section>
       </div>
-      <SectionLinks links={links} />
+      <SectionLinks links={links} ready={!whatIfs.isPending && !captures.isPending} />
       <div className={styles["body"]}>
         {incident.also_affected.length > 0 && (
           <div className={styles["wide"]}>
@@ -147,7 +154,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
               fixes={incident.fixes}
               figures={incident.figures}
               landings={incident.landings}
-              onCopied={(fix) => toast({ text: `Patch copied: ${fix.title}` })}
+              onCopied={tellCopied}
               applying={applying}
             />
           </Section>
@@ -230,13 +237,12 @@ function CauseLink({ incident }: { incident: Incident }): ReactElement {
 function timelineQuery(id: number, part: TimeView): TimelineQuery {
   return {
     queryKey: incidentKeys.timeline(id, part.fromUs, part.toUs),
-    queryFn: async () =>
-      decodeTimeline(
-        await unwrap(
-          api.GET("/api/v1/incidents/{incident_id}/timeline", {
-            params: { path: { incident_id: id }, query: { from: String(part.fromUs), to: String(part.toUs), queries: 100_000 } },
-          }),
-        ),
+    queryFn: () =>
+      receiveTimeline(
+        api.GET("/api/v1/incidents/{incident_id}/timeline", {
+          params: { path: { incident_id: id }, query: { from: String(part.fromUs), to: String(part.toUs), queries: 100_000 } },
+          ...inColumns,
+        }),
       ),
   };
 }

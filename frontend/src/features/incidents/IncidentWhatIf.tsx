@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState, type ReactElement, type RefObject } from "react";
+import { lazy, Suspense, useEffect, useRef, useState, type ReactElement, type RefObject } from "react";
 
 import type { Incident } from "@/api/incidents";
 import type { SettingChange, WhatIfModel, WhatIfWindow } from "@/api/whatif";
@@ -8,8 +8,9 @@ import { Section } from "@/ui/Section";
 
 import styles from "./IncidentPage.module.css";
 import { formatChange, parseChange } from "./whatif/setting";
-import { ModelPanel } from "./whatif/ModelPanel";
-import { WhatIfPanel } from "./whatif/WhatIfPanel";
+
+const ModelPanel = lazy(async () => ({ default: (await import("./whatif/ModelPanel")).ModelPanel }));
+const WhatIfPanel = lazy(async () => ({ default: (await import("./whatif/WhatIfPanel")).WhatIfPanel }));
 
 /** A longer window makes a moving slider slow; its last minutes hold the fault. */
 const LONGEST_US = 600 * US_PER_S;
@@ -39,17 +40,19 @@ export function IncidentWhatIf({ incident, model, tried, onTried, extent, view, 
   return (
     <Section title="What if" note={noteOf(model)}>
       <div ref={host} className={styles["whatIf"]}>
-        {near && (
-          <WhatIfPanel
-            of={whatIfWindow(incident)}
-            fixes={incident.fixes}
-            change={change}
-            onChange={setChange}
-            extent={extent}
-            view={view}
-            onView={onView}
-          />
-        )}
+        <Suspense>
+          {near && (
+            <WhatIfPanel
+              of={whatIfWindow(incident)}
+              fixes={incident.fixes}
+              change={change}
+              onChange={setChange}
+              extent={extent}
+              view={view}
+              onView={onView}
+            />
+          )}
+        </Suspense>
       </div>
     </Section>
   );
@@ -61,7 +64,7 @@ export function IncidentModel({ incident, model }: { incident: Incident; model: 
   const near = useNear(host);
   return (
     <Section title="What if" note={noteOf(model)}>
-      <div ref={host}>{near && <ModelPanel model={model} of={whatIfWindow(incident)} />}</div>
+      <div ref={host}><Suspense>{near && <ModelPanel model={model} of={whatIfWindow(incident)} />}</Suspense></div>
     </Section>
   );
 }

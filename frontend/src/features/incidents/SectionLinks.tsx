@@ -8,10 +8,10 @@ export interface SectionLink {
   readonly name: string;
 }
 
-/** Links to the sections of the page, which stay in view. */
-export function SectionLinks({ links }: { links: readonly SectionLink[] }): ReactElement {
+/** Links to the sections of the page, which stay in view. `ready`: it is known which sections there are. */
+export function SectionLinks({ links, ready }: { links: readonly SectionLink[]; ready: boolean }): ReactElement {
   return (
-    <nav aria-label="Sections" className={styles["sections"]}>
+    <nav aria-label="Sections" className={styles["sections"]} style={ready ? undefined : { visibility: "hidden" }}>
       {links.map(({ id, name }) => (
         <a key={id} href={`#${id}`} onClick={jump}>
           {name}

@@ -1,5 +1,5 @@
 import { useQueries, useQuery } from "@tanstack/react-query";
-import type { ReactElement } from "react";
+import { memo, type ReactElement } from "react";
 
 import { resourceFactsQuery, type ResourceDetail } from "@/api/resources";
 import { Async } from "@/widgets/Async";
@@ -13,7 +13,7 @@ const MOST = 4;
 const KINDS: Partial<Record<ResourceDetail["kind"], string>> = { node: "Node", cgroup: "Container", process: "Process", dns_server: "DNS server", tcp_server: "TCP server" };
 
 /** What is known of the subject, its processes and its servers. */
-export function SubjectFacts({ resourceId }: { resourceId: number }): ReactElement {
+export const SubjectFacts = memo(function SubjectFacts({ resourceId }: { resourceId: number }): ReactElement {
   const subject = useQuery(resourceFactsQuery(resourceId));
   const processes = useChildren(subject.data === undefined ? [] : [subject.data], ["process", "dns_server", "tcp_server"]);
   const servers = useChildren(processes, ["dns_server"]);
@@ -28,7 +28,7 @@ export function SubjectFacts({ resourceId }: { resourceId: number }): ReactEleme
       )}
     </Async>
   );
-}
+});
 
 function useChildren(parents: readonly ResourceDetail[], kinds: readonly ResourceDetail["kind"][]): ResourceDetail[] {
   const ids = parents.flatMap((parent) => parent.children.filter((child) => kinds.includes(child.kind)).map((child) => child.id)).slice(0, MOST);

@@ -1,4 +1,4 @@
-import { useCallback } from "react";
+import { useCallback, useMemo } from "react";
 
 import type { Schemas } from "@/api/client";
 import type { Incident } from "@/api/incidents";
@@ -20,5 +20,6 @@ export function useFixApplying({ id, verification }: Incident): FixApplying {
       ),
     [id, mutate, toast, tellError],
   );
-  return { measured: verification?.state === "waiting" ? verification.fix_id : null, busy: isPending, apply };
+  const measured = verification?.state === "waiting" ? verification.fix_id : null;
+  return useMemo(() => ({ measured, busy: isPending, apply }), [measured, isPending, apply]);
 }

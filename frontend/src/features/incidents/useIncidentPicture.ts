@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
+import { useCallback, useMemo } from "react";
 
 import { openingView } from "@/charts/timeline/opening";
 import { parseUs, US_PER_S } from "@/lib/time";
@@ -36,6 +36,6 @@ export function useIncidentPicture({ onset_at, window_from, window_to, evidence 
     const view = recorded === undefined ? extent : openingView(recorded, onsetUs, first);
     return { name: "Onset", us: onsetUs, view };
   }, [recorded, extent, onsetUs, shown]);
-  const showing = (one: TimeView): PictureState => ({ view: around(one.fromUs + span(one) / 2, span(one) * 1.5, extent), selection: one });
+  const showing = useCallback((one: TimeView): PictureState => ({ view: around(one.fromUs + span(one) / 2, span(one) * 1.5, extent), selection: one }), [extent]);
   return { extent, moment, showing };
 }

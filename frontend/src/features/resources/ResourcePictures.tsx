@@ -1,7 +1,8 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useCallback, useMemo, useState, type ReactElement } from "react";
 
-import { api, unwrap } from "@/api/client";
+import { api } from "@/api/client";
+import { inColumns } from "@/api/columns";
 import type { ResourceDetail } from "@/api/resources";
 import { formatView, parseView } from "@/lib/search";
 import { parseUs, US_PER_S } from "@/lib/time";
@@ -10,7 +11,7 @@ import { useStays } from "@/lib/useStays";
 import { Button } from "@/ui/Button";
 import { Section } from "@/ui/Section";
 import { useNowUs } from "@/ui/Time";
-import { decodeTimeline } from "@/widgets/timeline/decode";
+import { receiveTimeline } from "@/widgets/timeline/receive";
 import { TimelineView, type TimelineQuery } from "@/widgets/timeline/TimelineView";
 import { usePicture } from "@/widgets/timeline/usePicture";
 
@@ -110,13 +111,12 @@ const within = (us: number, extent: TimeView): number | null => (us >= extent.fr
 function timelineQuery(id: number, part: TimeView): TimelineQuery {
   return {
     queryKey: ["resources", "timeline", id, part.fromUs, part.toUs],
-    queryFn: async () =>
-      decodeTimeline(
-        await unwrap(
-          api.GET("/api/v1/resources/{resource_id}/timeline", {
-            params: { path: { resource_id: id }, query: { from: String(part.fromUs), to: String(part.toUs), queries: 50_000 } },
-          }),
-        ),
+    queryFn: () =>
+      receiveTimeline(
+        api.GET("/api/v1/resources/{resource_id}/timeline", {
+          params: { path: { resource_id: id }, query: { from: String(part.fromUs), to: String(part.toUs), queries: 50_000 } },
+          ...inColumns,
+        }),
       ),
   };
 }

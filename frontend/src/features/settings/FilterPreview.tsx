@@ -6,6 +6,7 @@ import { explain } from "@/api/problem";
 import { channelPreviewQuery, type ChannelPreview } from "@/api/settings";
 import { plural } from "@/lib/format";
 import { useSettled } from "@/lib/useSettled";
+import { Skeleton } from "@/ui/states";
 import { Table, tableStyles } from "@/ui/Table";
 import { Time } from "@/ui/Time";
 
@@ -34,7 +35,7 @@ export function FilterPreview({ form, kind }: FilterPreviewProps): ReactElement 
       </p>
     );
   }
-  if (preview.data === undefined) return <p style={{ marginTop: 16 }}>&nbsp;</p>;
+  if (preview.data === undefined) return <Skeleton lines={2} label="Loading preview" />;
   return <Told preview={preview.data} />;
 }
 

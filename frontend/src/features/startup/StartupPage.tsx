@@ -32,7 +32,7 @@ export function StartupPage(): ReactElement {
   const change = (next: Partial<StartupSearch>): void => void navigate({ search: (before) => ({ ...before, ...next }), replace: true, resetScroll: false });
   const { data: page, isError, error, refetch } = useQuery(podStartQuery({ node: search.node, minutes: search.minutes ?? DEFAULT_MINUTES, to: search.to, split: search.split }));
   return (
-    <Page title="Pod start" lead={LEAD} actions={<Controls page={page} search={search} onChange={change} />}>
+    <Page title="Pod start" lead={LEAD} actions={<Controls page={page} pending={page === undefined && !isError} search={search} onChange={change} />}>
       {page === undefined ? (
         isError ? (
           <ErrorState {...explain(error)} onRetry={() => void refetch()} />
@@ -54,7 +54,7 @@ interface ControlsProps {
   onChange: (next: Partial<StartupSearch>) => void;
 }
 
-function Controls({ page, search, onChange }: ControlsProps): ReactElement {
+function Controls({ page, pending, search, onChange }: ControlsProps & { pending: boolean }): ReactElement {
   const minutes = search.minutes ?? DEFAULT_MINUTES;
   return (
     <WindowControls
@@ -62,6 +62,7 @@ function Controls({ page, search, onChange }: ControlsProps): ReactElement {
       nodes={page?.nodes ?? []}
       minutes={minutes}
       choices={MINUTES}
+      pending={pending}
       fixed={search.to !== undefined}
       onNode={(node) => onChange({ node, split: undefined })}
       onMinutes={(choice) => onChange({ minutes: choice === DEFAULT_MINUTES ? undefined : choice })}

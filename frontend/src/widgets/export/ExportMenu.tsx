@@ -6,7 +6,7 @@ import { download, fileName } from "@/lib/download";
 import { toRfc3339 } from "@/lib/time";
 import type { TimeView } from "@/lib/timeView";
 import { Button, type ButtonProps } from "@/ui/Button";
-import { Menu, MenuItem, MenuLabel } from "@/ui/Menu";
+import { Menu } from "@/ui/Menu";
 import { useToast } from "@/ui/Toast";
 
 export interface ExportMenuProps extends Pick<ButtonProps, "kind" | "aria-label"> {
@@ -46,13 +46,17 @@ export function ExportMenu({ name, view, tables, picture, kind = "plain", "aria-
         </Button>
       }
     >
-      <MenuItem onSelect={() => void savePng()}>Picture (PNG)</MenuItem>
-      <MenuLabel>What is drawn (CSV)</MenuLabel>
-      {tables.map((table) => (
-        <MenuItem key={table.name} onSelect={() => saveCsv(table)}>
-          {table.name}
-        </MenuItem>
-      ))}
+      {({ MenuItem, MenuLabel }) => (
+        <>
+          <MenuItem onSelect={() => void savePng()}>Picture (PNG)</MenuItem>
+          <MenuLabel>What is drawn (CSV)</MenuLabel>
+          {tables.map((table) => (
+            <MenuItem key={table.name} onSelect={() => saveCsv(table)}>
+              {table.name}
+            </MenuItem>
+          ))}
+        </>
+      )}
     </Menu>
   );
 }

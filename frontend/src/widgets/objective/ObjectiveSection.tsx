@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState, type ReactElement } from "react";
+import { lazy, Suspense, useState, type ReactElement } from "react";
 
 import { meQuery } from "@/api/me";
 import { objectiveQuery } from "@/api/objectives";
@@ -8,8 +8,9 @@ import { Section } from "@/ui/Section";
 import { Async } from "@/widgets/Async";
 
 import styles from "./Objective.module.css";
-import { ObjectiveDialog } from "./ObjectiveDialog";
 import { ObjectiveInEffect } from "./ObjectiveInEffect";
+
+const ObjectiveDialog = lazy(async () => ({ default: (await import("./ObjectiveDialog")).ObjectiveDialog }));
 
 /** The objective of a server or a container, on its page and on that of its incidents. */
 export function ObjectiveSection({ resourceId, name }: { resourceId: number; name: string }): ReactElement {
@@ -30,7 +31,7 @@ export function ObjectiveSection({ resourceId, name }: { resourceId: number; nam
           </>
         )}
       </Async>
-      <ObjectiveDialog resourceId={resourceId} name={name} open={open} onOpenChange={setOpen} />
+      <Suspense>{open && <ObjectiveDialog resourceId={resourceId} name={name} open onOpenChange={setOpen} />}</Suspense>
     </Section>
   );
 }

@@ -2,12 +2,14 @@
 
 import type { Answers, ConnectionTicks, CpuTicks, DataLane, RateTicks, Stall, TimelineModel } from "@/charts/timeline/model";
 import type { Schemas } from "@/api/client";
+import type { Packed } from "@/api/columns";
 
 /** The client reads tuples as arrays. */
-type ApiQueries = Omit<Schemas["TimelineQueries"], "complete"> & { complete: readonly (readonly number[])[] };
-type ApiPicture = Omit<Schemas["TimelinePicture"], "queries"> & { queries: ApiQueries };
+type ApiQueries = Packed<Omit<Schemas["TimelineQueries"], "complete">> & { complete: readonly (readonly number[])[] };
+export type ApiPicture = Packed<Omit<Schemas["TimelinePicture"], "queries">> & { queries: ApiQueries };
 
 const numbers = (values: readonly (number | null)[]): Float64Array => Float64Array.from(values, (value) => value ?? NaN);
+const integers = (values: ArrayLike<number>): Float64Array => (values instanceof Float64Array ? values : Float64Array.from(values));
 
 export function decodeTimeline(timeline: ApiPicture): TimelineModel {
   return {
@@ -30,9 +32,9 @@ export function decodeTimeline(timeline: ApiPicture): TimelineModel {
   };
 }
 
-function decodeCpu(cpu: Schemas["TimelineCpu"]): CpuTicks {
+function decodeCpu(cpu: Packed<Schemas["TimelineCpu"]>): CpuTicks {
   return {
-    tUs: Float64Array.from(cpu.t_us),
+    tUs: integers(cpu.t_us),
     stepUs: cpu.step_us,
     tickUs: cpu.tick_us,
     cpus: numbers(cpu.cpu_ratio),
@@ -48,12 +50,12 @@ function decodeSpan(span: Schemas["TimelineSpan"]): TimelineModel["gc"][number] 
   return { fromUs: span.from_us, toUs: span.to_us, label: span.label, attributes: span.attributes };
 }
 
-function decodeLane(lane: Schemas["TimelineLane"]): DataLane {
+function decodeLane(lane: Packed<Schemas["TimelineLane"]>): DataLane {
   return {
     id: lane.id,
     title: lane.title,
     unit: lane.unit,
-    tUs: Float64Array.from(lane.t_us),
+    tUs: integers(lane.t_us),
     stepUs: lane.step_us,
     lines: lane.lines.map(({ name, style, hot, values }) => ({ name, style, hot, values: numbers(values) })),
     limits: lane.limits.map(({ from_us, value }) => ({ fromUs: from_us, value })),
@@ -61,14 +63,14 @@ function decodeLane(lane: Schemas["TimelineLane"]): DataLane {
 }
 
 function decodeAnswers(queries: ApiQueries): Answers {
-  const latencyUs = Float64Array.from(queries.latency_us);
+  const latencyUs = integers(queries.latency_us);
   return {
-    tUs: Float64Array.from(queries.t_us),
+    tUs: integers(queries.t_us),
     latencyUs,
     // An answer within a microsecond counts as one: the log scale has no zero.
     logLatency: Float32Array.from(latencyUs, (us) => Math.log10(Math.max(1, us))),
     result: Uint8Array.from(queries.result),
-    queueWaitUs: queries.queue_wait_us === null ? null : Float64Array.from(queries.queue_wait_us),
+    queueWaitUs: queries.queue_wait_us === null ? null : integers(queries.queue_wait_us),
     name: Uint32Array.from(queries.name),
     names: queries.names,
     complete: queries.complete.map(([fromUs = NaN, toUs = NaN]) => ({ fromUs, toUs })),
@@ -76,9 +78,9 @@ function decodeAnswers(queries: ApiQueries): Answers {
   };
 }
 
-function decodeRate(rate: Schemas["TimelineRate"]): RateTicks {
+function decodeRate(rate: Packed<Schemas["TimelineRate"]>): RateTicks {
   return {
-    tUs: Float64Array.from(rate.t_us),
+    tUs: integers(rate.t_us),
     stepUs: rate.step_us,
     queries: numbers(rate.queries),
     slow: numbers(rate.slow),
@@ -87,9 +89,9 @@ function decodeRate(rate: Schemas["TimelineRate"]): RateTicks {
   };
 }
 
-function decodeConnections(ticks: Schemas["TimelineConnections"]): ConnectionTicks {
+function decodeConnections(ticks: Packed<Schemas["TimelineConnections"]>): ConnectionTicks {
   return {
-    tUs: Float64Array.from(ticks.t_us),
+    tUs: integers(ticks.t_us),
     stepUs: ticks.step_us,
     connections: numbers(ticks.connections),
     idle: numbers(ticks.idle),

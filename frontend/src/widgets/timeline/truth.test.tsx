@@ -3,8 +3,9 @@
 import fc from "fast-check";
 import { renderToStaticMarkup } from "react-dom/server";
 
-import { drawAnswerLane } from "@/charts/timeline/answerLane";
+import { drawAnswerLane, writeDots } from "@/charts/timeline/answerLane";
 import { gaps } from "@/charts/timeline/bars";
+import { pixelColor } from "@/charts/timeline/bitmap";
 import { unkept } from "@/charts/timeline/counts";
 import { drawCpuLane } from "@/charts/timeline/cpuLane";
 import type { Frame } from "@/charts/timeline/draw";
@@ -12,7 +13,7 @@ import type { TimelineModel } from "@/charts/timeline/model";
 import type { Palette } from "@/charts/timeline/palette";
 import { Readout } from "@/charts/timeline/Readout";
 import { cpuTop, latencyRange } from "@/charts/timeline/scales";
-import { spanStats } from "@/charts/timeline/stats";
+import { indexRange, spanStats } from "@/charts/timeline/stats";
 import { count, cpus, microseconds } from "@/lib/format";
 import type { TimeView } from "@/lib/timeView";
 import { Drawing, type PaintedDot, type PaintedRect } from "@/test/drawing";
@@ -207,6 +208,39 @@ describe("the lane of answers", () => {
         expect(dash.x).toBeCloseTo(xAt(view, one.fromUs), 3);
         expect(latencyAt(dash.y + dash.height / 2) / one.us).toBeCloseTo(1, 3);
       });
+    });
+  });
+});
+
+describe("the lane of answers as a bitmap, where there are many", () => {
+  const colors: Palette = { ...palette, cool: "rgb(1, 2, 3)", hot: "rgb(200, 100, 50)" };
+  const marked = pixelColor(colors.hot, 1);
+
+  const [width, height] = [200, 60];
+
+  it("has a dot or a mark for every answer, and a pixel of none that is not there", () => {
+    everyRecording((was, { view }, model) => {
+      const { lowLog, highLog } = latencyRange(model);
+      const pixels = { width, height, colors: new Uint32Array(width * height) };
+      const frame = { ...frameOf(view, new Drawing()), width, height };
+      writeDots(pixels, frame, { model, lowLog, highLog, unkept: [] }, colors, indexRange(model.answers.tUs, view));
+      const places = dotsOf(was).dots.filter(({ us }) => us >= view.fromUs && us < view.toUs).map((one) => ({
+        x: ((one.us - view.fromUs) / (view.toUs - view.fromUs)) * width,
+        y: ((highLog - Math.log10(Math.max(1, one.latencyUs))) / (highLog - lowLog)) * height,
+        marked: isLate(one) || one.result >= 2,
+      }));
+      const at = (x: number, y: number): number | undefined => pixels.colors[Math.min(height - 1, y) * width + Math.min(width - 1, x)];
+      for (const { x, y, marked: isMarked } of places) {
+        if (!isMarked) expect(at(Math.floor(x), Math.floor(y))).not.toBe(0);
+        // At an edge there is the part of the mark that reaches into the picture.
+        else expect([-1, 0, 1].flatMap((dx) => [-1, 0, 1].map((dy) => at(Math.max(0, Math.round(x) + dx), Math.max(0, Math.round(y) + dy))))).toContain(marked);
+      }
+      for (let i = 0; i < pixels.colors.length; i += 1) {
+        const color = pixels.colors[i];
+        if (color === 0) continue;
+        const [x, y] = [i % width, Math.floor(i / width)];
+        if (!places.some((one) => Math.abs(one.x - x) <= 4 && Math.abs(one.y - y) <= 4 && (color !== marked || one.marked))) expect({ x, y, color }).toBeNull();
+      }
     });
   });
 });

@@ -1,9 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState, type ReactElement } from "react";
+import { lazy, memo, Suspense, useState, type ReactElement } from "react";
 
 import { captureQuery, capturesQuery, type CaptureDetail, type CapturePart, type CaptureSummary } from "@/api/captures";
 import type { Incident } from "@/api/incidents";
-import { FlameGraph } from "@/charts/flame/FlameGraph";
 import { count, plural } from "@/lib/format";
 import { duration, parseUs } from "@/lib/time";
 import { Button } from "@/ui/Button";
@@ -16,10 +15,11 @@ import { ProcessTable } from "./ProcessTable";
 import { SecondStrip } from "./SecondStrip";
 import { captureAt, captureTitle } from "./words";
 
+const FlameGraph = lazy(async () => ({ default: (await import("@/charts/flame/FlameGraph")).FlameGraph }));
 const EVERYTHING: CapturePart = { time: null, scope: "node", pid: null };
 
 /** What ran when it happened, as the flight recorder kept it. Nothing where it kept nothing. */
-export function CapturesSection({ incident }: { incident: Incident }): ReactElement | null {
+export const CapturesSection = memo(function CapturesSection({ incident }: { incident: Incident }): ReactElement | null {
   const captures = useQuery(capturesQuery(incident.id, incident.resolved_at === null));
   const [chosen, setChosen] = useState<number | null>(null);
   const items = captures.data?.items ?? [];
@@ -42,7 +42,7 @@ export function CapturesSection({ incident }: { incident: Incident }): ReactElem
       <Capture key={capture.id} incident={incident} capture={capture} />
     </Section>
   );
-}
+});
 
 function Capture({ incident, capture }: { incident: Incident; capture: CaptureSummary }): ReactElement {
   const [part, setPart] = useState<CapturePart>(EVERYTHING);
@@ -97,12 +97,14 @@ function Loaded({ incident, shown, part, onPart }: LoadedProps): ReactElement {
       {flame.total_samples === 0 ? (
         capture.samples > 0 && <p className={styles["dim"]}>No samples here: it did not run.</p>
       ) : (
-        <FlameGraph
-          key={`${shown.scope} ${shown.pid ?? ""} ${shown.from_us} ${shown.to_us}`}
-          data={flame}
-          msPerSample={capture.rate_hz > 0 ? 1000 / capture.rate_hz : 0}
-          label="Flame graph of the capture"
-        />
+        <Suspense>
+          <FlameGraph
+            key={`${shown.scope} ${shown.pid ?? ""} ${shown.from_us} ${shown.to_us}`}
+            data={flame}
+            msPerSample={capture.rate_hz > 0 ? 1000 / capture.rate_hz : 0}
+            label="Flame graph of the capture"
+          />
+        </Suspense>
       )}
       {flame.hidden_samples > 0 && <p className={styles["dim"]}>In {plural(flame.hidden_samples, "sample")} the top of the stack was too rare to draw.</p>}
       <h3 className={styles["heading"]}>Processes</h3>

@@ -5,7 +5,7 @@ import { plainKey } from "@/lib/keys";
 import { formatView } from "@/lib/search";
 import type { TimeView } from "@/lib/timeView";
 import { Button } from "@/ui/Button";
-import { Menu, MenuItem } from "@/ui/Menu";
+import { Menu } from "@/ui/Menu";
 import { usePageCommand } from "@/ui/pageCommands";
 import { useToast } from "@/ui/Toast";
 
@@ -50,8 +50,12 @@ export function ShareMenu({ incident, view, selection }: ShareMenuProps): ReactE
         Copy link
       </Button>
       <Menu trigger={<Button>Share</Button>}>
-        <MenuItem onSelect={() => setOpen("link")}>Read-only link</MenuItem>
-        <MenuItem onSelect={() => setOpen("postMortem")}>Post-mortem</MenuItem>
+        {({ MenuItem }) => (
+          <>
+            <MenuItem onSelect={() => setOpen("link")}>Read-only link</MenuItem>
+            <MenuItem onSelect={() => setOpen("postMortem")}>Post-mortem</MenuItem>
+          </>
+        )}
       </Menu>
       <Suspense>
         {open === "link" && <LinkDialog incidentId={incident.id} view={view} selection={selection} onOpenChange={close} />}

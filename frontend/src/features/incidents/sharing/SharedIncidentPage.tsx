@@ -25,7 +25,7 @@ import { History } from "@/features/incidents/History";
 import pageStyles from "@/features/incidents/IncidentPage.module.css";
 import { useIncidentPicture } from "@/features/incidents/useIncidentPicture";
 import { VerificationSection } from "@/features/incidents/verification/VerificationSection";
-import { decodeTimeline } from "@/widgets/timeline/decode";
+import { receiveTimeline } from "@/widgets/timeline/receive";
 import { TimelineView, type TimelineQuery } from "@/widgets/timeline/TimelineView";
 import type { PictureState } from "@/widgets/timeline/usePicture";
 
@@ -85,7 +85,7 @@ function Shown({ incident, secret }: { incident: SharedIncident; secret: string 
   const load = useCallback(
     (part: TimeView): TimelineQuery => ({
       queryKey: ["shared", secret, "timeline", part.fromUs, part.toUs],
-      queryFn: async () => decodeTimeline(await sharedTimeline(secret, part.fromUs, part.toUs)),
+      queryFn: () => receiveTimeline(sharedTimeline(secret, part.fromUs, part.toUs)),
     }),
     [secret],
   );

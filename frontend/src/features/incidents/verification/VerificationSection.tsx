@@ -1,4 +1,4 @@
-import type { ReactElement } from "react";
+import { memo, type ReactElement } from "react";
 
 import type { ShownVerification } from "@/api/incidents";
 import { Section } from "@/ui/Section";
@@ -18,7 +18,7 @@ const TITLES: Record<ShownVerification["state"], string> = {
 };
 
 /** What a fix did: the verdict, before and after with the prediction on one picture, and the test. */
-export function VerificationSection({ verification }: { verification: ShownVerification }): ReactElement {
+export const VerificationSection = memo(function VerificationSection({ verification }: { verification: ShownVerification }): ReactElement {
   const { state } = verification;
   return (
     <Section
@@ -63,7 +63,7 @@ export function VerificationSection({ verification }: { verification: ShownVerif
       ))}
     </Section>
   );
-}
+});
 
 function Waiting({ text, progress }: { text: string; progress: Progress | null }): ReactElement {
   return (

@@ -1,0 +1,31 @@
+import { render, waitFor } from "@testing-library/react";
+import { useRef, type ReactElement } from "react";
+
+import { Skeleton } from "./states";
+import { useSettled } from "./useSettled";
+
+function Page({ title, loading }: { title: string; loading: boolean }): ReactElement {
+  const main = useRef<HTMLElement>(null);
+  useSettled(main, title);
+  return <main ref={main}>{loading ? <Skeleton /> : <p>content</p>}</main>;
+}
+
+const isSettled = (container: HTMLElement): boolean => container.querySelector("main[data-settled]") !== null;
+
+describe("a page", () => {
+  it("is settled once nothing in it loads, and stays so when a part loads again", async () => {
+    const { container, rerender } = render(<Page title="a" loading />);
+    expect(isSettled(container)).toBe(false);
+    rerender(<Page title="a" loading={false} />);
+    await waitFor(() => expect(isSettled(container)).toBe(true));
+    rerender(<Page title="a" loading />);
+    expect(isSettled(container)).toBe(true);
+  });
+
+  it("of something else loads anew", async () => {
+    const { container, rerender } = render(<Page title="a" loading={false} />);
+    await waitFor(() => expect(isSettled(container)).toBe(true));
+    rerender(<Page title="b" loading />);
+    expect(isSettled(container)).toBe(false);
+  });
+});
