@@ -44,7 +44,7 @@ export function changeMarks(changes: readonly ChartChange[], view: TimeView, inn
 export const changeLines = (changes: readonly ChartChange[], view: TimeView): number[] =>
   changes.filter(({ atUs }) => atUs >= view.fromUs && atUs < view.toUs).map(({ atUs }) => (atUs - view.fromUs) / span(view));
 
-export const changeLine = ({ atUs, text, what, origin }: ChartChange): string => `${clock(atUs, 1)} ${text} (${what}, ${origin})`;
+const changeLine = ({ atUs, text, what, origin }: ChartChange): string => `${clock(atUs, 1)} ${text} (${what}, ${origin})`;
 
 const SHOWN = 8;
 
