@@ -1,5 +1,5 @@
 import { Dialog as Radix } from "radix-ui";
-import { useRef, type ReactElement, type ReactNode } from "react";
+import { useRef, type ReactElement, type ReactNode, type RefObject } from "react";
 
 import styles from "./Dialog.module.css";
 
@@ -8,11 +8,13 @@ export interface DialogProps {
   onOpenChange: (open: boolean) => void;
   title: string;
   description?: string;
+  /** Gets the focus back where what opened it is gone by then, as the item of a menu. */
+  returnTo?: RefObject<HTMLElement | null>;
   children: ReactNode;
 }
 
 /** A modal dialog: focus is kept inside and goes back to where it came from, Escape closes, the title is announced. */
-export function Dialog({ open, onOpenChange, title, description, children }: DialogProps): ReactElement {
+export function Dialog({ open, onOpenChange, title, description, returnTo, children }: DialogProps): ReactElement {
   const opener = useRef<Element | null>(null);
   return (
     <Radix.Root open={open} onOpenChange={onOpenChange}>
@@ -25,7 +27,8 @@ export function Dialog({ open, onOpenChange, title, description, children }: Dia
           }}
           onCloseAutoFocus={(event) => {
             event.preventDefault();
-            if (opener.current instanceof HTMLElement) opener.current.focus();
+            const target = returnTo?.current ?? opener.current;
+            if (target instanceof HTMLElement) target.focus();
           }}
           {...(description === undefined ? { "aria-describedby": undefined } : {})}
         >

@@ -30,8 +30,8 @@ def request_of(series: Iterable[Series]) -> v1.WriteRequest:
     request = v1.WriteRequest()
     for labels, samples in series:
         one = request.timeseries.add()
-        for name, value in labels.items():
-            one.labels.add(name=name, value=value)
+        for name, label in labels.items():
+            one.labels.add(name=name, value=label)
         for at_ms, value in samples:
             one.samples.add(timestamp=at_ms, value=value)
     return request

@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState, type ReactElement } from "react";
+import { useState, type ReactElement, type RefObject } from "react";
 
 import { changeView, deleteView, viewsQuery, type SavedView } from "@/api/views";
 import { Button } from "@/ui/Button";
@@ -12,13 +12,14 @@ import styles from "./Views.module.css";
 export interface ManageViewsProps {
   open: boolean;
   onClose: () => void;
+  returnTo: RefObject<HTMLElement | null>;
   page: string;
   views: readonly SavedView[];
 }
 
-export function ManageViews({ open, onClose, page, views }: ManageViewsProps): ReactElement {
+export function ManageViews({ open, onClose, returnTo, page, views }: ManageViewsProps): ReactElement {
   return (
-    <Dialog open={open} onOpenChange={onClose} title="Views of this page" description="Those that you saved. An admin can change shared ones too.">
+    <Dialog open={open} onOpenChange={onClose} returnTo={returnTo} title="Views of this page" description="Those that you saved. An admin can change shared ones too.">
       <ul className={styles["views"]} aria-label="Views">
         {views.map((view) => (
           <Row key={view.id} view={view} page={page} />

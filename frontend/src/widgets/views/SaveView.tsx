@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState, type ReactElement, type SubmitEvent } from "react";
+import { useState, type ReactElement, type RefObject, type SubmitEvent } from "react";
 
 import { explain } from "@/api/problem";
 import { saveView, viewsQuery } from "@/api/views";
@@ -13,19 +13,20 @@ import styles from "./Views.module.css";
 export interface SaveViewProps {
   open: boolean;
   onClose: () => void;
+  returnTo: RefObject<HTMLElement | null>;
   page: string;
   search: string;
 }
 
-export function SaveView({ open, onClose, page, search }: SaveViewProps): ReactElement {
+export function SaveView({ open, onClose, returnTo, page, search }: SaveViewProps): ReactElement {
   return (
-    <Dialog open={open} onOpenChange={onClose} title="Save this view" description="Keeps the filters, the order, and the window of this page.">
+    <Dialog open={open} onOpenChange={onClose} returnTo={returnTo} title="Save this view" description="Keeps the filters, the order, and the window of this page.">
       {open && <Form onClose={onClose} page={page} search={search} />}
     </Dialog>
   );
 }
 
-function Form({ onClose, page, search }: Omit<SaveViewProps, "open">): ReactElement {
+function Form({ onClose, page, search }: Pick<SaveViewProps, "onClose" | "page" | "search">): ReactElement {
   const client = useQueryClient();
   const toast = useToast();
   const [name, setName] = useState("");

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useLocation, useRouter } from "@tanstack/react-router";
-import { useState, type ReactElement } from "react";
+import { useRef, useState, type ReactElement } from "react";
 
 import { meQuery } from "@/api/me";
 import { viewsQuery, type SavedView } from "@/api/views";
@@ -17,6 +17,7 @@ export function SavedViews(): ReactElement {
   const { pathname, searchStr } = useLocation({ select: (location) => ({ pathname: location.pathname, searchStr: location.searchStr }), structuralSharing: true });
   const router = useRouter();
   const [open, setOpen] = useState<Open>(null);
+  const trigger = useRef<HTMLButtonElement>(null);
   const { data: views = [], isError } = useQuery(viewsQuery(pathname));
   const { data: me } = useQuery(meQuery());
   const maySave = me?.scopes.includes("views:write") ?? false;
@@ -24,7 +25,7 @@ export function SavedViews(): ReactElement {
   const show = (view: SavedView): void => router.history.push(`${view.page}${view.search}`);
   return (
     <>
-      <Menu trigger={<Button>{current === undefined ? "Views" : `View: ${current.name}`} ▾</Button>}>
+      <Menu trigger={<Button ref={trigger}>{current === undefined ? "Views" : `View: ${current.name}`} ▾</Button>}>
         {isError && <MenuLabel>Cannot load views</MenuLabel>}
         {!isError && views.length === 0 && <MenuLabel>{maySave ? "No saved views" : "No views are shared"}</MenuLabel>}
         {views.map((view) => (
@@ -41,8 +42,8 @@ export function SavedViews(): ReactElement {
           </>
         )}
       </Menu>
-      <SaveView open={open === "save"} onClose={() => setOpen(null)} page={pathname} search={searchStr} />
-      <ManageViews open={open === "manage"} onClose={() => setOpen(null)} page={pathname} views={views.filter((view) => view.may_change)} />
+      <SaveView open={open === "save"} onClose={() => setOpen(null)} returnTo={trigger} page={pathname} search={searchStr} />
+      <ManageViews open={open === "manage"} onClose={() => setOpen(null)} returnTo={trigger} page={pathname} views={views.filter((view) => view.may_change)} />
     </>
   );
 }
