@@ -8,7 +8,7 @@ from playwright.sync_api import Page
 _WATCH = """
 (() => {
   window.shifts = [];
-  const name = (node) => node instanceof Element ? `${node.tagName} ${node.className} ${node.textContent.slice(0, 40)}` : node?.textContent;
+  const name = (node) => `${node?.nodeName} ${node?.className} ${node?.textContent.slice(0, 40)}`;
   new PerformanceObserver((list) => {
     for (const {value, hadRecentInput, sources} of list.getEntries()) {
       if (!hadRecentInput) window.shifts.push([value, sources.map(({node}) => name(node))]);

@@ -1,4 +1,4 @@
-"""100,000 answers are light on the wire and stay smooth: panning and zooming draws few marks and asks the server nothing.
+"""100,000 answers are light on the wire and stay smooth: panning and zooming draws few marks and asks nothing.
 
 What a frame takes, and how soon the page can be used, is told, not judged: `make bench-frames`."""
 
@@ -120,7 +120,7 @@ def test_100_000_answers_pan_and_zoom_smoothly(open_window: OpenWindow, product:
         marks = sorted(drawn for _, drawn in frames)
         sys.stdout.write(
             f"  {name:8} median {took_ms[COUNT // 2]:.1f}, p95 {took_ms[COUNT * 95 // 100]:.1f}, at most "
-            f"{took_ms[-1]:.1f}; {worked_ms / COUNT:.1f} of CPU time on the page's thread; {marks[-1]:,} marks at most\n"
+            f"{took_ms[-1]:.1f}; {worked_ms / COUNT:.1f} of CPU on the page's thread; {marks[-1]:,} marks at most\n"
         )
         if name != "nothing":
             assert marks[COUNT // 2] > 0, "nothing is drawn"

@@ -1,10 +1,10 @@
 """Documents whose integer columns are bytes, so that a hundred thousand numbers are light and quickly read.
 
 Layout: the length of the head (uint32, little-endian), the head, the columns in the order in which the head names them.
-The head is the document as JSON, where a column is {"column": [count, width, base, running]}. A column is `width` planes
-of `count` bytes, the lowest byte of all numbers first: alike bytes beside each other are what gzip packs best. A number
-is `base` plus what its bytes say; where `running`, its bytes are the zigzag-coded step from the number before (for the
-first: from `base`).
+The head is the document as JSON, where a column is {"column": [count, width, base, running]}. A column is `width`
+planes of `count` bytes, the lowest byte of all numbers first: alike bytes beside each other are what gzip packs best. A
+number is `base` plus what its bytes say; where `running`, its bytes are the zigzag-coded step from the number before
+(for the first: from `base`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def pack(document: Mapping[str, Any]) -> bytes:
     return b"".join([struct.pack("<I", len(head)), head, *planes])
 
 
-def _without(part: Any, planes: list[bytes]) -> Any:
+def _without(part: object, planes: list[bytes]) -> object:
     if isinstance(part, Mapping):
         return {name: _without(value, planes) for name, value in part.items()}
     if isinstance(part, list) and part and isinstance(part[0], Mapping):

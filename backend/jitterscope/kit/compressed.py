@@ -1,4 +1,4 @@
-"""Large answers leave compressed, where the client takes that. None of them holds a secret that its length could tell."""
+"""Large answers leave compressed, where the client takes that. None holds a secret that its length could tell."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def test_columns_that_would_be_too_many_bytes_leave_out_quick_answers() -> None:
     chance = np.random.default_rng(1)
     count = 20_000
     latency_us = np.where(np.arange(count) % 100 == 0, 50_000, chance.integers(100, 2_000, count))
-    queries = {
+    queries: dict[str, Any] = {
         "t_us": np.arange(count) * 3_000,
         "latency_us": latency_us,
         "result": np.zeros(count, np.int64),

@@ -10,7 +10,6 @@ from fastapi.testclient import TestClient
 from jitterscope.main import create_app
 from jitterscope.settings import Settings
 
-
 SCRIPT = "text/javascript; charset=utf-8"
 
 
@@ -38,7 +37,9 @@ def test_hashed_assets_are_kept_forever_and_missing_ones_are_missing(site: TestC
     assert site.get("/assets/app-old.js").status_code == 404
 
 
-def test_files_leave_compressed_where_the_build_did_so_and_the_client_takes_it(site: TestClient, tmp_path: Path) -> None:
+def test_files_leave_compressed_where_the_build_did_so_and_the_client_takes_it(
+    site: TestClient, tmp_path: Path
+) -> None:
     (tmp_path / "dist" / "assets" / "app-1a2b.js.gz").write_bytes(gzip.compress(b"script"))
     for encoding in ("gzip", ""):
         response = site.get("/assets/app-1a2b.js", headers={"Accept-Encoding": encoding})

@@ -119,9 +119,7 @@ def _queue_wait(stored: Sequence[StoredQueries]) -> IntArray | None:
     """-1 where the kernel's split was not available for a query; None where it never was."""
     if all(one.queue_wait_us is None for one in stored):
         return None
-    return _join(
-        np.full(len(one.sent_us), -1) if one.queue_wait_us is None else one.queue_wait_us for one in stored
-    )
+    return _join(np.full(len(one.sent_us), -1) if one.queue_wait_us is None else one.queue_wait_us for one in stored)
 
 
 def _rate(
