@@ -5,7 +5,7 @@ Every function takes a session of `db.organization_session`: rows of other organ
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy.orm import Session
@@ -217,6 +217,11 @@ def workload_of(known: Sequence[FactRow]) -> tuple[str, str, str] | None:
 def seen_since(session: Session, kind: ResourceKind, from_us: int, limit: int) -> tuple[list[ResourceRow], int]:
     """Resources of a kind seen since a time, the latest where there are more than `limit`; and how many there are."""
     return tree.seen_since(session, kind, from_us, limit)
+
+
+def replicas_among(session: Session, cgroup_id: int, others: Collection[int]) -> set[int]:
+    """Those of `others` that belong to the same Kubernetes workload: what one patch of its owner changes."""
+    return rollouts.replicas_among(session, cgroup_id, others)
 
 
 def successors(session: Session, cgroup_id: int, after_us: int) -> list[ResourceRow]:

@@ -17,6 +17,7 @@ from labs.kubernetes.layout import (
     NODE_ADDRESS,
     POD_NETWORK,
     SANDBOX_IMAGE,
+    SEARCH_DOMAINS,
     SERVICE_NETWORK,
     Files,
 )
@@ -56,7 +57,7 @@ def write(files: Files, programs: Programs) -> None:
     (files.folder / "containerd.toml").write_text(_containerd(files, programs))
     _write(files.folder / "kubelet.json", _kubelet(files))
     _write(files.folder / "proxy.json", _proxy(files))
-    (files.folder / "resolv.conf").write_text("")
+    (files.folder / "resolv.conf").write_text(f"search {' '.join(SEARCH_DOMAINS)}\n")
     _write(files.audit_policy, AUDIT_POLICY)
 
 
@@ -228,6 +229,9 @@ def _kubelet(files: Files) -> dict[str, object]:
             "memory.available": "100Mi", "nodefs.available": "1%", "imagefs.available": "1%", "nodefs.inodesFree": "1%",
         },
         "imageGCHighThresholdPercent": 100,
+        # A container that is killed again and again waits up to 5 min for its next start, longer than a lab lasts.
+        "featureGates": {"KubeletCrashLoopBackOffMax": True},
+        "crashLoopBackOff": {"maxContainerRestartPeriod": "1s"},
         "nodeStatusUpdateFrequency": "4s",
         "syncFrequency": "10s",
     }  # fmt: skip
