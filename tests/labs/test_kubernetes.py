@@ -130,17 +130,17 @@ def test_a_fault_is_found_by_the_names_of_the_cluster() -> None:
 
 @pytest.mark.timeout(2400)
 @pytest.mark.parametrize(
-    ("number", "server", "patched"),
+    ("number", "patched"),
     [
-        pytest.param(1, "coredns", "kube-system patch deployment/coredns", marks=live(240, gc.CASE.cause, by_turn=False)),
-        pytest.param(2, "coredns", "kube-system patch deployment/coredns", marks=live(330, burst.CASE.cause, by_turn=False)),
-        pytest.param(4, "coredns", "shop patch deployment/web", marks=live(330, searching.CASE.cause, by_turn=False)),
+        pytest.param(1, "kube-system patch deployment/coredns", marks=live(240, gc.CASE.cause, by_turn=False)),
+        pytest.param(2, "kube-system patch deployment/coredns", marks=live(330, burst.CASE.cause, by_turn=False)),
+        pytest.param(4, "shop patch deployment/web", marks=live(330, searching.CASE.cause, by_turn=False)),
     ],
-)  # fmt: skip
-def test_the_patch_lands_and_is_verified(number: int, server: str, patched: str) -> None:
+)
+def test_the_patch_lands_and_is_verified(number: int, patched: str) -> None:
     report = case.run(case.CASES[number], say)
     say(report.model_dump_json())
-    assert report.subject.startswith(f"kube-system/{server}-")
+    assert report.subject.startswith("kube-system/coredns-")
     assert report.subject.endswith("/coredns")
     assert report.node == layout.NODE
     assert report.command.startswith(f"kubectl -n {patched} ")

@@ -1,4 +1,4 @@
-"""Case 2 on the cluster: bursts of queries for a CoreDNS with a memory limit, before an upstream that takes its time."""
+"""Case 2 on the cluster: bursts of queries for a CoreDNS with a memory limit, before an upstream that is slow."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _UPSTREAM = f""".:53 {{
 def _flooded(cluster: Cluster, say: Say) -> Iterator[Fault]:
     """The server, its upstream, and the pod whose bursts end in an OOM kill."""
     p = _PARAMETERS
-    say(f"Deploying CoreDNS with a memory limit of {p.memory_mib:g} MiB before an upstream that takes {p.delay_ms:g} ms")
+    say(f"Deploying CoreDNS with {p.memory_mib:g} MiB before an upstream that takes {p.delay_ms:g} ms")
     objects.load_coredns(cluster)
     objects.load_driver(cluster)
     upstream = objects.coredns("upstream", _UPSTREAM, UPSTREAM_SERVICE)

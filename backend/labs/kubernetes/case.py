@@ -79,7 +79,8 @@ def run(case: Case, say: Say) -> Report:
         )
         done = attempt.attempt(here.product, ongoing, case.fix, say)
         incidents = [one for one in here.product.all_incidents() if one["cause"] == case.cause]
-        others = [f"{one['cause']}: {one['title']}" for one in here.product.all_incidents() if one["cause"] != case.cause]
+        rest = [one for one in here.product.all_incidents() if one["cause"] != case.cause]
+        others = [f"{one['cause']}: {one['title']}" for one in rest]
         if len(incidents) != 1:
             told = [f"{one['subject']['name']}: {one['title']}" for one in incidents]
             raise LabError(f"One fault is {len(incidents)} incidents: {'; '.join(told)}")

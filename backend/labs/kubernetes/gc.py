@@ -36,9 +36,7 @@ def _served(cluster: Cluster, say: Say) -> Iterator[Fault]:
     objects.load_driver(cluster)
     limits = {"cpu": _LIMIT, "memory": "1Gi"}
     server = objects.coredns("coredns", _COREFILE, DNS_SERVICE, limits=limits, hosts=str(hosts))
-    load = objects.driver(
-        "dns-load", f"--names={','.join(WIDE_NAMES)}", f"--seconds={_SECONDS}", f"--qps={_QPS}"
-    )
+    load = objects.driver("dns-load", f"--names={','.join(WIDE_NAMES)}", f"--seconds={_SECONDS}", f"--qps={_QPS}")
     with objects.running(cluster, (server, load)):
         [pod] = objects.pods_of(cluster, server)
         yield Fault(pod["metadata"]["name"], (objects.key_of(pod),), lambda: objects.must_run(cluster, load))

@@ -18,7 +18,7 @@ from labs.search.pods import PROGRAM, plan_of
 from labs.search.variants import Parameters
 
 _IMAGE = "jitterscope-lab/lookups:1"
-# As `search-domains --delay-ms 10`: each lookup waits for three answers of the upstream before it is asked for the name.
+# Each lookup waits for three denials of the upstream, which makes it late, before it is asked for the name itself.
 _PODS, _DELAY_MS = 3, 10.0
 _PARAMETERS = Parameters(pods=_PODS, delay_ms=_DELAY_MS, services=0, seconds=1_500)
 # The collector reads a pod's resolv.conf 1, 3, 7 … 63 s after its start.

@@ -1,11 +1,11 @@
 """One incident for trouble that several subjects have at one time: replicas with one limit, servers along one path.
 
 Joined are findings of one cause in replicas of one Kubernetes workload, as long as an incident of any goes on: one
-patch of their owner is the fix for all. So are findings of one cause that spreads (`Cause.spreads`), what a server's trouble looks like to those who ask
-it (`Found.upstream`), and late answers without a cause of their own (`Cause.is_residual`): of a server that another
-one is known to wait for, or at a time when the node's trouble made answers of its servers late. The incident stays
-with the subject that showed it first, or that is asked, or with the node; the others are listed in `also_affected` and
-keep it open as long as any of them is in trouble.
+patch of their owner is the fix for all. So are findings of one cause that spreads (`Cause.spreads`), what a server's
+trouble looks like to those who ask it (`Found.upstream`), and late answers without a cause of their own
+(`Cause.is_residual`): of a server that another one is known to wait for, or at a time when the node's trouble made
+answers of its servers late. The incident stays with the subject that showed it first, or that is asked, or with the
+node; the others are listed in `also_affected` and keep it open as long as any of them is in trouble.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ def _of_replica(session: Session, subject_id: int, found: Found) -> IncidentRow 
     """The active incident of the same cause in another replica of the subject's workload, the oldest."""
     goes_on = and_(IncidentRow.resolved_at.is_(None), IncidentRow.cause == found.cause)
     others = select(IncidentRow.id, lives_on).where(goes_on, lives_on != subject_id).order_by(IncidentRow.id)
-    rows = {incident: subject for incident, subject in session.execute(others.limit(_MOST_INCIDENTS))}
-    replicas = inventory.replicas_among(session, subject_id, set(rows.values())) if rows else set()
-    wanted = [incident for incident, subject in rows.items() if subject in replicas]
+    rows = session.execute(others.limit(_MOST_INCIDENTS)).all()
+    replicas = inventory.replicas_among(session, subject_id, {subject for _, subject in rows}) if rows else set()
+    wanted = [incident for incident, subject in rows if subject in replicas]
     locked = select(IncidentRow).where(goes_on, IncidentRow.id.in_(wanted)).order_by(IncidentRow.id).with_for_update()
     return session.scalars(locked.limit(1)).first() if wanted else None
 
