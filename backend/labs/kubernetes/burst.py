@@ -20,7 +20,6 @@ _SECONDS, _TIMEOUT_MS, _BEFORE_S = 1_500, 12_000, 110.0
 _COREFILE = f""".:53 {{
     errors
     health
-    ready
     prometheus :9153
     forward . {UPSTREAM_SERVICE} {{
         max_fails 0
@@ -31,7 +30,6 @@ _COREFILE = f""".:53 {{
 _UPSTREAM = f""".:53 {{
     errors
     health
-    ready
     erratic {{
         {coredns.delay(_PARAMETERS.delay_ms)}
     }}

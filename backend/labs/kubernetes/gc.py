@@ -17,7 +17,6 @@ _LIMIT = "500m"
 _COREFILE = """.:53 {
     errors
     health
-    ready
     hosts /hosts/hosts {
         reload 0
     }

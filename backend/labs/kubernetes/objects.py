@@ -125,7 +125,7 @@ def coredns(
         "args": ["-conf", "/etc/coredns/Corefile"],
         "env": [{"name": "GOMAXPROCS", "value": "2"}],
         "resources": {"limits": dict(limits or {}), "requests": {"cpu": "100m", "memory": "70Mi"}},
-        "readinessProbe": {"httpGet": {"path": "/ready", "port": 8181}, "periodSeconds": 2},
+        "readinessProbe": {"httpGet": {"path": "/health", "port": 8080}, "periodSeconds": 2},
         "volumeMounts": [{"name": "config", "mountPath": "/etc/coredns", "readOnly": True}],
     }
     pod: Object = {

@@ -26,7 +26,6 @@ _BEFORE_S = 100.0
 _COREFILE = f""".:53 {{
     errors
     health
-    ready
     kubernetes cluster.local in-addr.arpa ip6.arpa {{
         pods insecure
         fallthrough in-addr.arpa ip6.arpa
@@ -39,7 +38,6 @@ _COREFILE = f""".:53 {{
 _OUTSIDE = f""".:53 {{
     errors
     health
-    ready
     rewrite continue {{
         rcode suffix internal. NOERROR NXDOMAIN
     }}
