@@ -79,6 +79,12 @@ def host_of(session: Session, subject_id: int, found: Found) -> IncidentRow | No
     return _blaming(session, subject_id, found) if is_residual(found.cause) else None
 
 
+def older_of_its_workload(session: Session, own: IncidentRow, found: Found) -> IncidentRow | None:
+    """The incident that an active one turned out to be a part of: a pod's names can come after its first trouble."""
+    host = None if own.state == "fix_applied" else _of_replica(session, own.lives_on, found)
+    return host if host is not None and host.id < own.id else None
+
+
 def _is_replica(session: Session, subject_id: int) -> bool:
     name = inventory.names_of_workloads(session, [subject_id]).get(subject_id)
     return name is not None and name.namespace is not None and name.container is not None
@@ -172,9 +178,11 @@ def _may_join(found: Found) -> bool:
 
 def is_told(session: Session, subject_id: int, found: Found) -> bool:
     """Whether an incident that is over told of the subject's newest symptom already."""
-    over = select(IncidentRow.id).where(IncidentRow.resolved_at >= time_of(found.last_us), _lists(subject_id))
-    if not _may_join(found):
-        over = over.where(IncidentRow.cause == found.cause)
+    same = IncidentRow.cause == found.cause
+    reached = _lists(subject_id) if _may_join(found) else and_(same, _lists(subject_id))
+    others = [one for one in inventory.lives_of(session, subject_id) if one != subject_id]
+    ways = or_(reached, and_(same, IncidentRow.subject_id.in_(others)))
+    over = select(IncidentRow.id).where(IncidentRow.resolved_at >= time_of(found.last_us), ways)
     return session.scalar(over.limit(1)) is not None
 
 
@@ -184,6 +192,13 @@ def join(session: Session, host: IncidentRow, subject: SubjectRef, found: Found)
     known = next((one for one in members if one["resource_id"] == subject.resource_id), None)
     if known is not None and found.last_us <= known["last_us"]:
         return False
+    if subject.resource_id in inventory.lives_of(session, host.lives_on):
+        # The same container, started again: its trouble is that of the incident's subject.
+        if time_of(found.last_us) <= host.last_seen_at:
+            return False
+        host.last_seen_at = time_of(found.last_us)
+        host.occurrences += 1
+        return True
     if known is None and len(members) >= MAX_MEMBERS:
         host.last_seen_at = max(host.last_seen_at, time_of(found.last_us))
         return True
