@@ -17,7 +17,6 @@ from jitterscope.incidents.verification import visit as visits
 from jitterscope.inventory.types import FactRow
 from jitterscope.recordings import file
 from jitterscope.recordings.model import RecordedResource, Recording
-from tests.backend.incidents.stories import moved
 
 pytestmark = pytest.mark.slow
 
@@ -86,10 +85,25 @@ def oom_run(number: int) -> Recording:
     return replace(recording, resources=tuple(map(same, recording.resources)))
 
 
+def in_a_container(number: int) -> Recording:
+    """The recorded OOM kill in the cgroup of a container's start."""
+    recording = oom_run(number)
+    names = {
+        "manager": "kubernetes",
+        "namespace": "kube-system",
+        "pod": "coredns-7c9d8bb6f4-x2x9q",
+        "container": "coredns",
+    }
+    facts = tuple(FactRow(f"workload.{name}", value, recording.start_us) for name, value in names.items())
+    own = recording.resources[recording.subject]
+    kept = tuple(fact for fact in own.facts if not fact.name.startswith("workload."))
+    made = replace(own, key=f"{own.key}/start-{number}", facts=(*kept, *facts))
+    return replace(recording, resources=tuple(made if one is own else one for one in recording.resources))
+
+
 def test_a_container_that_is_started_again_is_the_same_one(service: Any) -> None:
     """In a pod each start has a cgroup of its own: one incident, whose subject has the history of all of them."""
-    pod = "coredns-7c9d8bb6f4-x2x9q"
-    runs = [moved(oom_run(0), f"/kubepods/pod1/{number}", pod, process=f"471{number}:1") for number in range(2)]
+    runs = [in_a_container(number) for number in range(2)]
     ends_us = time.time_ns() // 1000 - runs[0].ticks * 100_000
     subjects = []
     for number, recording in enumerate(runs):

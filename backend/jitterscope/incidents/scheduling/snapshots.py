@@ -115,6 +115,8 @@ def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Sna
     tree = replace(
         tree,
         ancestors=tree.ancestors[:_MAX_ANCESTORS],
+        # What a container did before it was started again is its own doing, not a neighbor's.
+        cgroups=tuple(row for row in tree.cgroups if row not in tree.lives),
         # Those of a node are chosen already.
         processes=tree.processes if of_node else _latest(tree.processes, _MAX_PROCESSES),
         dns_servers=_latest(tree.dns_servers, _MAX_SERVERS),
