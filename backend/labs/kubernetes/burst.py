@@ -68,6 +68,6 @@ CASE = Case(
     number=2,
     title="bursts of queries that end in OOM kills of CoreDNS",
     cause="memory/query_burst_oom",
-    fix="raise_memory_limit",
+    fix="max_concurrent",
     made=_flooded,
 )

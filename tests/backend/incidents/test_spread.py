@@ -217,8 +217,8 @@ def test_workers_at_once_open_one_incident(trio: Servers) -> None:
 class Replicas(Servers):
     """Pods `a` and `b` of one Deployment on two nodes, `c` of another one."""
 
-    def __init__(self, service: Any) -> None:
-        super().__init__(service)
+    def get_names(self) -> None:
+        """The kubelet lists them."""
         for name, owner in (("a", "coredns"), ("b", "coredns"), ("c", "web")):
             builder = BatchBuilder(f"node-{name}")
             cgroup = builder.resource(CGROUP, f"/dns/{name}")
@@ -228,12 +228,14 @@ class Replicas(Servers):
             }  # fmt: skip
             for fact, value in facts.items():
                 builder.fact(cgroup, f"workload.{fact}", value, NOW_US - 3600 * S)
-            headers = service.organization.ingest_headers
-            assert service.client.post("/api/v1/ingest", content=builder.body(), headers=headers).status_code < 300
+            headers = self.service.organization.ingest_headers
+            sent = self.service.client.post("/api/v1/ingest", content=builder.body(), headers=headers)
+            assert sent.status_code < 300
 
 
 def test_replicas_of_one_workload_have_one_incident_of_a_cause(service: Any) -> None:
     pods = Replicas(service)
+    pods.get_names()
     pods.diagnose("a", found(STAYING, onset=90, last=60))
     # Apart in time, but the first one's incident goes on.
     pods.diagnose("b", found(STAYING, onset=30, last=20))
@@ -252,6 +254,7 @@ def test_what_a_replica_showed_before_the_end_opens_nothing(
 ) -> None:
     settings_override(incident_quiet_s=60)
     pods = Replicas(service)
+    pods.get_names()
     pods.diagnose("a", found(STAYING, onset=30, last=20))
     pods.diagnose("b", found(STAYING, onset=29, last=19))
     pods.diagnose("a", at_s=60)
@@ -261,3 +264,15 @@ def test_what_a_replica_showed_before_the_end_opens_nothing(
     assert len(pods.incidents()) == 1
     pods.diagnose("b", found(STAYING, onset=-70, last=-71), at_s=75)
     assert len(pods.incidents()) == 2
+
+
+def test_replicas_that_get_their_names_late_are_joined(service: Any) -> None:
+    pods = Replicas(service)
+    for name in "abc":
+        pods.diagnose(name, found(STAYING, onset=30, last=20))
+    assert len(pods.incidents()) == 3
+    pods.get_names()
+    for name in "abc":
+        pods.diagnose(name, found(STAYING, onset=30, last=10))
+    told = {one["subject"]["name"]: (one["state"], len(one["also_affected"])) for one in pods.incidents()}
+    assert told == {"dns a": ("open", 1), "dns b": ("resolved", 0), "dns c": ("open", 0)}

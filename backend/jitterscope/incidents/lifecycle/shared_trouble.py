@@ -192,7 +192,8 @@ def join(session: Session, host: IncidentRow, subject: SubjectRef, found: Found)
     known = next((one for one in members if one["resource_id"] == subject.resource_id), None)
     if known is not None and found.last_us <= known["last_us"]:
         return False
-    if subject.resource_id in inventory.lives_of(session, host.lives_on):
+    own = {host.subject_id, host.lives_on}
+    if any(subject.resource_id in inventory.lives_of(session, one) for one in own):
         # The same container, started again: its trouble is that of the incident's subject.
         if time_of(found.last_us) <= host.last_seen_at:
             return False
