@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,7 +56,7 @@ def test_the_corefile_is_what_changes(tmp_path: Path, text: str, wanted: str, re
     patch = config_map.forward_option(*_case(text), "max_concurrent", 700)
     assert patch is not None
     applied = json.dumps({"data": {"Corefile": text}})
-    stored = {
+    stored: dict[str, Any] = {
         "kind": "ConfigMap",
         "data": {"Corefile": text, "other": "forward . 10.113.0.53 {\n"},
         "metadata": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": applied}},

@@ -15,6 +15,8 @@ def joined(own: ResourceView, others: Iterable[ResourceView]) -> ResourceView:
 
     Settings are its own: nothing can be changed between two starts in one pod.
     """
+    others = list(others)
+    begins = sorted(tick for view in (own, *others) if (tick := _begin(view)) is not None)
     series, spread, events = dict(own.series), dict(own.distributions), list(own.events)
     for one in others:
         for name, recorded in one.series.items():
@@ -25,7 +27,13 @@ def joined(own: ResourceView, others: Iterable[ResourceView]) -> ResourceView:
             spread[name] = counted if before is None else _joined(before, counted)
         events += one.events
     events.sort(key=lambda event: event.start_us)
-    return replace(own, series=series, distributions=spread, events=tuple(events))
+    return replace(own, series=series, distributions=spread, events=tuple(events), starts=tuple(begins[1:]))
+
+
+def _begin(view: ResourceView) -> int | None:
+    """The first tick with anything recorded of a cgroup."""
+    known = [np.flatnonzero(np.isfinite(values)) for values in view.series.values()]
+    return min((int(ticks[0]) for ticks in known if len(ticks)), default=None)
 
 
 def _joined(one: Distribution, other: Distribution) -> Distribution:

@@ -68,6 +68,6 @@ CASE = Case(
     number=2,
     title="bursts of queries that end in OOM kills of CoreDNS",
     cause="memory/query_burst_oom",
-    fix="max_concurrent",
+    fix="raise_memory_limit",
     made=_flooded,
 )

@@ -17,6 +17,7 @@ from jitterscope.incidents.verification import visit as visits
 from jitterscope.inventory.types import FactRow
 from jitterscope.recordings import file
 from jitterscope.recordings.model import RecordedResource, Recording
+from jitterscope.recordings.snapshots import cut
 
 pytestmark = pytest.mark.slow
 
@@ -85,8 +86,8 @@ def oom_run(number: int) -> Recording:
     return replace(recording, resources=tuple(map(same, recording.resources)))
 
 
-def in_a_container(number: int) -> Recording:
-    """The recorded OOM kill in the cgroup of a container's start."""
+def in_a_container(number: int, counted: bool) -> Recording:
+    """The recorded OOM kill in the cgroup of a container's start. Where it goes with the kill, that is not counted."""
     recording = oom_run(number)
     names = {
         "manager": "kubernetes",
@@ -98,12 +99,17 @@ def in_a_container(number: int) -> Recording:
     own = recording.resources[recording.subject]
     kept = tuple(fact for fact in own.facts if not fact.name.startswith("workload."))
     made = replace(own, key=f"{own.key}/start-{number}", facts=(*kept, *facts))
-    return replace(recording, resources=tuple(made if one is own else one for one in recording.resources))
+    made = replace(recording, resources=tuple(made if one is own else one for one in recording.resources))
+    if counted:
+        return made
+    [killed] = np.flatnonzero(own.series["memory_oom_kills"] > 0)
+    return cut(made, made.start_us, made.start_us + (int(killed) - 3) * 100_000)
 
 
-def test_a_container_that_is_started_again_is_the_same_one(service: Any) -> None:
+@pytest.mark.parametrize("counted", [True, False], ids=["kills counted", "kills not counted"])
+def test_a_container_that_is_started_again_is_the_same_one(service: Any, counted: bool) -> None:
     """In a pod each start has a cgroup of its own: one incident, whose subject has the history of all of them."""
-    runs = [in_a_container(number) for number in range(2)]
+    runs = [in_a_container(number, counted) for number in range(2)]
     ends_us = time.time_ns() // 1000 - runs[0].ticks * 100_000
     subjects = []
     for number, recording in enumerate(runs):
@@ -117,7 +123,9 @@ def test_a_container_that_is_started_again_is_the_same_one(service: Any) -> None
         loaded = snapshots.load(session, second, 2 * runs[0].ticks * 100_000)
         assert loaded is not None
         used = loaded.snapshot.subject.series["memory_usage_bytes"]
+        [again] = loaded.snapshot.subject.starts
     half = len(used) // 2
+    assert again == pytest.approx(half, abs=5)
     assert np.isfinite(used[:half]).mean() > 0.5
     assert np.isfinite(used[half:]).mean() > 0.5
     visits.visit(service.organization.id, incident["id"])
