@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from jitterscope.settings import REPOSITORY
-from labs.kubernetes import building, burst, case, chart, cluster, gc, layout, rights, searching, tree
+from labs.kubernetes import building, case, chart, cluster, gc, layout, rights, searching, tree
 from labs.kubernetes.case import Watched
 from labs.kubernetes.rights import Right
 from labs.product import Product
@@ -133,7 +133,6 @@ def test_a_fault_is_found_by_the_names_of_the_cluster() -> None:
     ("number", "patched"),
     [
         pytest.param(1, "kube-system patch deployment/coredns", marks=live(240, gc.CASE.cause, by_turn=False)),
-        pytest.param(2, "kube-system patch deployment/coredns", marks=live(330, burst.CASE.cause, by_turn=False)),
         pytest.param(4, "shop patch deployment/web", marks=live(330, searching.CASE.cause, by_turn=False)),
     ],
 )

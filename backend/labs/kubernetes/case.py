@@ -15,13 +15,13 @@ from labs.applying.ongoing import Ongoing, ProposedFix
 from labs.console import Say
 from labs.errors import LabError
 from labs.hosting import product_for_others
-from labs.kubernetes import burst, chart, cluster, forwarding, gc, searching
+from labs.kubernetes import chart, cluster, forwarding, gc, searching
 from labs.kubernetes.cluster import Cluster
 from labs.kubernetes.fault import Case
 from labs.product import Product
 
 LAB = "kubernetes"
-CASES = {one.number: one for one in (gc.CASE, burst.CASE, searching.CASE)}
+CASES = {one.number: one for one in (gc.CASE, searching.CASE)}
 
 
 class Report(BaseModel):

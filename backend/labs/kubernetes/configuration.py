@@ -229,9 +229,6 @@ def _kubelet(files: Files) -> dict[str, object]:
             "memory.available": "100Mi", "nodefs.available": "1%", "imagefs.available": "1%", "nodefs.inodesFree": "1%",
         },
         "imageGCHighThresholdPercent": 100,
-        # A container that is killed again and again waits up to 5 min for its next start, longer than a lab lasts.
-        "featureGates": {"KubeletCrashLoopBackOffMax": True},
-        "crashLoopBackOff": {"maxContainerRestartPeriod": "1s"},
         "nodeStatusUpdateFrequency": "4s",
         "syncFrequency": "10s",
     }  # fmt: skip

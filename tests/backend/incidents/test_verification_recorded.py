@@ -98,8 +98,8 @@ def in_a_container(number: int, counted: bool) -> Recording:
     facts = tuple(FactRow(f"workload.{name}", value, recording.start_us) for name, value in names.items())
     own = recording.resources[recording.subject]
     kept = tuple(fact for fact in own.facts if not fact.name.startswith("workload."))
-    made = replace(own, key=f"{own.key}/start-{number}", facts=(*kept, *facts))
-    made = replace(recording, resources=tuple(made if one is own else one for one in recording.resources))
+    start = replace(own, key=f"{own.key}/start-{number}", facts=(*kept, *facts))
+    made = replace(recording, resources=tuple(start if one is own else one for one in recording.resources))
     if counted:
         return made
     [killed] = np.flatnonzero(own.series["memory_oom_kills"] > 0)
