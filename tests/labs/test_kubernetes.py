@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from jitterscope.settings import REPOSITORY
-from labs.kubernetes import building, case, chart, cluster, dns, layout, rights, tree
+from labs.kubernetes import building, case, chart, cluster, gc, layout, rights, searching, tree
 from labs.kubernetes.case import Watched
 from labs.kubernetes.rights import Right
 from labs.product import Product
@@ -68,10 +68,10 @@ def cpu_limit(here: Watched) -> str:
 
 
 @pytest.mark.timeout(2400)
-@live(60, case.CAUSE, by_turn=BUILT)
+@live(60, gc.CASE.cause, by_turn=BUILT)
 def test_a_fault_is_found_by_the_names_of_the_cluster() -> None:
-    with case.watched(say) as here, placeholder(here), dns.served(here.cluster, say) as place:
-        server = f"kube-system/{place.pod}/coredns"
+    with case.watched(say) as here, placeholder(here), gc.CASE.made(here.cluster, say) as fault:
+        server = f"kube-system/{fault.pod}/coredns"
         here.product.wait_for("the server's name", lambda: server in names_of(here), 30)
         here.product.wait_for("the placeholder's name", lambda: "default/placeholder/room" in names_of(here), 30)
 
@@ -90,7 +90,7 @@ def test_a_fault_is_found_by_the_names_of_the_cluster() -> None:
         assert list(resources(here.product, "node").values()) == [layout.NODE]
 
         def incidents() -> list[str]:
-            return [one["subject"]["name"] for one in here.product.all_incidents() if one["cause"] == case.CAUSE]
+            return [one["subject"]["name"] for one in here.product.all_incidents() if one["cause"] == gc.CASE.cause]
 
         here.product.wait_for("the incident", incidents, 60)
         assert incidents() == [server]
@@ -99,7 +99,7 @@ def test_a_fault_is_found_by_the_names_of_the_cluster() -> None:
         def started() -> set[tuple[str, str]]:
             return {(one["namespace"], one["pod"]) for one in here.product.slowest_starts()}
 
-        here.product.wait_for("the pod that started", lambda: ("kube-system", place.pod) in started(), 30)
+        here.product.wait_for("the pod that started", lambda: ("kube-system", fault.pod) in started(), 30)
 
         # Each right of the chart's roles is used, and nothing was asked for without one.
         held = rights.granted(here.cluster, f"app.kubernetes.io/instance={chart.RELEASE}")
@@ -124,19 +124,25 @@ def test_a_fault_is_found_by_the_names_of_the_cluster() -> None:
         # At last, the fix by kubectl's plugin.
         [row] = [line for line in plugin(here, "incidents -n kube-system").splitlines() if server in line]
         before = cpu_limit(here)
-        plugin(here, f"patch {row.split()[0]} {case.FIX} --apply --yes")
+        plugin(here, f"patch {row.split()[0]} {gc.CASE.fix} --apply --yes")
         assert cpu_limit(here) != before == "500m"
 
 
 @pytest.mark.timeout(2400)
-@live(240, case.CAUSE, by_turn=False)
-def test_the_patch_lands_and_is_verified() -> None:
-    report = case.run(say)
+@pytest.mark.parametrize(
+    ("number", "patched"),
+    [
+        pytest.param(1, "kube-system patch deployment/coredns", marks=live(240, gc.CASE.cause, by_turn=False)),
+        pytest.param(4, "shop patch deployment/web", marks=live(330, searching.CASE.cause, by_turn=False)),
+    ],
+)
+def test_the_patch_lands_and_is_verified(number: int, patched: str) -> None:
+    report = case.run(case.CASES[number], say)
     say(report.model_dump_json())
     assert report.subject.startswith("kube-system/coredns-")
     assert report.subject.endswith("/coredns")
     assert report.node == layout.NODE
-    assert report.command.startswith("kubectl -n kube-system patch deployment/coredns ")
+    assert report.command.startswith(f"kubectl -n {patched} ")
     assert (report.attempt.noticed, report.attempt.verdict) == ("seen", "verified")
 
 

@@ -1,4 +1,4 @@
-"""Pods and their containers: a pod's cgroup has a CPU limit too, which the kubelet makes of its containers' limits."""
+"""Pods and their containers: a pod's cgroup has limits too, which the kubelet makes of its containers' limits."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ _FOREVER_US = 2**62
 _ROUNDING_CPUS = 0.01
 
 
-def has_limit_of_its_containers(session: Session, cgroup_id: int) -> bool:
-    """Whether a cgroup is a pod's whose CPU limit is the sum of its containers', as Kubernetes makes it where each has
-    one: what the pod then runs into, a container has run into, and that is where it can be changed.
+def is_told_by_its_containers(session: Session, cgroup_id: int) -> bool:
+    """Whether a cgroup is a pod's without a CPU limit of its own: it has none, or the sum of its containers', as
+    Kubernetes makes it where each has one. What the pod then runs into, a container has run into, and that is where it
+    can be changed.
 
-    False where the pod has a limit of its own, below that sum or without one of a container.
+    False where the pod's limit is below that sum, or a container has none.
     """
     own = tree.by_id(session, [cgroup_id]).get(cgroup_id)
     if own is None or own.kind != "cgroup":
@@ -34,9 +35,9 @@ def has_limit_of_its_containers(session: Session, cgroup_id: int) -> bool:
     limits = [_cpus(known[one.id]) for one in below if known[one.id].get("workload.image")]
     limited = [one for one in limits if one is not None]
     total = _cpus(pod)
-    if total is None or not limited or len(limited) < len(limits):
-        return False
-    return total >= sum(limited) - _ROUNDING_CPUS
+    if total is None:
+        return bool(limits)
+    return bool(limited) and len(limited) == len(limits) and total >= sum(limited) - _ROUNDING_CPUS
 
 
 def _is_alive(seen_us: int, pod_seen_us: int) -> bool:

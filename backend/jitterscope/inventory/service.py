@@ -5,7 +5,7 @@ Every function takes a session of `db.organization_session`: rows of other organ
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy.orm import Session
@@ -219,6 +219,17 @@ def seen_since(session: Session, kind: ResourceKind, from_us: int, limit: int) -
     return tree.seen_since(session, kind, from_us, limit)
 
 
+def lives_of(session: Session, cgroup_id: int) -> list[int]:
+    """A cgroup, and the others that its container had in its pod: each start gives it a new one."""
+    own = tree.by_id(session, [cgroup_id]).get(cgroup_id)
+    return [cgroup_id] if own is None else [cgroup_id, *(one.id for one in tree.container_lives(session, own))]
+
+
+def replicas_among(session: Session, cgroup_id: int, others: Collection[int]) -> set[int]:
+    """Those of `others` that belong to the same Kubernetes workload: what one patch of its owner changes."""
+    return rollouts.replicas_among(session, cgroup_id, others)
+
+
 def successors(session: Session, cgroup_id: int, after_us: int) -> list[ResourceRow]:
     """Cgroups of the same workload (namespace, controller, container) first seen after `after_us`; likeliest first."""
     return rollouts.successors(session, cgroup_id, after_us)
@@ -236,9 +247,9 @@ def within(session: Session, cgroup_ids: Sequence[int], seen_us: int, limit: int
     return tree.within(session, cgroup_ids, seen_us, limit)
 
 
-def has_limit_of_its_containers(session: Session, cgroup_id: int) -> bool:
-    """Whether a cgroup is a pod's whose CPU limit is only the sum of its containers' limits."""
-    return pods.has_limit_of_its_containers(session, cgroup_id)
+def is_told_by_its_containers(session: Session, cgroup_id: int) -> bool:
+    """Whether a cgroup is a pod's that has no CPU limit but the sum of its containers' limits."""
+    return pods.is_told_by_its_containers(session, cgroup_id)
 
 
 def facts_changed_at(session: Session, resource_ids: Sequence[int]) -> dict[int, datetime]:

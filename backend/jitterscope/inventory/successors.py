@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from sqlalchemy import text
 from sqlalchemy.orm import Session
@@ -69,6 +70,19 @@ def same_workload(session: Session, resource_id: int, seen_us: int, limit: int) 
     workloads = _workloads(session, [one.id for one in found])
     same = [one for one in found if workloads.get(one.id) == workload]
     return same, len(same) + (rows[0].found - len(rows) if rows else 0)
+
+
+def replicas_among(session: Session, resource_id: int, others: Collection[int]) -> set[int]:
+    """Those of `others` that are of the same Kubernetes workload: containers of one name in pods of one controller.
+
+    A container that was started again has a new cgroup, and counts as another replica.
+    """
+    known = _workloads(session, [resource_id, *others])
+    own = known.get(resource_id)
+    # Without namespace and controller it is a unit or a container of a single machine, whose name others have too.
+    if own is None or not (own[0] and own[1]):
+        return set()
+    return {one for one in others if known.get(one) == own}
 
 
 def _workloads(session: Session, resource_ids: list[int]) -> dict[int, Workload]:

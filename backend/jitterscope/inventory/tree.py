@@ -54,12 +54,22 @@ _SEEN_SINCE = text(
 _DESCENDANTS = text(
     f"""
     WITH RECURSIVE down AS (
-        SELECT id AS wanted, 0 AS depth FROM resources WHERE id = :id
+        SELECT id AS wanted, 0 AS depth FROM resources WHERE id = ANY(:ids)
         UNION ALL
         SELECT r.id, down.depth + 1 FROM down JOIN resources r ON r.parent_id = down.wanted AND r.id <> down.wanted
          WHERE down.depth < 64 AND r.kind <> 'dns_path'
     )
     SELECT {COLUMNS} FROM (SELECT DISTINCT wanted FROM down) AS below JOIN resources ON id = wanted ORDER BY id
+    """  # noqa: S608
+).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
+# The newest cgroups beside one that are named as the same container of the same pod.
+_LIVES = text(
+    f"""
+    SELECT {COLUMNS} FROM resources r
+     WHERE parent_id = :parent AND kind = 'cgroup' AND id <> :id AND 2 = (
+         SELECT count(DISTINCT own.name) FROM facts own JOIN facts f ON f.name = own.name AND f.value = own.value
+          WHERE own.resource_id = :id AND f.resource_id = r.id AND own.name IN ('workload.pod', 'workload.container'))
+     ORDER BY first_seen_at DESC, id DESC LIMIT 32
     """  # noqa: S608
 )
 _WITHIN = text(
@@ -133,7 +143,9 @@ def subject_tree(session: Session, cgroup_id: int, from_us: int | None, to_us: i
     node = by_id(session, [subject.node_id]).get(subject.node_id)
     if node is None:
         return None
-    below = [as_resource(row) for row in session.execute(_DESCENDANTS, {"id": cgroup_id})]
+    lives = tuple(one for one in container_lives(session, subject) if _seen_in(one, from_us, to_us))
+    ids = [cgroup_id, *(one.id for one in lives)]
+    below = [as_resource(row) for row in session.execute(_DESCENDANTS, {"ids": ids})]
     below = [one for one in below if _seen_in(one, from_us, to_us)]
     servers = _of_kind(below, "dns_server")
     probes = session.execute(
@@ -149,7 +161,14 @@ def subject_tree(session: Session, cgroup_id: int, from_us: int | None, to_us: i
         tcp_servers=_of_kind(below, "tcp_server"),
         tcp_upstreams=_of_kind(below, "tcp_upstream"),
         probes=tuple(as_resource(row) for row in probes),
+        lives=lives,
     )
+
+
+def container_lives(session: Session, cgroup: ResourceRow) -> list[ResourceRow]:
+    """The other cgroups that a container had in its pod, before and after; empty for any other cgroup."""
+    found = session.execute(_LIVES, {"id": cgroup.id, "parent": cgroup.parent_id})
+    return [as_resource(row) for row in found]
 
 
 def _of_kind(rows: Iterable[ResourceRow], kind: ResourceKind) -> tuple[ResourceRow, ...]:

@@ -42,7 +42,8 @@ class SubjectTree:
     upwards. `cgroups` of a cgroup are filled by `service.with_busiest_cgroups` only.
 
     `dns_paths`, `neighbours` and `workloads` are filled by `service.with_dns_neighbours` only, `asked` (the node's
-    servers that `tcp_upstreams` are) by `service.with_asked_servers`.
+    servers that `tcp_upstreams` are) by `service.with_asked_servers`. `lives` are the other cgroups that the subject's
+    container had in its pod: it gets a new one each time that it is started again.
     """
 
     subject: ResourceRow
@@ -58,6 +59,7 @@ class SubjectTree:
     neighbours: tuple[ResourceRow, ...] = ()
     workloads: tuple[ResourceRow, ...] = ()
     cgroups: tuple[ResourceRow, ...] = ()
+    lives: tuple[ResourceRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,8 @@ _SECONDS = 1_500.0
 _LEAD_S = 6.0
 # One burst after the other: long enough to kill the server, with time to start again and be calm between. One comes in
 # each block of the comparison, so that all blocks have the same load, wherever they begin.
-_EVERY_S, _BURST = BLOCK_US / 1e6, 0.7
+_EVERY_S = BLOCK_US / 1e6
+_BURST_S = 0.7 * _EVERY_S
 
 
 @contextmanager
@@ -36,7 +37,7 @@ def ongoing(variant: Variant, parameters: Parameters, folder: Path, say: Say) ->
     A killed server is started again at once, as by a kubelet.
     """
     with bench(parameters, folder, say) as made:
-        burst_s = min(parameters.seconds, _BURST * _EVERY_S)
+        burst_s = min(parameters.seconds, _BURST_S)
         steady = Rise.soon(parameters, NAMES, made.addresses, say).load
         shape = Load(
             parameters.calm_qps,

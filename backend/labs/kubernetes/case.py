@@ -1,4 +1,4 @@
-"""What the product says of case 1 on the cluster, and what its fix does."""
+"""What the product says of a case on the cluster, and what its fix does."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from labs.applying.ongoing import Ongoing, ProposedFix
 from labs.console import Say
 from labs.errors import LabError
 from labs.hosting import product_for_others
-from labs.kubernetes import chart, cluster, dns, forwarding
+from labs.kubernetes import chart, cluster, forwarding, gc, searching
 from labs.kubernetes.cluster import Cluster
+from labs.kubernetes.fault import Case
 from labs.product import Product
 
-LAB, CAUSE, FIX = "kubernetes", "cpu/gc_throttling", "raise_cpu_limit"
+LAB = "kubernetes"
+CASES = {one.number: one for one in (gc.CASE, searching.CASE)}
 
 
 class Report(BaseModel):
@@ -61,9 +63,9 @@ def watched(say: Say) -> Iterator[Watched]:
             raise LabError(f"After `helm uninstall` the cluster still has {', '.join(left)}.")
 
 
-def run(say: Say) -> Report:
+def run(case: Case, say: Say) -> Report:
     """Make the fault, run the incident's own patch, wait for the verdict."""
-    with watched(say) as here, dns.served(here.cluster, say) as place:
+    with watched(say) as here, case.made(here.cluster, say) as fault:
         commands: list[str] = []
 
         def apply(fix: ProposedFix) -> None:
@@ -72,14 +74,22 @@ def run(say: Say) -> Report:
             here.cluster.shell(command)
             commands.append(command)
 
-        fault = Ongoing(LAB, "case-1", CAUSE, (place.key,), lambda: dns.is_asked(here.cluster), {FIX: apply})
-        done = attempt.attempt(here.product, fault, FIX, say)
-        incidents = [one for one in here.product.all_incidents() if one["cause"] == CAUSE]
-        others = [f"{one['cause']}: {one['title']}" for one in here.product.all_incidents() if one["cause"] != CAUSE]
+        ongoing = Ongoing(
+            LAB, f"case-{case.number}", case.cause, fault.keys, fault.goes_on, {case.fix: apply}, fault.before_s
+        )
+        done = attempt.attempt(here.product, ongoing, case.fix, say)
+        incidents = [one for one in here.product.all_incidents() if one["cause"] == case.cause]
+        rest = [one for one in here.product.all_incidents() if one["cause"] != case.cause]
+        others = [f"{one['cause']}: {one['title']}" for one in rest]
         if len(incidents) != 1:
             told = [f"{one['subject']['name']}: {one['title']}" for one in incidents]
             raise LabError(f"One fault is {len(incidents)} incidents: {'; '.join(told)}")
         subject = incidents[0]["subject"]
         return Report(
-            case=1, subject=subject["name"], node=subject["node"], others=others, command=commands[0], attempt=done
+            case=case.number,
+            subject=subject["name"],
+            node=subject["node"],
+            others=others,
+            command=commands[0],
+            attempt=done,
         )

@@ -15,6 +15,8 @@ CHART = REPOSITORY / "helm" / "jitterscope"
 RELEASE = NAMESPACE = "jitterscope"
 _IMAGE = "jitterscope-collector:0.1.0"
 _END_PATIENCE_S = 30.0
+# `collector.spoolFolder` of the chart.
+_SPOOL = "/var/lib/jitterscope-collector"
 _CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 
 
@@ -49,6 +51,8 @@ def install_collectors(cluster: Cluster, server: str, token: str, say: Say) -> N
 def uninstall(cluster: Cluster) -> list[str]:
     """Uninstall it; what of it is still in the cluster once its pods had time to end."""
     cluster.helm("uninstall", RELEASE, "--namespace", NAMESPACE, "--wait")
+    # What was not sent yet would come to the next product, as news of long ago.
+    cluster.on_node("rm", "-rf", _SPOOL)
     kinds = "all,configmap,serviceaccount,role,rolebinding,clusterrole,clusterrolebinding"
     labelled = ("-l", f"app.kubernetes.io/instance={RELEASE}", "-A")
     deadline = time.monotonic() + _END_PATIENCE_S

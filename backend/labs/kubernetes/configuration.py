@@ -17,6 +17,7 @@ from labs.kubernetes.layout import (
     NODE_ADDRESS,
     POD_NETWORK,
     SANDBOX_IMAGE,
+    SEARCH_DOMAINS,
     SERVICE_NETWORK,
     Files,
 )
@@ -56,7 +57,7 @@ def write(files: Files, programs: Programs) -> None:
     (files.folder / "containerd.toml").write_text(_containerd(files, programs))
     _write(files.folder / "kubelet.json", _kubelet(files))
     _write(files.folder / "proxy.json", _proxy(files))
-    (files.folder / "resolv.conf").write_text("")
+    (files.folder / "resolv.conf").write_text(f"search {' '.join(SEARCH_DOMAINS)}\n")
     _write(files.audit_policy, AUDIT_POLICY)
 
 

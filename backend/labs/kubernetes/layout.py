@@ -12,6 +12,10 @@ NODE = "node1"
 HOST_ADDRESS, NODE_ADDRESS, LINK_BITS = "10.111.0.1", "10.111.0.2", 24
 POD_NETWORK, SERVICE_NETWORK = "10.112.0.0/24", "10.113.0.0/24"
 API_SERVICE, DNS_SERVICE = "10.113.0.1", "10.113.0.10"
+# Of the resolver of names outside the cluster, where a case has one.
+UPSTREAM_SERVICE = "10.113.0.53"
+# As a node on GKE has them in its resolv.conf; the kubelet appends them to those of pods.
+SEARCH_DOMAINS = ("europe-west1-b.c.shop-prod-4711.internal", "c.shop-prod-4711.internal", "google.internal")
 API = f"https://{NODE_ADDRESS}:6443"
 HOST_LINK = "jitterscope-k8s"
 # Everything of the cluster runs below this cgroup: its own programs in SYSTEM, pods in kubepods.

@@ -3,7 +3,7 @@
 Stand-alone: python pod.py PLAN, a JSON file. It prints "ready" once it has left the machine's network and /etc, waits
 for its time to begin (µs since the epoch) on standard input, looks up names, and prints one JSON line of what came of
 it. Then it waits for the end of its input: others' packets may use its link. On SIGHUP it reads the names of its plan
-again.
+again. Where the plan has no files it is in a pod of a cluster already, and begins at once.
 """
 
 from __future__ import annotations
@@ -26,17 +26,16 @@ _libc = ctypes.CDLL(None, use_errno=True)
 def main() -> None:
     with open(sys.argv[1]) as file:
         plan = json.load(file)
-    _check(_libc.unshare(_CLONE_NEWNS | _CLONE_NEWNET), "unshare")
-    _check(_libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None), "mount --make-rprivate /")
-    for own, name in plan["files"].items():
-        target = os.path.realpath(name)
-        _check(_libc.mount(own.encode(), target.encode(), None, _MS_BIND, None), f"mount over {target}")
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
-    go = sys.stdin.readline()
-    if not go:
-        return
-    plan["start_us"] = int(go)
+    if plan["files"]:
+        _leave(plan["files"])
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        go = sys.stdin.readline()
+        if not go:
+            return
+        plan["start_us"] = int(go)
+    else:
+        plan["start_us"] = time.time_ns() // 1000
     signal.signal(signal.SIGHUP, lambda *_: plan.update(names=_names(sys.argv[1])))
     looked: list[tuple[int, int, bool]] = []
     workers = [threading.Thread(target=_look_up, args=(plan, index, looked)) for index in range(plan["workers"])]
@@ -48,6 +47,15 @@ def main() -> None:
     sys.stdout.write(json.dumps({"looked": sorted(looked), "sent": sent, "received": received}) + "\n")
     sys.stdout.flush()
     sys.stdin.read()
+
+
+def _leave(files: dict[str, str]) -> None:
+    """This machine's network and /etc: `files` has which file of ours covers which."""
+    _check(_libc.unshare(_CLONE_NEWNS | _CLONE_NEWNET), "unshare")
+    _check(_libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None), "mount --make-rprivate /")
+    for own, name in files.items():
+        target = os.path.realpath(name)
+        _check(_libc.mount(own.encode(), target.encode(), None, _MS_BIND, None), f"mount over {target}")
 
 
 def _names(path: str) -> list[str]:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from labs import processes
 from labs.cgroups import LabCgroup
@@ -18,7 +19,7 @@ from labs.errors import LabError
 from labs.links import Network
 from labs.search.variants import Parameters, names_of, search_list
 
-_PROGRAM = Path(__file__).with_name("pod.py")
+PROGRAM = Path(__file__).with_name("pod.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,20 @@ class Lookups:
     received: int
 
 
+def plan_of(parameters: Parameters, number: int, files: dict[str, str]) -> dict[str, Any]:
+    """What the program of a pod is told; see pod.py for `files`."""
+    rate = parameters.qps / parameters.pods
+    return {
+        "files": files,
+        "names": names_of(parameters, number),
+        "rate": rate,
+        "phase": number / parameters.pods,
+        "seconds": parameters.seconds,
+        # Enough that none waits for another where a look-up takes a little longer than the upstream.
+        "workers": min(64, 2 + math.ceil(rate * (0.05 + 2 * parameters.delay_ms / 1e3))),
+    }
+
+
 class Pod:
     """One pod, connected to `network` and waiting for its time to begin."""
 
@@ -43,23 +58,11 @@ class Pod:
             f"search {' '.join(search_list(number))}\nnameserver {network.host(0)}\noptions ndots:{parameters.ndots}\n"
         )
         nsswitch.write_text("hosts: dns\n")
-        rate = parameters.qps / parameters.pods
         self._plan = plan = folder / f"pod-{number}.json"
-        plan.write_text(
-            json.dumps(
-                {
-                    "files": {str(self.resolv_conf): "/etc/resolv.conf", str(nsswitch): "/etc/nsswitch.conf"},
-                    "names": names_of(parameters, number),
-                    "rate": rate,
-                    "phase": number / parameters.pods,
-                    "seconds": parameters.seconds,
-                    # Enough that none waits for another where a look-up takes a little longer than the upstream.
-                    "workers": min(64, 2 + math.ceil(rate * (0.05 + 2 * parameters.delay_ms / 1e3))),
-                }
-            )
-        )
+        files = {str(self.resolv_conf): "/etc/resolv.conf", str(nsswitch): "/etc/nsswitch.conf"}
+        plan.write_text(json.dumps(plan_of(parameters, number, files)))
         self._process = processes.spawn(
-            [sys.executable, "-I", str(_PROGRAM), str(plan)],
+            [sys.executable, "-I", str(PROGRAM), str(plan)],
             cgroup_procs=cgroup.procs_files(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

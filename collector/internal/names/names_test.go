@@ -218,6 +218,31 @@ func TestKubelet(t *testing.T) {
 	}
 }
 
+type listed []Container
+
+func (l listed) Name() string { return "listed" }
+
+func (l listed) List(context.Context) ([]Container, error) { return l, nil }
+
+// A container was started again: the runtime lists it before the kubelet does.
+func TestANewStartIsNamedLikeTheLast(t *testing.T) {
+	pod := Container{PodUID: "u1", Namespace: "kube-system", Pod: "coredns-1", Owner: "Deployment/coredns", Objective: "p99<50ms"}
+	before := pod
+	before.ID, before.Name, before.Image = "old", "coredns", "coredns:1.12.0"
+	again := Container{ID: "new", PodUID: "u1", Namespace: "kube-system", Pod: "coredns-1", Name: "coredns", Image: "sha256:1f2a"}
+	other := Container{ID: "side", PodUID: "u1", Namespace: "kube-system", Pod: "coredns-1", Name: "sidecar", Image: "sha256:77"}
+	resolver := NewResolver(listed{pod, before}, listed{again, other})
+	resolver.Ask(context.Background())
+	wanted := before
+	wanted.ID = "new"
+	if got := resolver.containers["new"]; got != wanted {
+		t.Errorf("%+v, want %+v", got, wanted)
+	}
+	if got := resolver.containers["side"]; got.Owner != pod.Owner || got.Image != other.Image {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestWhatPodsSayIsBounded(t *testing.T) {
 	for annotation, want := range map[string]string{
 		"": "", " p99 < 50 ms ": "p99 < 50 ms", strings.Repeat("é", 60): strings.Repeat("é", 32), "p99<50\xffms": "p99<50ms",

@@ -1,6 +1,7 @@
 package names
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,6 +46,7 @@ func (r *Resolver) Due(now time.Time, unknown bool) bool {
 // Ask asks all directories.
 func (r *Resolver) Ask(ctx context.Context) {
 	containers, pods := make(map[string]Container), make(map[string]Container)
+	starts := make(map[[2]string]Container) // of a container of a pod, by names
 	var using, problems []string
 	for _, directory := range r.directories {
 		found, err := directory.List(ctx)
@@ -58,7 +60,10 @@ func (r *Resolver) Ask(ctx context.Context) {
 		using = append(using, directory.Name())
 		for _, c := range found {
 			if _, known := containers[c.ID]; c.ID != "" && !known {
-				containers[c.ID] = c
+				containers[c.ID] = c.completed(pods[c.PodUID], starts[[2]string{c.PodUID, c.Name}])
+			}
+			if _, known := starts[[2]string{c.PodUID, c.Name}]; c.PodUID != "" && !known {
+				starts[[2]string{c.PodUID, c.Name}] = c
 			}
 			if _, known := pods[c.PodUID]; c.PodUID != "" && !known {
 				pods[c.PodUID] = Container{PodUID: c.PodUID, Namespace: c.Namespace, Pod: c.Pod, Owner: c.Owner, Said: c.Said}
@@ -68,6 +73,18 @@ func (r *Resolver) Ask(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.containers, r.pods, r.using, r.problems, r.lastAskedAt = containers, pods, using, problems, time.Now()
+}
+
+// completed adds what others know of its pod and of another start of the same container: the runtime, which lists a
+// new start first, knows no controller, and an image by its digest alone.
+func (c Container) completed(pod, start Container) Container {
+	if c.Owner == "" {
+		c.Owner, c.Objective = pod.Owner, cmp.Or(c.Objective, pod.Objective)
+	}
+	if start.Image != "" && !c.Sandbox {
+		c.Image = start.Image
+	}
+	return c
 }
 
 // Status says who answered and who did not.

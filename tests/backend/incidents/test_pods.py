@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from jitterscope.db import organization_session
+from jitterscope.inventory import service as inventory
 from jitterscope.inventory.types import FactRow
 from jitterscope.recordings.model import RecordedResource, Recording
 from tests.backend.incidents.stories import moved
@@ -47,6 +49,15 @@ def test_the_container_is_told_of_and_not_its_pod(service: Any, gc_fault: Record
     [incident] = service.get("/incidents")["items"]
     assert incident["subject"]["name"] == "kube-system/coredns-668d6bf9bc-x2x9q/coredns"
     assert service.get("/risks")["items"] == []
+
+
+@pytest.mark.parametrize(("pod_us", "own"), [("-1", False), ("50000", True)])
+def test_a_pod_without_a_limit_is_told_of_by_its_containers(
+    service: Any, gc_fault: Recording, pod_us: str, own: bool
+) -> None:
+    service.feed(in_a_pod(gc_fault, pod_us, "-1"))
+    with organization_session(service.organization.id) as session:
+        assert inventory.is_told_by_its_containers(session, pod_id(service)) is not own
 
 
 @pytest.mark.parametrize(("pod_us", "container_us"), [("50000", "-1"), ("50000", "100000")])

@@ -212,3 +212,67 @@ def test_workers_at_once_open_one_incident(trio: Servers) -> None:
                 job.result(timeout=30)  # a deadlock would end this
     [active] = [one for one in trio.incidents() if one["state"] == "open"]
     assert len(active["also_affected"]) == 2
+
+
+class Replicas(Servers):
+    """Pods `a` and `b` of one Deployment on two nodes, `c` of another one."""
+
+    def get_names(self) -> None:
+        """The kubelet lists them."""
+        for name, owner in (("a", "coredns"), ("b", "coredns"), ("c", "web")):
+            builder = BatchBuilder(f"node-{name}")
+            cgroup = builder.resource(CGROUP, f"/dns/{name}")
+            facts = {
+                "manager": "kubernetes", "namespace": "kube-system", "owner": f"Deployment/{owner}",
+                "pod": f"{owner}-{name}", "container": "server",
+            }  # fmt: skip
+            for fact, value in facts.items():
+                builder.fact(cgroup, f"workload.{fact}", value, NOW_US - 3600 * S)
+            headers = self.service.organization.ingest_headers
+            sent = self.service.client.post("/api/v1/ingest", content=builder.body(), headers=headers)
+            assert sent.status_code < 300
+
+
+def test_replicas_of_one_workload_have_one_incident_of_a_cause(service: Any) -> None:
+    pods = Replicas(service)
+    pods.get_names()
+    pods.diagnose("a", found(STAYING, onset=90, last=60))
+    # Apart in time, but the first one's incident goes on.
+    pods.diagnose("b", found(STAYING, onset=30, last=20))
+    pods.diagnose("c", found(STAYING, onset=30, last=20))
+    [shared, other] = pods.incidents()
+    assert shared["subject"]["name"] == "dns a"
+    assert [(one["name"], one["node"]) for one in shared["also_affected"]] == [("dns b", "node-b")]
+    assert (other["subject"]["name"], other["also_affected"]) == ("dns c", [])
+    # Another cause is another fault.
+    pods.diagnose("b", found(OTHER, onset=30, last=19))
+    assert [one["cause"] for one in pods.incidents()] == [STAYING, STAYING, OTHER]
+
+
+def test_what_a_replica_showed_before_the_end_opens_nothing(
+    service: Any, settings_override: Callable[..., Settings]
+) -> None:
+    settings_override(incident_quiet_s=60)
+    pods = Replicas(service)
+    pods.get_names()
+    pods.diagnose("a", found(STAYING, onset=30, last=20))
+    pods.diagnose("b", found(STAYING, onset=29, last=19))
+    pods.diagnose("a", at_s=60)
+    [incident] = pods.incidents()
+    assert incident["state"] == "resolved"
+    pods.diagnose("b", found(STAYING, onset=29, last=19), at_s=61)
+    assert len(pods.incidents()) == 1
+    pods.diagnose("b", found(STAYING, onset=-70, last=-71), at_s=75)
+    assert len(pods.incidents()) == 2
+
+
+def test_replicas_that_get_their_names_late_are_joined(service: Any) -> None:
+    pods = Replicas(service)
+    for name in "abc":
+        pods.diagnose(name, found(STAYING, onset=30, last=20))
+    assert len(pods.incidents()) == 3
+    pods.get_names()
+    for name in "abc":
+        pods.diagnose(name, found(STAYING, onset=30, last=10))
+    told = {one["subject"]["name"]: (one["state"], len(one["also_affected"])) for one in pods.incidents()}
+    assert told == {"dns a": ("open", 1), "dns b": ("resolved", 0), "dns c": ("open", 0)}

@@ -8,12 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from jitterscope.db import organization_session
+from jitterscope.incidents.scheduling import snapshots
 from jitterscope.incidents.verification import visit as visits
 from jitterscope.inventory.types import FactRow
 from jitterscope.recordings import file
 from jitterscope.recordings.model import RecordedResource, Recording
+from jitterscope.recordings.snapshots import cut
 
 pytestmark = pytest.mark.slow
 
@@ -80,6 +84,54 @@ def oom_run(number: int) -> Recording:
         return replace(one, key=f"{one.key}{number}") if one.kind == "process" else one
 
     return replace(recording, resources=tuple(map(same, recording.resources)))
+
+
+def in_a_container(number: int, counted: bool) -> Recording:
+    """The recorded OOM kill in the cgroup of a container's start. Where it goes with the kill, that is not counted."""
+    recording = oom_run(number)
+    names = {
+        "manager": "kubernetes",
+        "namespace": "kube-system",
+        "pod": "coredns-7c9d8bb6f4-x2x9q",
+        "container": "coredns",
+    }
+    facts = tuple(FactRow(f"workload.{name}", value, recording.start_us) for name, value in names.items())
+    own = recording.resources[recording.subject]
+    kept = tuple(fact for fact in own.facts if not fact.name.startswith("workload."))
+    start = replace(own, key=f"{own.key}/start-{number}", facts=(*kept, *facts))
+    made = replace(recording, resources=tuple(start if one is own else one for one in recording.resources))
+    if counted:
+        return made
+    [killed] = np.flatnonzero(own.series["memory_oom_kills"] > 0)
+    return cut(made, made.start_us, made.start_us + (int(killed) - 3) * 100_000)
+
+
+@pytest.mark.parametrize("counted", [True, False], ids=["kills counted", "kills not counted"])
+def test_a_container_that_is_started_again_is_the_same_one(service: Any, counted: bool) -> None:
+    """In a pod each start has a cgroup of its own: one incident, whose subject has the history of all of them."""
+    runs = [in_a_container(number, counted) for number in range(2)]
+    ends_us = time.time_ns() // 1000 - runs[0].ticks * 100_000
+    subjects = []
+    for number, recording in enumerate(runs):
+        subjects.append(service.feed(recording, ends_us=ends_us + number * recording.ticks * 100_000))
+        service.diagnose(subjects[-1])
+    first, second = subjects
+    assert first != second
+    [incident] = [one for one in service.get("/incidents")["items"] if one["cause"] == "memory/query_burst_oom"]
+    assert (incident["subject"]["resource_id"], incident["also_affected"]) == (first, [])
+    with organization_session(service.organization.id) as session:
+        loaded = snapshots.load(session, second, 2 * runs[0].ticks * 100_000)
+        assert loaded is not None
+        used = loaded.snapshot.subject.series["memory_usage_bytes"]
+        [again] = loaded.snapshot.subject.starts
+    half = len(used) // 2
+    assert again == pytest.approx(half, abs=5)
+    assert np.isfinite(used[:half]).mean() > 0.5
+    assert np.isfinite(used[half:]).mean() > 0.5
+    visits.visit(service.organization.id, incident["id"])
+    after = service.get(f"/incidents/{incident['id']}")
+    assert after["verification"] is None, after["verification"]["changes"]
+    assert after["state"] == "open"
 
 
 def test_a_start_after_an_oom_kill_is_no_change(service: Any) -> None:

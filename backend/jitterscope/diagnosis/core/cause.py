@@ -26,7 +26,8 @@ class Cause:
     certain where their detectors lack data. `signs`: without any of them `detect` finds nothing, however much it is
     given; None: that cannot be told, so that every look reads everything. `after_all`: it tells what the others leave.
     It is asked last, with what every other cause about the subject said, instead of `detect`; all of them are its
-    rivals, and an incident of it becomes that of the cause which explains the same harm (`is_residual`).
+    rivals, and an incident of it becomes that of the cause which explains the same harm (`is_residual`). `of_pods`: a
+    pod's cgroup can have it beside its containers, by what it holds beyond them: pages of files in its volumes.
     """
 
     id: str
@@ -45,6 +46,7 @@ class Cause:
     excludes: tuple[str, ...] = ()
     signs: Signs | None = None
     after_all: Callable[[Snapshot, Sequence[Result]], Result] | None = None
+    of_pods: bool = False
 
     @property
     def is_residual(self) -> bool:

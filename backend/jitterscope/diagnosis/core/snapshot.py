@@ -71,7 +71,7 @@ class Distribution:
 @dataclass(frozen=True, slots=True)
 class ResourceView:
     """One resource in the window. `series[metric name]` has one value a tick; a missing tick is NaN. `objective`: of a
-    server, where somebody set one."""
+    server, where somebody set one. `starts`: ticks in which a container began anew, in a cgroup of its own."""
 
     id: int
     kind: str
@@ -83,6 +83,7 @@ class ResourceView:
     events: tuple[Event, ...] = ()
     queries: Queries | None = None
     objective: Objective | None = None
+    starts: tuple[int, ...] = ()
 
     def fact(self, name: str) -> str | None:
         """The newest value of a fact, or None where it was never observed."""

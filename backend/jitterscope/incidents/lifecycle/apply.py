@@ -21,6 +21,7 @@ from jitterscope.incidents.lifecycle.decide import Known, Strength
 from jitterscope.incidents.lifecycle.transitions import record
 from jitterscope.incidents.models import IncidentRow, RiskRow, lives_on
 from jitterscope.incidents.scheduling import store as schedule
+from jitterscope.inventory import service as inventory
 from jitterscope.settings import settings
 
 _LOCK_CLASS = 0x6A6469  # "jdi": our namespace of advisory locks
@@ -86,6 +87,12 @@ def apply_diagnosis(
             if elsewhere:
                 changed += [] if row is None else [row]
                 continue
+        if may_spread and isinstance(change, lifecycle.Update):
+            own = rows[change.incident.id]
+            if (older := spread.older_of_its_workload(session, own, change.found)) is not None:
+                spread.absorb(session, older, own)
+                changed += [own, older]
+                continue
         row = _apply(session, subject, change, rows, window, missing, findings)
         changed += [] if row is None else [row]
         if may_spread and row is not None and isinstance(change, _NEWS):
@@ -108,7 +115,7 @@ def _has_moved_on(session: Session, subject_id: int, found: Found) -> bool:
     """Whether an incident that follows the subject's successor now told of this trouble: a rollout replaced it, and its
     data of the time before are still in the window."""
     told = select(IncidentRow.id).where(
-        IncidentRow.subject_id == subject_id,
+        IncidentRow.subject_id.in_(inventory.lives_of(session, subject_id)),
         IncidentRow.successor_id.is_not(None),
         IncidentRow.cause == found.cause,
         IncidentRow.last_seen_at >= time_of(found.onset_us),

@@ -1,10 +1,11 @@
 """One incident for trouble that several subjects have at one time: replicas with one limit, servers along one path.
 
-Joined are findings of one cause that spreads (`Cause.spreads`), what a server's trouble looks like to those who ask
-it (`Found.upstream`), and late answers without a cause of their own (`Cause.is_residual`): of a server that another
-one is known to wait for, or at a time when the node's trouble made answers of its servers late. The incident stays
-with the subject that showed it first, or that is asked, or with the node; the others are listed in `also_affected` and
-keep it open as long as any of them is in trouble.
+Joined are findings of one cause in replicas of one Kubernetes workload, as long as an incident of any goes on: one
+patch of their owner is the fix for all. So are findings of one cause that spreads (`Cause.spreads`), what a server's
+trouble looks like to those who ask it (`Found.upstream`), and late answers without a cause of their own
+(`Cause.is_residual`): of a server that another one is known to wait for, or at a time when the node's trouble made
+answers of its servers late. The incident stays with the subject that showed it first, or that is asked, or with the
+node; the others are listed in `also_affected` and keep it open as long as any of them is in trouble.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from jitterscope.inventory import service as inventory
 
 # Troubles of two subjects are one where they overlap, or lie no further apart than a retry takes.
 SAME_TIME = timedelta(seconds=10)
+# Among so many incidents of one cause those of replicas are looked for.
+_MOST_INCIDENTS = 500
 # A list for people; beyond it trouble still keeps the incident open.
 MAX_MEMBERS = 200
 _LOCK_CLASS = 0x6A6470  # "jdp"
@@ -42,7 +45,7 @@ def lock(session: Session, subject_id: int, findings: Iterable[Found]) -> bool:
     hurting = [found for found in findings if found.severity is not None]
     if not hurting:
         return False
-    if not any(_may_join(one) for one in hurting):
+    if not any(_may_join(one) for one in hurting) and not _is_replica(session, subject_id):
         subject = inventory.resource(session, subject_id)
         if subject is None:
             return False
@@ -58,6 +61,8 @@ def lock(session: Session, subject_id: int, findings: Iterable[Found]) -> bool:
 
 def host_of(session: Session, subject_id: int, found: Found) -> IncidentRow | None:
     """The active incident of another subject that the finding is part of, the oldest where there are several."""
+    if (host := _of_replica(session, subject_id, found)) is not None:
+        return host
     ways: list[ColumnElement[bool]] = []
     if _spreads(found.cause):
         ways.append(IncidentRow.cause == found.cause)
@@ -72,6 +77,28 @@ def host_of(session: Session, subject_id: int, found: Found) -> IncidentRow | No
         if host is not None:
             return host
     return _blaming(session, subject_id, found) if is_residual(found.cause) else None
+
+
+def older_of_its_workload(session: Session, own: IncidentRow, found: Found) -> IncidentRow | None:
+    """The incident that an active one turned out to be a part of: a pod's names can come after its first trouble."""
+    host = None if own.state == "fix_applied" else _of_replica(session, own.lives_on, found)
+    return host if host is not None and host.id < own.id else None
+
+
+def _is_replica(session: Session, subject_id: int) -> bool:
+    name = inventory.names_of_workloads(session, [subject_id]).get(subject_id)
+    return name is not None and name.namespace is not None and name.container is not None
+
+
+def _of_replica(session: Session, subject_id: int, found: Found) -> IncidentRow | None:
+    """The active incident of the same cause in another replica of the subject's workload, the oldest."""
+    goes_on = and_(IncidentRow.resolved_at.is_(None), IncidentRow.cause == found.cause)
+    others = select(IncidentRow.id, lives_on).where(goes_on, lives_on != subject_id).order_by(IncidentRow.id)
+    rows = session.execute(others.limit(_MOST_INCIDENTS)).all()
+    replicas = inventory.replicas_among(session, subject_id, {subject for _, subject in rows}) if rows else set()
+    wanted = [incident for incident, subject in rows if subject in replicas]
+    locked = select(IncidentRow).where(goes_on, IncidentRow.id.in_(wanted)).order_by(IncidentRow.id).with_for_update()
+    return session.scalars(locked.limit(1)).first() if wanted else None
 
 
 def _blaming(session: Session, subject_id: int, found: Found) -> IncidentRow | None:
@@ -151,10 +178,12 @@ def _may_join(found: Found) -> bool:
 
 def is_told(session: Session, subject_id: int, found: Found) -> bool:
     """Whether an incident that is over told of the subject's newest symptom already."""
-    if not _may_join(found):
-        return False
-    over = select(IncidentRow.id).where(IncidentRow.resolved_at >= time_of(found.last_us), _lists(subject_id)).limit(1)
-    return session.scalar(over) is not None
+    same = IncidentRow.cause == found.cause
+    reached = _lists(subject_id) if _may_join(found) else and_(same, _lists(subject_id))
+    others = [one for one in inventory.lives_of(session, subject_id) if one != subject_id]
+    ways = or_(reached, and_(same, IncidentRow.subject_id.in_(others)))
+    over = select(IncidentRow.id).where(IncidentRow.resolved_at >= time_of(found.last_us), ways)
+    return session.scalar(over.limit(1)) is not None
 
 
 def join(session: Session, host: IncidentRow, subject: SubjectRef, found: Found) -> bool:
@@ -163,6 +192,14 @@ def join(session: Session, host: IncidentRow, subject: SubjectRef, found: Found)
     known = next((one for one in members if one["resource_id"] == subject.resource_id), None)
     if known is not None and found.last_us <= known["last_us"]:
         return False
+    own = {host.subject_id, host.lives_on}
+    if any(subject.resource_id in inventory.lives_of(session, one) for one in own):
+        # The same container, started again: its trouble is that of the incident's subject.
+        if time_of(found.last_us) <= host.last_seen_at:
+            return False
+        host.last_seen_at = time_of(found.last_us)
+        host.occurrences += 1
+        return True
     if known is None and len(members) >= MAX_MEMBERS:
         host.last_seen_at = max(host.last_seen_at, time_of(found.last_us))
         return True

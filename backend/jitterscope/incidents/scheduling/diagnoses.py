@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core.engine import detect, shows_nothing, with_fixes
+from jitterscope.diagnosis.core.registry import all_causes
 from jitterscope.incidents.lifecycle.apply import apply_diagnosis, resolve_silent
 from jitterscope.incidents.models import IncidentRow, lives_on, reached_ids
 from jitterscope.incidents.scheduling import plan, snapshots
@@ -27,8 +28,6 @@ from jitterscope.settings import settings
 log = structlog.get_logger(__name__)
 # DNS servers and nodes are visited while seen this lately; a resource is marked as seen once a minute.
 SEEN_US = 180_000_000
-# Of a pod itself is what it holds beyond its containers: pages of files in its volumes.
-_OF_PODS = "memory/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ def diagnose_subject(organization_id: int, subject_id: int) -> Outcome | None:
     began = time.perf_counter()
     with organization_session(organization_id) as session:
         loaded = snapshots.load(session, subject_id, _window_us())
-        told_by_containers = loaded is not None and inventory.has_limit_of_its_containers(session, subject_id)
+        told_by_containers = loaded is not None and inventory.is_told_by_its_containers(session, subject_id)
     if loaded is None:
         with organization_session(organization_id) as session:
             resolve_silent(session, subject_id)
@@ -64,7 +63,7 @@ def diagnose_subject(organization_id: int, subject_id: int) -> Outcome | None:
     diagnosis = detect(loaded.snapshot)
     if told_by_containers:
         # Its containers are subjects of their own, and have the same trouble with a name and a patch.
-        own = [found for found in diagnosis.findings if found.cause.startswith(_OF_PODS)]
+        own = [found for found in diagnosis.findings if all_causes()[found.cause].of_pods]
         diagnosis = diagnosis.model_copy(update={"findings": own})
     window = (loaded.snapshot.start_us, loaded.snapshot.end_us)
     with organization_session(organization_id) as session:

@@ -20,7 +20,7 @@ from jitterscope.diagnosis.core.snapshot import (
     ResourceView,
     Snapshot,
 )
-from jitterscope.incidents import history
+from jitterscope.incidents import history, lives
 from jitterscope.incidents.api.schemas import SubjectRef
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.types import FactRow, ResourceRow, SubjectTree
@@ -115,6 +115,8 @@ def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Sna
     tree = replace(
         tree,
         ancestors=tree.ancestors[:_MAX_ANCESTORS],
+        # What a container did before it was started again is its own doing, not a neighbor's.
+        cgroups=tuple(row for row in tree.cgroups if row not in tree.lives),
         # Those of a node are chosen already.
         processes=tree.processes if of_node else _latest(tree.processes, _MAX_PROCESSES),
         dns_servers=_latest(tree.dns_servers, _MAX_SERVERS),
@@ -125,7 +127,7 @@ def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Sna
     own = [row.id for row in (*tree.dns_servers, *tree.tcp_servers, *tree.tcp_upstreams)]
     others = [row.id for row in tree.neighbours]
     rows = (
-        *(() if of_node else (tree.subject,)), *tree.ancestors, *tree.cgroups, tree.node, *tree.processes,
+        *(() if of_node else (tree.subject,)), *tree.lives, *tree.ancestors, *tree.cgroups, tree.node, *tree.processes,
         *tree.dns_servers, *tree.tcp_servers, *tree.neighbours, *tree.dns_paths, *tree.probes,
         *tree.tcp_upstreams, *tree.asked,
     )  # fmt: skip
@@ -158,7 +160,7 @@ def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Sna
     return Snapshot(
         start_us=start_us,
         ticks=(end_us - start_us) // TICK_US,
-        subject=node if of_node else reader.view(tree.subject),
+        subject=node if of_node else reader.container(tree),
         node=node,
         ancestors=tuple(map(reader.view, tree.ancestors)),
         processes=tuple(map(reader.view, tree.processes)),
@@ -210,6 +212,11 @@ class _Reader:
             queries=None if stored is None else _queries(stored),
             objective=self.objectives.get(row.id),
         )
+
+    def container(self, tree: SubjectTree) -> ResourceView:
+        """The subject with what its container's other lives recorded."""
+        others = [self.view(one) for one in tree.lives]
+        return lives.joined(self.view(tree.subject), others)
 
 
 def _objectives(session: Session, servers: Sequence[ResourceRow]) -> Mapping[int, Objective]:

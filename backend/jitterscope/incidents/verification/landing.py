@@ -148,9 +148,10 @@ def _start(
 
 
 def _absorb(session: Session, row: IncidentRow, seen: Observed) -> None:
-    """Close what the same fault opened on the successor before anybody knew that it is one."""
+    """Close what the same fault opened on the successor before anybody knew that it is one, and list it no longer."""
     if seen.subject.id == row.subject_id:
         return
+    row.also_affected = [one for one in row.also_affected if one["resource_id"] != seen.subject.id]
     same = select(IncidentRow).where(
         IncidentRow.subject_id == seen.subject.id, IncidentRow.cause == row.cause, IncidentRow.resolved_at.is_(None)
     )

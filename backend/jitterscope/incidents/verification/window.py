@@ -8,6 +8,7 @@ from dataclasses import replace
 from sqlalchemy.orm import Session
 
 from jitterscope.diagnosis.core.snapshot import Distribution, Event, FactValue, FloatArray, ResourceView, Snapshot
+from jitterscope.incidents import lives
 from jitterscope.incidents.scheduling import snapshots
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.types import ResourceRow, SubjectTree
@@ -35,7 +36,9 @@ def read(session: Session, subject_id: int, from_us: int, to_us: int, needs: Ite
     if not of_node and any("dns_path" in metric.resources for metric in metrics):
         tree = inventory.with_dns_neighbours(session, tree, start_us, end_us)
     groups = {
-        "cgroup": [row for row in (tree.subject, *tree.ancestors, *_newest(tree.cgroups)) if row.kind == "cgroup"],
+        "cgroup": [
+            row for row in (tree.subject, *tree.lives, *tree.ancestors, *_newest(tree.cgroups)) if row.kind == "cgroup"
+        ],
         "node": [tree.node],
         "process": _newest(tree.processes),
         "dns_server": _newest(tree.dns_servers),
@@ -84,7 +87,7 @@ def read(session: Session, subject_id: int, from_us: int, to_us: int, needs: Ite
     return Snapshot(
         start_us=start_us,
         ticks=(end_us - start_us) // TICK_US,
-        subject=node if of_node else view(tree.subject),
+        subject=node if of_node else lives.joined(view(tree.subject), map(view, tree.lives)),
         node=node,
         ancestors=tuple(map(view, tree.ancestors)),
         processes=tuple(map(view, groups["process"])),
@@ -119,6 +122,7 @@ def members(tree: SubjectTree) -> tuple[int, ...]:
     """Everything that a comparison reads of."""
     rows = (
         tree.subject,
+        *tree.lives,
         tree.node,
         *tree.ancestors,
         *tree.processes,

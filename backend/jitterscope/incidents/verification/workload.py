@@ -132,7 +132,9 @@ def _pairs(
     found = [pair(before.subject, now.subject, watch.of("subject", "node") if of_node else watch.of("subject"))]
     if not of_node and before.node.id == now.node.id:
         found.append(pair(before.node, now.node, watch.of("node")))
-    restarts: list[int] = [] if now is before else [now.subject.first_seen_us]
+    # The kubelet starts a container again that ended by itself or was killed: that changes nothing.
+    same = now is before or now.subject.id in {one.id for one in before.lives}
+    restarts: list[int] = [] if same else [now.subject.first_seen_us]
     names = _names(watch.of("processes"))
     groups = _by_program(before.processes, facts, names)
     groups_now = groups if now is before else _by_program(now.processes, facts, names)
@@ -168,12 +170,15 @@ def _same_ports(before: Sequence[ResourceRow], now: Sequence[ResourceRow]) -> li
 
 
 def _restarts(session: Session, subject: ResourceRow, members: Sequence[ResourceRow], baseline_us: int) -> list[int]:
-    """When processes of one program took another's place; what follows an OOM kill is the fault, and no change."""
+    """When processes of one program took another's place in their cgroup; what follows an OOM kill is the fault, and no
+    change."""
     rows = sorted(members, key=lambda row: (row.first_seen_us, row.id))
     return [
         new.first_seen_us
         for old, new in pairwise(rows)
-        if new.first_seen_us > baseline_us and not _was_killed(session, subject, old, new.first_seen_us)
+        if new.first_seen_us > baseline_us
+        and new.parent_id == old.parent_id
+        and not _was_killed(session, subject, old, new.first_seen_us)
     ]
 
 

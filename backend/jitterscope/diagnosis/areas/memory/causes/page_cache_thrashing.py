@@ -195,4 +195,5 @@ CAUSE = Cause(
         "https://lwn.net/Articles/495543/",
     ),
     signs=Signs((REFAULTS, *held_up.SIGNS), _shown),
+    of_pods=True,
 )

@@ -245,4 +245,5 @@ CAUSE = Cause(
     ),
     subjects=("cgroup", "node"),
     signs=Signs(NEEDS, memory_reclaim.may_wait),
+    of_pods=True,
 )

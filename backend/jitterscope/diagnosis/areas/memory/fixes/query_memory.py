@@ -23,7 +23,7 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Fix, Patch
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
-from jitterscope.diagnosis.programs import corefile
+from jitterscope.diagnosis.programs import config_map, corefile
 from jitterscope.diagnosis.programs import versions as dns_versions
 from jitterscope.diagnosis.programs.dns_upstreams import upstreams
 
@@ -96,6 +96,7 @@ def _max_concurrent(snapshot: Snapshot, server: ResourceView, burst: Burst, load
             f"Usually {burst.usual:,.0f} queries wait: at {number:,} it turns queries away without a burst too. Raise "
             "the memory limit, or make the upstream faster."
         )
+    command = config_map.forward_option(snapshot, server, "max_concurrent", number)
     title = f"forward max_concurrent {number}" + (f" instead of {now}" if now is not None and blocks == 1 else "")
     return Fix(
         **base,
@@ -104,7 +105,10 @@ def _max_concurrent(snapshot: Snapshot, server: ResourceView, burst: Burst, load
         summary=summary,
         predicted=figures(said),
         precondition=None if gate.open(version) else f"CoreDNS {gate.since_text} or later",
-        patches=[Patch(label="Corefile", language="corefile", text=_block(server, number))],
+        patches=[
+            *([] if command is None else [command]),
+            Patch(label="Corefile", language="corefile", text=_block(server, number)),
+        ],
         caveats=caveats,
     )
 

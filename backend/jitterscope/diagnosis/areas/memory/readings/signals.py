@@ -41,7 +41,8 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """Ticks [start, end) between two kills. `killed`: it ended in one, in tick `end`; `again`: it began after one."""
+    """Ticks [start, end) between two starts. `killed`: it ended in an OOM kill, in tick `end`; `again`: it is not the
+    first."""
 
     start: int
     end: int
@@ -107,7 +108,8 @@ def _read(snapshot: Snapshot, view: ResourceView) -> Memory:
     known = int(np.flatnonzero(np.isfinite(usage))[-1])
     whole = filled(usage)
     # Before and after a kill are two programs: nothing is drawn from one to the other.
-    cuts = [0, *(int(tick) + 1 for tick in np.flatnonzero(np.nan_to_num(kills) > 0)), n]
+    ends = {int(tick) + 1 for tick in np.flatnonzero(np.nan_to_num(kills) > 0)} | set(view.starts)
+    cuts = [0, *sorted(ends - {0, n}), n]
     file, anon = (_pieces(series(view, name, n), cuts) for name in ("memory_file_bytes", "memory_anon_bytes"))
     file = np.minimum(file, whole)
     return Memory(
@@ -152,14 +154,14 @@ def between(values: FloatArray) -> FloatArray:
 
 def lives(memory: Memory) -> list[Life]:
     """In time order. A kill is seen in the tick in which the counter moved; usage may have fallen a tick earlier, or
-    anywhere since its last reading."""
+    anywhere since its last reading. Where a cgroup went with its kill, nobody counted it: a container began anew."""
     read_at = np.flatnonzero(np.isfinite(memory.owner.series["memory_usage_bytes"]))
-    ends = np.flatnonzero(memory.kills[: memory.known + 1] > 0)
+    ends = {*np.flatnonzero(memory.kills[: memory.known + 1] > 0).tolist(), *memory.owner.starts}
     found, start = [], 0
-    for tick in map(int, ends):
+    for tick in sorted(ends):
         end = _before_fall(memory.net, read_at, start, tick)
         if end - start >= 2 and ((read_at >= start) & (read_at < end)).any():
-            found.append(Life(start, end, killed=True, again=start > 0))
+            found.append(Life(start, end, killed=bool(memory.kills[tick] > 0), again=start > 0))
         start = _up_again(memory.net, tick + 1)
     if memory.known + 1 - start >= 2:
         found.append(Life(start, memory.known + 1, killed=False, again=start > 0))

@@ -1,0 +1,31 @@
+"""A case on the cluster: the fault that it makes in pods, what is to be said of it, and the fix to try."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from labs.console import Say
+from labs.kubernetes.cluster import Cluster
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """`pod` is the one that suffers, `keys` are the cgroups that the incident may be about; see Ongoing."""
+
+    pod: str
+    keys: tuple[str, ...]
+    goes_on: Callable[[], bool]
+    before_s: float = 70.0
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """`made` deploys the fault, and deletes it when the context ends. `title` is for the command's help."""
+
+    number: int
+    title: str
+    cause: str
+    fix: str
+    made: Callable[[Cluster, Say], AbstractContextManager[Fault]]

@@ -1,0 +1,119 @@
+"""Case 4 on the cluster: pods with Kubernetes' ndots:5 and six search domains, three of which an upstream denies."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from labs import coredns
+from labs.console import Say
+from labs.kubernetes import images, objects
+from labs.kubernetes.cluster import Cluster
+from labs.kubernetes.fault import Case, Fault
+from labs.kubernetes.layout import DNS_SERVICE, UPSTREAM_SERVICE
+from labs.kubernetes.objects import CLIENTS, SYSTEM, Object, Workload
+from labs.search.pods import PROGRAM, plan_of
+from labs.search.variants import Parameters
+
+_IMAGE = "jitterscope-lab/lookups:1"
+# Each lookup waits for three denials of the upstream, which makes it late, before it is asked for the name itself.
+_PODS, _DELAY_MS = 3, 10.0
+_PARAMETERS = Parameters(pods=_PODS, delay_ms=_DELAY_MS, services=0, seconds=1_500)
+# The collector reads a pod's resolv.conf 1, 3, 7 … 63 s after its start.
+_BEFORE_S = 100.0
+_COREFILE = f""".:53 {{
+    errors
+    health
+    kubernetes cluster.local in-addr.arpa ip6.arpa {{
+        pods insecure
+        fallthrough in-addr.arpa ip6.arpa
+    }}
+    prometheus :9153
+    forward . {UPSTREAM_SERVICE}
+    cache 30
+}}
+"""
+_OUTSIDE = f""".:53 {{
+    errors
+    health
+    rewrite continue {{
+        rcode suffix internal. NOERROR NXDOMAIN
+    }}
+    erratic {{
+        {coredns.delay(_DELAY_MS)}
+    }}
+}}
+"""
+
+
+@contextmanager
+def _asked(cluster: Cluster, say: Say) -> Iterator[Fault]:
+    """The cluster's DNS, the resolver behind it, and the pods that ask."""
+    say(f"Deploying CoreDNS and {_PODS} pods with ndots:5")
+    objects.load_coredns(cluster)
+    cluster.load(images.Image(_IMAGE, {"/pod.py": PROGRAM}))
+    outside = objects.coredns("outside", _OUTSIDE, UPSTREAM_SERVICE)
+    server = _cluster_dns()
+    clients = _clients()
+    with objects.running(cluster, (outside, server, clients)):
+        [pod] = objects.pods_of(cluster, server)
+        keys = (objects.key_of(pod),)
+        yield Fault(pod["metadata"]["name"], keys, lambda: objects.must_run(cluster, server), before_s=_BEFORE_S)
+
+
+def _cluster_dns() -> Workload:
+    """CoreDNS as a cluster has it, with the rights that its manifest gives it."""
+    found = objects.coredns("coredns", _COREFILE, DNS_SERVICE, account="coredns")
+    of_all = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "system:coredns"}
+    rules = [
+        {"apiGroups": [""], "resources": ["endpoints", "services", "pods", "namespaces"], "verbs": ["list", "watch"]},
+        {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": ["list", "watch"]},
+    ]
+    subject = {"kind": "ServiceAccount", "name": "coredns", "namespace": SYSTEM}
+    version, name = "rbac.authorization.k8s.io/v1", {"name": "system:coredns"}
+    rights: list[Object] = [
+        objects.made("v1", "ServiceAccount", "coredns", SYSTEM),
+        {"apiVersion": version, "kind": "ClusterRole", "metadata": name, "rules": rules},
+        {
+            "apiVersion": version,
+            "kind": "ClusterRoleBinding",
+            "metadata": name,
+            "roleRef": of_all,
+            "subjects": [subject],
+        },
+    ]
+    return Workload(found.name, found.namespace, found.labels, (*rights, *found.objects))
+
+
+def _clients() -> Workload:
+    """Pods that look names up with this machine's Python and its C library, by the resolv.conf of the kubelet."""
+    volumes, mounts = objects.shown(*_python())
+    container = {
+        "name": "web",
+        "image": _IMAGE,
+        "imagePullPolicy": "Never",
+        "command": [str(Path(sys.executable).resolve()), "-I", "/pod.py", "/plan/plan.json"],
+        "volumeMounts": [*mounts, {"name": "plan", "mountPath": "/plan", "readOnly": True}],
+    }
+    pod: Object = {"containers": [container], "volumes": [*volumes, {"name": "plan", "configMap": {"name": "web"}}]}
+    plan = objects.config("web", CLIENTS, {"plan.json": plan_of(_PARAMETERS, 0, {})})
+    labels = {"app": "web"}
+    made = objects.deployment("web", CLIENTS, labels, pod, replicas=_PODS)
+    return Workload("web", CLIENTS, labels, (objects.namespace(CLIENTS), plan, made))
+
+
+def _python() -> list[Path]:
+    """The folders that it needs."""
+    wanted = [Path("/usr"), Path("/lib"), Path("/lib64"), Path(sys.base_prefix)]
+    return [one for one in wanted if one.exists() and not any(other in one.parents for other in wanted)]
+
+
+CASE = Case(
+    number=4,
+    title="pods whose search domains multiply their queries",
+    cause="dns/search_domain_amplification",
+    fix="ndots",
+    made=_asked,
+)
