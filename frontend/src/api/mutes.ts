@@ -6,8 +6,6 @@ import { api, unwrap, type Schemas } from "./client";
 import { incidentKeys } from "./incidents";
 
 export type Mute = Schemas["Mute"];
-export type MutePreview = Schemas["MutePreview"];
-export type WeeklyHours = NonNullable<Mute["hours"]>;
 /** What a mute is for. */
 export type MuteFilter = Pick<Mute, "incident_id" | "resource_id" | "severities" | "conditions" | "hours">;
 export type NewMute = MuteFilter & { readonly until: string | null; readonly reason: string };

@@ -25,7 +25,7 @@ export const ACTIONS = Object.keys(ACTION_TITLES) as readonly (keyof typeof ACTI
 /** What a new channel is sent, like the default of the API. */
 export const USUAL_ACTIONS: readonly ChannelAction[] = ACTIONS.filter((one) => one !== "unacknowledged" && one !== "noted");
 
-export const CONDITIONS = ["namespaces", "causes", "resources", "nodes"] as const;
+const CONDITIONS = ["namespaces", "causes", "resources", "nodes"] as const;
 export type Condition = (typeof CONDITIONS)[number];
 
 /** `null` quiet hours: none. Patterns are the text of one input, with commas between them. */
