@@ -10,8 +10,7 @@ from fastapi import APIRouter, Depends, Response
 from jitterscope.bounds import QUICK, bounded
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core.finding import Found
-from jitterscope.incidents import coincidence
-from jitterscope.incidents.api import views
+from jitterscope.incidents.api import views, whole
 from jitterscope.incidents.api.harm_words import harm_reason
 from jitterscope.incidents.lifecycle import actions
 from jitterscope.incidents.verification import verifications
@@ -35,12 +34,7 @@ def get_post_mortem(principal: Annotated[Principal, Depends(require("incidents:r
         row = actions.get(session, incident_id)
         made = verifications.of_incident(session, row.id)
         told = Told(
-            incident=views.incident_of(
-                row,
-                actions.history(session, row.id),
-                made[0] if made else None,
-                coincidence.before_onset(session, row),
-            ),
+            incident=whole.incident(session, row),
             harm=harm_reason(Found.model_validate(row.finding)),
             verifications=[verification_of(one) for one in made],
             notified=sent_at(session, row.id),
