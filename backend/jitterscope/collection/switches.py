@@ -1,4 +1,4 @@
-"""What can be switched off, and what is dropped then. An id is a source, or SOURCE:OPTION of collectors' configuration."""
+"""What can be switched off, and what is dropped then. An id is a source, or SOURCE:OPTION of its configuration."""
 
 from __future__ import annotations
 
