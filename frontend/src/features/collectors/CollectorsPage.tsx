@@ -17,6 +17,7 @@ import { useTellError } from "@/widgets/useTellError";
 
 import { AddCollector } from "./AddCollector";
 import styles from "./Collectors.module.css";
+import { WhatIsRead } from "./WhatIsRead";
 
 const route = getRouteApi("/signed-in/settings/collectors");
 
@@ -51,6 +52,7 @@ export function CollectorsPage(): ReactElement {
           )
         }
       </Async>
+      <WhatIsRead />
       <IngestTokens />
     </Page>
   );
