@@ -1,6 +1,7 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { fireEvent, render, screen, waitFor } from "@testing-library/react";
 
+import { api } from "@/api/client";
 import { collectionQuery, type Collection } from "@/api/collection";
 import { meQuery, type Me } from "@/api/me";
 
@@ -15,9 +16,11 @@ const collection = (...off: string[]): Collection => ({
 /** What is sent, in order; the server answers with it. */
 function show(scopes: string[], ...off: string[]): string[][] {
   const sent: string[][] = [];
-  vi.spyOn(globalThis, "fetch").mockImplementation(async (request) => {
-    if (request instanceof Request && request.method === "PUT") sent.push(((await request.json()) as { off: string[] }).off);
-    return Response.json(collection(...(sent.at(-1) ?? off)));
+  const answer = (): Promise<never> => Promise.resolve({ data: collection(...(sent.at(-1) ?? off)), response: new Response() } as never);
+  vi.spyOn(api, "GET").mockImplementation(answer);
+  vi.spyOn(api, "PUT").mockImplementation((...[, init]: unknown[]) => {
+    sent.push((init as { body: { off: string[] } }).body.off);
+    return answer();
   });
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, retry: false } } });
   client.setQueryData(collectionQuery().queryKey, collection(...off));
