@@ -165,8 +165,8 @@ def test_kinds_lose_their_statuses_where_those_are_off(client: TestClient, organ
     assert answer.status_code == 200, answer.text
     with db.organization_session(organization.id) as session:
         found = session.execute(text("SELECT attributes FROM events WHERE kind = 'requests.kinds'")).scalars().all()
-    rows = sorted((json.loads(one["rows"]) for one in found), key=len)
-    assert rows == [[], [], [], [[*ROW[:3], 0, 0, *ROW[5:]]]]
+    told = sorted((json.loads(one["rows"]) for one in found), key=len)
+    assert told == [[], [], [], [[*ROW[:3], 0, 0, *ROW[5:]]]]
     assert "[[3,9]]" in {one.get("latency") for one in found}
 
 
@@ -191,7 +191,7 @@ def test_another_process_obeys_after_seconds(
         )
     assert store.off(organization.id) == ()
     clock: Callable[[], float] = time.monotonic
-    monkeypatch.setattr(store.time, "monotonic", lambda: clock() + 6)
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + 6)
     assert store.off(organization.id) == ("dns_names",)
 
 
