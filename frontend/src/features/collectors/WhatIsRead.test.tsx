@@ -40,7 +40,7 @@ describe("WhatIsRead", () => {
     const sent = show(["organizations:write"], "dns_names");
     expect(named("dns_names")).not.toBeChecked();
     expect(named("tcp_requests")).toBeChecked();
-    expect(named("tcp_requests")).toHaveAccessibleDescription("Off: Stops tcp_requests. tcp_requests");
+    expect(named("tcp_requests")).toHaveAccessibleDescription("If off: Stops tcp_requests. tcp_requests");
     fireEvent.click(named("tcp_requests"));
     await waitFor(() => expect(named("tcp_requests")).not.toBeChecked());
     await waitFor(() => expect(sent).toEqual([["dns_names", "tcp_requests"]]));

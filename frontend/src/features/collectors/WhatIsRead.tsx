@@ -65,7 +65,7 @@ function Switches({ collection: { switches }, disabled }: { collection: Collecti
             title={title}
             id={id}
             on={!isOff && !covered}
-            note={covered ? "Off with its source." : `Off: ${stops}`}
+            note={covered ? "Off with its source." : isOff ? stops : `If off: ${stops}`}
             disabled={disabled || covered || isPending}
             onChange={() => change(isOff ? off.filter((one) => one !== id) : [...off, id], isOff ? `${title} switched on` : `${title} switched off`, off)}
           />
