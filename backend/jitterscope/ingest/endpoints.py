@@ -6,15 +6,18 @@ import time
 from typing import Annotated
 
 import structlog
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from prometheus_client import Counter
 
 from jitterscope.answers import refuses
 from jitterscope.bounds import INGEST, bounded
+from jitterscope.collection import store as collection
+from jitterscope.collection.switches import dropped
 from jitterscope.errors import Problem
 from jitterscope.ingest import body as bodies
 from jitterscope.ingest.checks import CLOCK_AHEAD
+from jitterscope.ingest.dropping import without
 from jitterscope.ingest.schemas import Stored
 from jitterscope.ingest.store import store
 from jitterscope.ingest.validation import validate
@@ -30,26 +33,40 @@ TOO_OLD = Counter("jitterscope_ingest_too_old_total", "Parts of batches refused 
 
 router = APIRouter(tags=["ingest"])
 
+SOURCES_OFF = "Jitterscope-Sources-Off"
+_OFF = {
+    "description": "Comma-separated switches that the organization has off (`/collection`); absent where none is",
+    "schema": {"type": "string"},
+}
 _CONTENT = {"application/x-protobuf": {"schema": {"type": "string", "format": "binary"}}}
 
 
 @router.post(
     "/ingest",
+    responses={200: {"headers": {SOURCES_OFF: _OFF}}},
     openapi_extra={"requestBody": {"required": True, "content": _CONTENT}},
     dependencies=[not_audited("data of collectors; each batch is counted by collector")],
 )
 @bounded(INGEST)
 @refuses(413, "The batch is larger than the installation takes.")
-async def ingest(request: Request, principal: Annotated[Principal, Depends(require("ingest:write"))]) -> Stored:
+async def ingest(
+    request: Request, response: Response, principal: Annotated[Principal, Depends(require("ingest:write"))]
+) -> Stored:
     """Store one batch: a zstd frame with an ingest.v1.Batch. Repeating a batch is safe: it is stored once.
+
+    What the organization switched off (`/collection`) is left out; the header Jitterscope-Sources-Off names it.
 
     200 means that it is committed. A 4xx means that it never will be: drop it. Anything else: send it again later.
     """
     body = await bodies.read_limited(request, settings().ingest_max_body_bytes)
-    return await run_in_threadpool(_accept, principal.organization_id, body)
+    stored, off = await run_in_threadpool(_accept, principal.organization_id, body)
+    if off:
+        response.headers[SOURCES_OFF] = ",".join(off)
+    return stored
 
 
-def _accept(organization_id: int, body: bytes) -> Stored:
+def _accept(organization_id: int, body: bytes) -> tuple[Stored, tuple[str, ...]]:
+    """What became of a batch, and what is off."""
     batch = bodies.parse(bodies.decompress(body, settings().ingest_max_batch_bytes))
     now_us = time.time_ns() // 1000
     try:
@@ -59,6 +76,8 @@ def _accept(organization_id: int, body: bytes) -> Stored:
             why = f"The service refuses the data of this machine: {problem.detail}"
             collectors.clock_ahead(organization_id, batch.resources[0].key, why)
         raise
+    off = collection.off(organization_id)
+    valid = without(valid, dropped(off))
     series = [len(block.resource) for block in valid.blocks]
     samples = sum(count * block.tick_count for count, block in zip(series, valid.blocks, strict=True))
     limits.check_series(organization_id, valid.resources[0].key, sum(series))
@@ -69,4 +88,4 @@ def _accept(organization_id: int, body: bytes) -> Stored:
     new = store(organization_id, valid)
     if valid.ahead:
         collectors.clock_ahead(organization_id, valid.resources[0].key, valid.ahead)
-    return Stored(duplicate=not new, too_old=valid.too_old)
+    return Stored(duplicate=not new, too_old=valid.too_old), off

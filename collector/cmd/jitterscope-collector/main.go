@@ -32,12 +32,26 @@ jitterscope-collector COMMAND -h lists the options. Each has an environment vari
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	if errors.Is(err, errAnew) {
+		stop() // from here on a signal ends the program, whatever it runs
+		err = startAnew()
+	}
+	if err != nil {
 		if !errors.Is(err, flag.ErrHelp) {
 			fmt.Fprintln(os.Stderr, "jitterscope-collector:", err)
 			os.Exit(1)
 		}
 	}
+}
+
+// startAnew replaces the program by a fresh run of it: the same process with the same arguments, environment, and rights.
+func startAnew() error {
+	path, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	return syscall.Exec(path, os.Args, os.Environ())
 }
 
 func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) error {

@@ -20,13 +20,20 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/settings"
 	"github.com/jitterscope/jitterscope/collector/internal/ship"
 	"github.com/jitterscope/jitterscope/collector/internal/spool"
+	"github.com/jitterscope/jitterscope/collector/internal/switches"
 	"github.com/jitterscope/jitterscope/collector/internal/telemetry"
 )
 
 // flushTime is how long the last batches may take to be sent when the collector stops; the rest waits in the spool.
 const flushTime = 3 * time.Second
 
-func runCommand(ctx context.Context, arguments []string, stderr io.Writer) error {
+// errAnew says that the collector has stopped to start again with other sources.
+var errAnew = errors.New("the organization changed what is read")
+
+// runCommand runs until ctx ends, or returns errAnew.
+func runCommand(outer context.Context, arguments []string, stderr io.Writer) error {
+	ctx, stop := context.WithCancelCause(outer)
+	defer stop(nil)
 	s, err := settings.Parse("run", arguments, os.LookupEnv, stderr, nil)
 	if err != nil {
 		return err
@@ -45,6 +52,9 @@ func runCommand(ctx context.Context, arguments []string, stderr io.Writer) error
 		return err
 	}
 	defer func() { _ = spooled.Close() }()
+	organization := switches.Open(s.SpoolDir, func() { stop(errAnew) }, log)
+	s.SwitchOff(organization.Off())
+	config.Heard = organization.Heard
 	sink, err := pipeline.Compress(spooled.Put)
 	if err != nil {
 		return err
@@ -74,7 +84,7 @@ func runCommand(ctx context.Context, arguments []string, stderr io.Writer) error
 		}
 		log.Info("own metrics", "url", "http://"+address+"/metrics")
 	}
-	log.Info("collector started", "version", version, "server", s.Server, "spool", s.SpoolDir)
+	log.Info("collector started", "version", version, "server", s.Server, "spool", s.SpoolDir, "switched_off", organization.Off())
 
 	var wait sync.WaitGroup
 	wait.Go(func() { shipper.Run(ctx) })
@@ -86,6 +96,9 @@ func runCommand(ctx context.Context, arguments []string, stderr io.Writer) error
 	defer cancel()
 	shipper.Flush(flush)
 	log.Info("collector stopped", "spooled_batches", spooled.Counts().Batches)
+	if err == nil && outer.Err() == nil && errors.Is(context.Cause(ctx), errAnew) {
+		return errAnew
+	}
 	return err
 }
 

@@ -23,6 +23,7 @@ type Agent struct {
 	Store  *batch.Store
 
 	settings  *settings.Settings
+	switched  []string // sources that the organization switched off
 	leftovers []*batch.Sealed
 	version   string
 	log       *slog.Logger
@@ -48,7 +49,14 @@ func New(s *settings.Settings, version string, place Place, sink pipeline.Sink, 
 			return nil, err
 		}
 	}
-	sources, err := source.New(enabled)
+	var switched []string
+	sources, err := source.New(func(name string) bool {
+		if enabled(name) && s.SwitchedOff(name) {
+			switched = append(switched, name)
+			return false
+		}
+		return enabled(name)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +70,9 @@ func New(s *settings.Settings, version string, place Place, sink pipeline.Sink, 
 		Store: store, Sources: sources, Options: s.SourceOptions, MaxCgroups: affordableCgroups(s.MaxCgroups, log),
 		Budget: sampler.Budget{CPUShare: s.CPUBudget}, OrdinaryPriority: !s.RealTime, Log: log, Sealed: sealer.Take,
 	})
-	return &Agent{Engine: engine, Sealer: sealer, Store: store, settings: s, leftovers: leftovers, version: version, log: log}, nil
+	return &Agent{
+		Engine: engine, Sealer: sealer, Store: store, settings: s, switched: switched, leftovers: leftovers, version: version, log: log,
+	}, nil
 }
 
 // Run samples until ctx ends and seals what there is.
@@ -80,6 +90,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	a.Store.Start(time.Now().UnixMicro() / batch.StepUS)
 	a.Engine.NodeFacts(facts.Node(a.settings.ProcRoot))
+	for _, name := range a.switched {
+		a.Engine.SwitchedOff(name)
+	}
 	a.Engine.Event(batch.Node, "collector.start", map[string]string{"version": a.version})
 
 	done := make(chan struct{})

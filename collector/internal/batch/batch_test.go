@@ -296,3 +296,34 @@ func TestNumberOfAnEmptyBatchIsUsedAgain(t *testing.T) {
 		t.Errorf("the next sequence is %d, want 2", b.Sequence)
 	}
 }
+
+// TestNumbersOfEmptyBatchesAtTheEndAreUsedAgain stops a store right after it rotated: the batch that it seals then is empty, as is
+// the one behind it.
+func TestNumbersOfEmptyBatchesAtTheEndAreUsedAgain(t *testing.T) {
+	directory := t.TempDir()
+	for run := range uint64(3) {
+		store, leftovers, err := Open(directory, spoolID, 1, "node")
+		if err != nil || len(leftovers) != 0 {
+			t.Fatal(leftovers, err)
+		}
+		first := firstTick + 30*int64(run)
+		store.Start(first)
+		slot := store.Series(Node, 1)
+		store.Begin(first)
+		store.Set(slot, 1)
+		store.Commit()
+		if b := seal(t, store, first+1); b.Sequence != run+1 {
+			t.Errorf("run %d has the sequence %d", run, b.Sequence)
+		}
+		for range min(run, 1) { // the first run ends with none
+			sealed, err := store.Rotate(first + 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sealed.Discard()
+		}
+		if err := store.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

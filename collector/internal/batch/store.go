@@ -19,6 +19,7 @@ type Store struct {
 	current int
 	spoolID [16]byte
 	next    uint64 // sequence of the next buffer to open
+	rotated bool   // both buffers are of this run
 
 	triggered bool // a trigger was recorded since TakeTriggered
 	listeners []func(resource ResourceID, reason string, atUS int64)
@@ -119,6 +120,7 @@ func (s *Store) Rotate(firstTick int64) (*Sealed, error) {
 	}
 	s.writeDistributions()
 	s.dir.rotate()
+	s.rotated = true
 	old.setState(stateSealing)
 	s.open(other, firstTick)
 	return &old.sealed, nil
@@ -208,7 +210,12 @@ func (s *Store) Dropped() Dropped {
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if b := s.buffers[s.current]; b.state() == stateOpen && b.columns() <= Lag && b.journalLen() == 0 {
+	b, last := s.buffers[s.current], s.buffers[1-s.current].header()
+	// The last batch was empty too, and discarded: as it stopped right after another one.
+	if s.rotated && b.state() == stateOpen && last.sequence+2 == b.header().sequence {
+		b.header().sequence--
+	}
+	if b.state() == stateOpen && b.columns() <= Lag && b.journalLen() == 0 {
 		b.sealed.Discard()
 	}
 	return errors.Join(s.buffers[0].close(), s.buffers[1].close())

@@ -106,6 +106,12 @@ func (e *Engine) Report(name, trouble, needs string) {
 	e.status.set(name, ingestpb.SourceState_SOURCE_STATE_DEGRADED, trouble, needs)
 }
 
+// SwitchedOff tells that a source is left out since the organization wants it so. Unlike one that the configuration leaves out
+// it is shown: whoever misses its figures did not turn it off here.
+func (e *Engine) SwitchedOff(name string) {
+	e.status.set(name, ingestpb.SourceState_SOURCE_STATE_UNAVAILABLE, "switched off by the organization", "")
+}
+
 // Off returns the sources that have nothing to do, and why.
 func (e *Engine) Off() map[string]string { return e.status.listOff() }
 

@@ -37,6 +37,7 @@ type Settings struct {
 
 	options  map[string]toml.Primitive
 	metadata toml.MetaData
+	off      []string
 }
 
 func (s *Settings) define(flags *flag.FlagSet) {
@@ -128,8 +129,28 @@ func (s *Settings) readFile(flags *flag.FlagSet, given map[string]bool) error {
 	return errors.Join(errs...)
 }
 
-// SourceOptions decodes the [sources.NAME] table into target and refuses keys that target does not have.
+// SwitchOff turns off what the organization does not want read, beside what the configuration turns off: sources, and boolean
+// options as SOURCE:OPTION. Names that this version does not know have no effect.
+func (s *Settings) SwitchOff(names []string) { s.off = names }
+
+// SwitchedOff tells whether the organization switched a whole source off.
+func (s *Settings) SwitchedOff(source string) bool { return slices.Contains(s.off, source) }
+
+// SourceOptions decodes the [sources.NAME] table into target and refuses keys that target does not have. Options that the
+// organization switched off are false.
 func (s *Settings) SourceOptions(name string, target any) error {
+	if err := s.configured(name, target); err != nil {
+		return err
+	}
+	for _, one := range s.off {
+		if source, option, ok := strings.Cut(one, ":"); ok && source == name {
+			_, _ = toml.Decode(option+" = false", target) // no such option, or none that can be false: of another version
+		}
+	}
+	return nil
+}
+
+func (s *Settings) configured(name string, target any) error {
 	primitive, ok := s.options[name]
 	if !ok {
 		return nil

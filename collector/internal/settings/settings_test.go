@@ -72,6 +72,28 @@ func TestSourceOptions(t *testing.T) {
 	}
 }
 
+func TestSwitchedOffOptionsAreFalse(t *testing.T) {
+	type options struct {
+		ReadKinds  bool   `toml:"read_kinds"`
+		ReadStatus bool   `toml:"read_status"`
+		Text       string `toml:"text"`
+	}
+	s, err := parse(t, nil, "--config", configFile(t, "[sources.a]\nread_kinds = true\nread_status = false\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.SwitchOff([]string{"a:later", "a:read_kinds", "a:text", "b", "c:read_status"})
+	for name, want := range map[string]options{"a": {false, false, "t"}, "b": {true, true, "t"}, "c": {true, false, "t"}} {
+		got := options{true, true, "t"}
+		if err := s.SourceOptions(name, &got); err != nil || got != want {
+			t.Errorf("%s: %+v %v", name, got, err)
+		}
+	}
+	if !s.SwitchedOff("b") || s.SwitchedOff("a") || s.SwitchedOff("c") {
+		t.Error("b alone is off as a whole")
+	}
+}
+
 func TestEnabled(t *testing.T) {
 	known := []string{"a", "b", "c"}
 	for text, want := range map[string]string{"": "abc", "a,c": "ac", "-b": "ac", " b , ": "b", "a,b,-b": "a"} {

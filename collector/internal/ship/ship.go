@@ -25,6 +25,8 @@ type Config struct {
 	Client  *http.Client
 	Version string
 	Log     *slog.Logger
+	// Heard takes which sources the organization switched off, with each answer that took a batch; may be nil.
+	Heard func(off string)
 }
 
 // Stats count what happened; read them with atomic loads.
@@ -40,6 +42,8 @@ const (
 	// A wrong token or address is for a person to repair; the data waits in the spool.
 	misconfiguredWait = 30 * time.Second
 	requestTimeout    = 30 * time.Second
+	// sourcesOff is the header that names them; absent where none is.
+	sourcesOff = "Jitterscope-Sources-Off"
 )
 
 // Shipper sends.
@@ -181,6 +185,9 @@ func (s *Shipper) send(ctx context.Context, data []byte) error {
 	defer func() { _ = response.Body.Close() }()
 	body, _ := io.ReadAll(io.LimitReader(response.Body, 16<<10))
 	if response.StatusCode/100 == 2 {
+		if s.config.Heard != nil {
+			s.config.Heard(response.Header.Get(sourcesOff))
+		}
 		return nil
 	}
 	return newRefusal(response, body)

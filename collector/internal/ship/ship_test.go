@@ -38,6 +38,7 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if status == http.StatusOK {
 		b.took = append(b.took, body[0])
 	}
+	w.Header().Set(sourcesOff, http.StatusText(status))
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, `{"title":"No","detail":"because"}`)
@@ -97,6 +98,19 @@ func TestSendsInOrderAndRetries(t *testing.T) {
 	}
 	if s.Counts().Batches != 0 || shipper.Stats().Failed.Load() != 1 || b.tokens[0] != "Bearer jsi_x" {
 		t.Errorf("spool %+v, failed %d, token %q", s.Counts(), shipper.Stats().Failed.Load(), b.tokens[0])
+	}
+}
+
+func TestTellsWhatIsOffWithEachBatchThatIsTaken(t *testing.T) {
+	shipper, s, _, _ := setup(t, 503, 200, 422, 200)
+	var heard []string
+	shipper.config.Heard = func(off string) { heard = append(heard, off) }
+	put(t, s, 1, 2, 3)
+	for range 2 { // the first ends at the failure
+		shipper.Flush(context.Background())
+	}
+	if !slices.Equal(heard, []string{"OK", "OK"}) || s.Counts().Batches != 0 {
+		t.Errorf("heard %q; %d batches are left", heard, s.Counts().Batches)
 	}
 }
 

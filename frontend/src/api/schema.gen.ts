@@ -492,6 +492,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/collection": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Collection
+         * @description What collectors read of the organization's traffic, and what of it is switched off.
+         */
+        get: operations["get_collection"];
+        /**
+         * Set Collection
+         * @description Switch off what is named, and everything else on.
+         *
+         *     Ingest drops within seconds what is off; collectors learn it with their next batch and stop reading it.
+         */
+        put: operations["set_collection"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/collectors": {
         parameters: {
             query?: never;
@@ -1075,6 +1101,8 @@ export interface paths {
         /**
          * Ingest
          * @description Store one batch: a zstd frame with an ingest.v1.Batch. Repeating a batch is safe: it is stored once.
+         *
+         *     What the organization switched off (`/collection`) is left out; the header Jitterscope-Sources-Off names it.
          *
          *     200 means that it is committed. A 4xx means that it never will be: drop it. Anything else: send it again later.
          */
@@ -2936,6 +2964,26 @@ export interface components {
             x: number[];
             /** X Unit */
             x_unit: string;
+        };
+        /**
+         * Collection
+         * @description What collectors may read; who changed that last, None where nobody did.
+         */
+        Collection: {
+            /** Changed At */
+            changed_at: string | null;
+            /** Changed By */
+            changed_by: string | null;
+            /** Switches */
+            switches: components["schemas"]["SourceSwitch"][];
+        };
+        /** CollectionRequest */
+        CollectionRequest: {
+            /**
+             * Off
+             * @description Ids of the switches that are to be off; all others are on
+             */
+            off: string[];
         };
         /** CollectorItem */
         CollectorItem: {
@@ -6602,6 +6650,23 @@ export interface components {
              */
             state: "active" | "degraded" | "unavailable";
         };
+        /** SourceSwitch */
+        SourceSwitch: {
+            /**
+             * Id
+             * @description A collector's source, or SOURCE:OPTION of its configuration
+             */
+            id: string;
+            /** Off */
+            off: boolean;
+            /**
+             * Stops
+             * @description What collectors no longer read while this is off
+             */
+            stops: string;
+            /** Title */
+            title: string;
+        };
         /**
          * StartupChange
          * @description Starts before and after a version changed, or before and after a moment that was asked for.
@@ -8894,6 +8959,77 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    get_collection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Collection"];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope collectors:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    set_collection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CollectionRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Collection"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope organizations:write. A session's cookie came with a request from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     list_collectors: {
         parameters: {
             query?: never;
@@ -10341,6 +10477,8 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    /** @description Comma-separated switches that the organization has off (`/collection`); absent where none is */
+                    "Jitterscope-Sources-Off"?: string;
                     [name: string]: unknown;
                 };
                 content: {

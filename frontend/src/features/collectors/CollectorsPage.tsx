@@ -19,6 +19,7 @@ import { useTellError } from "@/widgets/useTellError";
 
 import { AddCollector } from "./AddCollector";
 import styles from "./Collectors.module.css";
+import { WhatIsRead } from "./WhatIsRead";
 
 const route = getRouteApi("/signed-in/settings/collectors");
 
@@ -54,6 +55,7 @@ export function CollectorsPage(): ReactElement {
         }
       </Async>
       <Senders />
+      <WhatIsRead />
       <IngestTokens />
     </Page>
   );

@@ -1,0 +1,118 @@
+"""What can be switched off, and what is dropped then. An id is a source, or SOURCE:OPTION of its configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from jitterscope.inventory.types import ResourceKind
+from jitterscope.series.catalogue import EVENTS, FACTS, METRICS, Name
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """What ingest leaves out of a batch: ids of metrics, names of facts and events, reasons of triggers, and kinds of
+    resources whose single queries go. `statuses`: the counts of HTTP statuses within events about kinds of requests."""
+
+    metrics: frozenset[int] = frozenset()
+    facts: frozenset[str] = frozenset()
+    events: frozenset[str] = frozenset()
+    triggers: frozenset[str] = frozenset()
+    queries_of: frozenset[ResourceKind] = frozenset()
+    statuses: bool = False
+
+    def __or__(self, other: Dropped) -> Dropped:
+        return Dropped(
+            self.metrics | other.metrics,
+            self.facts | other.facts,
+            self.events | other.events,
+            self.triggers | other.triggers,
+            self.queries_of | other.queries_of,
+            self.statuses or other.statuses,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """`stops` says in one sentence what is no longer read."""
+
+    id: str
+    title: str
+    stops: str
+    dropped: Dropped
+
+
+def _source(name: str, triggers: Iterable[str] = (), queries_of: Iterable[ResourceKind] = ()) -> Dropped:
+    """All that the catalogue says a source records."""
+
+    def named(names: Iterable[Name]) -> frozenset[str]:
+        return frozenset(one.name for one in names if one.source == name)
+
+    return Dropped(
+        frozenset(metric.id for metric in METRICS.values() if metric.source == name),
+        named(FACTS.values()),
+        named(EVENTS.values()),
+        frozenset(triggers),
+        frozenset(queries_of),
+    )
+
+
+def _metrics(*names: str) -> frozenset[int]:
+    return frozenset(METRICS[name].id for name in names)
+
+
+_ALL = (
+    Switch(
+        "tcp_requests",
+        "Request timing",
+        "Collectors no longer time the requests, calls, and connections of TCP servers other than DNS.",
+        _source(
+            "tcp_requests",
+            ("slow_request", "listen_drop", "retransmission", "slow_handshake"),
+            ("tcp_server", "tcp_upstream"),
+        ),
+    ),
+    Switch(
+        "tcp_requests:read_kinds",
+        "Kinds of requests",
+        "Collectors no longer read routes, commands, and statements from the first 64 bytes of requests in clear.",
+        Dropped(events=frozenset({"requests.kinds"})),
+    ),
+    Switch(
+        "tcp_requests:read_status",
+        "HTTP status classes",
+        "Collectors no longer read the class of the HTTP status from the first 12 bytes of answers in clear.",
+        Dropped(
+            metrics=_metrics("http_responses", "http_client_errors", "http_server_errors"),
+            statuses=True,
+        ),
+    ),
+    Switch(
+        "dns_capture",
+        "DNS timing",
+        "Collectors no longer capture DNS packets: no times, results, or names of lookups at DNS servers.",
+        _source("dns_capture", ("slow_query",), ("dns_server",)) | _source("dns_names") | _source("dns_path_split"),
+    ),
+    Switch(
+        "dns_names",
+        "Most asked names",
+        "Collectors no longer count which names each client asks for; single slow queries keep their names.",
+        _source("dns_names"),
+    ),
+    Switch(
+        "dns_errors",
+        "Error lines of DNS servers",
+        "Collectors no longer read the logs of DNS servers.",
+        _source("dns_errors", ("dns_error",)),
+    ),
+)
+SWITCHES = {switch.id: switch for switch in _ALL}
+
+
+def dropped(off: Iterable[str]) -> Dropped:
+    """What is left out of a batch where these are off. An id that is no switch any more drops nothing."""
+    found = Dropped()
+    for one in off:
+        if one in SWITCHES:
+            found |= SWITCHES[one].dropped
+    return found
