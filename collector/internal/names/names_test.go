@@ -226,7 +226,7 @@ func (l listed) List(context.Context) ([]Container, error) { return l, nil }
 
 // A container was started again: the runtime lists it before the kubelet does.
 func TestANewStartIsNamedLikeTheLast(t *testing.T) {
-	pod := Container{PodUID: "u1", Namespace: "kube-system", Pod: "coredns-1", Owner: "Deployment/coredns", Objective: "p99<50ms"}
+	pod := Container{PodUID: "u1", Namespace: "kube-system", Pod: "coredns-1", Owner: "Deployment/coredns", Said: Said{Objective: "p99<50ms"}}
 	before := pod
 	before.ID, before.Name, before.Image = "old", "coredns", "coredns:1.12.0"
 	again := Container{ID: "new", PodUID: "u1", Namespace: "kube-system", Pod: "coredns-1", Name: "coredns", Image: "sha256:1f2a"}

@@ -1,7 +1,6 @@
 package names
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,7 +78,10 @@ func (r *Resolver) Ask(ctx context.Context) {
 // new start first, knows no controller, and an image by its digest alone.
 func (c Container) completed(pod, start Container) Container {
 	if c.Owner == "" {
-		c.Owner, c.Objective = pod.Owner, cmp.Or(c.Objective, pod.Objective)
+		c.Owner = pod.Owner
+	}
+	if c.Said == (Said{}) {
+		c.Said = pod.Said
 	}
 	if start.Image != "" && !c.Sandbox {
 		c.Image = start.Image

@@ -33,6 +33,7 @@ class _News:
     verification: VerificationRow | None = None
     reminds: bool = False
 
+
 # Then people ask what was changed.
 _BEGIN = ("opened", "reopened")
 

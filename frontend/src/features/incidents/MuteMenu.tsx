@@ -4,7 +4,7 @@ import { useState, type ReactElement } from "react";
 import type { Incident } from "@/api/incidents";
 import { DURATIONS } from "@/api/mutes";
 import { Button } from "@/ui/Button";
-import { Menu, MenuItem, MenuLabel, MenuSeparator } from "@/ui/Menu";
+import { Menu } from "@/ui/Menu";
 import { usePageCommand } from "@/ui/pageCommands";
 
 import { MuteDialog } from "./MuteDialog";
@@ -30,14 +30,18 @@ export function MuteMenu({ incident }: { incident: Incident }): ReactElement {
         )
       ) : (
         <Menu trigger={<Button shortcut="m">Mute</Button>}>
-          <MenuLabel>This incident</MenuLabel>
-          {DURATIONS.map(([title, hours]) => (
-            <MenuItem key={title} onSelect={() => commands.muteFor(incident, title, hours)}>
-              {title}
-            </MenuItem>
-          ))}
-          <MenuSeparator />
-          <MenuItem onSelect={() => setAsked(true)}>Until, scope, reason…</MenuItem>
+          {({ MenuItem, MenuLabel, MenuSeparator }) => (
+            <>
+              <MenuLabel>This incident</MenuLabel>
+              {DURATIONS.map(([title, hours]) => (
+                <MenuItem key={title} onSelect={() => commands.muteFor(incident, title, hours)}>
+                  {title}
+                </MenuItem>
+              ))}
+              <MenuSeparator />
+              <MenuItem onSelect={() => setAsked(true)}>Until, scope, reason…</MenuItem>
+            </>
+          )}
         </Menu>
       )}
       <MuteDialog incident={incident} open={asked} onOpenChange={setAsked} />

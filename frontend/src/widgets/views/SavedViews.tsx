@@ -5,7 +5,7 @@ import { useRef, useState, type ReactElement } from "react";
 import { meQuery } from "@/api/me";
 import { viewsQuery, type SavedView } from "@/api/views";
 import { Button } from "@/ui/Button";
-import { Menu, MenuItem, MenuLabel, MenuSeparator } from "@/ui/Menu";
+import { Menu } from "@/ui/Menu";
 
 import { ManageViews } from "./ManageViews";
 import { SaveView } from "./SaveView";
@@ -26,19 +26,23 @@ export function SavedViews(): ReactElement {
   return (
     <>
       <Menu trigger={<Button ref={trigger}>{current === undefined ? "Views" : `View: ${current.name}`} ▾</Button>}>
-        {isError && <MenuLabel>Cannot load views</MenuLabel>}
-        {!isError && views.length === 0 && <MenuLabel>{maySave ? "No saved views" : "No views are shared"}</MenuLabel>}
-        {views.map((view) => (
-          <MenuItem key={view.id} onSelect={() => show(view)}>
-            {view.name}
-            {view.mine ? (view.shared ? " (shared)" : "") : ` (of ${view.owner ?? "a former member"})`}
-          </MenuItem>
-        ))}
-        {maySave && (
+        {({ MenuItem, MenuLabel, MenuSeparator }) => (
           <>
-            <MenuSeparator />
-            <MenuItem onSelect={() => setOpen("save")}>Save this view</MenuItem>
-            {views.some((view) => view.may_change) && <MenuItem onSelect={() => setOpen("manage")}>Rename, share, delete</MenuItem>}
+            {isError && <MenuLabel>Cannot load views</MenuLabel>}
+            {!isError && views.length === 0 && <MenuLabel>{maySave ? "No saved views" : "No views are shared"}</MenuLabel>}
+            {views.map((view) => (
+              <MenuItem key={view.id} onSelect={() => show(view)}>
+                {view.name}
+                {view.mine ? (view.shared ? " (shared)" : "") : ` (of ${view.owner ?? "a former member"})`}
+              </MenuItem>
+            ))}
+            {maySave && (
+              <>
+                <MenuSeparator />
+                <MenuItem onSelect={() => setOpen("save")}>Save this view</MenuItem>
+                {views.some((view) => view.may_change) && <MenuItem onSelect={() => setOpen("manage")}>Rename, share, delete</MenuItem>}
+              </>
+            )}
           </>
         )}
       </Menu>

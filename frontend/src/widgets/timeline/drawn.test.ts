@@ -1,8 +1,5 @@
 /** The picture says what was recorded: 1,000 random recordings are drawn, and every mark and figure is compared with them. */
 
-import fc from "fast-check";
-import { renderToStaticMarkup } from "react-dom/server";
-
 import { drawAnswerLane, writeDots } from "@/charts/timeline/answerLane";
 import { gaps } from "@/charts/timeline/bars";
 import { pixelColor } from "@/charts/timeline/bitmap";
@@ -11,40 +8,19 @@ import { drawCpuLane } from "@/charts/timeline/cpuLane";
 import type { Frame } from "@/charts/timeline/draw";
 import type { TimelineModel } from "@/charts/timeline/model";
 import type { Palette } from "@/charts/timeline/palette";
-import { Readout } from "@/charts/timeline/Readout";
 import { cpuTop, latencyRange } from "@/charts/timeline/scales";
-import { indexRange, spanStats } from "@/charts/timeline/stats";
-import { count, cpus, microseconds } from "@/lib/format";
+import { indexRange } from "@/charts/timeline/stats";
 import type { TimeView } from "@/lib/timeView";
 import { Drawing, type PaintedDot, type PaintedRect } from "@/test/drawing";
 
-import { decodeTimeline } from "./decode";
-import { completeIn, countsIn, dotsOf, FINE, happened, isLate, SLOW, T0, TICK, tickOf, timelineOf, type Happened } from "./recordings";
+import { completeIn, countsIn, dotsOf, FINE, isLate, SLOW, T0, TICK, tickOf, type Happened } from "./recordings";
+import { everyRecording, fineIn, overIn, within } from "./truth";
 
-const RUNS = 1_000;
 const WIDTH = 1_000;
 const HEIGHT = 200;
 const palette: Palette = {
   ink: "ink", dim: "dim", line: "line", hot: "hot", hotSoft: "hotSoft", cool: "cool", gc: "gc", gcInk: "gcInk", limit: "limit", hatch: "hatch", bg: "bg",
 };
-
-interface Part {
-  readonly view: TimeView;
-  readonly cursorUs: number;
-}
-
-/** A part of a recording to look at, and where the cursor is in it. */
-const looked: fc.Arbitrary<{ readonly was: Happened; readonly part: Part }> = happened.chain((was) => {
-  const whole = was.ticks * TICK;
-  return fc.tuple(fc.integer({ min: 0, max: whole - 20_000 }), fc.integer({ min: 20_000, max: whole }), fc.double({ min: 0, max: 0.999, noNaN: true })).map(([from, width, at]) => {
-    const view = { fromUs: T0 + from, toUs: T0 + Math.min(whole, from + width) };
-    return { was, part: { view, cursorUs: Math.floor(view.fromUs + at * (view.toUs - view.fromUs)) } };
-  });
-});
-
-function everyRecording(check: (was: Happened, part: Part, model: TimelineModel) => void): void {
-  fc.assert(fc.property(looked, ({ was, part }) => check(was, part, decodeTimeline(timelineOf(was)))), { numRuns: RUNS });
-}
 
 const frameOf = (view: TimeView, drawing: Drawing): Frame => ({ ctx: drawing.context, left: 0, top: 0, width: WIDTH, height: HEIGHT, view, dpr: 1 });
 
@@ -65,17 +41,8 @@ function drawnAnswers(model: TimelineModel, view: TimeView): { readonly drawing:
 const perPx = (view: TimeView): number => (view.toUs - view.fromUs) / WIDTH;
 const usAt = (view: TimeView, x: number): number => view.fromUs + x * perPx(view);
 const xAt = (view: TimeView, us: number): number => (us - view.fromUs) / perPx(view);
-const within = (view: TimeView, fromUs: number, toUs: number): boolean => toUs > view.fromUs && fromUs < view.toUs;
 
-// What was, told without the code under test.
-
-const limitIn = (was: Happened, us: number): number | null => was.limits.findLast(({ tick }) => T0 + tick * TICK <= us)?.cpus ?? null;
-const overIn = (was: Happened, us: number, value: number): boolean => {
-  const limit = limitIn(was, us);
-  return limit !== null && value > limit;
-};
 const hasFine = (was: Happened, tick: number): boolean => was.fine[tick]?.some((value) => value !== null) ?? false;
-const fineIn = (was: Happened, us: number): number | null => was.fine[tickOf(us)]?.[Math.floor(((us - T0) % TICK) / FINE)] ?? null;
 
 interface Known {
   readonly fromUs: number;
@@ -253,79 +220,4 @@ function expectAt(dot: PaintedDot, one: { us: number; latencyUs: number }, view:
   expect(dot.y).toBeGreaterThanOrEqual(0);
   expect(dot.y).toBeLessThanOrEqual(HEIGHT);
   expect(latencyAt(dot.y) / one.latencyUs).toBeCloseTo(1, 3);
-}
-
-describe("figures", () => {
-  it("under the cursor are those of the tick, at every zoom", () => {
-    everyRecording((was, { cursorUs }, model) => {
-      const rows = rowsOf(model, cursorUs);
-      const tick = tickOf(cursorUs);
-      const fine = fineIn(was, cursorUs);
-      const value = fine ?? was.cpus[tick] ?? null;
-      const stepUs = fine === null ? TICK : FINE;
-      const fromUs = cursorUs - ((cursorUs - T0) % stepUs);
-      if (value === null) expect(rows.find(({ name }) => name.startsWith("CPU"))?.value).toBe("not recorded");
-      else {
-        const row = rows.find(({ name }) => name === (stepUs === FINE ? "CPU in 10 ms" : "CPU in 100 ms"));
-        expect(row?.value.startsWith(cpus(value))).toBe(true);
-        expect(row?.hot).toBe(overIn(was, fromUs, value));
-      }
-      const isFine = model.cpu.stepUs === FINE;
-      const shownFrom = isFine ? cursorUs - ((cursorUs - T0) % FINE) : T0 + tick * TICK;
-      const shown = { fromUs: shownFrom, toUs: shownFrom + (isFine ? FINE : TICK) };
-      const stalls = was.stalls.filter((stall) => within(shown, stall.fromUs, stall.toUs));
-      expect(rows.filter(({ name }) => name === "Throttled")).toHaveLength(stalls.length);
-
-      const queries = rows.find(({ name }) => name.startsWith("Queries"));
-      if (!was.serves) {
-        expect(queries).toBeUndefined();
-        return;
-      }
-      const counts = countsIn(was)[tick] ?? null;
-      if (counts === null) expect(queries?.value).toBe("not counted");
-      else {
-        expect(queries?.name).toBe("Queries in 100 ms");
-        expect(queries?.value).toBe(counts.p50Us === null ? count(counts.queries) : `${count(counts.queries)}, median answer ${microseconds(counts.p50Us)}`);
-        expect(rows.find(({ name }) => name.startsWith("Slow answers"))?.value).toBe(counts.slow > 0 ? count(counts.slow) : undefined);
-      }
-      const dots = dotsOf(was);
-      const isComplete = was.kept[tick] === true && dots.truncated === 0;
-      expect(rows.some(({ name }) => name === "Single answers")).toBe(!isComplete);
-      const latencies = dots.dots.filter(({ us }) => us >= shown.fromUs && us < shown.toUs).map(({ latencyUs }) => latencyUs);
-      const slowest = isComplete && latencies.length > 0 ? Math.max(...latencies) : Math.max(...latencies, counts?.maxUs ?? -Infinity);
-      const row = rows.find(({ name }) => name.startsWith("Slowest answer"));
-      if (slowest === -Infinity) expect(row).toBeUndefined();
-      else {
-        expect(row?.value).toBe(microseconds(slowest));
-        expect(row?.hot).toBe(slowest > SLOW);
-      }
-    });
-  });
-
-  it("of a span add up what lies in it", () => {
-    everyRecording((was, _part, model) => {
-      const [a, b] = [Math.floor(was.ticks / 3), was.ticks];
-      const view = { fromUs: T0 + a * TICK, toUs: T0 + b * TICK };
-      const stats = spanStats(model, view);
-      const values = was.cpus.slice(a, b).filter((value) => value !== null);
-      expect(stats.cpuMax).toBe(values.length === 0 ? null : Math.max(...values));
-      if (values.length > 0) expect(stats.cpuMean).toBeCloseTo(values.reduce((sum, value) => sum + value, 0) / values.length, 9);
-      expect(stats.missingTicks).toBe(b - a - values.length);
-      const counts = countsIn(was).slice(a, b).filter((tick) => tick !== null);
-      expect(stats.queries).toBe(counts.length === 0 ? null : counts.reduce((sum, tick) => sum + tick.queries, 0));
-      expect(stats.slow).toBe(counts.length === 0 ? null : counts.reduce((sum, tick) => sum + tick.slow, 0));
-      const stopped = was.stalls.reduce((sum, { fromUs, toUs }) => sum + Math.max(0, Math.min(toUs, view.toUs) - Math.max(fromUs, view.fromUs)), 0);
-      expect(stats.throttledUs).toBeCloseTo(stopped, 3);
-    });
-  });
-});
-
-/** The readout as it stands on the screen. */
-function rowsOf(model: TimelineModel, us: number): { readonly name: string; readonly value: string; readonly hot: boolean }[] {
-  const page = new DOMParser().parseFromString(renderToStaticMarkup(<Readout model={model} us={us} />), "text/html");
-  return [...page.querySelectorAll("dl > div")].map((row) => ({
-    name: row.querySelector("dt")?.textContent ?? "",
-    value: (row.querySelector("dd")?.textContent ?? "").replace(/ = .* of limit$/, ""),
-    hot: row.getAttribute("data-tone") === "hot",
-  }));
 }
