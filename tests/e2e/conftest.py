@@ -92,7 +92,7 @@ def product() -> Iterator[Product]:
         headers = {"Authorization": f"Bearer {stack.create_api_token()}"}
         with httpx.Client(base_url=stack.url, headers=headers, timeout=30) as client:
             incident = wait_for_incident(client, node.node)
-            other = RecordedNode("gomaxprocs", "node-2", "coredns-b52")
+            other = RecordedNode("gomaxprocs", "node-2", "coredns-b52", deployment="coredns-b")
             ingest(stack.url, stack.create_ingest_token(), other)
             wait_for_incident(client, other.node)
         yield Product(stack, node, incident["id"], incident["subject"]["resource_id"], incident["title"])
@@ -108,14 +108,14 @@ def services(product: Product) -> Product:
 @pytest.fixture(scope="session")
 def verified_incident(product: Product) -> int:
     """Another workload whose fault ended with its limit, 80 s each: the incident's id once the fix is verified."""
-    stack, node, pod = product.stack, "node-3", "coredns-c31"
+    stack, node, pod, deployment = product.stack, "node-3", "coredns-c31", "coredns-c"
     token = stack.create_ingest_token()
     for ended_s in (120, 80):
-        ingest(stack.url, token, RecordedNode("fault", node, pod, ended_s))
+        ingest(stack.url, token, RecordedNode("fault", node, pod, ended_s, deployment))
     with product.client() as client:
         incident = wait_for_incident(client, node)
         for ended_s in (40, 0):
-            ingest(stack.url, token, RecordedNode("limit", node, pod, ended_s))
+            ingest(stack.url, token, RecordedNode("limit", node, pod, ended_s, deployment))
         wait_for_state(client, incident["id"], "verified")
     return int(incident["id"])
 

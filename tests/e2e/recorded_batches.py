@@ -32,7 +32,6 @@ FACTS: dict[int, dict[str, str]] = {
         "workload.manager": "kubernetes",
         "workload.namespace": "kube-system",
         "workload.container": "coredns",
-        "workload.owner": "Deployment/coredns",
         "workload.image": "registry.k8s.io/coredns/coredns:v1.12.0",
     },
     PROCESS: {
@@ -72,13 +71,21 @@ CHANGED: dict[str, dict[str, str]] = {"limit": {"cpu.quota_us": "-1"}, "burst": 
 
 
 class RecordedNode:
-    """A node that lived through a recording which ended `ended_s` ago. `batches()` is what its collector sends."""
+    """A node that lived through a recording which ended `ended_s` ago. `batches()` is what its collector sends.
+
+    Pods of one Deployment have one incident of a cause.
+    """
 
     def __init__(
-        self, variant: str = "fault", node: str = "node-1", pod: str = "coredns-7c9", ended_s: float = 0.0
+        self,
+        variant: str = "fault",
+        node: str = "node-1",
+        pod: str = "coredns-7c9",
+        ended_s: float = 0.0,
+        deployment: str = "coredns",
     ) -> None:
         self.recording: Recording = load(variant)
-        self.variant, self.node, self.pod = variant, node, pod
+        self.variant, self.node, self.pod, self.deployment = variant, node, pod, deployment
         self.ticks = len(self.recording.columns["cpu_usage_us"])
         # Moved by whole ticks, so that the grid stays the grid.
         self.end_us = now_us() - int(ended_s * 1e6) // STEP_US * STEP_US
@@ -148,7 +155,8 @@ class RecordedNode:
         for kind, index in resources.items():
             known[index] = dict(FACTS[kind])
         known[resources[PROCESS]] |= ENVIRONMENT[self.variant]
-        known[resources[CGROUP]] |= CHANGED.get(self.variant, {}) | {"workload.pod": self.pod}
+        workload = {"workload.pod": self.pod, "workload.owner": f"Deployment/{self.deployment}"}
+        known[resources[CGROUP]] |= CHANGED.get(self.variant, {}) | workload
         for index, facts in known.items():
             for name, value in facts.items():
                 builder.fact(index, name, value, self.start_us)
