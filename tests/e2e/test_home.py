@@ -26,7 +26,7 @@ TABS = {
     "Issues": {"Incidents": "/incidents", "Risks": "/risks", "Fixes": "/fixes"},
     "Explore": {
         "Containers": "/resources", "Services": "/services", "Nodes": "/resources?kind=node", "DNS": "/dns",
-        "Pod start": "/startup", "Compare": "/compare",
+        "Pod start": "/startup", "Metrics": "/explore/metrics", "Compare": "/compare",
     },
 }  # fmt: skip
 

@@ -11,7 +11,7 @@ from tests.e2e.conftest import OpenWindow, Product, picture, seen
 
 def open_palette(page: Page) -> None:
     page.keyboard.press("Control+k")
-    expect(page.get_by_role("combobox")).to_be_focused()
+    expect(page.get_by_role("dialog").get_by_role("combobox")).to_be_focused()
 
 
 def test_list_with_j_and_enter_then_back_by_palette(open_window: OpenWindow, product: Product) -> None:

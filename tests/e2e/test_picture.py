@@ -43,7 +43,7 @@ class SparinglyKept(RecordedNode):
 @pytest.fixture(scope="module")
 def sparing(product: Product) -> tuple[SparinglyKept, int]:
     """Such a node, and its incident, whose title is not that of the product's."""
-    node = SparinglyKept("gomaxprocs", "node-7", "coredns-d07")
+    node = SparinglyKept("gomaxprocs", "node-7", "coredns-d07", deployment="coredns-d")
     ingest(product.url, product.stack.create_ingest_token(), node)
     with product.client() as client:
         return node, int(wait_for_incident(client, "node-7")["id"])

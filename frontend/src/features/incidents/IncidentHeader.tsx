@@ -24,7 +24,7 @@ export function IncidentHeader({ incident, actions }: { incident: Incident; acti
         <SeverityChip severity={incident.severity} />
         <StateChip state={incident.state} />
         {incident.muted && <Chip tone="dim">{mutedText(incident, now, false)}</Chip>}
-        <Chip tone="dim" title={`First seen ${incident.onset_at}, opened ${incident.opened_at}`}>
+        <Chip tone="dim" leastCh={12} title={`First seen ${incident.onset_at}, opened ${incident.opened_at}`}>
           for {duration(Math.max(0, endUs - startUs))}
         </Chip>
         <Chip tone="dim" title="Diagnoses that found this cause">

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useLocation, useRouter } from "@tanstack/react-router";
+import { useLocation, useMatch, useRouter } from "@tanstack/react-router";
 import { useRef, useState, type ReactElement } from "react";
 
 import { meQuery } from "@/api/me";
@@ -14,7 +14,9 @@ type Open = "save" | "manage" | null;
 
 /** Saved views of this page: open one, save what is shown, and change those that there are. */
 export function SavedViews(): ReactElement {
-  const { pathname, searchStr } = useLocation({ select: (location) => ({ pathname: location.pathname, searchStr: location.searchStr }), structuralSharing: true });
+  // Not that of the location: it is the next page's already while this one is still there.
+  const pathname = useMatch({ strict: false, select: (match) => match.pathname });
+  const searchStr = useLocation({ select: (location) => location.searchStr });
   const router = useRouter();
   const [open, setOpen] = useState<Open>(null);
   const trigger = useRef<HTMLButtonElement>(null);
