@@ -149,6 +149,8 @@ def _rest(act: Actor) -> None:
     made = act("POST", "/analyses", params={"name": "loop.txt"}, content=file, headers=headers)
     act("DELETE", f"/analyses/{made['id']}")
     act("POST", "/analyses/dns-bench", BENCH)
+    act("PUT", "/collection", {"off": ["dns_names"]})
+    assert act.entries()[0]["detail"]["off"] == {"from": [], "to": ["dns_names"]}
     view = act("POST", "/views", {"page": "/services", "name": "slow", "search": "?q=dns", "shared": False})
     act("PUT", f"/views/{view['id']}", {"name": "slow", "search": "?q=dns", "shared": True})
     assert act.entries()[0]["detail"] == {"shared": {"from": False, "to": True}}

@@ -68,6 +68,7 @@ def list_changes(
 
 @router.post("", status_code=201, responses=_REPEATED, dependencies=[audited("change.report")])
 @bounded(QUICK)
+@refuses(404, "The organization has no such resource.")
 @refuses(409, _TAKEN)
 def report_change(principal: Writer, request: ChangeReport, response: Response) -> shapes.Change:
     """Tell of a deploy, or of any other change, and what it is of."""

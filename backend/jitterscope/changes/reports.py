@@ -10,7 +10,8 @@ from jitterscope.audit import service as audit
 from jitterscope.changes import store
 from jitterscope.changes.models import ChangeRow
 from jitterscope.changes.schemas import ChangeReport
-from jitterscope.errors import Problem
+from jitterscope.errors import Problem, not_found
+from jitterscope.inventory import service as inventory
 from jitterscope.tenancy.auth import Principal
 
 KEPT = timedelta(days=90)
@@ -19,7 +20,10 @@ _AHEAD = timedelta(minutes=5)
 
 
 def add(session: Session, principal: Principal, report: ChangeReport) -> tuple[ChangeRow, bool]:
-    """The stored change, and whether it is new. Raises Problem 409 where its external id is another change's."""
+    """The stored change, and whether it is new. Raises Problem 409 where its external id is another change's, and 404
+    where it is of a resource that the organization does not have."""
+    if report.resource_id is not None and inventory.resource(session, report.resource_id) is None:
+        raise not_found("resource", report.resource_id)
     given = report.model_dump()
     now = datetime.now(UTC)
     at = report.at or now

@@ -18,12 +18,12 @@ Search = Annotated[str, StringConstraints(pattern=r"^(\?[\x21-\x7e]{0,3999})?$")
 
 class SavedViewChange(Schema):
     name: ViewName
-    search: Search = Field(description="The URL's parameters, beginning with ?; empty: none")
+    search: Search = Field(description="The URL's parameters, beginning with ?; empty: none", examples=["?q=dns"])
     shared: bool = Field(description="Every member of the organization sees it; else its owner alone")
 
 
 class SavedViewRequest(SavedViewChange):
-    page: Page = Field(description="Path of a page of the UI")
+    page: Page = Field(description="Path of a page of the UI", examples=["/services"])
 
 
 class SavedView(SavedViewRequest):

@@ -5923,11 +5923,13 @@ export interface components {
             /**
              * Page
              * @description Path of a page of the UI
+             * @example /services
              */
             page: string;
             /**
              * Search
              * @description The URL's parameters, beginning with ?; empty: none
+             * @example ?q=dns
              */
             search: string;
             /**
@@ -5943,6 +5945,7 @@ export interface components {
             /**
              * Search
              * @description The URL's parameters, beginning with ?; empty: none
+             * @example ?q=dns
              */
             search: string;
             /**
@@ -5958,11 +5961,13 @@ export interface components {
             /**
              * Page
              * @description Path of a page of the UI
+             * @example /services
              */
             page: string;
             /**
              * Search
              * @description The URL's parameters, beginning with ?; empty: none
+             * @example ?q=dns
              */
             search: string;
             /**
@@ -8408,6 +8413,15 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             /** @description The caller lacks the scope changes:write. A session's cookie came with a request from another site. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such resource. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

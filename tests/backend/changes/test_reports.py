@@ -88,6 +88,11 @@ def test_what_is_no_report_is_refused_in_words(api: TestClient, values: dict[str
     assert said in answer.text
 
 
+def test_a_resource_that_there_is_not_is_refused(api: TestClient) -> None:
+    assert report(api, 404, title="Deploy", resource_id=7_000_000_000)["title"] == "resource not found"
+    assert listed(api) == []
+
+
 def test_a_token_for_pipelines_can_report_and_nothing_else(api: TestClient, organization: Organization) -> None:
     token = founding.make_token(organization.owner_url, organization.id, "api", "ci", ("changes:write",))
     headers = {"Authorization": f"Bearer {token}"}

@@ -8,7 +8,7 @@ from jitterscope.schema import runner
 from tests.backend.tenancy.test_upgrade import scratch
 
 __all__ = ["scratch"]  # a fixture
-BEFORE, AFTER = "20261124_2010", "20261125_1540"
+BEFORE, AFTER = "20261125_1615", "20261125_1616"
 
 
 def test_muted_incidents_and_channels_of_before(scratch: str) -> None:

@@ -24,7 +24,7 @@ def seeded(database: Database, other_organization: Organization) -> Seeded:
 
 
 def call(client: TestClient, document: dict[str, Any], operation: Operation, number: int) -> Any:
-    """One request; every id in path, query and body is `number`."""
+    """One request; every id in path, query and body is `number`. Of its body's words the audit trail may tell."""
     filler = Filler(document, number, SENTINEL)
     path = re.sub(r"\{[^}]+\}", str(number), operation.path)
     query = {
@@ -32,7 +32,7 @@ def call(client: TestClient, document: dict[str, Any], operation: Operation, num
         for one in operation.parameters
         if one["in"] == "query" and (one.get("required") or one["name"].endswith(("_id", "_ids", "resource")))
     }
-    body = filler.value(operation.body) if operation.body is not None else None
+    body = Filler(document, number, "said-by-the-caller").value(operation.body) if operation.body is not None else None
     return client.request(operation.method, path, params=query, json=body, headers={"X-Requested-With": "jitterscope"})
 
 
