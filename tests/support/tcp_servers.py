@@ -63,7 +63,7 @@ class Serving:
 
 def kind_bucket(us: float) -> int:
     """Of contracts/metrics.toml."""
-    return math.ceil(math.log(us) / (3 * math.log(1.04)))
+    return math.ceil(int(bucket_of(np.array([us]))[0]) / 3)
 
 
 def add(builder: BatchBuilder, serving: Serving, start_us: int, ticks: int) -> tuple[int, int]:

@@ -7,7 +7,7 @@ import time
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from sqlalchemy.orm import Session
 
 from jitterscope import db
@@ -18,6 +18,7 @@ from jitterscope.errors import Problem, not_found
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.schemas import ResourceRef
 from jitterscope.kit import cursor as cursors
+from jitterscope.kit.compressed import respond
 from jitterscope.remote import belonging, drawing, metrics, senders, setups
 from jitterscope.remote.schemas import (
     LabelValue,
@@ -120,6 +121,7 @@ def list_metric_labels(
 @bounded(CHART)
 @refuses(404, "The organization has no such resource.")
 def query_metric(
+    request: Request,
     principal: ReadSeries,
     name: Name,
     match: Matches = None,
@@ -175,7 +177,7 @@ def query_metric(
         narrow=narrow,
     )
     # Written by pydantic at once: FastAPI would walk over every number again.
-    return Response(answer.model_dump_json(), media_type="application/json")
+    return respond(request, answer.model_dump_json().encode(), "application/json")
 
 
 @router.get("/received")

@@ -11,14 +11,17 @@ GAMMA = 1.04
 BUCKETS = 1025
 
 
-def quantiles_us(counts: IntArray, wanted: tuple[float, ...]) -> tuple[FloatArray, ...]:
-    """For each wanted quantile (0..1) the value in µs of each row of (rows, BUCKETS); NaN for a row without any."""
+def quantiles_us(counts: IntArray, wanted: tuple[float, ...], gamma: float = GAMMA) -> tuple[FloatArray, ...]:
+    """For each wanted quantile (0..1) the value in µs of each row of (rows, buckets); NaN for a row without any.
+
+    `gamma`: the ratio of neighboring buckets.
+    """
     cumulative = np.cumsum(counts, axis=1)
     totals = cumulative[:, -1]
     results: list[FloatArray] = []
     for quantile in wanted:
         rank = quantile * (totals - 1)
         bucket = (cumulative <= rank[:, None]).sum(axis=1).astype(np.float64)
-        values = 2.0 * np.power(GAMMA, bucket) / (GAMMA + 1.0)
+        values = 2.0 * np.power(gamma, bucket) / (gamma + 1.0)
         results.append(np.where(totals > 0, values, np.nan))
     return tuple(results)

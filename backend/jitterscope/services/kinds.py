@@ -6,23 +6,23 @@ The collector adds answered requests up over some seconds and sends each sum as 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from sqlalchemy.orm import Session
 
 from jitterscope.series import service as series
-from jitterscope.series.quantiles import GAMMA
-from jitterscope.series.types import StoredEvent
+from jitterscope.series.quantiles import GAMMA, quantiles_us
+from jitterscope.series.types import IntArray, StoredEvent
 
 EVENT = "requests.kinds"
 # Of an hour, with some to spare: one comes every 10 s.
 MAX_EVENTS = 400
 # Of the buckets of latencies: three of a distribution's are one.
 _RATIO = GAMMA**3
-_MAX_BUCKET = 400
+_BUCKETS = 401
 
 
 @dataclass(slots=True)
@@ -36,18 +36,14 @@ class Kind:
     server_errors: int = 0
     total_us: int = 0
     max_us: int = 0
-    latency: Counter[int] = field(default_factory=Counter)
+    latency: IntArray = field(default_factory=lambda: np.zeros(_BUCKETS, np.int64))
 
     def quantile_us(self, quantile: float) -> float | None:
         """Within 6 %; None where the latencies of less than all requests are known."""
-        if self.latency.total() < self.requests:
+        if self.latency.sum() < self.requests:
             return None
-        rank, below = quantile * (self.requests - 1), 0
-        for bucket in sorted(self.latency):
-            below += self.latency[bucket]
-            if below > rank:
-                return min(2.0 * _RATIO**bucket / (_RATIO + 1.0), float(self.max_us))
-        return None
+        (found,) = quantiles_us(self.latency[None, :], (quantile,), _RATIO)
+        return min(float(found[0]), float(self.max_us))
 
 
 def read(session: Session, server_id: int, from_us: int, to_us: int) -> tuple[list[Kind], float]:
@@ -73,14 +69,14 @@ def merged(events: Iterable[StoredEvent]) -> list[Kind]:
             one.total_us += counts[4]
             one.max_us = max(one.max_us, counts[5])
             if index < len(latencies):
-                one.latency.update(latencies[index])
+                np.add.at(one.latency, latencies[index][::2], latencies[index][1::2])
     return sorted(found.values(), key=lambda one: (one.name == "", -one.total_us, one.name))
 
 
-def _latencies(text: str) -> list[dict[int, int]]:
-    """Requests by bucket, for each of the first rows; empty where one cannot be read: they belong to rows by place."""
+def _latencies(text: str) -> list[IntArray]:
+    """[bucket, requests, …] of each of the first rows; empty where one cannot be read: they belong to rows by place."""
     lists = _list(text)
-    return [dict(zip(one[::2], one[1::2], strict=True)) for one in lists] if all(map(_counts, lists)) else []
+    return [np.array(one, np.int64) for one in lists] if all(map(_counts, lists)) else []
 
 
 def _list(text: str) -> list[Any]:
@@ -100,7 +96,7 @@ def _fits(row: object) -> bool:
 def _counts(pairs: object) -> bool:
     if not isinstance(pairs, list) or len(pairs) % 2 or not all(map(_is_count, pairs)):
         return False
-    return all(bucket <= _MAX_BUCKET for bucket in pairs[::2])
+    return all(bucket < _BUCKETS for bucket in pairs[::2])
 
 
 def _is_count(value: object) -> bool:

@@ -28,3 +28,20 @@ func cleanAll(texts []string, limit int) {
 		texts[i] = clean(text, limit)
 	}
 }
+
+// AppendRows appends a JSON list of count rows, as many of the first as fit into most bytes. row appends one.
+func AppendRows(out []byte, most, count int, row func(out []byte, i int) []byte) []byte {
+	begin := len(out)
+	out = append(out, '[')
+	for i := range count {
+		before := len(out)
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if out = row(out, i); len(out)+1-begin > most {
+			out = out[:before]
+			break
+		}
+	}
+	return append(out, ']')
+}

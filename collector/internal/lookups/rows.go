@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/jitterscope/jitterscope/collector/internal/batch"
 )
 
 // Row is who asked for which names how often.
@@ -122,22 +124,12 @@ func mergeInto(rows []*row, r *row) []*row {
 
 // Encode writes as many rows as fit into so many bytes as a JSON list of [command, pid, pattern, count].
 func Encode(rows []Row, most int) string {
-	out := []byte{'['}
-	for i := range rows {
-		before := len(out)
-		if i > 0 {
-			out = append(out, ',')
-		}
+	return string(batch.AppendRows(nil, most, len(rows), func(out []byte, i int) []byte {
 		out = append(appendJSON(append(out, '['), rows[i].Command), ',')
 		out = append(strconv.AppendUint(out, uint64(rows[i].PID), 10), ',')
 		out = append(appendJSON(out, rows[i].Pattern), ',')
-		out = append(strconv.AppendUint(out, rows[i].Count, 10), ']')
-		if len(out)+1 > most {
-			out = out[:before]
-			break
-		}
-	}
-	return string(append(out, ']'))
+		return append(strconv.AppendUint(out, rows[i].Count, 10), ']')
+	}))
 }
 
 func appendJSON(out []byte, text string) []byte {

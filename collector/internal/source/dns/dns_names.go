@@ -55,19 +55,10 @@ func (d *dnsNames) report(server *dnsServer) {
 
 // encode writes as many rows as there is room for, as a JSON list of lists.
 func (d *dnsNames) encode(rows []dnscapture.NameRow) []byte {
-	out := append(d.rows[:0], '[')
-	for i := range rows {
-		before := len(out)
-		if i > 0 {
-			out = append(out, ',')
-		}
-		if out = appendRow(out, &rows[i]); len(out)+1 > batch.MaxAttributeBytes {
-			out = out[:before]
-			break
-		}
-	}
-	d.rows = out
-	return append(out, ']')
+	d.rows = batch.AppendRows(d.rows[:0], batch.MaxAttributeBytes, len(rows), func(out []byte, i int) []byte {
+		return appendRow(out, &rows[i])
+	})
+	return d.rows
 }
 
 // appendRow writes [client, name, type, queries, nxdomain, servfail, latency_sum_us]. Names are printable ASCII already

@@ -27,34 +27,21 @@ func (m *manager) tellKinds() {
 // encodeKinds writes [[kind, requests, slow, client errors, server errors, latency_sum_us, latency_max_us], …] as JSON, as many as there
 // is room for. Kinds are printable and without quotes already.
 func encodeKinds(rows []requests.Kind) []byte {
-	out := []byte{'['}
-	for i := range rows {
-		before, row := len(out), &rows[i]
-		if i > 0 {
-			out = append(out, ',')
-		}
+	return batch.AppendRows(nil, batch.MaxAttributeBytes, len(rows), func(out []byte, i int) []byte {
+		row := &rows[i]
 		out = append(append(append(out, '[', '"'), row.Text()...), '"')
 		for _, value := range []uint64{
 			uint64(row.Count), uint64(row.Slow), uint64(row.ClientErrs), uint64(row.ServErrs), row.SumUS, uint64(row.MaxUS),
 		} {
 			out = strconv.AppendUint(append(out, ','), value, 10)
 		}
-		if out = append(out, ']'); len(out)+1 > batch.MaxAttributeBytes {
-			out = out[:before]
-			break
-		}
-	}
-	return append(out, ']')
+		return append(out, ']')
+	})
 }
 
 // encodeLatency writes [[bucket, requests, bucket, requests, …], …] as JSON, one list for each of the rows as long as there is room.
 func encodeLatency(rows []requests.Kind) []byte {
-	out := []byte{'['}
-	for i := range rows {
-		before := len(out)
-		if i > 0 {
-			out = append(out, ',')
-		}
+	return batch.AppendRows(nil, batch.MaxAttributeBytes, len(rows), func(out []byte, i int) []byte {
 		out = append(out, '[')
 		separator := ""
 		for bucket, count := range rows[i].Latency {
@@ -64,10 +51,6 @@ func encodeLatency(rows []requests.Kind) []byte {
 				separator = ","
 			}
 		}
-		if out = append(out, ']'); len(out)+1 > batch.MaxAttributeBytes {
-			out = out[:before]
-			break
-		}
-	}
-	return append(out, ']')
+		return append(out, ']')
+	})
 }
