@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,9 +11,9 @@ from sqlalchemy.dialects.postgresql import ARRAY, BIGINT
 from sqlalchemy.orm import Session
 
 from jitterscope import db
-from jitterscope.kit.perobject import PerObject
 from jitterscope.series import partitions, pins
 from jitterscope.settings import settings
+from jitterscope.trusted import Trusted
 
 log = structlog.get_logger(__name__)
 
@@ -45,8 +44,6 @@ _TABLES = {
     "series_rollups_1m": ("minute_days", "series_id >> 12", "start_us + tick_count * 60000000::bigint"),
 }
 
-_caches: PerObject[dict[int, tuple[Retention, float]]] = PerObject(dict)
-
 
 def of(session: Session) -> Retention:
     """The policy of the session's organization, or the default; never more than the installation allows."""
@@ -60,6 +57,9 @@ def of(session: Session) -> Retention:
     )
 
 
+_policies = Trusted(of, _TRUST_S)
+
+
 def most() -> Retention:
     """The most that an organization of this installation can keep."""
     given = settings()
@@ -71,13 +71,7 @@ def accepted_us(organization_id: int) -> int:
 
     The horizon of the installation bounds it: older data would make partitions of every table for each of their days.
     """
-    now = time.monotonic()
-    cache = _caches.of(db.engine())
-    cached = cache.get(organization_id)
-    if cached is None or now - cached[1] > _TRUST_S:
-        with db.organization_session(organization_id) as session:
-            cached = cache[organization_id] = (of(session), now)
-    return min(cached[0].raw_days, settings().ingest_oldest_days) * DAY_US
+    return min(_policies.of(organization_id).raw_days, settings().ingest_oldest_days) * DAY_US
 
 
 def set_policy(session: Session, organization_id: int, policy: Retention) -> None:
@@ -93,7 +87,7 @@ def set_policy(session: Session, organization_id: int, policy: Retention) -> Non
             "minute": policy.minute_days,
         },
     )  # fmt: skip
-    db.after_commit(session, lambda: _caches.of(db.engine()).pop(organization_id, None))
+    _policies.changed(session, organization_id)
 
 
 def expire(organization_id: int, now_us: int) -> dict[str, int]:
