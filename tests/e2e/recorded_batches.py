@@ -112,6 +112,8 @@ class RecordedNode:
         server = builder.resource(DNS_SERVER, "10.0.0.10:53", process)
         start_us = self.start_us + first * STEP_US
         end_us = start_us + count * STEP_US
+        # The clock of the node is that of its data, however long sending them takes here.
+        builder.batch.sealed_at_us = end_us
         part = {name: values[first : first + count] for name, values in self.recording.columns.items()}
         builder.block({(container, name): part[name] for name in CPU}, start_us)
         builder.block({(server, name): part[name] for name in DNS}, start_us)
@@ -226,10 +228,12 @@ def wait_for_incident(client: httpx.Client, node: str, timeout_s: float = PATIEN
 def wait_for_state(client: httpx.Client, incident_id: int, state: str, timeout_s: float = PATIENCE_S) -> None:
     """Returns once an incident is in a state."""
     deadline = time.monotonic() + timeout_s
-    seen = None
+    seen: dict[str, Any] | None = None
     while time.monotonic() < deadline:
-        seen = client.get(f"/api/v1/incidents/{incident_id}").raise_for_status().json()["state"]
-        if seen == state:
+        seen = client.get(f"/api/v1/incidents/{incident_id}").raise_for_status().json()
+        if seen["state"] == state:
             return
         time.sleep(0.5)
-    raise AssertionError(f"the incident is {seen}, not {state}, after {timeout_s:.0f} s")
+    assert seen is not None
+    why = seen["verification"] and seen["verification"]["waiting_for"]
+    raise AssertionError(f"the incident is {seen['state']}, not {state}, after {timeout_s:.0f} s; it waits for: {why}")
