@@ -70,8 +70,8 @@ STAGES := deps build product collector labs
 STAGE_deps := deps
 STAGE_build := build
 BESIDE := -j4 --output-sync=target BESIDE_EACH_OTHER=yes
-STAGE_product := $(BESIDE) test-lab-parts-then-browser test-diagnosis test-chaos lint test-storage test-frontend test-collector-code
-STAGE_collector := test-collector-live
+STAGE_product := $(BESIDE) test-lab-parts-then-browser test-chaos lint test-storage test-frontend test-collector-code
+STAGE_collector := $(BESIDE) test-collector-live test-diagnosis
 STAGE_labs := $(BESIDE) test-live test-backend
 # Within a stage all is built: a target that had to look would lose its turn to those behind it.
 ifdef BESIDE_EACH_OTHER
