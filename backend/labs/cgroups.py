@@ -17,6 +17,7 @@ from pathlib import Path
 
 import psutil
 
+from labs.console import Say
 from labs.errors import LabError
 
 PREFIX = "jitterscope-lab-"
@@ -68,6 +69,14 @@ class LabRun:
 
     def __init__(self, hierarchies: Hierarchies) -> None:
         self._hierarchies, self._number = hierarchies, next(_runs)
+
+    @classmethod
+    def begin(cls, say: Say) -> LabRun:
+        """A run on this machine, without the cgroups of labs that were killed. Raises LabError without hierarchies."""
+        hierarchies = Hierarchies.of_this_machine()
+        for name in remove_stale(hierarchies):
+            say(f"Removed the cgroup {name} of a killed lab")
+        return cls(hierarchies)
 
     def cgroup(self, name: str) -> LabCgroup:
         return LabCgroup(self._hierarchies, f"{name}-{self._number}")

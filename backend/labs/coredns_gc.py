@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labs import processes
-from labs.cgroups import Hierarchies, LabCgroup, LabRun, remove_stale
+from labs.cgroups import LabCgroup, LabRun
 from labs.console import Say
 from labs.coredns import WIDE_NAMES, CoreDns
 from labs.limited import Limit, Measured, Stage, Window, unlimit
@@ -50,10 +50,8 @@ class Bench:
 @contextmanager
 def bench(variant: Variant, parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
     """CoreDNS, loaded and without a limit yet, in a cgroup of its own; all of it is gone afterwards."""
-    hierarchies = Hierarchies.of_this_machine()
-    for name in remove_stale(hierarchies):
-        say(f"Removed the cgroup {name} of a killed lab")
-    cgroup, clients = LabRun(hierarchies).cgroup("coredns"), LabCgroup(hierarchies, "clients")
+    names = LabRun.begin(say)
+    cgroup, clients = names.cgroup("coredns"), names.cgroup("clients")
     with ExitStack() as stack:
         stack.callback(cgroup.remove)
         cgroup.create()

@@ -122,14 +122,14 @@ def main() -> None:
         (datetime.fromisoformat(one["opened_at"]) - datetime.fromisoformat(one["onset_at"])).total_seconds()
         for one in found
     )
-    faulty = {one["subject"]["node"] for one in found}
     print(f"{arguments.nodes} nodes, {arguments.faulty:.0%} faulty, {took:.0f} s; % of a core:")
     for name, percent in cpu.items():
         print(f"  {name:<10}{percent:>8.1f}")
     print(f"  {'all':<10}{sum(cpu.values()):>8.1f}")
     whole, short = 60 * looked / took / max(1, arguments.nodes)
     print(f"{looked[0]} diagnoses, {whole:.1f} a minute and node; {looked[1]} looks ended early, {short:.1f}")
-    print(f"{len(found)} incidents on {len(faulty)} nodes; onset to incident in s:")
+    subjects = {one["subject"]["resource_id"] for one in found}
+    print(f"{len(found)} incidents of {len(subjects)} subjects; onset to incident in s:")
     if waits:
         p50, p95 = np.percentile(waits, (50, 95))
         print(f"  p50 {p50:.1f}  p95 {p95:.1f}  max {waits[-1]:.1f}   {' '.join(f'{one:.1f}' for one in waits)}")

@@ -12,7 +12,7 @@ import numpy as np
 
 from jitterscope.diagnosis.core.query_results import TIMEOUT
 from labs import load, processes
-from labs.cgroups import Hierarchies, LabRun, remove_stale
+from labs.cgroups import LabRun
 from labs.console import Say
 from labs.crowd.variants import Parameters
 from labs.errors import LabError
@@ -66,10 +66,7 @@ class Run:
 @contextmanager
 def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
     """Start the service; all of it is gone afterwards."""
-    hierarchies = Hierarchies.of_this_machine()
-    for name in remove_stale(hierarchies):
-        say(f"Removed the cgroup {name} of a killed lab")
-    p, names = parameters, LabRun(hierarchies)
+    p, names = parameters, LabRun.begin(say)
     with ExitStack() as stack:
         cgroup, clients = names.cgroup("service"), names.cgroup("clients")
         for one in (cgroup, clients):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from labs import built, nss, processes
-from labs.cgroups import Hierarchies, LabCgroup, LabRun, remove_stale
+from labs.cgroups import LabCgroup, LabRun
 from labs.console import Say
 from labs.dentries.figures import DentryFigures, measured
 from labs.dentries.place import Place, place
@@ -60,11 +60,8 @@ class Bench:
 @contextmanager
 def bench(variant: Variant, parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
     """A file system and a cgroup of the lab's own; both are gone afterwards, and with them every name."""
-    hierarchies = Hierarchies.of_this_machine()
-    for name in remove_stale(hierarchies):
-        say(f"Removed the cgroup {name} of a killed lab")
     with ExitStack() as stack:
-        cgroup = LabRun(hierarchies).cgroup("tools")
+        cgroup = LabRun.begin(say).cgroup("tools")
         stack.callback(cgroup.remove)
         cgroup.create()
         files = parameters.dentries if variant is Variant.FILES else 0

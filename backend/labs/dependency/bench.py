@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labs import built
-from labs.cgroups import Hierarchies, LabCgroup, LabRun, remove_stale
+from labs.cgroups import LabCgroup, LabRun
 from labs.console import Say
 from labs.dependency.database import TABLE, Database, Locking
 from labs.dependency.variants import Parameters
@@ -75,10 +75,7 @@ class Run:
 @contextmanager
 def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
     """Service and dependency; all of it is gone afterwards."""
-    hierarchies = Hierarchies.of_this_machine()
-    for name in remove_stale(hierarchies):
-        say(f"Removed the cgroup {name} of a killed lab")
-    p, names = parameters, LabRun(hierarchies)
+    p, names = parameters, LabRun.begin(say)
     own, asked, clients = (
         names.cgroup("shop"),
         names.cgroup("database" if p.database else "prices"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from labs import built
 from labs.blocking import BlockedThreads
-from labs.cgroups import Hierarchies, LabRun, remove_stale
+from labs.cgroups import LabRun
 from labs.console import Say
 from labs.disk.variants import Parameters
 from labs.figures import Figures
@@ -52,10 +52,7 @@ class Run:
 @contextmanager
 def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
     """The service with its limits, in a cgroup of its own; all of it is gone afterwards."""
-    hierarchies = Hierarchies.of_this_machine()
-    for name in remove_stale(hierarchies):
-        say(f"Removed the cgroup {name} of a killed lab")
-    p, names = parameters, LabRun(hierarchies)
+    p, names = parameters, LabRun.begin(say)
     cgroup, clients = names.cgroup("journal"), names.cgroup("clients")
     with ExitStack() as stack:
         disk = stack.enter_context(volume(folder, p.volume_mib))

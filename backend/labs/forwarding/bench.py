@@ -17,7 +17,7 @@ from jitterscope.diagnosis.core.query_results import SERVFAIL, TIMEOUT
 from jitterscope.diagnosis.core.severity import SLOW_US
 from labs import coredns, dnsmasq, packages, processes, unbound
 from labs.addresses import Block
-from labs.cgroups import Hierarchies, LabCgroup, LabRun, remove_stale
+from labs.cgroups import LabCgroup, LabRun
 from labs.console import Say
 from labs.errors import LabError
 from labs.forwarding.variants import Parameters
@@ -72,10 +72,7 @@ class Bench:
 @contextmanager
 def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
     """Start both servers, and see that a query passes through; all of it is gone afterwards."""
-    hierarchies = Hierarchies.of_this_machine()
-    for name in remove_stale(hierarchies):
-        say(f"Removed the cgroup {name} of a killed lab")
-    names, block, network = LabRun(hierarchies), Block.unused(), Network.unused()
+    names, block, network = LabRun.begin(say), Block.unused(), Network.unused()
     numbers = itertools.count()
     with ExitStack() as stack:
 

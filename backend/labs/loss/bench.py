@@ -12,7 +12,7 @@ import numpy as np
 
 from jitterscope.diagnosis.core.query_results import TIMEOUT
 from labs import load, packages, processes
-from labs.cgroups import Hierarchies, LabCgroup, LabRun, remove_stale
+from labs.cgroups import LabCgroup, LabRun
 from labs.console import Say
 from labs.limited import Measured, Stage, Window
 from labs.load import Load
@@ -67,10 +67,7 @@ class Run:
 @contextmanager
 def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
     """Start the service, and lose packets; all of it is gone afterwards."""
-    hierarchies = Hierarchies.of_this_machine()
-    for name in remove_stale(hierarchies):
-        say(f"Removed the cgroup {name} of a killed lab")
-    p, names = parameters, LabRun(hierarchies)
+    p, names = parameters, LabRun.begin(say)
     with ExitStack() as stack:
 
         def cgroup(name: str) -> LabCgroup:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labs import processes, unbound
-from labs.cgroups import Hierarchies, LabCgroup, LabRun, remove_stale
+from labs.cgroups import LabCgroup, LabRun
 from labs.console import Say
 from labs.figures import Figures
 from labs.limited import Limit, Measured, Stage, Window, unlimit
@@ -54,10 +54,7 @@ class Run:
 @contextmanager
 def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
     """Start the server with its weight; all of it is gone afterwards."""
-    hierarchies = Hierarchies.of_this_machine()
-    for name in remove_stale(hierarchies):
-        say(f"Removed the cgroup {name} of a killed lab")
-    p, names = parameters, LabRun(hierarchies)
+    p, names = parameters, LabRun.begin(say)
     with ExitStack() as stack:
 
         def cgroup(name: str, shares: int) -> LabCgroup:

@@ -12,7 +12,7 @@ from pathlib import Path
 from jitterscope.analyses.load_file import LoadResult
 from labs import coredns, processes
 from labs.addresses import Block
-from labs.cgroups import Hierarchies, LabCgroup, LabRun, remove_stale
+from labs.cgroups import LabCgroup, LabRun
 from labs.console import Say
 from labs.errors import LabError
 from labs.oom.figures import MIB, OomFigures, measured
@@ -54,10 +54,7 @@ class Bench:
 @contextmanager
 def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
     """Start both servers, and see that a query passes through; all of it is gone afterwards."""
-    hierarchies = Hierarchies.of_this_machine()
-    for name in remove_stale(hierarchies):
-        say(f"Removed the cgroup {name} of a killed lab")
-    names, block = LabRun(hierarchies), Block.unused()
+    names, block = LabRun.begin(say), Block.unused()
     with ExitStack() as stack:
 
         def running(name: str, endpoint: tuple[str, int], corefile: str, memory_mib: float | None = None) -> Server:

@@ -13,7 +13,7 @@ import numpy as np
 
 from labs import built
 from labs.blocking import BlockedThreads
-from labs.cgroups import Hierarchies, LabCgroup, LabRun, remove_stale
+from labs.cgroups import LabCgroup, LabRun
 from labs.console import Say
 from labs.figures import Figures
 from labs.limited import Limit, Measured, Stage, Window, unlimit
@@ -74,10 +74,7 @@ class Refaults(Reading):
 @contextmanager
 def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
     """The service with its limits, in a cgroup of its own; all of it is gone afterwards."""
-    hierarchies = Hierarchies.of_this_machine()
-    for name in remove_stale(hierarchies):
-        say(f"Removed the cgroup {name} of a killed lab")
-    p, names = parameters, LabRun(hierarchies)
+    p, names = parameters, LabRun.begin(say)
     cgroup, clients = names.cgroup("files"), names.cgroup("clients")
     with ExitStack() as stack:
         disk = stack.enter_context(volume(folder, 64 + 2 * p.files * p.file_kib // 1024))

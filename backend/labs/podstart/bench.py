@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from labs.cgroups import Hierarchies, LabRun, remove_stale
+from labs.cgroups import LabRun
 from labs.console import Say
 from labs.figures import TICK_US
 from labs.pace import tick_after
@@ -35,11 +35,8 @@ class Run:
 @contextmanager
 def node(folder: Path, url: str, page: KubeletPage, say: Say) -> Iterator[Node]:
     """A node without pods; everything on it is gone afterwards."""
-    hierarchies = Hierarchies.of_this_machine()
-    for name in remove_stale(hierarchies):
-        say(f"Removed the cgroup {name} of a killed lab")
     with ExitStack() as stack:
-        yield Node(LabRun(hierarchies), stack, folder, url, page)
+        yield Node(LabRun.begin(say), stack, folder, url, page)
 
 
 def calibrated(made: Node, parameters: Parameters, say: Say) -> Parameters:

@@ -12,7 +12,7 @@ import httpx
 
 from labs import coredns
 from labs.addresses import Block
-from labs.cgroups import Hierarchies, LabCgroup, LabRun, remove_stale
+from labs.cgroups import LabCgroup, LabRun
 from labs.console import Say
 from labs.errors import LabError
 from labs.figures import TICK_US
@@ -52,10 +52,7 @@ class Bench:
 @contextmanager
 def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
     """Start servers and pods, and see that a name is answered; all of it is gone afterwards."""
-    hierarchies = Hierarchies.of_this_machine()
-    for name in remove_stale(hierarchies):
-        say(f"Removed the cgroup {name} of a killed lab")
-    names, block, network = LabRun(hierarchies), Block.unused(), Network.unused()
+    names, block, network = LabRun.begin(say), Block.unused(), Network.unused()
     with ExitStack() as stack:
 
         def cgroup(name: str) -> LabCgroup:

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from labs.cgroups import Hierarchies, LabRun, remove_stale
+from labs.cgroups import LabRun
 from labs.console import Say
 from labs.figures import Figures
 from labs.limited import Measured, Stage, Window, unlimit
@@ -46,10 +46,7 @@ class Run:
 @contextmanager
 def bench(parameters: Parameters, folder: Path, say: Say) -> Iterator[Bench]:
     """The service under its limit, in a cgroup of its own; all of it is gone afterwards."""
-    hierarchies = Hierarchies.of_this_machine()
-    for name in remove_stale(hierarchies):
-        say(f"Removed the cgroup {name} of a killed lab")
-    names, p = LabRun(hierarchies), parameters
+    names, p = LabRun.begin(say), parameters
     cgroup, clients = names.cgroup(p.runtime.value), names.cgroup("clients")
     with ExitStack() as stack:
         stack.callback(cgroup.remove)
