@@ -12,12 +12,12 @@ from labs.kubernetes.cluster import Cluster
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """`pod` is the one that suffers, `keys` are the cgroups that the incident may be about; see Ongoing."""
+    """`pod` is the one that suffers; the rest is as in Ongoing."""
 
     pod: str
-    keys: tuple[str, ...]
     goes_on: Callable[[], bool]
     before_s: float = 70.0
+    to_incident_s: float = 90.0
 
 
 @dataclass(frozen=True, slots=True)

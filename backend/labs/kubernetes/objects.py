@@ -14,7 +14,7 @@ from labs.coredns import executable
 from labs.errors import LabError
 from labs.kubernetes import images
 from labs.kubernetes.cluster import Cluster
-from labs.kubernetes.layout import CGROUP, DNS_SERVICE
+from labs.kubernetes.layout import DNS_SERVICE
 
 Object = dict[str, Any]
 COREDNS, LOAD = "jitterscope-lab/coredns:1.12.0", "jitterscope-lab/load:1"
@@ -66,14 +66,6 @@ def must_run(cluster: Cluster, one: Workload) -> bool:
             if "running" not in status["state"]:
                 return False
     return True
-
-
-def key_of(pod: Object) -> str:
-    """Of the cgroup of its only container."""
-    _, _, identity = pod["status"]["containerStatuses"][0]["containerID"].partition("://")
-    quality = pod["status"]["qosClass"].lower()
-    parent = "" if quality == "guaranteed" else f"/{quality}"
-    return f"/{CGROUP}/kubepods{parent}/pod{pod['metadata']['uid']}/{identity}"
 
 
 def load_coredns(cluster: Cluster) -> None:

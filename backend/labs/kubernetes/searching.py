@@ -59,8 +59,7 @@ def _asked(cluster: Cluster, say: Say) -> Iterator[Fault]:
     clients = _clients()
     with objects.running(cluster, (outside, server, clients)):
         [pod] = objects.pods_of(cluster, server)
-        keys = (objects.key_of(pod),)
-        yield Fault(pod["metadata"]["name"], keys, lambda: objects.must_run(cluster, server), before_s=_BEFORE_S)
+        yield Fault(pod["metadata"]["name"], lambda: objects.must_run(cluster, server), before_s=_BEFORE_S)
 
 
 def _cluster_dns() -> Workload:

@@ -26,7 +26,7 @@ def oom_kills(snapshot: Snapshot) -> Amounts | None:
     memory = signals.read(snapshot)
     if memory is None or not has(memory.owner, "memory_oom_kills"):
         return None
-    kills = series(memory.owner, "memory_oom_kills", snapshot.ticks)
+    kills = signals.killed(snapshot, memory.owner)
     return Amounts(kills, exposure(snapshot, kills, _HOUR_US), kills)
 
 
