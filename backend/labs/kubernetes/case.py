@@ -15,22 +15,23 @@ from labs.applying.ongoing import Ongoing, ProposedFix
 from labs.console import Say
 from labs.errors import LabError
 from labs.hosting import product_for_others
-from labs.kubernetes import burst, chart, cluster, forwarding, gc, searching
+from labs.kubernetes import burst, chart, cluster, forwarding, gc, probing, searching, verifying
 from labs.kubernetes.cluster import Cluster
 from labs.kubernetes.fault import Case
 from labs.product import Product
 
 LAB = "kubernetes"
-CASES = {one.number: one for one in (gc.CASE, burst.CASE, searching.CASE)}
+CASES = {one.number: one for one in (gc.CASE, burst.CASE, probing.CASE, searching.CASE, verifying.CASE)}
 
 
 class Report(BaseModel):
-    """`subject`, `namespace`, `workload`, and `node` are as the product names them; `command` is the
-    patch as it was run."""
+    """`title` is the incident's; `subject`, `namespace`, `workload`, and `node` are as the product names them,
+    `command` as it was run."""
 
     model_config = ConfigDict(extra="forbid")
 
     case: int
+    title: str
     subject: str
     namespace: str | None
     workload: str | None
@@ -72,7 +73,7 @@ def run(case: Case, say: Say) -> Report:
         commands: list[str] = []
 
         def apply(fix: ProposedFix) -> None:
-            command = str(fix["patches"][0]["text"])
+            command = fault.command(fix)
             say(command)
             here.cluster.shell(command)
             commands.append(command)
@@ -98,6 +99,7 @@ def run(case: Case, say: Say) -> Report:
         subject = told["subject"]
         return Report(
             case=case.number,
+            title=told["title"],
             subject=subject["name"],
             namespace=told["namespace"],
             workload=told["workload"],

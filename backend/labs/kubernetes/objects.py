@@ -163,6 +163,12 @@ def config(name: str, space: str, files: Mapping[str, object]) -> Object:
     return made("v1", "ConfigMap", name, space, data={file: json.dumps(told) for file, told in files.items()})
 
 
+def programs(*more: Path) -> list[Path]:
+    """The folders that this machine's programs need, and further ones."""
+    wanted = [Path("/usr"), Path("/lib"), Path("/lib64"), *more]
+    return [one for one in wanted if one.exists() and not any(other in one.parents for other in wanted)]
+
+
 def shown(*folders: Path) -> tuple[list[Object], list[Object]]:
     """(volumes, mounts) that show folders of this machine at their own places."""
     names = [f"machine-{number}" for number in range(len(folders))]
