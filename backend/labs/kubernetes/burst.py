@@ -15,8 +15,7 @@ from labs.kubernetes.layout import DNS_SERVICE, UPSTREAM_SERVICE
 from labs.oom.bench import NAMES
 from labs.oom.variants import Variant, parameters_of
 
-# Half of the lab's own rate: the machine runs a cluster besides.
-_PARAMETERS = parameters_of(Variant.FAULT, {"qps": 1_000, "memory_mib": 110})
+_PARAMETERS = parameters_of(Variant.FAULT, {})
 _SECONDS, _TIMEOUT_MS, _BEFORE_S = 1_500, 12_000, 110.0
 _COREFILE = f""".:53 {{
     errors
