@@ -170,9 +170,10 @@ class Product:
         """The newest incidents of every subject, newest first."""
         return list(self._get("/incidents", limit=100).json()["items"])
 
-    def risks(self, cgroup_id: int) -> list[dict[str, Any]]:
-        """Risks of the cgroup, the first seen first."""
-        found = self._get("/risks", subject=cgroup_id, limit=100).json()["items"]
+    def risks(self, cgroup_id: int | None) -> list[dict[str, Any]]:
+        """Risks of the cgroup, or of all, the first seen first."""
+        of = {} if cgroup_id is None else {"subject": cgroup_id}
+        found = self._get("/risks", limit=100, **of).json()["items"]
         return sorted(found, key=lambda one: (str(one["first_seen_at"]), int(one["id"])))
 
 

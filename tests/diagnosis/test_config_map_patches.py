@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from jitterscope.diagnosis.core.finding import Patch
 from jitterscope.diagnosis.core.snapshot import FactValue, ResourceView, Snapshot
-from jitterscope.diagnosis.programs import config_map
+from jitterscope.diagnosis.programs import config_map, corefile
 from jitterscope.diagnosis.scenarios.dns import corefiles
 
 # Gives the name of the ConfigMap, the ConfigMap, and keeps what it is told to replace; a restart is noted.
@@ -43,17 +45,8 @@ def _case(text: str, **facts: str) -> tuple[Snapshot, ResourceView]:
     return Snapshot(start_us=0, ticks=10, subject=own, node=node, dns_servers=(server,)), server
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted", "restarts"),
-    [
-        (WITH_BLOCK, WITH_BLOCK.replace("resolv.conf {\n", "resolv.conf {\n        max_concurrent 700\n"), False),
-        (WITHOUT, WITHOUT.replace("0.53\n", "0.53 {\n        max_concurrent 700\n    }\n"), True),
-        (LIMITED, LIMITED.replace("1000", "700"), False),
-    ],
-    ids=["a block", "no block", "another value"],
-)
-def test_the_corefile_is_what_changes(tmp_path: Path, text: str, wanted: str, restarts: bool) -> None:
-    patch = config_map.forward_option(*_case(text), "max_concurrent", 700)
+def run(tmp_path: Path, text: str, patch: Patch | None) -> tuple[str, str]:
+    """(the Corefile that the command leaves, what it prints) of a ConfigMap with `text`; nothing else has changed."""
     assert patch is not None
     applied = json.dumps({"data": {"Corefile": text}})
     stored: dict[str, Any] = {
@@ -69,11 +62,80 @@ def test_the_corefile_is_what_changes(tmp_path: Path, text: str, wanted: str, re
     done = subprocess.run(["sh", "-euc", patch.text], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     changed = json.loads((tmp_path / "kubectl.new").read_text())
-    assert changed["data"]["Corefile"] == wanted
-    assert changed == {**stored, "data": {**stored["data"], "Corefile": wanted}}
-    assert ("restarted" in done.stdout) is restarts
+    corefile_now = str(changed["data"]["Corefile"])
+    assert changed == {**stored, "data": {**stored["data"], "Corefile": corefile_now}}
+    return corefile_now, done.stdout
 
 
-def test_only_kubernetes_has_config_maps() -> None:
-    assert config_map.forward_option(*_case(LIMITED, manager="docker"), "max_concurrent", 700) is None
-    assert config_map.forward_option(*_case(".:53 {\n    errors\n}\n"), "max_concurrent", 700) is None
+@pytest.mark.parametrize(
+    ("text", "wanted", "restarts"),
+    [
+        (WITH_BLOCK, WITH_BLOCK.replace("resolv.conf {\n", "resolv.conf {\n        max_concurrent 700\n"), False),
+        (WITHOUT, WITHOUT.replace("0.53\n", "0.53 {\n        max_concurrent 700\n    }\n"), True),
+        (LIMITED, LIMITED.replace("1000", "700"), False),
+    ],
+    ids=["a block", "no block", "another value"],
+)
+def test_an_option_of_forward_is_set(tmp_path: Path, text: str, wanted: str, restarts: bool) -> None:
+    snapshot, server = _case(text)
+    edits = config_map.options(server, "forward", {"max_concurrent": 700})
+    now, printed = run(tmp_path, text, config_map.command(snapshot, server, edits))
+    assert now == wanted
+    assert ("restarted" in printed) is restarts
+
+
+# The first server block is not the one that forwards, and has a cache of its own.
+TWO = """cluster.local:53, in-addr.arpa:53 {
+    cache 5
+    kubernetes cluster.local {
+        pods insecure
+    }
+}
+.:53 {
+    cache 30 {
+        success 9984
+    }
+    forward . 10.113.0.53 {
+        force_tcp
+    }
+    reload
+}
+"""
+
+
+def test_a_plugin_is_put_into_its_server_block_alone(tmp_path: Path) -> None:
+    snapshot, server = _case(TWO)
+    wanted = corefile.with_plugin(corefile.of(server), "forward")
+    edits = config_map.plugin(wanted, "cache 300 {\n    prefetch 10 1m 10%\n}")
+    now, _ = run(tmp_path, TWO, config_map.command(snapshot, server, edits))
+    assert now == TWO.replace("    cache 30 {\n        success 9984\n    }\n", "").replace(
+        ".:53 {\n", ".:53 {\n    cache 300 {\n        prefetch 10 1m 10%\n    }\n"
+    )
+
+
+def test_a_flag_replaces_another_one(tmp_path: Path) -> None:
+    snapshot, server = _case(TWO)
+    edits = config_map.options(server, "forward", {"prefer_udp": None}, without=("force_tcp",))
+    now, _ = run(tmp_path, TWO, config_map.command(snapshot, server, edits))
+    assert now == TWO.replace("force_tcp", "prefer_udp")
+
+
+def test_two_plugins_in_the_first_block(tmp_path: Path) -> None:
+    """As `autopath` wants it."""
+    snapshot, server = _case(TWO)
+    edits = config_map.options(server, "kubernetes", {"pods": "verified"})
+    edits += config_map.plugin(corefile.of(server)[:1], "autopath @kubernetes")
+    now, printed = run(tmp_path, TWO, config_map.command(snapshot, server, edits, restart=True))
+    assert now == TWO.replace("insecure", "verified").replace("arpa:53 {\n", "arpa:53 {\n    autopath @kubernetes\n")
+    assert "restarted" in printed
+
+
+def test_only_the_subjects_own_corefile_in_kubernetes_is_changed() -> None:
+    edits = ["/x/d"]
+    snapshot, server = _case(LIMITED)
+    assert config_map.command(snapshot, server, edits) is not None
+    assert config_map.command(replace(snapshot, dns_servers=()), server, edits) is None
+    docker, server = _case(LIMITED, manager="docker")
+    assert config_map.command(docker, server, edits) is None
+    assert config_map.options(_case(".:53 {\n    errors\n}\n")[1], "forward", {"max_concurrent": 700}) == []
+    assert config_map.command(snapshot, server, []) is None

@@ -22,7 +22,6 @@ ENVIRONMENT = {
     "JITTERSCOPE_VERIFICATION_LEAST_S": f"{LEAST_S:g}",
 }
 _LOOK_EVERY_S = 0.5
-_TO_INCIDENT_S = 90.0
 # Most facts are read every few seconds, a resolv.conf once a minute in the end; and a change is taken as one once no
 # other came for a while.
 _TO_NOTICE_S = 80.0
@@ -70,7 +69,7 @@ def attempt(product: Product, fault: Ongoing, fix_id: str, say: Say, patience_s:
         known = ", ".join(sorted(fault.fixes))
         raise LabError(f"{fault.lab} --variant {fault.variant} cannot try {fix_id!r}. It can try: {known}.")
     since_us, began = watching.now_us(), time.monotonic()
-    subjects = watching.find_cgroups(product, fault.subjects) if fault.subjects else [_node(product)]
+    subjects = _subjects(product, fault)
     incident = _incident(product, fault, subjects, since_us)
     say(f"Incident: {incident['title']}")
     # Where the machine is busy an incident comes late: what is compared begins with its first symptom.
@@ -125,16 +124,29 @@ def _while(fault: Ongoing, seconds: float) -> Iterator[None]:
         time.sleep(_LOOK_EVERY_S)
 
 
-def _incident(product: Product, fault: Ongoing, subjects: list[int], since_us: int) -> dict[str, Any]:
+def _subjects(product: Product, fault: Ongoing) -> list[int] | None:
+    """None: any."""
+    if fault.subjects is None:
+        return None
+    return watching.find_cgroups(product, fault.subjects) if fault.subjects else [_node(product)]
+
+
+def _incident(product: Product, fault: Ongoing, subjects: list[int] | None, since_us: int) -> dict[str, Any]:
     said: list[str] = []
-    for _ in _while(fault, _TO_INCIDENT_S):
-        found = [one for subject in subjects for one in product.incidents(subject, since_us)]
+    for _ in _while(fault, fault.to_incident_s):
+        if subjects is None:
+            found = product.all_incidents()[::-1]
+        else:
+            found = [one for subject in subjects for one in product.incidents(subject, since_us)]
         said = [f"{one['cause']}: {one['title']}" for one in found]
         if own := [one for one in found if one["cause"] == fault.cause]:
             return own[0]
-    risks = [one["title"] for subject in subjects for one in product.risks(subject) if one["cause"] == fault.cause]
+    listed = [one for subject in ([None] if subjects is None else subjects) for one in product.risks(subject)]
+    risks = [one["title"] for one in listed if one["cause"] == fault.cause]
     harmless = f" It is a risk, as nobody is hurt: {risks[0]}" if risks else ""
-    raise LabError(f"No incident of {fault.cause} within {_TO_INCIDENT_S:.0f} s. Found: {said or 'none'}.{harmless}")
+    raise LabError(
+        f"No incident of {fault.cause} within {fault.to_incident_s:.0f} s. Found: {said or 'none'}.{harmless}"
+    )
 
 
 def _noticed(product: Product, fault: Ongoing, incident_id: int, fix_id: str, say: Say) -> bool:

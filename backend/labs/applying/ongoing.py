@@ -18,20 +18,23 @@ Running = TypeVar("Running")
 
 @dataclass(frozen=True, slots=True)
 class Ongoing:
-    """`subjects` are the keys of the cgroups that the incident may be about; none: this machine's node.
+    """`subjects` are the keys of the cgroups that the incident may be about; none: this machine's node; None: whatever
+    the product watches.
 
     `goes_on` says whether the fault still goes on, and raises LabError where a server or the load died. `fixes` apply
     a fix for real, by its id; each gets the fix as the incident proposes it, for the values in it.
-    `before_s`: how long the fault must have gone on for a comparison. `comparable_s`: what a verdict needs after it.
+    `before_s`: how long the fault must have gone on for a comparison. `to_incident_s`: how long the incident may take.
+    `comparable_s`: what a verdict needs after it.
     """
 
     lab: str
     variant: str
     cause: str
-    subjects: tuple[str, ...]
+    subjects: tuple[str, ...] | None
     goes_on: Callable[[], bool]
     fixes: Mapping[str, Apply]
     before_s: float = 70.0
+    to_incident_s: float = 90.0
     comparable_s: float = 60.0
 
 

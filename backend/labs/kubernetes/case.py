@@ -15,22 +15,26 @@ from labs.applying.ongoing import Ongoing, ProposedFix
 from labs.console import Say
 from labs.errors import LabError
 from labs.hosting import product_for_others
-from labs.kubernetes import chart, cluster, forwarding, gc, searching
+from labs.kubernetes import burst, chart, cluster, forwarding, gc, probing, searching, verifying
 from labs.kubernetes.cluster import Cluster
 from labs.kubernetes.fault import Case
 from labs.product import Product
 
 LAB = "kubernetes"
-CASES = {one.number: one for one in (gc.CASE, searching.CASE)}
+CASES = {one.number: one for one in (gc.CASE, burst.CASE, probing.CASE, searching.CASE, verifying.CASE)}
 
 
 class Report(BaseModel):
-    """`subject` and `node` are as the product names them; `command` is the patch as it was run."""
+    """`title` is the incident's; `subject`, `namespace`, `workload`, and `node` are as the product names them,
+    `command` as it was run."""
 
     model_config = ConfigDict(extra="forbid")
 
     case: int
+    title: str
     subject: str
+    namespace: str | None
+    workload: str | None
     node: str
     others: list[str]
     command: str
@@ -69,25 +73,36 @@ def run(case: Case, say: Say) -> Report:
         commands: list[str] = []
 
         def apply(fix: ProposedFix) -> None:
-            command = str(fix["patches"][0]["text"])
+            command = fault.command(fix)
             say(command)
             here.cluster.shell(command)
             commands.append(command)
 
         ongoing = Ongoing(
-            LAB, f"case-{case.number}", case.cause, fault.keys, fault.goes_on, {case.fix: apply}, fault.before_s
+            LAB,
+            f"case-{case.number}",
+            case.cause,
+            None,
+            fault.goes_on,
+            {case.fix: apply},
+            before_s=fault.before_s,
+            to_incident_s=fault.to_incident_s,
         )
         done = attempt.attempt(here.product, ongoing, case.fix, say)
         incidents = [one for one in here.product.all_incidents() if one["cause"] == case.cause]
         rest = [one for one in here.product.all_incidents() if one["cause"] != case.cause]
         others = [f"{one['cause']}: {one['title']}" for one in rest]
         if len(incidents) != 1:
-            told = [f"{one['subject']['name']}: {one['title']}" for one in incidents]
-            raise LabError(f"One fault is {len(incidents)} incidents: {'; '.join(told)}")
-        subject = incidents[0]["subject"]
+            named = [f"{one['subject']['name']}: {one['title']}" for one in incidents]
+            raise LabError(f"One fault is {len(incidents)} incidents: {'; '.join(named)}")
+        told = here.product.incident(int(incidents[0]["id"]))
+        subject = told["subject"]
         return Report(
             case=case.number,
+            title=told["title"],
             subject=subject["name"],
+            namespace=told["namespace"],
+            workload=told["workload"],
             node=subject["node"],
             others=others,
             command=commands[0],

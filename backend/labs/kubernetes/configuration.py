@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from labs.kubernetes.building import Programs
 from labs.kubernetes.layout import (
@@ -51,14 +52,30 @@ def write(files: Files, programs: Programs) -> None:
     authority.issue("apiserver", "kube-apiserver", "", [NODE_ADDRESS, "127.0.0.1", API_SERVICE, *_API_NAMES])
     for user in (*USERS, "kubelet"):
         authority.kubeconfig(user, API)
-    network = files.folder / "cni"
-    network.mkdir()
-    _write(network / "10-bridge.conflist", _pod_network())
+    (files.folder / "cni").mkdir()
+    write_pod_network(files)
+    plugins(files).mkdir()
+    for one in (programs.debian / "usr/lib/cni").iterdir():
+        (plugins(files) / one.name).symlink_to(one)
     (files.folder / "containerd.toml").write_text(_containerd(files, programs))
     _write(files.folder / "kubelet.json", _kubelet(files))
     _write(files.folder / "proxy.json", _proxy(files))
     (files.folder / "resolv.conf").write_text(f"search {' '.join(SEARCH_DOMAINS)}\n")
     _write(files.audit_policy, AUDIT_POLICY)
+
+
+def plugins(files: Files) -> Path:
+    """The folder of CNI plugins."""
+    return files.folder / "cni-plugins"
+
+
+def write_pod_network(files: Files, *more: Mapping[str, object]) -> None:
+    """The chain of CNI plugins, with further ones at its end. containerd follows the file."""
+    network = _pod_network()
+    network["plugins"] = [*network["plugins"], *more]
+    place = files.folder / "cni" / "10-bridge.conflist"
+    _write(place.with_suffix(".new"), network)
+    place.with_suffix(".new").replace(place)
 
 
 def storage(files: Files, programs: Programs) -> list[Command]:
@@ -168,7 +185,7 @@ def _controllers(pki: Path) -> dict[str, str]:
     }
 
 
-def _pod_network() -> dict[str, object]:
+def _pod_network() -> dict[str, Any]:
     ranges = [[{"subnet": POD_NETWORK}]]
     addresses = {"type": "host-local", "ranges": ranges, "routes": [{"dst": "0.0.0.0/0"}]}
     bridge = {"type": "bridge", "bridge": "cni0", "isGateway": True, "ipMasq": False, "hairpinMode": True}
@@ -198,7 +215,7 @@ oom_score = 0
         BinaryName = "{root / "usr/sbin/runc"}"
         SystemdCgroup = false
   [plugins."io.containerd.grpc.v1.cri".cni]
-    bin_dir = "{root / "usr/lib/cni"}"
+    bin_dir = "{plugins(files)}"
     conf_dir = "{files.folder / "cni"}"
 """
 
@@ -231,6 +248,9 @@ def _kubelet(files: Files) -> dict[str, object]:
         "imageGCHighThresholdPercent": 100,
         "nodeStatusUpdateFrequency": "4s",
         "syncFrequency": "10s",
+        # Else a container that was killed several times waits up to 5 min for its next start.
+        "featureGates": {"KubeletCrashLoopBackOffMax": True},
+        "crashLoopBackOff": {"maxContainerRestartPeriod": "1s"},
     }  # fmt: skip
 
 

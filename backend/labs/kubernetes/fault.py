@@ -6,18 +6,25 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
+from labs.applying.ongoing import ProposedFix
 from labs.console import Say
 from labs.kubernetes.cluster import Cluster
 
 
+def first_patch(fix: ProposedFix) -> str:
+    """What the incident gives to paste."""
+    return str(fix["patches"][0]["text"])
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """`pod` is the one that suffers, `keys` are the cgroups that the incident may be about; see Ongoing."""
+    """`pod` is the one that suffers; `command` applies a fix. The rest is as in Ongoing."""
 
     pod: str
-    keys: tuple[str, ...]
     goes_on: Callable[[], bool]
     before_s: float = 70.0
+    to_incident_s: float = 90.0
+    command: Callable[[ProposedFix], str] = first_patch
 
 
 @dataclass(frozen=True, slots=True)

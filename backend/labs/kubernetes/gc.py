@@ -38,7 +38,7 @@ def _served(cluster: Cluster, say: Say) -> Iterator[Fault]:
     load = objects.driver("dns-load", f"--names={','.join(WIDE_NAMES)}", f"--seconds={_SECONDS}", f"--qps={_QPS}")
     with objects.running(cluster, (server, load)):
         [pod] = objects.pods_of(cluster, server)
-        yield Fault(pod["metadata"]["name"], (objects.key_of(pod),), lambda: objects.must_run(cluster, load))
+        yield Fault(pod["metadata"]["name"], lambda: objects.must_run(cluster, load))
 
 
 CASE = Case(

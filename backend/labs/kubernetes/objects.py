@@ -14,7 +14,7 @@ from labs.coredns import executable
 from labs.errors import LabError
 from labs.kubernetes import images
 from labs.kubernetes.cluster import Cluster
-from labs.kubernetes.layout import CGROUP, DNS_SERVICE
+from labs.kubernetes.layout import DNS_SERVICE
 
 Object = dict[str, Any]
 COREDNS, LOAD = "jitterscope-lab/coredns:1.12.0", "jitterscope-lab/load:1"
@@ -66,14 +66,6 @@ def must_run(cluster: Cluster, one: Workload) -> bool:
             if "running" not in status["state"]:
                 return False
     return True
-
-
-def key_of(pod: Object) -> str:
-    """Of the cgroup of its only container."""
-    _, _, identity = pod["status"]["containerStatuses"][0]["containerID"].partition("://")
-    quality = pod["status"]["qosClass"].lower()
-    parent = "" if quality == "guaranteed" else f"/{quality}"
-    return f"/{CGROUP}/kubepods{parent}/pod{pod['metadata']['uid']}/{identity}"
 
 
 def load_coredns(cluster: Cluster) -> None:
@@ -169,6 +161,12 @@ def driver(name: str, *arguments: str) -> Workload:
 def config(name: str, space: str, files: Mapping[str, object]) -> Object:
     """A ConfigMap of JSON files."""
     return made("v1", "ConfigMap", name, space, data={file: json.dumps(told) for file, told in files.items()})
+
+
+def programs(*more: Path) -> list[Path]:
+    """The folders that this machine's programs need, and further ones."""
+    wanted = [Path("/usr"), Path("/lib"), Path("/lib64"), *more]
+    return [one for one in wanted if one.exists() and not any(other in one.parents for other in wanted)]
 
 
 def shown(*folders: Path) -> tuple[list[Object], list[Object]]:

@@ -59,8 +59,7 @@ def _asked(cluster: Cluster, say: Say) -> Iterator[Fault]:
     clients = _clients()
     with objects.running(cluster, (outside, server, clients)):
         [pod] = objects.pods_of(cluster, server)
-        keys = (objects.key_of(pod),)
-        yield Fault(pod["metadata"]["name"], keys, lambda: objects.must_run(cluster, server), before_s=_BEFORE_S)
+        yield Fault(pod["metadata"]["name"], lambda: objects.must_run(cluster, server), before_s=_BEFORE_S)
 
 
 def _cluster_dns() -> Workload:
@@ -89,7 +88,7 @@ def _cluster_dns() -> Workload:
 
 def _clients() -> Workload:
     """Pods that look names up with this machine's Python and its C library, by the resolv.conf of the kubelet."""
-    volumes, mounts = objects.shown(*_python())
+    volumes, mounts = objects.shown(*objects.programs(Path(sys.base_prefix)))
     container = {
         "name": "web",
         "image": _IMAGE,
@@ -102,12 +101,6 @@ def _clients() -> Workload:
     labels = {"app": "web"}
     made = objects.deployment("web", CLIENTS, labels, pod, replicas=_PODS)
     return Workload("web", CLIENTS, labels, (objects.namespace(CLIENTS), plan, made))
-
-
-def _python() -> list[Path]:
-    """The folders that it needs."""
-    wanted = [Path("/usr"), Path("/lib"), Path("/lib64"), Path(sys.base_prefix)]
-    return [one for one in wanted if one.exists() and not any(other in one.parents for other in wanted)]
 
 
 CASE = Case(

@@ -19,8 +19,9 @@ type Container struct {
 	Name      string
 	Owner     string // "Deployment/coredns"
 	Image     string
-	Said      Said // by the pod itself
-	Sandbox   bool // the pod's sandbox
+	Said      Said   // by the pod itself
+	Sandbox   bool   // the pod's sandbox
+	Ends      [2]End // of its start before, and its own; without an ID: none
 }
 
 // Said is what a pod says of itself: no other label or annotation is read.

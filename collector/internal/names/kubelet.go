@@ -92,6 +92,8 @@ type pod struct {
 	Status struct {
 		ContainerStatuses, InitContainerStatuses, EphemeralContainerStatuses []struct {
 			Name, ContainerID, Image string
+			RestartCount             int
+			State, LastState         struct{ Terminated *terminated }
 		}
 	}
 }
@@ -148,6 +150,7 @@ func (p *pod) containers() []Container {
 		}
 		c := of
 		c.ID, c.Name, c.Image = id, status.Name, status.Image
+		c.Ends = [2]End{status.LastState.Terminated.end(status.RestartCount), status.State.Terminated.end(status.RestartCount)}
 		if image := images[status.Name]; image != "" {
 			c.Image = image
 		}

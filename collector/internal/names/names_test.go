@@ -157,7 +157,8 @@ const podList = `{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[{
   "annotations":{"` + ObjectiveAnnotation + `":"p99<50ms","kubectl.kubernetes.io/restartedAt":"2026-11-25T09:30:00Z","password":"secret"},
   "ownerReferences":[{"kind":"ReplicaSet","name":"coredns-668d6bf9bc","controller":true}]},
  "spec":{"containers":[{"name":"coredns","image":"registry.k8s.io/coredns/coredns:v1.12.0"}]},
- "status":{"containerStatuses":[{"name":"coredns","containerID":"containerd://` + id + `","image":"sha256:1"}]}},
+ "status":{"containerStatuses":[{"name":"coredns","containerID":"containerd://` + id + `","image":"sha256:1","restartCount":3,
+  "lastState":{"terminated":{"exitCode":137,"reason":"OOMKilled","startedAt":"2026-11-25T09:30:00Z","finishedAt":"2026-11-25T09:31:07Z","containerID":"containerd://` + otherID + `"}}}]}},
  {"metadata":{"name":"web-0","uid":"u2","ownerReferences":[{"kind":"StatefulSet","name":"web","controller":true}]},"spec":{},"status":{}}]}`
 
 func TestKubelet(t *testing.T) {
@@ -250,6 +251,20 @@ func TestWhatPodsSayIsBounded(t *testing.T) {
 		if got := saidBy(nil, map[string]string{ObjectiveAnnotation: annotation}).Objective; got != want {
 			t.Errorf("%q is %q, want %q", annotation, got, want)
 		}
+	}
+}
+
+// The kubelet says of a container that was started again how its start before ended.
+func TestEndsOfContainers(t *testing.T) {
+	resolver, ends := NewResolver(listed(mustPods(t))), Ends{}
+	resolver.Ask(context.Background())
+	ends.Put(resolver.Ends())
+	want := End{ID: otherID, Reason: "OOMKilled", ExitCode: 137, AtUS: time.Date(2026, 11, 25, 9, 31, 7, 0, time.UTC).UnixMicro(), Restarts: 3}
+	if got, ok := ends.Of(otherID); !ok || got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got, ok := ends.Of(id); ok {
+		t.Errorf("it runs, and its end is %+v", got)
 	}
 }
 

@@ -18,6 +18,7 @@ type Resolver struct {
 	mu          sync.Mutex
 	containers  map[string]Container
 	pods        map[string]Container
+	ends        []End
 	lastAskedAt time.Time
 	using       []string // directories that answered last
 	problems    []string
@@ -47,6 +48,7 @@ func (r *Resolver) Ask(ctx context.Context) {
 	containers, pods := make(map[string]Container), make(map[string]Container)
 	starts := make(map[[2]string]Container) // of a container of a pod, by names
 	var using, problems []string
+	var ends []End
 	for _, directory := range r.directories {
 		found, err := directory.List(ctx)
 		if errors.Is(err, ErrAbsent) {
@@ -58,6 +60,11 @@ func (r *Resolver) Ask(ctx context.Context) {
 		}
 		using = append(using, directory.Name())
 		for _, c := range found {
+			for _, end := range c.Ends {
+				if end.ID != "" {
+					ends = append(ends, end)
+				}
+			}
 			if _, known := containers[c.ID]; c.ID != "" && !known {
 				containers[c.ID] = c.completed(pods[c.PodUID], starts[[2]string{c.PodUID, c.Name}])
 			}
@@ -71,7 +78,7 @@ func (r *Resolver) Ask(ctx context.Context) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.containers, r.pods, r.using, r.problems, r.lastAskedAt = containers, pods, using, problems, time.Now()
+	r.containers, r.pods, r.ends, r.using, r.problems, r.lastAskedAt = containers, pods, ends, using, problems, time.Now()
 }
 
 // completed adds what others know of its pod and of another start of the same container: the runtime, which lists a
@@ -87,6 +94,13 @@ func (c Container) completed(pod, start Container) Container {
 		c.Image = start.Image
 	}
 	return c
+}
+
+// Ends returns the ends of containers that were told of last.
+func (r *Resolver) Ends() []End {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ends
 }
 
 // Status says who answered and who did not.

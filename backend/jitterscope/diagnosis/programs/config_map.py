@@ -1,42 +1,54 @@
-"""Changes of a Corefile that Kubernetes keeps in a ConfigMap, as one command.
+r"""Changes of a Corefile that Kubernetes keeps in a ConfigMap, as one command.
 
 The command edits what the cluster has now, since a collector sees the file without its secrets, and the name of the
-ConfigMap only the Deployment knows. Only lines of Corefiles are touched: JSON has each file on a line of its own, with
-its line ends written as \\n, and kubectl's copy of what was applied last is on another one.
+ConfigMap only the Deployment knows. Only Corefiles are touched: JSON has each file on a line of its own, with its line
+ends written as \n. The command cuts such a line behind each of them, edits, and joins it again.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from jitterscope.diagnosis.core import patches
 from jitterscope.diagnosis.core.finding import Patch
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.programs import corefile
+from jitterscope.diagnosis.programs.corefile import Block
 
-_END = r"\\n"
+# A line end and blanks, as JSON writes them.
+_END, _BLANK = r"\\n", r"([ ]|\\t)"
+_CUT = r"""/^ *"Corefile[^"]*":/ s/\\n/\\n\n/g"""
+_JOIN = r""":more; /\\n$/ { N; s/\\n\n/\\n/; b more }"""
 
 
-def forward_option(snapshot: Snapshot, server: ResourceView, option: str, value: int) -> Patch | None:
-    """Sets an option in every forward block. None where no ConfigMap of Kubernetes has the server's Corefile."""
+def with_command(
+    snapshot: Snapshot, server: ResourceView | None, edits: Iterable[str], *patches_: Patch, restart: bool = False
+) -> list[Patch]:
+    """The command, where a ConfigMap has the server's Corefile, before what a person would write into it."""
+    made = None if server is None else command(snapshot, server, edits, restart=restart)
+    return [*([] if made is None else [made]), *patches_]
+
+
+def command(snapshot: Snapshot, server: ResourceView, edits: Iterable[str], *, restart: bool = False) -> Patch | None:
+    """None where no ConfigMap of Kubernetes is known to have the Corefile: of the subject's own CoreDNS alone.
+
+    `restart`: a reload is not enough.
+    """
     namespace, owner = snapshot.subject.fact("workload.namespace"), snapshot.subject.fact("workload.owner")
-    blocks = corefile.of(server)
-    found = [plugin for block in blocks if (plugin := block.plugin("forward")) is not None]
-    if patches.manager(snapshot) != "kubernetes" or not namespace or not owner or not found:
+    own = any(one.id == server.id for one in snapshot.dns_servers)
+    # That of NodeLocal DNSCache is a template: what its file says is not what is in the ConfigMap.
+    kept = patches.manager(snapshot) == "kubernetes" and server.fact("dns.software") != "node-cache"
+    script = "; ".join(edits)
+    if not (own and kept and namespace and owner and script):
         return None
-    edits = [rf"s/{_END} *{option} [^\\ ]+//g"]
-    for plugin in dict.fromkeys(found):
-        line = _words(("forward", *plugin.arguments))
-        # The block that it has, or one of its own.
-        edits.append(rf"s/({line}) *\{{/\1 {{{_END}        {option} {value}/g")
-        edits.append(rf"s/({line}) *{_END}/\1 {{{_END}        {option} {value}{_END}    }}{_END}/g")
     target, space = patches.owner_of(snapshot), shlex.quote(namespace)
-    reloads = all(block.plugin("reload") is not None for block in blocks)
+    reloads = not restart and all(block.plugin("reload") is not None for block in corefile.of(server))
     text = (
         f"names=$(kubectl -n {space} get {target} -o jsonpath='{{.spec.template.spec.volumes[*].configMap.name}}') && "
-        f"kubectl -n {space} get configmap ${{names:?}} -o json | sed -E {shlex.quote(_on_corefiles(edits))} | "
+        f"kubectl -n {space} get configmap ${{names:?}} -o json | "
+        f"sed -E {shlex.quote(_CUT)} | sed -E {shlex.quote(script)} | sed -E {shlex.quote(_JOIN)} | "
         f"kubectl replace -f -"
     )
     if not reloads:
@@ -45,9 +57,58 @@ def forward_option(snapshot: Snapshot, server: ResourceView, option: str, value:
     return Patch(label=label, language="shell", text=text)
 
 
+def options(
+    server: ResourceView, name: str, values: Mapping[str, str | int | None], without: Sequence[str] = ()
+) -> list[str]:
+    """Edits that set options of a plugin wherever it is (None: an option without a value), and remove others."""
+    edits = []
+    for block in corefile.with_plugin(corefile.of(server), name):
+        inside = [f"/^{_BLANK}*{one}({_BLANK}.*)?{_END}$/d" for one in (*values, *without)]
+        added = "".join(f"        {key}{'' if value is None else f' {value}'}\n" for key, value in values.items())
+        for plugin in dict.fromkeys(one for one in block.plugins if one.name == name):
+            line = _words((name, *plugin.arguments))
+            # The block that it has, or one of its own.
+            inside.append(rf"s/^({_BLANK}*{line}){_BLANK}*\{{{_END}$/\1 {{{_lines(added)}/")
+            if added:
+                closed = f"{added}    }}\n"
+                inside.append(rf"s/^({_BLANK}*{line}){_BLANK}*{_END}$/\1 {{{_lines(closed)}/")
+        edits.append(_within(block, inside))
+    return edits
+
+
+def plugin(blocks: Iterable[Block], text: str) -> list[str]:
+    """Edits that put a plugin with its options into server blocks, in place of the one of its name."""
+    name = text.split(None, 1)[0]
+    lines = "".join(f"    {line}\n" for line in text.splitlines())
+    edits = []
+    for block in blocks:
+        old = [
+            rf"/^{_BLANK}*{name}({_BLANK}.*)?\{{{_END}$/,/^{_BLANK}*\}}{_END}$/d",
+            rf"/^{_BLANK}*{name}({_BLANK}.*)?{_END}$/d",
+        ]
+        edits.append(_within(block, [*old, rf"s/{_head(block)}$/&{_lines(lines)[len(_END) :]}/"]))
+    return edits
+
+
+def _within(block: Block, edits: Sequence[str]) -> str:
+    return rf"/{_head(block)}/,/^\}}/ {{ " + "; ".join(edits) + " }"
+
+
+def _head(block: Block) -> str:
+    """The line with which the block begins, which may be the file's first."""
+    keys = rf"(,?{_BLANK}+|,)".join(_word(key) for key in block.keys)
+    return rf'^(.*": ")?{keys}{_BLANK}*\{{{_END}'
+
+
+def _lines(text: str) -> str:
+    """What sed puts behind a line that it leaves without its end: the end, and further lines."""
+    ended = "\n" + text.removesuffix("\n")
+    return re.sub(r"([/&])", r"\\\1", ended).replace("\n", rf"{_END}\n", ended.count("\n")) + _END
+
+
 def _words(words: Sequence[str]) -> str:
-    return r"([ ]|\\t)+".join(re.sub(r"([^\w:-])", r"\\\1", word) for word in words)
+    return f"{_BLANK}+".join(map(_word, words))
 
 
-def _on_corefiles(edits: Sequence[str]) -> str:
-    return r'/^ *"Corefile[^"]*":/ { ' + "; ".join(edits) + " }"
+def _word(word: str) -> str:
+    return re.sub(r"([^\w:-])", r"\\\1", word)

@@ -99,7 +99,8 @@ def _is_news(seen: Observed, waiting: VerificationRow | None) -> bool:
     if not steps:
         # What a person says they did need not be among the facts.
         return bool(waiting.changes)
-    return steps != waiting.changes or waiting.subject_id != seen.subject.id
+    # A container that is killed again after the change goes on in another cgroup.
+    return steps != waiting.changes or waiting.subject_id not in seen.lives
 
 
 def _predicted(session: Session, row: IncidentRow, old_id: int, seen: Observed, clock_us: int) -> dict[str, Interval]:

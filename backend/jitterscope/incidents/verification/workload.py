@@ -45,7 +45,8 @@ class Watch:
 @dataclass(frozen=True, slots=True)
 class Observed:
     """The workload as it is now beside how it was at the baseline. `at_us`: the last of the changes; `first_us` the
-    first. Without any, `steps` is empty. `before` and `after` are the watched facts by name."""
+    first. Without any, `steps` is empty. `before` and `after` are the watched facts by name. `lives`: the subject's id
+    and those of the other cgroups that its container had."""
 
     subject: ResourceRow
     steps: tuple[Step, ...]
@@ -53,6 +54,7 @@ class Observed:
     at_us: int
     before: Mapping[str, str]
     after: Mapping[str, str]
+    lives: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)
@@ -100,9 +102,10 @@ def observe(
     # What is no longer set has no time of its own: it went with the process.
     times += [restart_us] if restart_us is not None else []
     times = [at_us for at_us in times if at_us > baseline_us]
+    lives = frozenset({current.id, *(one.id for one in now.lives)})
     if not found or not times:
-        return Observed(current, (), baseline_us, baseline_us, old.values, new.values)
-    return Observed(current, tuple(found), min(times), max(times), old.values, new.values)
+        return Observed(current, (), baseline_us, baseline_us, old.values, new.values, lives)
+    return Observed(current, tuple(found), min(times), max(times), old.values, new.values, lives)
 
 
 def _pairs(

@@ -7,6 +7,7 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/batch"
 	"github.com/jitterscope/jitterscope/collector/internal/catalogue"
 	"github.com/jitterscope/jitterscope/collector/internal/cgroup"
+	"github.com/jitterscope/jitterscope/collector/internal/names"
 	"github.com/jitterscope/jitterscope/collector/internal/procfs"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 	"github.com/jitterscope/jitterscope/collector/internal/source"
@@ -21,6 +22,7 @@ type cgroupMemory struct {
 	set      sampler.Members[*sampler.Group, memoryGroup]
 	reclaim  *reclaimSource
 	records  *oomRecords
+	gone     goneGroups
 	looks    int // at growing cgroups in this tick
 	epoch    uint64
 	buffer   [8192]byte
@@ -36,6 +38,7 @@ type memoryGroup struct {
 	reclaim *reclaimGroup // nil where the source cgroup_reclaim is off
 	growth  memoryGrowth
 	kill    oomPending
+	readUS  int64 // end of the last tick in which the usage was read
 }
 
 func (m *cgroupMemory) Name() string { return "cgroup_memory" }
@@ -46,7 +49,8 @@ func (m *cgroupMemory) Start(_ context.Context, registry *sampler.Registry) erro
 	}
 	m.registry, m.reclaim, m.records = registry, sharedReclaim(registry), sharedOOMRecords(registry)
 	m.reclaim.memory = true
-	m.set = sampler.Members[*sampler.Group, memoryGroup]{Registry: registry, Open: m.open, Shut: (*memoryGroup).shut}
+	m.set = sampler.Members[*sampler.Group, memoryGroup]{Registry: registry, Open: m.open, Shut: m.shut}
+	m.gone.ends = registry.Shared("container_ends", func() any { return &names.Ends{} }).(*names.Ends)
 	registry.OnCgroups(m.set.Change)
 	return nil
 }
@@ -87,6 +91,13 @@ func (g *memoryGroup) shut() {
 	g.reclaim.shut()
 }
 
+// shut lets go of a cgroup that was removed. What killed it may not have been counted.
+func (m *cgroupMemory) shut(g *memoryGroup) {
+	m.gone.add(g, nowUS())
+	g.shut()
+	m.records.want()
+}
+
 func (m *cgroupMemory) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	m.looks = 0
 	for i, g := range m.set.All {
@@ -100,6 +111,7 @@ func (m *cgroupMemory) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 		if text, ok := g.usage.Read(m.buffer[:]); ok {
 			if bytes, ok := cgroup.ParseUint(text); ok {
 				recorder.Set(g.usageSlot, float64(bytes))
+				g.readUS = tick.EndUS()
 				m.watchGrowth(g, tick, recorder, float64(bytes))
 			}
 		}
@@ -151,8 +163,9 @@ func (m *cgroupMemory) sampleStat(g *memoryGroup, tick sampler.Tick, recorder *s
 	}
 }
 
-// Discover states the memory limits as facts.
+// Discover states the memory limits as facts, and tells of kills in cgroups that went with them.
 func (m *cgroupMemory) Discover(context.Context) {
+	m.tellGone(nowUS())
 	epoch := m.registry.CgroupEpoch()
 	if epoch == m.epoch {
 		return

@@ -51,6 +51,14 @@ func (r *oomRecords) isActive() bool {
 	return r.active
 }
 
+// want has the log read now where it is read as a whole.
+func (r *oomRecords) want() {
+	select {
+	case r.wanted <- struct{}{}:
+	default:
+	}
+}
+
 func (r *oomRecords) add(kill oomlog.Kill, atUS int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,6 +73,19 @@ func (r *oomRecords) claim(path string, below bool, after uint64, sinceUS int64)
 	for number := max(after, r.count-min(r.count, oomRecordsKept)) + 1; number <= r.count; number++ {
 		record := &r.ring[number%oomRecordsKept]
 		if record.atUS >= sinceUS && belongs(record.kill.Cgroup, path, below) {
+			record.claimed = true
+			return *record, true
+		}
+	}
+	return oomKillRecord{}, false
+}
+
+// claimGone returns the first record of a kill in exactly this cgroup that nothing claimed.
+func (r *oomRecords) claimGone(path string) (oomKillRecord, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for number := r.count - min(r.count, oomRecordsKept) + 1; number <= r.count; number++ {
+		if record := &r.ring[number%oomRecordsKept]; !record.claimed && record.kill.Cgroup == path {
 			record.claimed = true
 			return *record, true
 		}
@@ -94,7 +115,7 @@ func belongs(cgroup, path string, below bool) bool {
 // oomPending are the kills of a cgroup that are counted and not told yet.
 type oomPending struct {
 	count   int64
-	tickUS  int64  // when they were counted
+	tickUS  int64  // when they were counted; stays after they were told
 	claimed uint64 // number of the last record that was told
 	pid     int    // of it
 }
@@ -126,10 +147,7 @@ func (m *cgroupMemory) tellKills(g *memoryGroup, tick sampler.Tick) {
 		m.registry.Event(g.Resource, catalogue.EventMemoryOOMKill, min(record.atUS, tick.EndUS()), 0, attributes)
 	}
 	if p.count > 0 {
-		select {
-		case m.records.wanted <- struct{}{}:
-		default:
-		}
+		m.records.want()
 	}
 	if p.count > 0 && (!m.records.isActive() || tick.EndUS()-p.tickUS > oomWaitUS) {
 		m.registry.Event(g.Resource, catalogue.EventMemoryOOMKill, p.tickUS, 0, map[string]string{"count": strconv.FormatInt(p.count, 10)})

@@ -22,14 +22,22 @@ func init() { source.Register("names", func() sampler.Source { return &workloadN
 type workloadNames struct {
 	registry *sampler.Registry
 	resolver *names.Resolver
+	ends     *names.Ends
 	asking   sync.WaitGroup
 	wake     chan struct{}
 
 	mu       sync.Mutex
+	ended    time.Time // when a container of a pod ended of which the kubelet was not asked yet; zero: none
 	groups   map[string]*sampler.Group
 	complete map[string]bool // facts are as good as they get
 	promised map[string]bool // an objective was stated
 }
+
+const (
+	// The kubelet says some seconds after a container's end how it ended. Where many end it is not asked more often than this.
+	endSettles = 3 * time.Second
+	endsEvery  = 10 * time.Second
+)
 
 // nameOptions are the [sources.names] table.
 type nameOptions struct {
@@ -54,6 +62,7 @@ func (w *workloadNames) Start(ctx context.Context, registry *sampler.Registry) e
 	w.registry = registry
 	w.groups, w.complete, w.promised = map[string]*sampler.Group{}, map[string]bool{}, map[string]bool{}
 	w.resolver = names.NewResolver(options.directories()...)
+	w.ends = registry.Shared("container_ends", func() any { return &names.Ends{} }).(*names.Ends)
 	w.wake = make(chan struct{}, 1)
 	registry.AskOfContainers(w.resolver.Kind)
 	registry.OnCgroups(w.change)
@@ -82,6 +91,9 @@ func (o nameOptions) directories() []names.Directory {
 func (w *workloadNames) change(added, removed []*sampler.Group) {
 	w.mu.Lock()
 	for _, group := range removed {
+		if identity := names.Identify(group.Path); w.ended.IsZero() && identity.PodUID != "" && identity.ContainerID != "" {
+			w.ended = time.Now()
+		}
 		delete(w.groups, group.Path)
 		delete(w.complete, group.Path)
 		delete(w.promised, group.Path)
@@ -100,9 +112,17 @@ func (w *workloadNames) change(added, removed []*sampler.Group) {
 func (w *workloadNames) loop(ctx context.Context) {
 	ticker := time.NewTicker(2 * time.Second)
 	defer ticker.Stop()
+	var asked time.Time
 	for {
-		if unknown := w.state(); w.resolver.Due(time.Now(), unknown > 0) && w.askable() {
+		unknown, now := w.state(), time.Now()
+		ended := w.endSettled(now) && now.Sub(asked) >= endsEvery
+		if (ended || w.resolver.Due(now, unknown > 0)) && w.askable() {
+			if ended {
+				asked = now
+				w.endAsked()
+			}
 			w.resolver.Ask(ctx)
+			w.ends.Put(w.resolver.Ends())
 			w.forgetComplete()
 			w.report(w.state())
 		}
@@ -113,6 +133,19 @@ func (w *workloadNames) loop(ctx context.Context) {
 		case <-ticker.C:
 		}
 	}
+}
+
+// endSettled tells whether the kubelet may know by now how a container ended.
+func (w *workloadNames) endSettled(now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.ended.IsZero() && now.Sub(w.ended) >= endSettles
+}
+
+func (w *workloadNames) endAsked() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended = time.Time{}
 }
 
 // askable is false where no cgroup can belong to a container: then nobody is asked.

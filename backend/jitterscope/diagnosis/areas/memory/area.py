@@ -7,6 +7,7 @@ from jitterscope.diagnosis.areas.memory.readings.settings import (
     show_upstreams,
     show_watermarks,
 )
+from jitterscope.diagnosis.areas.memory.readings.signals import KILL
 from jitterscope.diagnosis.areas.memory.whatif.answer import answer
 from jitterscope.diagnosis.core import answers, blocked, impact, lanes
 from jitterscope.diagnosis.core.area import (
@@ -57,7 +58,8 @@ AREA = Area(
     ),
     impact=(*impact.ANSWERS, blocked.BLOCKED_MS, *impact.CPU_USE),
     measures=(
-        Measure("oom_kills_per_h", "OOM kills", "1/h", ("memory_usage_bytes", "memory_oom_kills"), figures.oom_kills),
+        Measure("oom_kills_per_h", "OOM kills", "1/h", ("memory_usage_bytes", "memory_oom_kills", KILL),
+                figures.oom_kills),
         Measure("near_limit_ratio", "Time above 80 % of the memory limit, page cache aside", "ratio", _MEMORY,
                 figures.near_limit, least=0.01),
         lanes.MEMORY_WAIT,

@@ -9,7 +9,7 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Fix, Found, Patch
 from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.programs import golang
+from jitterscope.diagnosis.programs import config_map, corefile, golang
 
 REFERENCES = ["https://coredns.io/plugins/multisocket/", "https://man7.org/linux/man-pages/man7/socket.7.html"]
 WAIT_US = 5_000
@@ -40,7 +40,13 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found) -> Fix | N
         "while the CPU was throttled; more sockets would wait too.",
         verdict="reduces" if bottleneck else "cannot_help",
         precondition=None if version >= (1, 12) else "CoreDNS 1.12.0 or later",
-        patches=[Patch(label="In the server block of the Corefile", language="corefile", text="multisocket 2")]
+        patches=config_map.with_command(
+            snapshot,
+            server,
+            config_map.plugin(corefile.of(server)[:1], "multisocket 2"),
+            Patch(label="In the server block of the Corefile", language="corefile", text="multisocket 2"),
+            restart=True,
+        )
         if bottleneck
         else [],
         caveats=[

@@ -84,12 +84,15 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
     if isinstance(case, WhyNot):
         return []
     if case.where == "socket":
-        proposals = [dns_loss.larger_buffer(case.server, case.drops, found), dns_loss.multisocket(case.server)]
+        proposals = [
+            dns_loss.larger_buffer(case.server, case.drops, found),
+            dns_loss.multisocket(snapshot, case.server),
+        ]
     else:
         assert case.edge is not None
         asked = float(np.nansum(series(case.server, "dns_queries", snapshot.ticks)))
         lost_ratio = case.lost / max(1.0, asked)
-        proposals = [dns_loss.force_tcp(case.server, case.target, case.edge, lost_ratio)]
+        proposals = [dns_loss.force_tcp(snapshot, case.server, case.target, case.edge, lost_ratio)]
     after = case.found.after_us if case.found is not None else CLIENT_US
     proposals += [dns_loss.conntrack(case.where), dns_loss.client_timeout(after)]
     return [fix for fix in proposals if fix is not None]

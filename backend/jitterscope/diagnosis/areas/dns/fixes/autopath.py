@@ -7,7 +7,7 @@ from jitterscope.diagnosis.areas.dns.readings.amplification import Amplification
 from jitterscope.diagnosis.core.finding import Fix, Patch
 from jitterscope.diagnosis.core.landing import Facts, FixKind
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.programs import corefile
+from jitterscope.diagnosis.programs import config_map, corefile
 
 REFERENCES = [
     "https://coredns.io/plugins/autopath/",
@@ -44,6 +44,8 @@ def propose(snapshot: Snapshot, use: Amplification) -> Fix | None:
     if mode != "verified":
         lines += [f"-    pods {mode}"] if mode else []
         lines += ["+    pods verified"]
+    edits = config_map.options(server, "kubernetes", {"pods": "verified"})
+    edits += config_map.plugin(blocks[:1], "autopath @kubernetes")
     return Fix(
         id="autopath",
         title="CoreDNS autopath",
@@ -53,7 +55,12 @@ def propose(snapshot: Snapshot, use: Amplification) -> Fix | None:
         verdict="reduces",
         precondition="CoreDNS sees the addresses of the pods (no NodeLocal DNSCache or NAT between), and they are in "
         "this cluster.",
-        patches=[Patch(label=f"Corefile, block {' '.join(blocks[0].keys)}", language="diff", text="\n".join(lines))],
+        patches=config_map.with_command(
+            snapshot,
+            server,
+            edits,
+            Patch(label=f"Corefile, block {' '.join(blocks[0].keys)}", language="diff", text="\n".join(lines)),
+        ),
         caveats=[
             "Memory grows with the pods: about (pods + services) / 250 + 56 MB instead of / 1000 + 54 (CoreDNS's own "
             "figures).",

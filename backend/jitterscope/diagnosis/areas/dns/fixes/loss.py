@@ -12,7 +12,8 @@ from jitterscope.diagnosis.core import predicted
 from jitterscope.diagnosis.core.finding import Fix, Found, Interval, Patch, predictions
 from jitterscope.diagnosis.core.landing import FixKind, Seen, Unseen
 from jitterscope.diagnosis.core.signals import number
-from jitterscope.diagnosis.core.snapshot import ResourceView
+from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
+from jitterscope.diagnosis.programs import config_map, corefile
 from jitterscope.diagnosis.programs import versions as dns_versions
 
 VERIFY = "dns_socket_drops and dns_timeouts stay 0, and no answer takes a whole timeout."
@@ -51,7 +52,7 @@ def larger_buffer(server: ResourceView, drops: float, found: Found) -> Fix:
     )
 
 
-def multisocket(server: ResourceView) -> Fix | None:
+def multisocket(snapshot: Snapshot, server: ResourceView) -> Fix | None:
     """For a CoreDNS with one socket."""
     if server.fact("dns.software") != "coredns" or (number(server.fact("dns.udp_sockets")) or 1) > 1:
         return None
@@ -71,12 +72,20 @@ def multisocket(server: ResourceView) -> Fix | None:
         verdict="reduces",
         summary="Each socket has a buffer and a reader of its own, so that a burst from several clients spreads.",
         precondition=None if allowed else f"CoreDNS {gate.since_text} or later",
-        patches=[Patch(label="In the server block of the Corefile", language="corefile", text="multisocket 2")],
+        patches=config_map.with_command(
+            snapshot,
+            server,
+            config_map.plugin(corefile.of(server)[:1], "multisocket 2"),
+            Patch(label="In the server block of the Corefile", language="corefile", text="multisocket 2"),
+            restart=True,
+        ),
         caveats=["Datagrams of one client address and port all go to one socket."],
     )
 
 
-def force_tcp(server: ResourceView, target: ResourceView | None, edge: Edge, lost_ratio: float) -> Fix | None:
+def force_tcp(
+    snapshot: Snapshot, server: ResourceView, target: ResourceView | None, edge: Edge, lost_ratio: float
+) -> Fix | None:
     """TCP repeats a lost segment within some 200 ms. Not towards a dnsmasq, which has few connections.
 
     What loses datagrams can lose segments too: then as many answers are over 20 ms as before, and few over 0.5 s.
@@ -101,7 +110,12 @@ def force_tcp(server: ResourceView, target: ResourceView | None, edge: Edge, los
         summary="TCP resends a lost segment within about 200 ms, instead of the 2 s that CoreDNS waits for a datagram.",
         predicted=predictions(overdue_ratio=predicted.share(lost_ratio, 0.0, 0.02, 0.1)),
         precondition=None if target is not None else "The upstream answers by TCP and is no dnsmasq (20 connections)",
-        patches=[Patch(label="In forward (prefer_udp has no effect beside it)", language="corefile", text="force_tcp")],
+        patches=config_map.with_command(
+            snapshot,
+            server,
+            config_map.options(server, "forward", {"force_tcp": None}, without=("prefer_udp",)),
+            Patch(label="In forward (prefer_udp has no effect beside it)", language="corefile", text="force_tcp"),
+        ),
         caveats=[
             "An answer whose segment is lost still comes 200 ms late.",
             "Wanted connections are queries/s × the time of an answer: the upstream must allow so many.",

@@ -10,7 +10,7 @@ from jitterscope.diagnosis.core import patches
 from jitterscope.diagnosis.core.finding import Fix, Patch
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen, changed
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
-from jitterscope.diagnosis.programs import corefile
+from jitterscope.diagnosis.programs import config_map, corefile
 from jitterscope.diagnosis.programs import versions as dns_versions
 
 MULTISOCKET = "https://coredns.io/plugins/multisocket/"
@@ -26,14 +26,14 @@ def propose(snapshot: Snapshot, cpus: float, drops: float) -> list[Fix]:
     server = next((view for view in snapshot.dns_servers if view.fact("dns.udp_sockets") == "1"), None)
     if server is None:
         return []
-    found = [_sockets(server, max(2, math.floor(cpus))), _servers(snapshot, server), _buffer(drops)]
+    found = [_sockets(snapshot, server, max(2, math.floor(cpus))), _servers(snapshot, server), _buffer(drops)]
     return [fix for fix in found if fix is not None]
 
 
-def _sockets(server: ResourceView, count: int) -> Fix | None:
+def _sockets(snapshot: Snapshot, server: ResourceView, count: int) -> Fix | None:
     software = server.fact("dns.software")
     if software == "coredns":
-        return _coredns(server, count)
+        return _coredns(snapshot, server, count)
     if software == "unbound":
         return Fix(
             id="so_reuseport",
@@ -64,7 +64,7 @@ def _sockets(server: ResourceView, count: int) -> Fix | None:
     return None
 
 
-def _coredns(server: ResourceView, count: int) -> Fix:
+def _coredns(snapshot: Snapshot, server: ResourceView, count: int) -> Fix:
     gate = dns_versions.COREDNS_MULTISOCKET
     has = gate.open(dns_versions.of_server(server, "coredns"))
     blocks = corefile.of(server)
@@ -81,7 +81,13 @@ def _coredns(server: ResourceView, count: int) -> Fix:
         if has
         else f"CoreDNS {gate.since_text} or later"
         + (f"; this is {server.fact('dns.version')}" if has is False else ""),
-        patches=[Patch(label=where, language="corefile", text=f"multisocket {count}")],
+        patches=config_map.with_command(
+            snapshot,
+            server,
+            config_map.plugin(blocks[:1], f"multisocket {count}"),
+            Patch(label=where, language="corefile", text=f"multisocket {count}"),
+            restart=True,
+        ),
         caveats=[
             "Only the first server block of an address and port decides; later ones are ignored.",
             "More readers use more concurrent CPUs. With a CPU limit, throttling can follow.",

@@ -11,7 +11,7 @@ from jitterscope.diagnosis.core import patches
 from jitterscope.diagnosis.core.finding import Fix, Found, Patch
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen, changed
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
-from jitterscope.diagnosis.programs import corefile
+from jitterscope.diagnosis.programs import config_map, corefile
 from jitterscope.diagnosis.programs import versions as dns_versions
 
 CACHE = "https://coredns.io/plugins/cache/"
@@ -34,7 +34,7 @@ def propose(snapshot: Snapshot, effect: str, server: ResourceView | None = None)
     software = server.fact("dns.software")
     if software == "dnsmasq":
         return _dnsmasq(snapshot, server, effect)
-    return _coredns(server, effect) if software in ("coredns", "node-cache") else None
+    return _coredns(snapshot, server, effect) if software in ("coredns", "node-cache") else None
 
 
 def _dnsmasq(snapshot: Snapshot, server: ResourceView, effect: str) -> Fix | None:
@@ -90,7 +90,7 @@ def _dnsmasq_patch(snapshot: Snapshot, given: str) -> Patch:
     return Patch(label="Command line of dnsmasq", language="diff", text=f"-{given}\n+--neg-ttl=30")
 
 
-def _coredns(server: ResourceView, effect: str) -> Fix | None:
+def _coredns(snapshot: Snapshot, server: ResourceView, effect: str) -> Fix | None:
     blocks = corefile.of(server)
     bare = [block for block in blocks if block.plugin("forward") and not block.plugin("cache")]
     disabled = [
@@ -101,9 +101,11 @@ def _coredns(server: ResourceView, effect: str) -> Fix | None:
     ]  # fmt: skip
     if bare:
         where, text = bare[0], "+cache 30"
+        edits = config_map.plugin(bare[:1], "cache 30")
         what = "`cache` keeps answers and negative answers for at most 30 s."
     elif disabled:
         where, text = disabled[0], " cache {\n-    disable denial\n+    denial 9984 30\n }"
+        edits = config_map.options(server, "cache", {"denial": "9984 30"}, without=("disable",))
         what = "`denial 9984 30` keeps up to 9,984 negative answers for at most 30 s."
     else:
         return None
@@ -112,7 +114,12 @@ def _coredns(server: ResourceView, effect: str) -> Fix | None:
         title="CoreDNS cache for negative answers",
         summary=f"{effect} {what}",
         verdict="reduces",
-        patches=[Patch(label=f"Corefile, block {' '.join(where.keys)}", language="diff", text=text)],
+        patches=config_map.with_command(
+            snapshot,
+            server,
+            edits,
+            Patch(label=f"Corefile, block {' '.join(where.keys)}", language="diff", text=text),
+        ),
         caveats=[
             "A new name is not found until its negative answer expires.",
             "A managed add-on (EKS, AKS) resets its Corefile unless it is changed there.",

@@ -10,6 +10,7 @@ from jitterscope.diagnosis.core.finding import Fix, Patch
 from jitterscope.diagnosis.core.landing import Facts, FixKind
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.programs import cluster_autoscaler as dns_autoscaler
+from jitterscope.diagnosis.programs import config_map
 from jitterscope.diagnosis.programs import versions as dns_versions
 
 FORWARD = "https://coredns.io/plugins/forward/"
@@ -38,9 +39,18 @@ def max_idle(snapshot: Snapshot, server: ResourceView | None, limit: float | Non
         summary=f"After a burst each CoreDNS keeps {number} idle connections to each upstream and closes the others "
         "immediately. It does not bound how many a burst opens.",
         precondition=None if allowed else f"CoreDNS {gate.since_text} or later in front",
-        patches=[Patch(label="In forward", language="corefile", text=f"max_idle_conns {number}")],
+        patches=config_map.with_command(
+            snapshot,
+            server,
+            _forward(server, {"max_idle_conns": number}),
+            Patch(label="In forward", language="corefile", text=f"max_idle_conns {number}"),
+        ),
         caveats=["More queries open a connection of their own, which costs a round trip each."],
     )
+
+
+def _forward(server: ResourceView | None, values: dict[str, str | int | None]) -> list[str]:
+    return [] if server is None else config_map.options(server, "forward", values)
 
 
 def _share(snapshot: Snapshot, limit: float | None) -> int:
@@ -75,7 +85,12 @@ def expire(snapshot: Snapshot, server: ResourceView | None, expire_s: float | No
         summary=f"expire is {now}. Before CoreDNS {gate.since_text} idle connections are looked for every expire, so "
         "they are closed after 2 s at most with 1s.",
         verdict="reduces",
-        patches=[Patch(label="In forward", language="corefile", text="expire 1s")],
+        patches=config_map.with_command(
+            snapshot,
+            server,
+            _forward(server, {"expire": "1s"}),
+            Patch(label="In forward", language="corefile", text="expire 1s"),
+        ),
         caveats=[f"From CoreDNS {gate.since_text} on it no longer works: the clean-up then runs every 10 s."],
         verify=VERIFY,
         undo="Remove the line and reload.",
@@ -97,13 +112,16 @@ def prefer_udp_here(snapshot: Snapshot, graph: PathGraph, server: ResourceView) 
         summary="Without TCP there is no connection to open or to keep. force_tcp must go: it takes precedence over "
         "prefer_udp.",
         verdict="removes",
-        patches=[
+        patches=config_map.with_command(
+            snapshot,
+            server,
+            config_map.options(server, "forward", {"prefer_udp": None}, without=("force_tcp",)),
             Patch(
                 label=f"Corefile, zone {edge.zone}",
                 language="diff",
                 text=f" forward . {edge.address} {{\n-    force_tcp\n+    prefer_udp\n }}",
-            )
-        ],
+            ),
+        ),
         caveats=["A datagram that is lost costs the query 2 s; TCP hides that."],
         verify=VERIFY,
         undo="Restore force_tcp instead of prefer_udp and reload.",

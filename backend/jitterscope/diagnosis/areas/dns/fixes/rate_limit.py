@@ -12,7 +12,7 @@ from jitterscope.diagnosis.core import wording as say
 from jitterscope.diagnosis.core.finding import Fix, Patch
 from jitterscope.diagnosis.core.landing import Facts, FixKind, changed
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
-from jitterscope.diagnosis.programs import corefile
+from jitterscope.diagnosis.programs import config_map, corefile
 from jitterscope.diagnosis.programs import versions as dns_versions
 from jitterscope.diagnosis.programs.dns_upstreams import upstreams
 from jitterscope.diagnosis.programs.resolver_limits import AWS, GOOGLE, Limit
@@ -42,23 +42,23 @@ def propose(snapshot: Snapshot, load: Load) -> list[Fix]:
     if server is None:
         return []
     proposals = [
-        _cache(server, load),
+        _cache(snapshot, server, load),
         _fewer_search_domains(snapshot, load),
         _from_each_node(snapshot, load),
         _other_resolvers(server, load),
-        _max_concurrent(server, load),
+        _max_concurrent(snapshot, server, load),
     ]
     return [fix for fix in proposals if fix is not None]
 
 
-def _cache(server: ResourceView, load: Load) -> Fix | None:
+def _cache(snapshot: Snapshot, server: ResourceView, load: Load) -> Fix | None:
     """What the cache would have to answer so that the rest fits; by software."""
     asked = load.peak_per_s / max(load.sent_ratio, 1e-6)
     needed = max(0.0, 1 - ROOM * load.limit_per_s / asked)
     now = 1 - load.sent_ratio
     software = server.fact("dns.software")
     if software == "dnsmasq":
-        patch = Patch(label="Command line of dnsmasq", language="diff", text="+--cache-size=10000")
+        patches_ = [Patch(label="Command line of dnsmasq", language="diff", text="+--cache-size=10000")]
         references = [DNSMASQ]
     elif software in ("coredns", "node-cache"):
         blocks = [block for block in corefile.of(server) if block.plugin("forward")]
@@ -69,6 +69,7 @@ def _cache(server: ResourceView, load: Load) -> Fix | None:
         stale = "" if lacks else "\n    serve_stale"
         text = f"cache 300 {{\n    success 9984 300\n    denial 9984 30\n    prefetch 10 1m 10%{stale}\n}}"
         patch = Patch(label="Corefile, in the block that forwards", language="corefile", text=text)
+        patches_ = config_map.with_command(snapshot, server, config_map.plugin(blocks, text), patch)
         references = [CACHE, dns_versions.COREDNS_SERVE_STALE.source]
     else:
         return None
@@ -79,7 +80,7 @@ def _cache(server: ResourceView, load: Load) -> Fix | None:
         f"{say.percent(ROOM)} of the limit.",
         verdict="reduces",
         precondition="Names are asked again within their time to live: the DNS page shows how many names there are.",
-        patches=[patch],
+        patches=patches_,
         caveats=["Answers are kept no longer than their own time to live; a longer one is not forced on them."],
         verify=VERIFY,
         undo="Set the old cache again.",
@@ -186,7 +187,7 @@ def _advice(limit: Limit | None) -> tuple[str, str]:
     )
 
 
-def _max_concurrent(server: ResourceView, load: Load) -> Fix | None:
+def _max_concurrent(snapshot: Snapshot, server: ResourceView, load: Load) -> Fix | None:
     """Bounds what is lost in time, not the loss: only where queries wait for nothing and no bound is set."""
     bounded = any(upstream.max_concurrent for upstream in upstreams(server))
     if server.fact("dns.software") != "coredns" or bounded or not load.failed:
@@ -207,7 +208,12 @@ def _max_concurrent(server: ResourceView, load: Load) -> Fix | None:
         precondition=None
         if gate.open(dns_versions.of_server(server, "coredns"))
         else f"CoreDNS {gate.since_text} or later",
-        patches=[Patch(label="Corefile", language="corefile", text=f"forward . … {{\n    max_concurrent {value}\n}}")],
+        patches=config_map.with_command(
+            snapshot,
+            server,
+            config_map.options(server, "forward", {"max_concurrent": value}),
+            Patch(label="Corefile", language="corefile", text=f"forward . … {{\n    max_concurrent {value}\n}}"),
+        ),
         caveats=[
             "It has to be above rate × latency of the upstream, or it refuses queries that would have been answered."
         ],

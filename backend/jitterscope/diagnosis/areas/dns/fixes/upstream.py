@@ -13,7 +13,7 @@ from jitterscope.diagnosis.core import predicted
 from jitterscope.diagnosis.core.finding import Fix, Found, Interval, Patch, predictions
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, changed
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
-from jitterscope.diagnosis.programs import corefile
+from jitterscope.diagnosis.programs import config_map, corefile
 from jitterscope.diagnosis.programs import versions as dns_versions
 
 VERIFY = "The time of the upstream, and of this server's answers, falls to what it usually is."
@@ -78,12 +78,18 @@ def serve_stale(snapshot: Snapshot, server: ResourceView, found: Found) -> Fix |
             verdict="cannot_help",
             summary=f"The cache plugin has serve_stale from CoreDNS {gate.since_text} on.",
         )
+    text = "cache 30 {\n    serve_stale 1h immediate\n}"
     return Fix(
         **base,
         verdict="reduces",
         summary="Names that were answered before get their old answer at once while the new one is fetched.",
         precondition=None if allowed else f"CoreDNS {gate.since_text} or later",
-        patches=[Patch(label="Corefile", language="corefile", text="cache 30 {\n    serve_stale 1h immediate\n}")],
+        patches=config_map.with_command(
+            snapshot,
+            server,
+            config_map.plugin(corefile.with_plugin(corefile.of(server), "forward"), text),
+            Patch(label="Corefile", language="corefile", text=text),
+        ),
         caveats=["Old addresses are served, for up to the given time.", "`immediate` needs CoreDNS 1.9.2."],
     )
 
@@ -113,7 +119,12 @@ def read_timeout(snapshot: Snapshot, server: ResourceView, mean_us: float, found
         summary="CoreDNS gives an attempt up after 2 s and asks again, which doubles the load of an upstream that "
         "would have answered. Late answers then take the place of failures.",
         precondition=None if allowed else f"CoreDNS {gate.since_text} or later",
-        patches=[Patch(label="In forward", language="corefile", text=f"read_timeout {seconds}s")],
+        patches=config_map.with_command(
+            snapshot,
+            server,
+            config_map.options(server, "forward", {"read_timeout": f"{seconds}s"}),
+            Patch(label="In forward", language="corefile", text=f"read_timeout {seconds}s"),
+        ),
         caveats=["Clients give up after 5 s themselves."],
     )
 
@@ -151,7 +162,12 @@ def max_concurrent(
         f"{number} of them clients get {result} at once. {rate:,.0f} queries/s × the upstream's usual time need far "
         "fewer.",
         precondition=None if gate.open(version) else f"CoreDNS {gate.since_text} or later",
-        patches=[Patch(label="In forward", language="corefile", text=f"max_concurrent {number}")],
+        patches=config_map.with_command(
+            snapshot,
+            server,
+            config_map.options(server, "forward", {"max_concurrent": number}),
+            Patch(label="In forward", language="corefile", text=f"max_concurrent {number}"),
+        ),
         caveats=["It also refuses queries for names that the upstream would answer quickly."],
     )
 

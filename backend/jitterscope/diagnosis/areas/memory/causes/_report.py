@@ -80,6 +80,8 @@ def killed(snapshot: Snapshot, memory: Memory, life: Life, first: Alarm | None, 
     named = who or say.count(count, "process", "processes")
     if who and "pid" in attributes:
         named += f" (pid {attributes['pid']})"
+    if attributes.get("uncounted_by") == "kubelet":
+        named = f"container (kubelet: {attributes.get('reason')}, exit code {attributes.get('exit_code')})"
     why = _CONSTRAINTS.get(attributes.get("constraint", ""), "")
     used = float(memory.net[life.end - 1])
     numbers = {"kills": count, "used_bytes": used, "limit_bytes": limit, "at_us": float(at_us)}

@@ -16,7 +16,7 @@ from jitterscope.diagnosis.core.finding import Fix, FixSetting, Interval, Patch
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen
 from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
-from jitterscope.diagnosis.programs import corefile, golang
+from jitterscope.diagnosis.programs import config_map, corefile, golang
 
 LIMITS = "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/"
 CGROUP = "https://docs.kernel.org/admin-guide/cgroup-v2.html#memory"
@@ -150,6 +150,7 @@ def _cache_capacity(snapshot: Snapshot) -> list[Fix]:
             kept = max(map(int, sizes), default=0)
             if kept < 10 * DEFAULT_CAPACITY:
                 continue
+            text = f"cache 30 {{\n    success {DEFAULT_CAPACITY}\n    denial {DEFAULT_CAPACITY}\n}}"
             return [
                 Fix(
                     id="cache_capacity",
@@ -157,13 +158,12 @@ def _cache_capacity(snapshot: Snapshot) -> list[Fix]:
                     summary=f"The cache of {' '.join(block.keys)} may keep {kept:,} answers for as long as they live: "
                     "with many different names memory grows until it is full of them.",
                     verdict="reduces",
-                    patches=[
-                        Patch(
-                            label="Corefile",
-                            language="corefile",
-                            text=f"cache 30 {{\n    success {DEFAULT_CAPACITY}\n    denial {DEFAULT_CAPACITY}\n}}",
-                        )
-                    ],
+                    patches=config_map.with_command(
+                        snapshot,
+                        server,
+                        config_map.plugin([block], text),
+                        Patch(label="Corefile", language="corefile", text=text),
+                    ),
                     caveats=["coredns_cache_entries on the metrics page shows whether the cache grows."],
                     verify=VERIFY,
                     undo=f"Set the capacity to {kept} again and reload.",

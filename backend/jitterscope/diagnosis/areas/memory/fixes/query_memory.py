@@ -42,7 +42,7 @@ def propose(snapshot: Snapshot, burst: Burst, limit: float) -> list[Fix]:
     server = next((view for view in snapshot.dns_servers if _is_coredns(view)), None)
     found: list[Fix | None] = []
     if server is not None:
-        found += [_max_concurrent(snapshot, server, burst, load), _shed(server, burst), _throttle()]
+        found += [_max_concurrent(snapshot, server, burst, load), _shed(snapshot, server, burst), _throttle()]
     return [fix for fix in [*found, _replicas(snapshot, burst, load)] if fix is not None]
 
 
@@ -96,7 +96,7 @@ def _max_concurrent(snapshot: Snapshot, server: ResourceView, burst: Burst, load
             f"Usually {burst.usual:,.0f} queries wait: at {number:,} it turns queries away without a burst too. Raise "
             "the memory limit, or make the upstream faster."
         )
-    command = config_map.forward_option(snapshot, server, "max_concurrent", number)
+    edits = config_map.options(server, "forward", {"max_concurrent": number})
     title = f"forward max_concurrent {number}" + (f" instead of {now}" if now is not None and blocks == 1 else "")
     return Fix(
         **base,
@@ -105,10 +105,9 @@ def _max_concurrent(snapshot: Snapshot, server: ResourceView, burst: Burst, load
         summary=summary,
         predicted=figures(said),
         precondition=None if gate.open(version) else f"CoreDNS {gate.since_text} or later",
-        patches=[
-            *([] if command is None else [command]),
-            Patch(label="Corefile", language="corefile", text=_block(server, number)),
-        ],
+        patches=config_map.with_command(
+            snapshot, server, edits, Patch(label="Corefile", language="corefile", text=_block(server, number))
+        ),
         caveats=caveats,
     )
 
@@ -143,7 +142,7 @@ def _block(server: ResourceView, number: int) -> str:
     return f"forward {target} {{\n    max_concurrent {number}\n}}"
 
 
-def _shed(server: ResourceView, burst: Burst) -> Fix | None:
+def _shed(snapshot: Snapshot, server: ResourceView, burst: Burst) -> Fix | None:
     """It sheds when answers cannot be written fast enough; queries that wait for an upstream do not fill its stack."""
     gate = dns_versions.COREDNS_SHED
     allowed = gate.open(dns_versions.of_server(server, "coredns"))
@@ -171,7 +170,12 @@ def _shed(server: ResourceView, burst: Burst) -> Fix | None:
         summary="While answers cannot be written to the socket fast enough it drops new queries before any plugin sees "
         "them, without an answer. It takes no argument.",
         precondition=None if allowed else f"CoreDNS {gate.since_text} or later",
-        patches=[Patch(label="Corefile, above prometheus", language="corefile", text="shed")],
+        patches=config_map.with_command(
+            snapshot,
+            server,
+            config_map.plugin(corefile.of(server), "shed"),
+            Patch(label="Corefile, above prometheus", language="corefile", text="shed"),
+        ),
         caveats=[
             "UDP only, and silent: clients retry after their timeout.",
             "Queries that wait for an upstream do not count: bound those with max_concurrent.",

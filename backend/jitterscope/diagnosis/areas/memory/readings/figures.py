@@ -14,6 +14,8 @@ from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 
 # Of the limit: from here on a kill is near.
 NEAR = 0.8
+# Ticks in which the counters of a killed container may still be read.
+SOON = 10
 _HOUR_US, _MINUTE_US = 3_600e6, 60e6
 
 
@@ -26,8 +28,19 @@ def oom_kills(snapshot: Snapshot) -> Amounts | None:
     memory = signals.read(snapshot)
     if memory is None or not has(memory.owner, "memory_oom_kills"):
         return None
-    kills = series(memory.owner, "memory_oom_kills", snapshot.ticks)
+    kills = _waiting_too(signals.killed(snapshot, memory.owner), memory)
     return Amounts(kills, exposure(snapshot, kills, _HOUR_US), kills)
+
+
+def _waiting_too(kills: FloatArray, memory: Memory) -> FloatArray:
+    """With 0 while a killed container waited for its next start: then it has no cgroup, and nothing can be killed."""
+    kills = kills.copy()
+    for start in memory.starts:
+        before = np.flatnonzero(kills[:start] > 0)
+        if len(before) and not np.isfinite(kills[before[-1] + SOON : start]).any():
+            gap = slice(int(before[-1]) + 1, start)
+            kills[gap] = np.nan_to_num(kills[gap])
+    return kills
 
 
 def near_limit(snapshot: Snapshot) -> Amounts | None:

@@ -13,7 +13,6 @@ from jitterscope.diagnosis.core.snapshot import Event, FloatArray, IntArray, Res
 
 # From its lowest point on, memory grows from where it last was below this share of the whole rise.
 ONSET = 0.05
-_KILL = "memory.oom_kill"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +20,8 @@ class Memory:
     """Memory of the cgroup whose limit is nearest: the subject, or an ancestor. One value a tick, bytes.
 
     `net` is usage without page cache: what cannot be given back. `anon` and `file` are read once a second and put on
-    every tick in between; `known` is the last tick with any usage. `limit` is +inf where there is none.
+    every tick in between; `known` is the last tick with any usage. `limit` is +inf where there is none. `kills` has
+    those of the subject too: cgroup v1 counts a kill nowhere else. `told` are their events, in time order.
     """
 
     owner: ResourceView
@@ -33,6 +33,8 @@ class Memory:
     kills: FloatArray
     hits: FloatArray
     known: int
+    starts: tuple[int, ...] = ()
+    told: tuple[Event, ...] = ()
 
     @property
     def limit_bytes(self) -> float:
@@ -82,7 +84,10 @@ class Growth:
         return (level - self.now) / self.rate if self.rate > 0 else float("inf")
 
 
+KILL = "memory.oom_kill"
 SERIES = ("memory_usage_bytes", "memory_file_bytes", "memory_anon_bytes", "memory_oom_kills", "memory_limit_hits")
+# One kill that two tell of: they are apart by less than this.
+_SAME_KILL_US = 2_000_000
 
 
 @reading
@@ -103,12 +108,12 @@ def _headroom(snapshot: Snapshot, view: ResourceView) -> float:
 
 def _read(snapshot: Snapshot, view: ResourceView) -> Memory:
     n = snapshot.ticks
-    usage, kills = series(view, "memory_usage_bytes", n), series(view, "memory_oom_kills", n)
+    usage, kills = series(view, "memory_usage_bytes", n), killed(snapshot, view)
     limit = fact_series(snapshot, view, "memory.limit_bytes", -1.0)
     known = int(np.flatnonzero(np.isfinite(usage))[-1])
     whole = filled(usage)
     # Before and after a kill are two programs: nothing is drawn from one to the other.
-    ends = {int(tick) + 1 for tick in np.flatnonzero(np.nan_to_num(kills) > 0)} | set(view.starts)
+    ends = {int(tick) + 1 for tick in np.flatnonzero(np.nan_to_num(kills) > 0)} | set(snapshot.subject.starts)
     cuts = [0, *sorted(ends - {0, n}), n]
     file, anon = (_pieces(series(view, name, n), cuts) for name in ("memory_file_bytes", "memory_anon_bytes"))
     file = np.minimum(file, whole)
@@ -122,7 +127,32 @@ def _read(snapshot: Snapshot, view: ResourceView) -> Memory:
         kills=np.nan_to_num(kills),
         hits=np.nan_to_num(series(view, "memory_limit_hits", n)),
         known=known,
+        starts=snapshot.subject.starts,
+        told=tuple(_told(snapshot, view)),
     )
+
+
+def killed(snapshot: Snapshot, owner: ResourceView) -> FloatArray:
+    """OOM kills per tick, of the owner of the memory and of the subject below it; NaN where nothing counted them.
+
+    A container's cgroup can go with its kill before the counter was read: then the kernel's log or the kubelet tells.
+    """
+    n, near = snapshot.ticks, _SAME_KILL_US // snapshot.step_us
+    kills = series(owner, "memory_oom_kills", n).copy()
+    own = series(snapshot.subject, "memory_oom_kills", n)
+    others = [(int(tick), float(own[tick])) for tick in np.flatnonzero(own > 0)]
+    told = [event for event in _told(snapshot, owner) if "uncounted_by" in event.attributes]
+    others += [(int((event.start_us - snapshot.start_us) // snapshot.step_us), 1.0) for event in told]
+    for tick, count in others:
+        if 0 <= tick < n and not (kills[max(0, tick - near) : tick + near + 1] > 0).any():
+            kills[tick] = count
+    return kills
+
+
+def _told(snapshot: Snapshot, owner: ResourceView) -> list[Event]:
+    views = (owner,) if owner.id == snapshot.subject.id else (owner, snapshot.subject)
+    found = [event for view in views for event in view.events if event.kind == KILL]
+    return sorted(found, key=lambda event: event.start_us)
 
 
 def filled(values: FloatArray) -> FloatArray:
@@ -156,9 +186,11 @@ def lives(memory: Memory) -> list[Life]:
     """In time order. A kill is seen in the tick in which the counter moved; usage may have fallen a tick earlier, or
     anywhere since its last reading. Where a cgroup went with its kill, nobody counted it: a container began anew."""
     read_at = np.flatnonzero(np.isfinite(memory.owner.series["memory_usage_bytes"]))
-    ends = {*np.flatnonzero(memory.kills[: memory.known + 1] > 0).tolist(), *memory.owner.starts}
+    ends = {*np.flatnonzero(memory.kills > 0).tolist(), *memory.starts}
     found, start = [], 0
     for tick in sorted(ends):
+        if tick < start:  # the cgroup of its next start was there before a process was
+            continue
         end = _before_fall(memory.net, read_at, start, tick)
         if end - start >= 2 and ((read_at >= start) & (read_at < end)).any():
             found.append(Life(start, end, killed=bool(memory.kills[tick] > 0), again=start > 0))
@@ -245,6 +277,6 @@ def _r2(values: FloatArray) -> float:
     return 1.0 - float(((values - line) ** 2).sum()) / total
 
 
-def kill_events(memory: Memory) -> list[Event]:
-    """What the kernel said about its kills, in time order."""
-    return sorted((e for e in memory.owner.events if e.kind == _KILL), key=lambda e: e.start_us)
+def kill_events(memory: Memory) -> tuple[Event, ...]:
+    """What was said about its kills, in time order."""
+    return memory.told

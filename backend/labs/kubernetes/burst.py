@@ -1,0 +1,72 @@
+"""Case 2 on the cluster: bursts of queries for a CoreDNS with a memory limit, before an upstream that is slow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from labs import coredns
+from labs.applying.oom import BURST_S, EVERY_S
+from labs.console import Say
+from labs.kubernetes import objects
+from labs.kubernetes.cluster import Cluster
+from labs.kubernetes.fault import Case, Fault
+from labs.kubernetes.layout import DNS_SERVICE, UPSTREAM_SERVICE
+from labs.oom.bench import NAMES
+from labs.oom.variants import Variant, parameters_of
+
+_PARAMETERS = parameters_of(Variant.FAULT, {})
+_SECONDS, _TIMEOUT_MS, _BEFORE_S = 1_500, 12_000, 110.0
+_COREFILE = f""".:53 {{
+    errors
+    health
+    prometheus :9153
+    forward . {UPSTREAM_SERVICE} {{
+        max_fails 0
+    }}
+    reload
+}}
+"""
+_UPSTREAM = f""".:53 {{
+    errors
+    health
+    erratic {{
+        {coredns.delay(_PARAMETERS.delay_ms)}
+    }}
+}}
+"""
+
+
+@contextmanager
+def _flooded(cluster: Cluster, say: Say) -> Iterator[Fault]:
+    """The server, its upstream, and the pod whose bursts end in an OOM kill."""
+    p = _PARAMETERS
+    say(f"Deploying CoreDNS with {p.memory_mib:g} MiB before an upstream that takes {p.delay_ms:g} ms")
+    objects.load_coredns(cluster)
+    objects.load_driver(cluster)
+    upstream = objects.coredns("upstream", _UPSTREAM, UPSTREAM_SERVICE)
+    limits = {"memory": f"{p.memory_mib:.0f}Mi"}
+    server = objects.coredns("coredns", _COREFILE, DNS_SERVICE, limits=limits)
+    load = objects.driver(
+        "dns-load",
+        f"--names={','.join(NAMES)}",
+        "--unique=true",
+        f"--seconds={_SECONDS}",
+        f"--timeout-ms={_TIMEOUT_MS}",
+        f"--qps={p.calm_qps:g}",
+        f"--burst-qps={p.qps:g}",
+        f"--burst-ms={1e3 * BURST_S:g}",
+        f"--every-ms={1e3 * EVERY_S:g}",
+    )
+    with objects.running(cluster, (upstream, server, load)):
+        [pod] = objects.pods_of(cluster, server)
+        yield Fault(pod["metadata"]["name"], lambda: objects.must_run(cluster, load), before_s=_BEFORE_S)
+
+
+CASE = Case(
+    number=2,
+    title="bursts of queries that end in OOM kills of CoreDNS",
+    cause="memory/query_burst_oom",
+    fix="raise_memory_limit",
+    made=_flooded,
+)

@@ -1,0 +1,70 @@
+"""Case 3 on the cluster: a pod that starts a program with NSS again and again, which probes with made-up names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from labs import nss
+from labs.console import Say
+from labs.kubernetes import images, objects
+from labs.kubernetes.cluster import Cluster
+from labs.kubernetes.fault import Case, Fault
+from labs.kubernetes.objects import CLIENTS, Object, Workload
+
+_IMAGE, _NAME = "jitterscope-lab/checks:1", "checks"
+# As a health check of old does with curl.
+_EVERY_S = 0.5
+
+
+@contextmanager
+def _checked(cluster: Cluster, say: Say) -> Iterator[Fault]:
+    """The pod that lists certificates, with a value of NSS_SDB_USE_CACHE that has NSS measure."""
+    folder = cluster.files.folder / "nss"
+    folder.mkdir(exist_ok=True)
+    listing = nss.certutil(folder, "auto")
+    say(f"Deploying a pod that runs `{Path(listing.command[0]).name}` every {_EVERY_S:g} s")
+    cluster.load(images.Image(_IMAGE, {"/certutil": Path(listing.command[0])}))
+    checks = _workload(listing, folder)
+    with objects.running(cluster, (checks,)):
+        [pod] = objects.pods_of(cluster, checks)
+        yield Fault(pod["metadata"]["name"], lambda: objects.must_run(cluster, checks))
+
+
+def _workload(listing: nss.Certutil, folder: Path) -> Workload:
+    libraries = [Path(one) for one in listing.environment.get("LD_LIBRARY_PATH", "").split(":") if one]
+    volumes, mounts = objects.shown(*objects.programs(*libraries))
+    words = " ".join(("/certutil", *listing.command[1:]))
+    container: Object = {
+        "name": _NAME,
+        "image": _IMAGE,
+        "imagePullPolicy": "Never",
+        "command": ["/usr/bin/sh", "-euc", f"while :; do {words} > /dev/null; sleep {_EVERY_S:g}; done"],
+        "env": [{"name": name, "value": value} for name, value in listing.environment.items()],
+        "volumeMounts": [
+            *mounts,
+            {"name": "database", "mountPath": str(folder)},
+            {"name": "scratch", "mountPath": "/tmp"},  # noqa: S108 - of the pod
+        ],
+    }
+    pod: Object = {
+        "containers": [container],
+        "volumes": [
+            *volumes,
+            {"name": "database", "hostPath": {"path": str(folder), "type": "Directory"}},
+            {"name": "scratch", "emptyDir": {}},
+        ],
+    }
+    labels = {"app": _NAME}
+    made = objects.deployment(_NAME, CLIENTS, labels, pod)
+    return Workload(_NAME, CLIENTS, labels, (objects.namespace(CLIENTS), made))
+
+
+CASE = Case(
+    number=3,
+    title="a pod whose NSS probes the file system with made-up names",
+    cause="kernel/nss_stat_storm",
+    fix="nss_variable",
+    made=_checked,
+)

@@ -1,0 +1,57 @@
+package names
+
+import (
+	"strings"
+	"sync"
+	"time"
+)
+
+// End is how a container of a pod ended, as the kubelet says. A container that is started again is another one, with an ID of
+// its own.
+type End struct {
+	ID       string
+	Reason   string // "OOMKilled", "Error", "Completed"
+	ExitCode int
+	AtUS     int64 // whole seconds
+	Restarts int   // of the pod's container, by now
+}
+
+// Ends are the ends that the kubelet told of when it was asked last.
+type Ends struct {
+	mu   sync.Mutex
+	byID map[string]End
+}
+
+// Put replaces what was told before.
+func (e *Ends) Put(ends []End) {
+	byID := make(map[string]End, len(ends))
+	for _, end := range ends {
+		byID[end.ID] = end
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.byID = byID
+}
+
+// Of returns the end of a container.
+func (e *Ends) Of(containerID string) (End, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	end, ok := e.byID[containerID]
+	return end, ok
+}
+
+// terminated is what is used of a v1.ContainerStateTerminated.
+type terminated struct {
+	ContainerID, Reason string
+	ExitCode            int
+	FinishedAt          time.Time
+}
+
+func (t *terminated) end(restarts int) End {
+	if t == nil {
+		return End{}
+	}
+	_, id, _ := strings.Cut(t.ContainerID, "://")
+	return End{ID: id, Reason: t.Reason, ExitCode: t.ExitCode, AtUS: t.FinishedAt.UnixMicro(), Restarts: restarts}
+}
