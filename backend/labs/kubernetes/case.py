@@ -25,13 +25,14 @@ CASES = {one.number: one for one in (gc.CASE, burst.CASE, probing.CASE, searchin
 
 
 class Report(BaseModel):
-    """`title` is the incident's; `subject`, `namespace`, `workload`, and `node` are as the product names them,
-    `command` as it was run."""
+    """`title` and `summary` are the incident's; `subject`, `namespace`, `workload`, and `node` are as the product names
+    them. `command` is what was run."""
 
     model_config = ConfigDict(extra="forbid")
 
     case: int
     title: str
+    summary: str
     subject: str
     namespace: str | None
     workload: str | None
@@ -103,6 +104,7 @@ def tried(here: Watched, case: Case, fault: Fault, say: Say) -> Report:
     return Report(
         case=case.number,
         title=told["title"],
+        summary=told["summary"],
         subject=told["subject"]["name"],
         namespace=told["namespace"],
         workload=told["workload"],

@@ -65,7 +65,7 @@ def _delayed(cluster: Cluster, say: Say) -> Iterator[Fault]:
             return f"kubectl -n {SYSTEM} set env deployment/{_AGENT} PROGRAMS={left}"
 
         starts = _Starts(cluster, pods)
-        yield Fault(pod["metadata"]["name"], starts.goes_on, before_s=110.0, to_incident_s=150.0, command=fewer)
+        yield Fault(pod["metadata"]["name"], starts.goes_on, before_s=90.0, to_incident_s=150.0, command=fewer)
 
 
 def _needed(say: Say) -> int:
