@@ -102,6 +102,7 @@ def _agent(folder: Path, programs: int) -> Workload:
         "imagePullPolicy": "Never",
         "command": [str(Path(sys.executable).resolve()), "-IS", "/agent.py", str(folder / "socket"), *loader],
         "env": [{"name": "PROGRAMS", "value": str(programs)}],
+        "resources": {"requests": {"cpu": "250m"}},
         "securityContext": {"capabilities": {"add": ["BPF", "NET_ADMIN", "PERFMON", "SYS_ADMIN"]}},
         "volumeMounts": [*mounts, {"name": "socket", "mountPath": str(folder)}],
     }
