@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +15,20 @@ from pathlib import Path
 import pytest
 
 from jitterscope.settings import REPOSITORY
-from labs.kubernetes import building, case, chart, cluster, gc, layout, rights, searching, tree
+from labs.kubernetes import (
+    building,
+    burst,
+    case,
+    chart,
+    cluster,
+    gc,
+    layout,
+    probing,
+    rights,
+    searching,
+    tree,
+    verifying,
+)
 from labs.kubernetes.case import Watched
 from labs.kubernetes.rights import Right
 from labs.product import Product
@@ -24,6 +38,7 @@ from tests.support.said import say
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes namespaces and cgroups: needs root")
 # The first build takes 11 min of CPU: where it was not made, `make test` leaves these to `make test-labs`.
 BUILT = building.are_built()
+SERVER = r"kube-system/coredns-[^/]+/coredns"
 
 
 def resources(product: Product, kind: str) -> dict[str, str]:
@@ -130,17 +145,28 @@ def test_a_fault_is_found_by_the_names_of_the_cluster() -> None:
 
 @pytest.mark.timeout(2400)
 @pytest.mark.parametrize(
-    ("number", "patched"),
+    ("number", "subject", "patched"),
     [
-        pytest.param(1, "kube-system patch deployment/coredns", marks=live(240, gc.CASE.cause, by_turn=False)),
-        pytest.param(4, "shop patch deployment/web", marks=live(330, searching.CASE.cause, by_turn=False)),
+        pytest.param(1, SERVER, "kube-system patch deployment/coredns", marks=live(240, gc.CASE.cause, by_turn=False)),
+        pytest.param(
+            2, SERVER, "kube-system patch deployment/coredns", marks=live(330, burst.CASE.cause, by_turn=False)
+        ),
+        pytest.param(
+            3, layout.NODE, "shop set env deployment/checks", marks=live(270, probing.CASE.cause, by_turn=False)
+        ),
+        pytest.param(4, SERVER, "shop patch deployment/web", marks=live(330, searching.CASE.cause, by_turn=False)),
+        pytest.param(
+            5,
+            layout.NODE,
+            "kube-system set env deployment/network-agent",
+            marks=live(360, verifying.CASE.cause, by_turn=False),
+        ),
     ],
 )
-def test_the_patch_lands_and_is_verified(number: int, patched: str) -> None:
+def test_the_patch_lands_and_is_verified(number: int, subject: str, patched: str) -> None:
     report = case.run(case.CASES[number], say)
     say(report.model_dump_json())
-    assert report.subject.startswith("kube-system/coredns-")
-    assert report.subject.endswith("/coredns")
+    assert re.fullmatch(subject, report.subject), report.subject
     assert report.node == layout.NODE
     assert report.command.startswith(f"kubectl -n {patched} ")
     assert (report.attempt.noticed, report.attempt.verdict) == ("seen", "verified")

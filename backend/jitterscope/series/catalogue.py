@@ -152,7 +152,7 @@ METRICS: Final[dict[str, Metric]] = {
     "recorder_cpu_us": Metric(178, "recorder_cpu_us", "us", "delta", ("node",), "i32", "flight_recorder", "CPU time of the flight recorder"),
     "pod_start_sli_us": Metric(180, "pod_start_sli_us", "us", "distribution", ("node",), "distribution", "kubelet_metrics", "Pod start without image pull and init containers (kubelet_pod_start_sli_duration_seconds)"),
     "pod_start_total_us": Metric(181, "pod_start_total_us", "us", "distribution", ("node",), "distribution", "kubelet_metrics", "Pod start with all (kubelet_pod_start_total_duration_seconds; older: kubelet_pod_start_duration_seconds)"),
-    "pod_sandbox_us": Metric(182, "pod_sandbox_us", "us", "distribution", ("node",), "distribution", "kubelet_metrics", "run_podsandbox of the runtime (kubelet_run_podsandbox_duration_seconds, kubelet_runtime_operations_duration_seconds)"),
+    "pod_sandbox_us": Metric(182, "pod_sandbox_us", "us", "distribution", ("node",), "distribution", "kubelet_metrics", "run_podsandbox of the runtime (kubelet_runtime_operations_duration_seconds)"),
     "pod_image_pull_us": Metric(183, "pod_image_pull_us", "us", "distribution", ("node",), "distribution", "kubelet_metrics", "Image pulls (kubelet_runtime_operations_duration_seconds pull_image)"),
     "pod_container_start_us": Metric(184, "pod_container_start_us", "us", "distribution", ("node",), "distribution", "kubelet_metrics", "create_container and start_container"),
     "pod_cgroup_us": Metric(185, "pod_cgroup_us", "us", "distribution", ("node",), "distribution", "kubelet_metrics", "Creating the cgroups of a pod (kubelet_cgroup_manager_duration_seconds create)"),

@@ -16,7 +16,7 @@ from labs.oom.bench import NAMES
 from labs.oom.variants import Variant, parameters_of
 
 _PARAMETERS = parameters_of(Variant.FAULT, {})
-_SECONDS, _TIMEOUT_MS, _BEFORE_S = 1_500, 12_000, 110.0
+_SECONDS, _TIMEOUT_MS, _BEFORE_S = 1_500, 12_000, 80.0
 _COREFILE = f""".:53 {{
     errors
     health

@@ -17,7 +17,7 @@ from labs.errors import LabError
 from labs.hosting import product_for_others
 from labs.kubernetes import burst, chart, cluster, forwarding, gc, probing, searching, verifying
 from labs.kubernetes.cluster import Cluster
-from labs.kubernetes.fault import Case
+from labs.kubernetes.fault import Case, Fault
 from labs.product import Product
 
 LAB = "kubernetes"
@@ -25,13 +25,14 @@ CASES = {one.number: one for one in (gc.CASE, burst.CASE, probing.CASE, searchin
 
 
 class Report(BaseModel):
-    """`title` is the incident's; `subject`, `namespace`, `workload`, and `node` are as the product names them,
-    `command` as it was run."""
+    """`title` and `summary` are the incident's; `subject`, `namespace`, `workload`, and `node` are as the product names
+    them. `command` is what was run."""
 
     model_config = ConfigDict(extra="forbid")
 
     case: int
     title: str
+    summary: str
     subject: str
     namespace: str | None
     workload: str | None
@@ -70,41 +71,45 @@ def watched(say: Say) -> Iterator[Watched]:
 def run(case: Case, say: Say) -> Report:
     """Make the fault, run the incident's own patch, wait for the verdict."""
     with watched(say) as here, case.made(here.cluster, say) as fault:
-        commands: list[str] = []
+        return tried(here, case, fault, say)
 
-        def apply(fix: ProposedFix) -> None:
-            command = fault.command(fix)
-            say(command)
-            here.cluster.shell(command)
-            commands.append(command)
 
-        ongoing = Ongoing(
-            LAB,
-            f"case-{case.number}",
-            case.cause,
-            None,
-            fault.goes_on,
-            {case.fix: apply},
-            before_s=fault.before_s,
-            to_incident_s=fault.to_incident_s,
-        )
-        done = attempt.attempt(here.product, ongoing, case.fix, say)
-        incidents = [one for one in here.product.all_incidents() if one["cause"] == case.cause]
-        rest = [one for one in here.product.all_incidents() if one["cause"] != case.cause]
-        others = [f"{one['cause']}: {one['title']}" for one in rest]
-        if len(incidents) != 1:
-            named = [f"{one['subject']['name']}: {one['title']}" for one in incidents]
-            raise LabError(f"One fault is {len(incidents)} incidents: {'; '.join(named)}")
-        told = here.product.incident(int(incidents[0]["id"]))
-        subject = told["subject"]
-        return Report(
-            case=case.number,
-            title=told["title"],
-            subject=subject["name"],
-            namespace=told["namespace"],
-            workload=told["workload"],
-            node=subject["node"],
-            others=others,
-            command=commands[0],
-            attempt=done,
-        )
+def tried(here: Watched, case: Case, fault: Fault, say: Say) -> Report:
+    """What becomes of the case's fix on a fault that goes on. Raises LabError where one fault is several incidents."""
+    commands: list[str] = []
+
+    def apply(fix: ProposedFix) -> None:
+        command = fault.command(fix)
+        say(command)
+        here.cluster.shell(command)
+        commands.append(command)
+
+    ongoing = Ongoing(
+        LAB,
+        f"case-{case.number}",
+        case.cause,
+        None,
+        fault.goes_on,
+        {case.fix: apply},
+        before_s=fault.before_s,
+        to_incident_s=fault.to_incident_s,
+    )
+    done = attempt.attempt(here.product, ongoing, case.fix, say)
+    incidents = [one for one in here.product.all_incidents() if one["cause"] == case.cause]
+    rest = [one for one in here.product.all_incidents() if one["cause"] != case.cause]
+    if len(incidents) != 1:
+        named = [f"{one['subject']['name']}: {one['title']}" for one in incidents]
+        raise LabError(f"One fault is {len(incidents)} incidents: {'; '.join(named)}")
+    told = here.product.incident(int(incidents[0]["id"]))
+    return Report(
+        case=case.number,
+        title=told["title"],
+        summary=told["summary"],
+        subject=told["subject"]["name"],
+        namespace=told["namespace"],
+        workload=told["workload"],
+        node=told["subject"]["node"],
+        others=[f"{one['cause']}: {one['title']}" for one in rest],
+        command=commands[0],
+        attempt=done,
+    )

@@ -26,6 +26,10 @@ def create() -> None:
                 with suppress(OSError):  # not on this kernel, or bound to a v1 hierarchy
                     control.write_text(f"+{controller}")
         (root / SYSTEM).mkdir(exist_ok=True)
+        # As the cgroups of other labs: what else runs on this machine must not be what a case finds.
+        for name, weight in (("cpu.weight", 800), ("cpu.shares", 8 * 1024)):
+            if (root / CGROUP / name).exists():
+                (root / CGROUP / name).write_text(str(weight))
         for name in ("cpuset.cpus", "cpuset.mems"):  # v1: empty in a new cgroup, which then takes no process
             if (root / name).exists():
                 for folder in (root / CGROUP, root / SYSTEM):

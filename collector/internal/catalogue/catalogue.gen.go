@@ -158,7 +158,7 @@ const (
 	RecorderCPUUS               uint32 = 178 // CPU time of the flight recorder
 	PodStartSliUS               uint32 = 180 // Pod start without image pull and init containers (kubelet_pod_start_sli_duration_seconds)
 	PodStartTotalUS             uint32 = 181 // Pod start with all (kubelet_pod_start_total_duration_seconds; older: kubelet_pod_start_duration_seconds)
-	PodSandboxUS                uint32 = 182 // run_podsandbox of the runtime (kubelet_run_podsandbox_duration_seconds, kubelet_runtime_operations_duration_seconds)
+	PodSandboxUS                uint32 = 182 // run_podsandbox of the runtime (kubelet_runtime_operations_duration_seconds)
 	PodImagePullUS              uint32 = 183 // Image pulls (kubelet_runtime_operations_duration_seconds pull_image)
 	PodContainerStartUS         uint32 = 184 // create_container and start_container
 	PodCgroupUS                 uint32 = 185 // Creating the cgroups of a pod (kubelet_cgroup_manager_duration_seconds create)
@@ -415,7 +415,7 @@ var All = map[uint32]Metric{
 	RecorderCPUUS:               {RecorderCPUUS, "recorder_cpu_us", "us", Delta, I32, "flight_recorder", "CPU time of the flight recorder"},
 	PodStartSliUS:               {PodStartSliUS, "pod_start_sli_us", "us", Distribution, Unspecified, "kubelet_metrics", "Pod start without image pull and init containers (kubelet_pod_start_sli_duration_seconds)"},
 	PodStartTotalUS:             {PodStartTotalUS, "pod_start_total_us", "us", Distribution, Unspecified, "kubelet_metrics", "Pod start with all (kubelet_pod_start_total_duration_seconds; older: kubelet_pod_start_duration_seconds)"},
-	PodSandboxUS:                {PodSandboxUS, "pod_sandbox_us", "us", Distribution, Unspecified, "kubelet_metrics", "run_podsandbox of the runtime (kubelet_run_podsandbox_duration_seconds, kubelet_runtime_operations_duration_seconds)"},
+	PodSandboxUS:                {PodSandboxUS, "pod_sandbox_us", "us", Distribution, Unspecified, "kubelet_metrics", "run_podsandbox of the runtime (kubelet_runtime_operations_duration_seconds)"},
 	PodImagePullUS:              {PodImagePullUS, "pod_image_pull_us", "us", Distribution, Unspecified, "kubelet_metrics", "Image pulls (kubelet_runtime_operations_duration_seconds pull_image)"},
 	PodContainerStartUS:         {PodContainerStartUS, "pod_container_start_us", "us", Distribution, Unspecified, "kubelet_metrics", "create_container and start_container"},
 	PodCgroupUS:                 {PodCgroupUS, "pod_cgroup_us", "us", Distribution, Unspecified, "kubelet_metrics", "Creating the cgroups of a pod (kubelet_cgroup_manager_duration_seconds create)"},

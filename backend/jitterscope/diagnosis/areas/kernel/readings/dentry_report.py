@@ -15,13 +15,14 @@ from jitterscope.diagnosis.core.snapshot import Snapshot
 
 
 def maker(looker: Looker) -> str:
-    """ "curl in shop/app", or "curl"."""
+    """ "curl in shop/web-5d8f-x2x9q/app", or "curl"."""
     where = looker.cgroup
     if where is None:
         return looker.command
     name = where.fact("workload.container") or where.name or where.key
-    space = where.fact("workload.namespace")
-    return f"{looker.command} in {space + '/' if space else ''}{shortened(name, 40)}"
+    space, pod = where.fact("workload.namespace"), where.fact("workload.pod")
+    inside = f"{pod}/{name}" if pod and where.fact("workload.container") else name
+    return f"{looker.command} in {space + '/' if space else ''}{shortened(inside, 64)}"
 
 
 def shortened(text: str, length: int) -> str:

@@ -43,7 +43,7 @@ def _found(snapshot: Snapshot, case: Verifying) -> Found:
         harm=harm_of(severity, known=True),
         title=f"eBPF verification for {owner.command} takes {say.ms(case.per_start_us)} of each pod start "
         f"({say.percent(case.share)}): {end}",
-        summary=_summary(case),
+        summary=_summary(snapshot, case),
         onset_us=onset,
         last_us=last,
         impact=report.impact(starts),
@@ -51,13 +51,15 @@ def _found(snapshot: Snapshot, case: Verifying) -> Found:
     )
 
 
-def _summary(case: Verifying) -> str:
+def _summary(snapshot: Snapshot, case: Verifying) -> str:
     before = report.percentiles(case.starts)
     after = " / ".join(say.ms(item.after_us.expected) for item in case.gone.percentiles)
     programs = case.owner.programs
+    place = bpf_loads.place_of(snapshot, case.owner.command)
+    inside = f" in {place}" if place is not None else ""
     return (
-        f"{case.owner.command} loaded {say.count(len(programs), 'program')} for each pod. p50 / p90 / p99 of starts "
-        f"were {before}; without the time in the verifier they would be about {after}."
+        f"{case.owner.command}{inside} loaded {say.count(len(programs), 'program')} for each pod. "
+        f"p50 / p90 / p99 of starts were {before}; without the time in the verifier they would be about {after}."
     )
 
 

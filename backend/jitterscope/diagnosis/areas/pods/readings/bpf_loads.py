@@ -104,6 +104,18 @@ def events_of(snapshot: Snapshot) -> tuple[Event, ...]:
 
 
 @reading
+def place_of(snapshot: Snapshot, command: str) -> str | None:
+    """The container that most loads of a command were made in, as it is called; None where none is known."""
+    loads = {
+        view.name: sum(event.kind == KIND and event.attributes.get("command") == command for event in view.events)
+        for view in snapshot.cgroups
+        if view.fact("workload.container")
+    }
+    most = max(loads, key=lambda name: loads[name], default=None)
+    return most if most is not None and loads[most] else None
+
+
+@reading
 def loaders(snapshot: Snapshot) -> tuple[Owner, ...]:
     """Those who loaded in the window, the most time first."""
     return owners(events_of(snapshot))
