@@ -54,7 +54,7 @@ type RequestsConnection struct {
 	Server     uint32
 	Generation uint32
 	Partly     uint8
-	Control    uint8
+	Plain      uint8
 	Farewell   uint8
 	Old        uint8
 	Client     [16]uint8
@@ -62,6 +62,7 @@ type RequestsConnection struct {
 	HeadLength uint8
 	Head       [64]uint8
 	_          [3]byte
+	Listener   uint64
 }
 
 type RequestsCounts struct {
@@ -112,7 +113,6 @@ const (
 	RequestsMapServed           = "served"
 	RequestsMapWall             = "wall"
 	RequestsProgConnectionFound = "connection_found"
-	RequestsProgDataCame        = "data_came"
 	RequestsProgDataRead        = "data_read"
 	RequestsProgPacketLeft      = "packet_left"
 	RequestsProgSegmentCame     = "segment_came"
@@ -170,7 +170,6 @@ type RequestsSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type RequestsProgramSpecs struct {
 	ConnectionFound *ebpf.ProgramSpec `ebpf:"connection_found"`
-	DataCame        *ebpf.ProgramSpec `ebpf:"data_came"`
 	DataRead        *ebpf.ProgramSpec `ebpf:"data_read"`
 	PacketLeft      *ebpf.ProgramSpec `ebpf:"packet_left"`
 	SegmentCame     *ebpf.ProgramSpec `ebpf:"segment_came"`
@@ -274,7 +273,6 @@ type RequestsVariables struct {
 // It can be passed to LoadRequestsObjects or ebpf.CollectionSpec.LoadAndAssign.
 type RequestsPrograms struct {
 	ConnectionFound *ebpf.Program `ebpf:"connection_found"`
-	DataCame        *ebpf.Program `ebpf:"data_came"`
 	DataRead        *ebpf.Program `ebpf:"data_read"`
 	PacketLeft      *ebpf.Program `ebpf:"packet_left"`
 	SegmentCame     *ebpf.Program `ebpf:"segment_came"`
@@ -286,7 +284,6 @@ type RequestsPrograms struct {
 func (p *RequestsPrograms) Close() error {
 	return _RequestsClose(
 		p.ConnectionFound,
-		p.DataCame,
 		p.DataRead,
 		p.PacketLeft,
 		p.SegmentCame,
