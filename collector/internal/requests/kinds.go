@@ -21,9 +21,9 @@ type Kind struct {
 	text                                        [requestkind.Most]byte
 	length                                      uint8
 	Count, Slow, Statuses, ClientErrs, ServErrs uint32
-	SumUS                             uint64
-	MaxUS                             uint32
-	Latency                           [batch.Buckets/Coarse + 1]uint32 // by (bucket + Coarse - 1) / Coarse
+	SumUS                                       uint64
+	MaxUS                                       uint32
+	Latency                                     [batch.Buckets/Coarse + 1]uint32 // by (bucket + Coarse - 1) / Coarse
 }
 
 // Text is its name: "GET /users/{id}".
