@@ -74,7 +74,7 @@ int segment_resent(__u64 *ctx)
 			tell(server->number, server->generation, RESENT, now, now, 0);
 		return 0;
 	}
-	if (c->caller)
+	if (c->caller || !arrivals_of(c, (void *)sk))
 		return 0; /* what it asks, not what it answers */
 	since = c->stuck_ns;
 	if (!since && (BPF_CORE_READ_BITFIELD_PROBED(icsk, icsk_ca_state) == TCP_CA_LOSS || BPF_CORE_READ(tp, packets_out) == 1))

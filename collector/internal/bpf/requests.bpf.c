@@ -259,17 +259,28 @@ int segment_came(__u64 *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct sk_buff *skb = (struct sk_buff *)ctx[1];
-	struct tcp_skb_cb *cb = read_as(tcp_skb_cb, skb->cb);
-	struct tcp_sock *tp = read_as(tcp_sock, sk);
-	__u32 next = tp->rcv_nxt, end = cb->seq + skb->len - data_at(skb);
-	int closes = cb->end_seq != end, data = (__s32)(cb->seq - next) <= 0 && (__s32)(end - next) > 0;
-	struct connection *c = data ? connection_of(sk) : bpf_sk_storage_get(&connections, sk, 0, 0);
+	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	struct tcp_skb_cb *cb;
 	struct counts *a;
+	struct tcp_sock *tp;
+	__u32 next, end;
 	__u64 now;
+	int data, closes;
 
-	if (!c)
-		return 0;
-	if (c->old && c->caller && server_of(sk))
+	if (c && c->caller && !c->came_ns && !c->old)
+		return 0; /* no answer is waited for */
+	tp = read_as(tcp_sock, sk);
+	cb = read_as(tcp_skb_cb, skb->cb);
+	next = tp->rcv_nxt;
+	end = cb->seq + skb->len - data_at(skb);
+	data = (__s32)(cb->seq - next) <= 0 && (__s32)(end - next) > 0; /* it goes on where the last one ended */
+	closes = cb->end_seq != end;				       /* the end of the connection is counted as a byte */
+	if (!c) {
+		c = data ? connection_of(sk) : 0;
+		if (!c)
+			return 0;
+	}
+	if (c->caller && c->old && server_of(sk))
 		c->caller = c->came_ns = 0;
 	if (c->caller) {
 		if (c->came_ns)
