@@ -55,13 +55,15 @@ type RequestsConnection struct {
 	Generation uint32
 	Partly     uint8
 	Plain      uint8
+	Opaque     uint8
 	Farewell   uint8
 	Old        uint8
 	Client     [16]uint8
+	_          [3]byte
 	Caller     uint32
 	HeadLength uint8
 	Head       [64]uint8
-	_          [3]byte
+	_          [7]byte
 	Listener   uint64
 }
 

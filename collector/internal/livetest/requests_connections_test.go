@@ -44,11 +44,27 @@ func triggersOf(o *observer, key, reason string) (count int) {
 
 // TestAcceptQueueOverflows: what waits, what is dropped, and how long handshakes take that the server could not take in.
 func TestAcceptQueueOverflows(t *testing.T) {
-	t.Parallel()
+	for _, when := range []string{"it listens before the collector runs", "it begins to listen"} {
+		t.Run(when, func(t *testing.T) {
+			t.Parallel()
+			acceptQueueOverflows(t, when == "it begins to listen")
+		})
+	}
+}
+
+func acceptQueueOverflows(t *testing.T, later bool) {
 	address := freeAddress(t, "127.0.0.1")
-	server, accept := startPython(t, slowToAccept, address)
+	var server *exec.Cmd
+	var accept io.Writer
+	if !later {
+		server, accept = startPython(t, slowToAccept, address)
+	}
 	o := observe(t, requestSources)
 	o.needs("tcp_requests")
+	if later {
+		time.Sleep(2 * time.Second) // the collector has looked for who listens
+		server, accept = startPython(t, slowToAccept, address)
+	}
 	key := serverKey(t, server.Process.Pid, address)
 	ask := func() time.Duration {
 		began := time.Now()
