@@ -37,7 +37,7 @@ class Serving:
     throttled: Mapping[int, int] = field(default_factory=dict)
     lost: Mapping[int, int] = field(default_factory=dict)
     errors: Mapping[int, int] | None = None
-    kinds: Sequence[Sequence[str | int]] = ()
+    kinds: Sequence[Sequence[str | int | None]] = ()
     runtime: Mapping[str, str] = field(default_factory=dict)
     namespace: str = "shop"
     asks: Mapping[str, str] = field(default_factory=dict)
@@ -113,7 +113,7 @@ def add(builder: BatchBuilder, serving: Serving, start_us: int, ticks: int) -> t
         )
         told.attributes["rows"] = json.dumps(serving.kinds)
         told.attributes["latency"] = json.dumps(
-            [[kind_bucket(int(row[5]) / int(row[1])), row[1]] for row in serving.kinds]
+            [[kind_bucket(int(row[5] or 0) / int(row[1] or 1)), row[1]] for row in serving.kinds]
         )
     usual, *others = bucket_of(np.array([serving.usual_us, *serving.slow.values()], np.float64)).tolist()
     late_bucket = dict(zip(serving.slow, others, strict=True))

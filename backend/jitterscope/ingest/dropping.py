@@ -52,13 +52,13 @@ def _blocks(blocks: Iterable[Block], metrics: frozenset[int]) -> list[Block]:
 
 
 def _without_statuses(event: EventSpec) -> EventSpec:
-    """An event about kinds of requests, as a collector that reads no status sends it: none failed."""
+    """An event about kinds of requests, as a collector that reads no status sends it: errors are not measured."""
     if event.kind != "requests.kinds":
         return event
     try:
         rows = json.loads(event.attributes["rows"])
         for row in rows:
-            row[_STATUSES] = [0, 0]
+            row[_STATUSES] = [None, None]
     except (KeyError, TypeError, ValueError, RecursionError):
         rows = []
     attributes = {**event.attributes, "rows": json.dumps(rows, separators=(",", ":"))}

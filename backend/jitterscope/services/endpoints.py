@@ -102,8 +102,8 @@ def _kind(one: Kind, seconds: float) -> RequestKind:
         p99_us=one.quantile_us(0.99),
         max_us=one.max_us,
         slow_ratio=one.slow / one.requests,
-        client_errors_ratio=one.client_errors / one.requests,
-        server_errors_ratio=one.server_errors / one.requests,
+        client_errors_ratio=one.share_of_judged(one.client_errors),
+        server_errors_ratio=one.share_of_judged(one.server_errors),
     )
 
 

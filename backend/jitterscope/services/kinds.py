@@ -27,16 +27,22 @@ _BUCKETS = 401
 
 @dataclass(slots=True)
 class Kind:
-    """Answered requests of one kind; `name` is empty for those that are not told apart. `slow`: over 20 ms."""
+    """Answered requests of one kind; `name` is empty for those that are not told apart. `slow`: over 20 ms. `judged`: requests
+    of the times in which statuses were read, of which the errors are."""
 
     name: str
     requests: int = 0
     slow: int = 0
+    judged: int = 0
     client_errors: int = 0
     server_errors: int = 0
     total_us: int = 0
     max_us: int = 0
     latency: IntArray = field(default_factory=lambda: np.zeros(_BUCKETS, np.int64))
+
+    def share_of_judged(self, errors: int) -> float | None:
+        """None where no status was read: that is not the same as no error."""
+        return errors / self.judged if self.judged else None
 
     def quantile_us(self, quantile: float) -> float | None:
         """Within 6 %; None where the latencies of less than all requests are known."""
@@ -64,8 +70,10 @@ def merged(events: Iterable[StoredEvent]) -> list[Kind]:
             one = found.setdefault(name, Kind(name))
             one.requests += counts[0]
             one.slow += counts[1]
-            one.client_errors += counts[2]
-            one.server_errors += counts[3]
+            if counts[2] is not None:
+                one.judged += counts[0]
+                one.client_errors += counts[2]
+                one.server_errors += counts[3]
             one.total_us += counts[4]
             one.max_us = max(one.max_us, counts[5])
             if index < len(latencies):
@@ -90,7 +98,9 @@ def _list(text: str) -> list[Any]:
 def _fits(row: object) -> bool:
     if not isinstance(row, list) or len(row) != 7 or not isinstance(row[0], str):
         return False
-    return all(map(_is_count, row[1:])) and row[1] > 0
+    statuses = row[3:5]
+    counts = [*row[1:3], *row[5:], *([] if statuses == [None, None] else statuses)]
+    return all(map(_is_count, counts)) and row[1] > 0
 
 
 def _counts(pairs: object) -> bool:

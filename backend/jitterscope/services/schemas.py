@@ -74,8 +74,10 @@ class RequestKind(Schema):
     p99_us: float | None
     max_us: int
     slow_ratio: float = Field(description="Answers over 20 ms")
-    client_errors_ratio: float = Field(description="Status 4xx of HTTP")
-    server_errors_ratio: float = Field(description="Status 5xx of HTTP")
+    client_errors_ratio: float | None = Field(
+        description="Status 4xx of HTTP/1; null: not measured, as no status was read"
+    )
+    server_errors_ratio: float | None = Field(description="Status 5xx of HTTP/1; null: not measured")
 
 
 class RequestKinds(Schema):

@@ -102,27 +102,15 @@ static __always_inline void call_left(struct connection *c, struct sock *sk, str
 	if (is_control(skb))
 		return;
 	c->came_ns = bpf_ktime_get_ns();
-	c->seen = tp->rcv_nxt;
 }
 
-static __always_inline void answer_came(struct connection *c, struct sock *sk, struct tcp_sock *tp)
+/* A segment came to who waits for an answer. */
+static __always_inline void answer_came(struct connection *c, struct sock *sk, struct sk_buff *skb, int data, int closes)
 {
-	__u32 end = tp->rcv_nxt;
-
-	if (!c->came_ns)
-		return;
-	if (sk->sk_shutdown & RCV_SHUTDOWN)
-		end--;
-	if (end == c->seen) {
-		if (sk->sk_shutdown & RCV_SHUTDOWN)
-			give_up(c, sk);
-		return;
-	}
-	if (c->control) {
-		c->seen = end;
-		return;
-	}
-	end_call(c, sk, ANSWERED);
+	if (data && !is_control(skb))
+		end_call(c, sk, ANSWERED);
+	else if (closes)
+		give_up(c, sk);
 }
 
 #endif

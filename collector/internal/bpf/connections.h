@@ -74,7 +74,7 @@ int segment_resent(__u64 *ctx)
 			tell(server->number, server->generation, RESENT, now, now, 0);
 		return 0;
 	}
-	if (c->caller)
+	if (c->caller || !arrivals_of(c, (void *)sk))
 		return 0; /* what it asks, not what it answers */
 	since = c->stuck_ns;
 	if (!since && (BPF_CORE_READ_BITFIELD_PROBED(icsk, icsk_ca_state) == TCP_CA_LOSS || BPF_CORE_READ(tp, packets_out) == 1))
@@ -98,39 +98,53 @@ int synack_resent(__u64 *ctx)
 	return 0;
 }
 
-/* A listening socket has a connection more to accept. */
-static __always_inline void queued(struct sock *sk)
+/* A socket begins to listen: the kernel copies what is kept with it to each connection that it makes. */
+static __always_inline void follow_listener(struct sock *sk)
 {
-	struct server *server = server_of(sk);
-	__u32 number, waiting = sk->sk_ack_backlog;
-	struct counts *a;
+	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 
-	if (!server || server->number == NO_SERVER)
+	if (!c)
 		return;
-	number = server->number;
-	a = bpf_map_lookup_elem(&arrivals, &number);
-	if (a && a->generation == server->generation && a->queued < waiting)
+	c->server = NO_SERVER;
+	c->listener = (__u64)sk;
+}
+
+/* A connection is made, and waits to be accepted. The kernel holds its listener meanwhile. */
+static __always_inline void queued(struct connection *c, struct counts *a)
+{
+	__u32 waiting;
+
+	if (!c->listener)
+		return;
+	waiting = read_as(sock, (void *)c->listener)->sk_ack_backlog;
+	c->listener = 0;
+	if (a->queued < waiting)
 		a->queued = waiting;
 }
 
 /* The kernel has measured how long the client took to acknowledge the SYN-ACK, unless that was sent twice. */
 static __always_inline void connected(struct sock *sk)
 {
-	struct server *server = server_of(sk);
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct connection *c = connection_of(sk);
+	struct counts *a = c ? arrivals_of(c, sk) : 0;
+	struct tcp_sock *tp = read_as(tcp_sock, sk);
 	struct client client = {};
 	__u64 now, took, *last;
 
-	if (!server || server->number == NO_SERVER)
+	if (!a)
 		return;
+	queued(c, a);
 	now = bpf_ktime_get_ns();
-	client.server = server->number;
-	client.generation = server->generation;
+	client.server = c->server;
+	client.generation = c->generation;
 	copy_address(client.address, sk, 0);
 	last = bpf_map_lookup_elem(&clients, &client);
-	took = BPF_CORE_READ(tp, total_retrans) ? SYNACK_TIMEOUT_NS : (__u64)(BPF_CORE_READ(tp, srtt_us) >> 3) * 1000;
+	took = tp->total_retrans ? SYNACK_TIMEOUT_NS : (__u64)(tp->srtt_us >> 3) * 1000;
 	tell(client.server, client.generation, CONNECTED, now - took, now, last && now - *last < AGAIN_NS);
 	bpf_map_update_elem(&clients, &client, &now, BPF_ANY);
+	/* The last packet of its handshake has data, as always where a server accepts nobody before (TCP_DEFER_ACCEPT). */
+	if (tp->data_segs_in && !tp->bytes_received)
+		data_came(c, a, tp, now);
 }
 
 #endif

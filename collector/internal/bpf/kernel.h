@@ -27,7 +27,7 @@ enum {
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
-enum { BPF_F_NO_PREALLOC = 1, BPF_F_MMAPABLE = 1024 };
+enum { BPF_F_NO_PREALLOC = 1, BPF_F_CLONE = 512, BPF_F_MMAPABLE = 1024 };
 /* The reader polls every tick, so waking it for each record would only cost the observed process time. */
 enum { BPF_RB_NO_WAKEUP = 1 };
 
@@ -76,6 +76,8 @@ struct sk_buff {
 };
 
 struct tcp_skb_cb {
+	__u32 seq;
+	__u32 end_seq;
 	__u32 ack_seq;
 };
 
@@ -114,6 +116,9 @@ struct tcp_sock {
 	__u32 srtt_us;
 	__u32 total_retrans;
 	__u32 snd_nxt;
+	__u32 data_segs_in;
+	__u64 bytes_received;
+	__u64 tcp_clock_cache;
 };
 
 struct socket {

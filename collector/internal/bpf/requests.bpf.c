@@ -2,10 +2,10 @@
 
 /* When TCP servers are asked, read what they are asked, and begin to answer.
  *
- * sock:sk_data_ready fires when data were queued at a socket, sock:sock_recv_length when a program has read, and
- * net:net_dev_queue when a packet leaves: the end of a send call would be too late, as a program that writes more than the
- * socket's buffer holds is kept in it until its client has taken the rest. What is known of a connection is kept with its
- * socket (BPF_MAP_TYPE_SK_STORAGE): the kernel frees it with the socket, and sockets of no server have none.
+ * tcp:tcp_probe fires when a segment comes, tcp:tcp_rcv_space_adjust when a program has read, and net:net_dev_queue when a packet
+ * leaves: the end of a send call would be too late, as a program that writes more than the socket's buffer holds is kept in it
+ * until its client has taken the rest. What is known of a connection is kept with its socket (BPF_MAP_TYPE_SK_STORAGE): the
+ * kernel frees it with the socket, and sockets of no server have none.
  *
  * A request is data that came while the server owed no answer. Its time starts at the first byte that the server had not read
  * before the last read ahead of its answer: where the server keeps up that is the last data of the request, and where it
@@ -32,180 +32,45 @@ struct task_struct {
 #define TCP_SYN_RECV 3
 #define TCP_CLOSE 7
 #define TCP_LISTEN 10
-#define MSG_PEEK 2
 #define RCV_SHUTDOWN 1
 #define SEND_SHUTDOWN 2
 #define BPF_SK_STORAGE_GET_F_CREATE 1
 
-#define TICKS 32 /* a power of 2 */
-#define TICK_NS 100000000ULL
-/* A client that closes so soon behind its data waits for no answer: a farewell (TLS close_notify), or data that want none. */
-#define FAREWELL_NS 10000000ULL
-
-/* Requests that came to a server, by tick of the wall clock. The counters only grow: the collector, which maps them, knows
- * what it has read before. */
-struct counts {
-	__u32 generation; /* of the server that has the place now */
-	__u32 lost;	  /* finished requests for which the ring had no room */
-	__u32 queued;	  /* most connections that waited to be accepted, since the collector set it to 0 */
-	__u32 came[TICKS];
-	__u8 pad[52];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, SERVERS);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, struct counts);
-} arrivals SEC(".maps");
-
-const struct counts *unused_counts __attribute__((unused));
-
-/* Nanoseconds from CLOCK_MONOTONIC to the wall clock, set by the collector. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, __u64);
-} wall SEC(".maps");
-
-enum { ANSWERED, ABANDONED, WITHDRAWN, CONNECTED, SYNACK_RESENT, RESENT, RECOVERED };
-
-/* A finished request, or what happened to a connection. Times are CLOCK_MONOTONIC. Of CONNECTED came_ns is when the SYN was
- * answered; of RESENT and RECOVERED, when data were last on their way before they had to be sent again. */
-struct request {
-	__u64 came_ns;
-	__u64 read_ns; /* 0: not seen; of CONNECTED 1: the client had opened another connection just before */
-	__u64 ended_ns;
-	__u8 client[16]; /* IPv4 mapped into IPv6 */
-	__u32 server;
-	__u32 generation;
-	__u32 tick; /* in which it was counted as come */
-	/* ANSWERED; ABANDONED: the client or the connection went away; WITHDRAWN: no answer was waited for; CONNECTED: a client
-	 * has a connection; SYNACK_RESENT, RESENT: a segment was sent again; RECOVERED: what was sent again has come through. */
-	__u8 end;
-	__u8 status; /* class of the answer's status in HTTP/1, 1 to 5; 0: it has none that could be read */
-	__u8 head_length;
-	__u8 pad;
-	__u8 head[HEAD]; /* how the request begins, where that was seen */
-};
-
-const struct request *unused_request __attribute__((unused));
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
-} requests SEC(".maps");
-
-struct connection {
-	__u64 unread_ns; /* when the first data came that were not read yet, 0: all were */
-	__u64 came_ns;	 /* start of the request that was read and not answered yet, 0: none; of a client: when it was sent */
-	__u64 read_ns;
-	__u64 left_ns;	 /* when data began to leave of which nothing was acknowledged then */
-	__u64 acked_ns;	 /* when the client last acknowledged some */
-	__u64 stuck_ns;	 /* since when data are on their way that had to be sent again, 0: none */
-	__u64 resent_ns; /* when they were sent last */
-	__u32 seen;    /* sequence number behind the data seen last */
-	__u32 written; /* that of the server, before its answer */
-	__u32 tick;
-	__u32 server;
-	__u32 generation;
-	__u8 partly;   /* a part of what is unread was read */
-	__u8 control;  /* the segment that came last holds nothing but frames that keep an HTTP/2 connection going */
-	__u8 farewell; /* the client closed right behind its data */
-	__u8 old;      /* it was there before these programs: which end it is was told from who listened then */
-	__u8 client[16]; /* of a client: the server */
-	__u32 caller;	 /* the process that connected; 0: this is a server's end */
-	__u8 head_length;
-	__u8 head[HEAD];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct connection);
-} connections SEC(".maps");
-
-/* Where the connection's server counts; looked up anew where the place belongs to another one by now. */
-static __always_inline struct counts *arrivals_of(struct connection *c, struct sock *sk, __u32 unread)
-{
-	struct counts *a = bpf_map_lookup_elem(&arrivals, &c->server);
-	struct server *server;
-
-	if (a && a->generation == c->generation)
-		return a;
-	server = server_of(sk);
-	if (!server || server->number == NO_SERVER)
-		return 0;
-	c->server = server->number;
-	c->generation = server->generation;
-	c->seen = unread;
-	c->unread_ns = c->came_ns = 0;
-	c->partly = c->farewell = 0;
-	copy_address(c->client, sk, 0);
-	return bpf_map_lookup_elem(&arrivals, &c->server);
-}
-
-static __always_inline void count_arrival(struct connection *c, struct counts *a, __u64 now)
-{
-	__u32 zero = 0;
-	__u64 *offset = bpf_map_lookup_elem(&wall, &zero);
-
-	if (!offset)
-		return;
-	c->tick = (now + *offset) / TICK_NS;
-	__sync_fetch_and_add(&a->came[c->tick & (TICKS - 1)], 1);
-}
-
-static __always_inline void end_request(struct connection *c, __u8 end, __u8 status, __u64 now)
-{
-	struct request *r = bpf_ringbuf_reserve(&requests, sizeof(*r), 0);
-	struct counts *a;
-
-	if (!r) {
-		a = bpf_map_lookup_elem(&arrivals, &c->server);
-		if (a && a->generation == c->generation)
-			__sync_fetch_and_add(&a->lost, 1);
-		count_lost();
-		return;
-	}
-	r->came_ns = c->came_ns ?: c->unread_ns;
-	r->read_ns = c->came_ns ? c->read_ns : 0;
-	r->ended_ns = now;
-	__builtin_memcpy(r->client, c->client, sizeof(r->client));
-	r->server = c->server;
-	r->generation = c->generation;
-	r->tick = c->tick;
-	r->end = end;
-	r->status = status;
-	r->pad = 0;
-	r->head_length = c->head_length;
-	__builtin_memcpy(r->head, c->head, HEAD);
-	c->head_length = 0;
-	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
-}
-
+#include "connection.h"
 #include "calls.h"
 #include "connections.h"
 
-/* What is known of a connection of a server; made where nothing is yet. 0: of no server. */
-static __always_inline struct connection *connection_of(struct sock *sk)
+/* Whether requests that begin so are of a protocol without statuses and frames: RESP, and what PostgreSQL is sent. */
+static __always_inline int is_plain(const __u8 *head)
 {
-	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
-	struct server *server;
+	return head[0] == '*' || (head[0] >= 'A' && head[0] <= 'Z' && !head[1]);
+}
 
-	if (c)
-		return c;
-	server = server_of(sk);
-	if (!server || server->number == NO_SERVER)
-		return 0;
-	c = bpf_sk_storage_get(&connections, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-	if (c)
-		c->server = NO_SERVER; /* as is the place of one that is gone */
-	return c;
+/* Whether these are the header of a record of TLS. Who has begun with it goes on. */
+static __always_inline int is_tls(const __u8 *head)
+{
+	return head[0] >= 20 && head[0] <= TLS_DATA && head[1] == 3 && head[2] <= 4;
+}
+
+/* Looks at data that came while nothing was unread: whether they only keep a connection going. */
+static __always_inline int only_control(struct connection *c, struct sk_buff *skb)
+{
+	__u8 length;
+
+	if (!reads_packets || !reads_heads)
+		return is_control(skb);
+	if (c->opaque || c->came_ns) /* in TLS, or not the first data of a request */
+		return !c->plain && is_control(skb);
+	length = head_of(skb, c->head);
+	c->head_length = 0;
+	c->plain = length > 1 && is_plain(c->head);
+	c->opaque = length >= TLS_HEADER && is_tls(c->head);
+	if (c->opaque)
+		return is_control(skb);
+	if (length >= FRAME_HEADER && may_be_control(c->head) && is_control(skb))
+		return 1;
+	c->head_length = length;
+	return 0;
 }
 
 SEC("tp_btf/tcp_probe")
@@ -213,122 +78,88 @@ int segment_came(__u64 *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct sk_buff *skb = (struct sk_buff *)ctx[1];
-	int reads = reads_packets && reads_heads;
-	struct connection *c = reads ? connection_of(sk) : bpf_sk_storage_get(&connections, sk, 0, 0);
+	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	struct tcp_skb_cb *cb;
+	struct counts *a;
 	struct tcp_sock *tp;
+	__u32 next, end;
+	__u64 now;
+	int data, closes;
 
-	if (!c)
-		return 0;
-	/* The first data of a request: nothing is unread and nothing is owed. An acknowledgment leaves what was seen. */
-	if (reads && !c->caller && !c->unread_ns && !c->came_ns) {
-		__u8 length = head_of(skb, c->head);
-
-		c->control = length >= FRAME_HEADER && may_be_control(c->head) && is_control(skb);
-		if (length)
-			c->head_length = c->control ? 0 : length;
-	} else if (!c->caller || c->came_ns || c->old) { /* else no answer is waited for: nobody asks what this is */
-		c->control = is_control(skb);
-	}
+	if (c && c->caller && !c->came_ns && !c->old)
+		return 0; /* no answer is waited for */
 	tp = read_as(tcp_sock, sk);
+	cb = read_as(tcp_skb_cb, skb->cb);
+	next = tp->rcv_nxt;
+	end = cb->seq + skb->len - data_at(skb);
+	data = (__s32)(cb->seq - next) <= 0 && (__s32)(end - next) > 0; /* it goes on where the last one ended */
+	closes = cb->end_seq != end;				       /* the end of the connection is counted as a byte */
+	if (!c) {
+		c = data ? connection_of(sk) : 0;
+		if (!c)
+			return 0;
+	}
+	if (c->caller && c->old && server_of(sk))
+		c->caller = c->came_ns = 0;
+	if (c->caller) {
+		if (c->came_ns)
+			answer_came(c, sk, skb, data, closes);
+		return 0;
+	}
+	if (!data && !closes && !tp->packets_out)
+		return 0;
+	now = bpf_ktime_get_ns();
 	/* A request that comes again acknowledges nothing: its answer was lost, and with it the word that it had come. */
-	if (tp->packets_out && (__s32)(read_as(tcp_skb_cb, skb->cb)->ack_seq - tp->snd_una) > 0) {
-		c->acked_ns = bpf_ktime_get_ns();
+	if (tp->packets_out && (__s32)(cb->ack_seq - tp->snd_una) > 0) {
+		c->acked_ns = now;
 		if (c->stuck_ns)
 			recovered(c, c->resent_ns);
 	}
+	if (data) {
+		a = arrivals_of(c, sk);
+		if (!a || (!c->unread_ns && only_control(c, skb)))
+			return 0;
+		c->farewell = closes;
+		data_came(c, a, tp, now);
+		return 0;
+	}
+	if (!closes || end != next || (!c->unread_ns && !c->came_ns))
+		return 0;
+	if (now - (c->unread_ns ?: c->came_ns) < FAREWELL_NS) {
+		c->farewell = 1;
+		return 0;
+	}
+	/* The client has given up: the server may notice only when it answers. */
+	end_request(c, ABANDONED, 0, now);
+	c->came_ns = c->unread_ns = 0;
 	return 0;
 }
 
-SEC("tp_btf/sk_data_ready")
-int data_came(__u64 *ctx)
-{
-	struct sock *sk = (struct sock *)ctx[0];
-	struct connection *c;
-	struct counts *a;
-	struct tcp_sock *tp;
-	__u32 end;
-	__u64 now;
-
-	if (sk->sk_protocol != IPPROTO_TCP)
-		return 0;
-	if (sk->__sk_common.skc_state == TCP_LISTEN) {
-		queued(sk);
-		return 0;
-	}
-	c = connection_of(sk);
-	if (!c)
-		return 0;
-	tp = read_as(tcp_sock, sk);
-	if (c->old && c->caller && server_of(sk))
-		c->caller = c->came_ns = 0;
-	if (c->caller) {
-		answer_came(c, sk, tp);
-		return 0;
-	}
-	a = arrivals_of(c, sk, tp->copied_seq);
-	if (!a)
-		return 0;
-	end = tp->rcv_nxt;
-	if (sk->sk_shutdown & RCV_SHUTDOWN)
-		end--; /* the end of the connection is counted as a byte */
-	now = bpf_ktime_get_ns();
-	if (end == c->seen) { /* no data */
-		if (!(sk->sk_shutdown & RCV_SHUTDOWN) || (!c->unread_ns && !c->came_ns))
-			return 0;
-		if (now - (c->unread_ns ?: c->came_ns) < FAREWELL_NS) {
-			c->farewell = 1;
-			return 0;
-		}
-		/* The client has given up: the server may notice only when it answers. */
-		end_request(c, ABANDONED, 0, now);
-		c->came_ns = c->unread_ns = 0;
-		return 0;
-	}
-	if (c->control && !c->unread_ns) {
-		c->seen = end;
-		return 0;
-	}
-	c->seen = end;
-	c->farewell = sk->sk_shutdown & RCV_SHUTDOWN;
-	if (!c->unread_ns && !c->came_ns) {
-		count_arrival(c, a, now);
-		c->written = tp->write_seq;
-	}
-	/* Of what the program is reading, the newest part is the end of the request. */
-	if (!c->unread_ns || c->partly) {
-		c->unread_ns = now;
-		c->partly = 0;
-	}
-	return 0;
-}
-
-SEC("tp_btf/sock_recv_length")
+/* A program has read, or only looked at what is there. */
+SEC("tp_btf/tcp_rcv_space_adjust")
 int data_read(__u64 *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
-	int length = (int)ctx[1];
-	int flags = (int)ctx[2];
-	struct connection *c;
+	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
 	struct tcp_sock *tp;
+	__u32 read;
 
-	if (length <= 0 || flags & MSG_PEEK || sk->sk_protocol != IPPROTO_TCP)
-		return 0;
-	c = bpf_sk_storage_get(&connections, sk, 0, 0);
 	if (!c || !c->unread_ns)
 		return 0;
 	tp = read_as(tcp_sock, sk);
+	read = tp->copied_seq;
+	if (read == c->seen)
+		return 0;
+	c->seen = read;
 	if (!c->partly) {
 		if (!c->came_ns)
 			c->written = tp->write_seq;
 		c->came_ns = c->unread_ns;
 		c->read_ns = bpf_ktime_get_ns();
 	}
-	if ((__s32)(tp->copied_seq - c->seen) < 0) {
-		c->partly = 1;
-		return 0;
-	}
-	c->unread_ns = 0;
-	c->partly = 0;
+	c->partly = (__s32)(read - behind(sk, tp)) < 0;
+	if (!c->partly)
+		c->unread_ns = 0;
 	return 0;
 }
 
@@ -342,7 +173,7 @@ int packet_left(__u64 *ctx)
 	struct tcp_sock *tp;
 	__u32 next, written;
 	__u64 now;
-	__u8 told;
+	__u8 told = 0;
 
 	if (!sk)
 		return 0;
@@ -354,9 +185,9 @@ int packet_left(__u64 *ctx)
 		return 0;
 	}
 	tp = read_as(tcp_sock, sk);
-	now = 0;
+	now = tp->tcp_clock_cache; /* when the kernel began to send this: CLOCK_MONOTONIC */
 	if (!tp->packets_out)
-		c->left_ns = now = bpf_ktime_get_ns();
+		c->left_ns = now;
 	if (!c->came_ns && !c->unread_ns)
 		return 0;
 	/* An acknowledgment, or something sent again: the program has written nothing. The end of the connection counts as a byte. */
@@ -364,10 +195,13 @@ int packet_left(__u64 *ctx)
 	written = next - c->written;
 	if (written == 0 || (written == 1 && sk->sk_shutdown & SEND_SHUTDOWN))
 		return 0;
-	/* Not read as far as is known. Where it is gone from the queue it was spliced; else this is no answer to it. */
-	if (!c->came_ns && (__s32)(tp->copied_seq - c->seen) < 0)
+	/* Not read as far as is known: this is no answer to it. */
+	if (!c->came_ns && (__s32)(tp->copied_seq - behind(sk, tp)) < 0)
 		return 0;
-	told = status_of(skb);
+	if (c->opaque)
+		told = MAY_BE_CONTROL;
+	else if (!c->plain)
+		told = status_of(skb);
 	if (told == MAY_BE_CONTROL) {
 		if (is_control(skb)) {
 			c->written = next;
@@ -375,7 +209,7 @@ int packet_left(__u64 *ctx)
 		}
 		told = 0;
 	}
-	if (!now)
+	if (now < (c->came_ns ? c->read_ns : c->unread_ns))
 		now = bpf_ktime_get_ns();
 	end_request(c, ANSWERED, told, now);
 	if (!c->came_ns)
@@ -407,6 +241,9 @@ int state_set(__u64 *ctx)
 		connected(sk);
 	} else if ((int)ctx[2] == TCP_SYN_SENT) { /* in the system call of the process that connects */
 		follow_client(sk, bpf_get_current_pid_tgid() >> 32);
+		return 0;
+	} else if ((int)ctx[2] == TCP_LISTEN) {
+		follow_listener(sk);
 		return 0;
 	}
 	if ((int)ctx[2] != TCP_CLOSE)
@@ -443,7 +280,11 @@ int connection_found(struct bpf_iter__task_file *ctx)
 	if (!socket)
 		return 0;
 	sk = socket->sk;
-	if (!sk || sk->sk_protocol != IPPROTO_TCP || sk->__sk_common.skc_state != TCP_ESTABLISHED || server_of(sk))
+	if (!sk || sk->sk_protocol != IPPROTO_TCP)
+		return 0;
+	if (sk->__sk_common.skc_state == TCP_LISTEN)
+		follow_listener(sk);
+	if (sk->__sk_common.skc_state != TCP_ESTABLISHED || server_of(sk))
 		return 0;
 	if (bpf_sk_storage_get(&connections, sk, 0, 0))
 		return 0;

@@ -54,14 +54,17 @@ type RequestsConnection struct {
 	Server     uint32
 	Generation uint32
 	Partly     uint8
-	Control    uint8
+	Plain      uint8
+	Opaque     uint8
 	Farewell   uint8
 	Old        uint8
 	Client     [16]uint8
+	_          [3]byte
 	Caller     uint32
 	HeadLength uint8
 	Head       [64]uint8
-	_          [3]byte
+	_          [7]byte
+	Listener   uint64
 }
 
 type RequestsCounts struct {
@@ -112,7 +115,6 @@ const (
 	RequestsMapServed           = "served"
 	RequestsMapWall             = "wall"
 	RequestsProgConnectionFound = "connection_found"
-	RequestsProgDataCame        = "data_came"
 	RequestsProgDataRead        = "data_read"
 	RequestsProgPacketLeft      = "packet_left"
 	RequestsProgSegmentCame     = "segment_came"
@@ -170,7 +172,6 @@ type RequestsSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type RequestsProgramSpecs struct {
 	ConnectionFound *ebpf.ProgramSpec `ebpf:"connection_found"`
-	DataCame        *ebpf.ProgramSpec `ebpf:"data_came"`
 	DataRead        *ebpf.ProgramSpec `ebpf:"data_read"`
 	PacketLeft      *ebpf.ProgramSpec `ebpf:"packet_left"`
 	SegmentCame     *ebpf.ProgramSpec `ebpf:"segment_came"`
@@ -274,7 +275,6 @@ type RequestsVariables struct {
 // It can be passed to LoadRequestsObjects or ebpf.CollectionSpec.LoadAndAssign.
 type RequestsPrograms struct {
 	ConnectionFound *ebpf.Program `ebpf:"connection_found"`
-	DataCame        *ebpf.Program `ebpf:"data_came"`
 	DataRead        *ebpf.Program `ebpf:"data_read"`
 	PacketLeft      *ebpf.Program `ebpf:"packet_left"`
 	SegmentCame     *ebpf.Program `ebpf:"segment_came"`
@@ -286,7 +286,6 @@ type RequestsPrograms struct {
 func (p *RequestsPrograms) Close() error {
 	return _RequestsClose(
 		p.ConnectionFound,
-		p.DataCame,
 		p.DataRead,
 		p.PacketLeft,
 		p.SegmentCame,

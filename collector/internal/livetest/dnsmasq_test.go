@@ -28,19 +28,26 @@ func dnsmasq(t testing.TB) (binary string, environment []string) {
 			return installed, nil
 		}
 	}
+	return packaged(t, "dnsmasq-base", "usr/sbin/dnsmasq")
+}
+
+// packaged unpacks a Debian package into the cache at first use, and returns a program of it and what to set so that it finds its
+// libraries.
+func packaged(t testing.TB, name, program string) (binary string, environment []string) {
+	t.Helper()
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder := filepath.Join(cache, "jitterscope", "packages", "dnsmasq-base")
+	folder := filepath.Join(cache, "jitterscope", "packages", name)
 	if _, err := os.Stat(folder); err != nil {
-		unpackPackage(t, "dnsmasq-base", folder)
+		unpackPackage(t, name, folder)
 	}
 	libraries, err := filepath.Glob(filepath.Join(folder, "usr/lib/*-linux-*"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Join(folder, "usr/sbin/dnsmasq"), []string{"LD_LIBRARY_PATH=" + strings.Join(libraries, ":")}
+	return filepath.Join(folder, program), []string{"LD_LIBRARY_PATH=" + strings.Join(libraries, ":")}
 }
 
 // unpackPackage downloads a Debian package with what it needs and is not installed.

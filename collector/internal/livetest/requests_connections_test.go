@@ -31,6 +31,23 @@ while True:
     threading.Thread(target=serve, args=(s.accept()[0],), daemon=True).start()
 `
 
+// stopsToAccept is a server with the same backlog that accepts none between two lines that it gets.
+const stopsToAccept = `
+import select, socket, sys, threading
+host, port = sys.argv[1].rsplit(":", 1)
+s = socket.create_server((host, int(port)), backlog=2)
+print("ready", flush=True)
+def serve(c):
+    while c.recv(100):
+        c.sendall(b"answer\n")
+while True:
+    if sys.stdin in select.select([s, sys.stdin], [], [])[0]:
+        sys.stdin.readline()
+        sys.stdin.readline()
+    else:
+        threading.Thread(target=serve, args=(s.accept()[0],), daemon=True).start()
+`
+
 func triggersOf(o *observer, key, reason string) (count int) {
 	o.each(func(b *ingestpb.Batch) {
 		for _, trigger := range b.Triggers {
@@ -44,11 +61,27 @@ func triggersOf(o *observer, key, reason string) (count int) {
 
 // TestAcceptQueueOverflows: what waits, what is dropped, and how long handshakes take that the server could not take in.
 func TestAcceptQueueOverflows(t *testing.T) {
-	t.Parallel()
+	for _, when := range []string{"it listens before the collector runs", "it begins to listen"} {
+		t.Run(when, func(t *testing.T) {
+			t.Parallel()
+			acceptQueueOverflows(t, when == "it begins to listen")
+		})
+	}
+}
+
+func acceptQueueOverflows(t *testing.T, later bool) {
 	address := freeAddress(t, "127.0.0.1")
-	server, accept := startPython(t, slowToAccept, address)
+	var server *exec.Cmd
+	var accept io.Writer
+	if !later {
+		server, accept = startPython(t, stopsToAccept, address)
+	}
 	o := observe(t, requestSources)
 	o.needs("tcp_requests")
+	if later {
+		time.Sleep(2 * time.Second) // the collector has looked for who listens
+		server, accept = startPython(t, stopsToAccept, address)
+	}
 	key := serverKey(t, server.Process.Pid, address)
 	ask := func() time.Duration {
 		began := time.Now()
@@ -63,10 +96,10 @@ func TestAcceptQueueOverflows(t *testing.T) {
 		_, _ = c.Read(make([]byte, 100))
 		return connected
 	}
-	time.Sleep(3 * time.Second) // the programs know who listens: what came before is not seen again until it is read
-	go ask()
-	waitFor(t, "the server is known", func() bool { return o.hasResource(key) })
+	waitFor(t, "the server is known", func() bool { ask(); return o.hasResource(key) })
 	time.Sleep(1500 * time.Millisecond) // its socket was read
+	_, _ = io.WriteString(accept, "stop\n")
+	time.Sleep(500 * time.Millisecond)
 	from := nextTick()
 	took := make(chan time.Duration, 9)
 	for range 9 {

@@ -1,6 +1,7 @@
 package livetest
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -153,5 +154,44 @@ func TestWhatIsNoHTTPHasNoStatus(t *testing.T) {
 				t.Error("no answers are recorded")
 			}
 		})
+	}
+}
+
+// TestKindsWithoutStatusesHaveNoErrors: where statuses are not read, errors of kinds are not measured, which is not 0.
+func TestKindsWithoutStatusesHaveNoErrors(t *testing.T) {
+	t.Parallel()
+	off := filepath.Join(t.TempDir(), "collector.toml")
+	if err := os.WriteFile(off, []byte("[sources.tcp_requests]\nread_status = false\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	address := freeAddress(t, "127.0.0.1")
+	server := startServer(t, nil, buildWebServer(t), address)
+	client := webClient("http", newMeasured(t))
+	defer client.CloseIdleConnections()
+	o := observe(t, requestSources, "-config", off)
+	o.needs("tcp_requests")
+	key := serverKey(t, server.Process.Pid, address)
+	ask := func() { fetch(t, client, "http://"+address+"/?sleep=0") }
+	waitFor(t, "the server is known", func() bool { ask(); return o.hasResource(key) })
+	for range 20 {
+		ask()
+	}
+	time.Sleep(settle)
+	o.stop()
+	told := 0
+	for _, event := range o.events(key, catalogue.EventRequestsKinds) {
+		var rows [][]any
+		if err := json.Unmarshal([]byte(event.Attributes["rows"]), &rows); err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows {
+			told += int(row[1].(float64))
+			if row[3] != nil || row[4] != nil {
+				t.Errorf("errors of %v are %v and %v", row[0], row[3], row[4])
+			}
+		}
+	}
+	if told < 20 {
+		t.Errorf("%d requests have a kind", told)
 	}
 }

@@ -3,7 +3,9 @@ package procwatch
 import (
 	"time"
 
+	"github.com/jitterscope/jitterscope/collector/internal/netns"
 	"github.com/jitterscope/jitterscope/collector/internal/netsock"
+	"github.com/jitterscope/jitterscope/collector/internal/sockdiag"
 )
 
 const socketsFresh = time.Second // what a young process opens is to be seen at once
@@ -12,7 +14,13 @@ const socketsFresh = time.Second // what a young process opens is to be seen at 
 // that listen on TCP.
 type sockets struct {
 	proc        string
+	own         uint64 // the collector's network namespace
 	byNamespace map[uint64]*serving
+}
+
+func newSockets(proc string) sockets {
+	own, _ := netns.ID(proc, "self")
+	return sockets{proc: proc, own: own, byNamespace: make(map[uint64]*serving)}
 }
 
 // serving is the sockets of servers in a namespace, by inode.
@@ -69,7 +77,7 @@ func (s *sockets) servingIn(pid int, namespace uint64) *serving {
 		known = nil
 	}
 	fresh := &serving{at: time.Now(), port53: make(map[uint64]struct{}), onTCP: make(map[uint64]struct{})}
-	// A namespace without IPv6 has no udp6 and no tcp6.
+	// A namespace without IPv6 has no udp6.
 	for _, table := range []string{"udp", "udp6"} {
 		_ = netsock.List(s.proc, pid, table, func(socket *netsock.Socket) {
 			if socket.Local.Port == 53 && socket.Unconnected() {
@@ -77,9 +85,7 @@ func (s *sockets) servingIn(pid int, namespace uint64) *serving {
 			}
 		})
 	}
-	for _, table := range []string{"tcp", "tcp6"} {
-		_ = netsock.Listening(s.proc, pid, table, func(socket *netsock.Socket) { fresh.onTCP[socket.Inode] = struct{}{} })
-	}
+	s.listening(pid, namespace, fresh.onTCP)
 	if known != nil {
 		if fresh.grown = known.grown; !within(fresh.port53, known.port53) || !within(fresh.onTCP, known.onTCP) {
 			fresh.grown++
@@ -89,6 +95,20 @@ func (s *sockets) servingIn(pid int, namespace uint64) *serving {
 	}
 	s.byNamespace[namespace] = fresh
 	return fresh
+}
+
+// listening adds the inodes of the sockets that listen. It asks sock_diag: to read the table tcp6, the kernel walks all connections of
+// the machine, which takes milliseconds. The socket is not kept, as it would keep the namespace.
+func (s *sockets) listening(pid int, namespace uint64, inodes map[uint64]struct{}) {
+	if socket, err := sockdiag.OpenIn(s.proc, pid, namespace, s.own); err == nil {
+		defer func() { _ = socket.Close() }()
+		if socket.Dump(sockdiag.Listening(), func(tcp *sockdiag.TCP) { inodes[uint64(tcp.Inode)] = struct{}{} }) == nil {
+			return
+		}
+	}
+	for _, table := range []string{"tcp", "tcp6"} { // without IPv6 there is no tcp6
+		_ = netsock.Listening(s.proc, pid, table, func(socket *netsock.Socket) { inodes[socket.Inode] = struct{}{} })
+	}
 }
 
 // within tells whether all of some are among others.

@@ -73,7 +73,7 @@ func Shared(registry *sampler.Registry) *Watcher {
 func newWatcher(registry *sampler.Registry) *Watcher {
 	return &Watcher{
 		registry: registry, quotas: newQuotas(registry),
-		sockets: sockets{proc: registry.Roots.Proc, byNamespace: make(map[uint64]*serving)},
+		sockets: newSockets(registry.Roots.Proc),
 		known:   make(map[int]*known), watched: make(map[int]*Process),
 	}
 }

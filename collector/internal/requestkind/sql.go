@@ -11,6 +11,9 @@ var statements = []string{
 	"DEALLOCATE", "DISCARD", "REFRESH", "REINDEX", "GRANT", "REVOKE", "VALUES", "DO", "REPLACE", "USE", "KILL", "LOAD",
 }
 
+// Bytes of a request that are read: HEAD of the programs.
+const mostHead = 64
+
 // Longer than any message whose length is believed.
 const mostMessage = 1 << 26
 
@@ -43,21 +46,30 @@ func appendPostgreSQL(into, head []byte) []byte {
 	return into
 }
 
-// appendMySQL reads the command of a first packet (MySQL Internals, COM_QUERY and COM_STMT_PREPARE). So little marks it that only a
-// known statement counts.
+// appendMySQL reads the command of a first packet (MySQL Internals, COM_QUERY, COM_STMT_PREPARE and COM_STMT_EXECUTE). So little marks
+// it that only a known statement counts, and an execution whose length and repetitions fit.
 func appendMySQL(into, head []byte) []byte {
-	if len(head) < 8 || head[3] != 0 || head[4] != 0x03 && head[4] != 0x16 {
+	const name = "mysql "
+	if len(head) < 8 || head[3] != 0 {
 		return into
 	}
-	text := head[5:]
-	if text[0] == 0 && text[1] == 1 { // query attributes: none
-		text = text[2:]
+	switch head[4] {
+	case 0x03, 0x16:
+		text := head[5:]
+		if text[0] == 0 && text[1] == 1 { // query attributes: none
+			text = text[2:]
+		}
+		if word := statement(text); word != other {
+			return roomString(roomString(into, name), word)
+		}
+	case 0x17: // number of the statement, flags, and how often: always once
+		length := int(head[0]) | int(head[1])<<8 | int(head[2])<<16
+		whole := length+4 == len(head) || length+4 > len(head) && len(head) == mostHead
+		if length >= 10 && whole && len(head) >= 14 && head[9] < 16 && binary.LittleEndian.Uint32(head[10:]) == 1 {
+			return roomString(into, name+"prepared")
+		}
 	}
-	word := statement(text)
-	if word == other {
-		return into
-	}
-	return roomString(roomString(into, "mysql "), word)
+	return into
 }
 
 // statement returns the first word of a statement, without comments before it.

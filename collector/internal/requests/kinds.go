@@ -15,14 +15,15 @@ const MaxKinds = 32
 // Coarse is how many buckets of batch.Histogram are one here: it lets the latencies of all kinds fit into an event, each within 6 %.
 const Coarse = 3
 
-// Kind is the answered requests of one kind. Text is empty for those beyond the first MaxKinds.
+// Kind is the answered requests of one kind. Text is empty for those beyond the first MaxKinds. Statuses is how many of the answers
+// had a status that was read: where it is 0, errors were not measured.
 type Kind struct {
-	text                              [requestkind.Most]byte
-	length                            uint8
-	Count, Slow, ClientErrs, ServErrs uint32
-	SumUS                             uint64
-	MaxUS                             uint32
-	Latency                           [batch.Buckets/Coarse + 1]uint32 // by (bucket + Coarse - 1) / Coarse
+	text                                        [requestkind.Most]byte
+	length                                      uint8
+	Count, Slow, Statuses, ClientErrs, ServErrs uint32
+	SumUS                                       uint64
+	MaxUS                                       uint32
+	Latency                                     [batch.Buckets/Coarse + 1]uint32 // by (bucket + Coarse - 1) / Coarse
 }
 
 // Text is its name: "GET /users/{id}".
@@ -54,6 +55,9 @@ func (k *Kinds) count(request *bpf.RequestsRequest, latencyUS uint32) {
 	row.Latency[(batch.Bucket(int64(latencyUS))+Coarse-1)/Coarse]++
 	if latencyUS > exchanges.SlowUS {
 		row.Slow++
+	}
+	if request.Status != 0 {
+		row.Statuses++
 	}
 	switch request.Status {
 	case 4:

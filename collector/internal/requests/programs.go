@@ -105,7 +105,7 @@ func (p *Programs) open() (err error) {
 	clock.Set()
 	p.setClock(&clock)
 	programs := []*ebpf.Program{
-		p.objects.SegmentCame, p.objects.DataCame, p.objects.DataRead, p.objects.PacketLeft, p.objects.StateSet,
+		p.objects.SegmentCame, p.objects.DataRead, p.objects.PacketLeft, p.objects.StateSet,
 		p.objects.SegmentResent, p.objects.SynackResent,
 	}
 	for _, program := range programs {

@@ -19,7 +19,7 @@ func (p *Programs) RunTimes(during time.Duration) (map[string]float64, error) {
 	time.Sleep(during)
 	times := make(map[string]float64)
 	for name, program := range map[string]*ebpf.Program{
-		"segment_came": p.objects.SegmentCame, "data_came": p.objects.DataCame, "data_read": p.objects.DataRead, "packet_left": p.objects.PacketLeft, "state_set": p.objects.StateSet,
+		"segment_came": p.objects.SegmentCame, "data_read": p.objects.DataRead, "packet_left": p.objects.PacketLeft, "state_set": p.objects.StateSet,
 		"segment_resent": p.objects.SegmentResent, "synack_resent": p.objects.SynackResent,
 	} {
 		stats, err := program.Stats()

@@ -5492,9 +5492,9 @@ export interface components {
         RequestKind: {
             /**
              * Client Errors Ratio
-             * @description Status 4xx of HTTP
+             * @description Status 4xx of HTTP/1; null: not measured, as no status was read
              */
-            client_errors_ratio: number;
+            client_errors_ratio: number | null;
             /**
              * Kind
              * @description `GET /users/{id}`, `redis GET`, `postgresql SELECT`; null: further kinds together
@@ -5523,9 +5523,9 @@ export interface components {
             requests_per_s: number;
             /**
              * Server Errors Ratio
-             * @description Status 5xx of HTTP
+             * @description Status 5xx of HTTP/1; null: not measured
              */
-            server_errors_ratio: number;
+            server_errors_ratio: number | null;
             /**
              * Slow Ratio
              * @description Answers over 20 ms

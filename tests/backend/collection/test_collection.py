@@ -166,7 +166,7 @@ def test_kinds_lose_their_statuses_where_those_are_off(client: TestClient, organ
     with db.organization_session(organization.id) as session:
         found = session.execute(text("SELECT attributes FROM events WHERE kind = 'requests.kinds'")).scalars().all()
     told = sorted((json.loads(one["rows"]) for one in found), key=len)
-    assert told == [[], [], [], [[*ROW[:3], 0, 0, *ROW[5:]]]]
+    assert told == [[], [], [], [[*ROW[:3], None, None, *ROW[5:]]]]
     assert "[[3,9]]" in {one.get("latency") for one in found}
 
 

@@ -60,6 +60,26 @@ def test_events_are_added_up(api: TestClient, server: int) -> None:
     assert (rest["kind"], rest["requests"]) == (None, 30), "what is not told apart comes last"
 
 
+def test_errors_are_not_measured_where_no_status_was_read() -> None:
+    unread = [["GET /users/{id}", 50, 0, None, None, 1, 1], ["redis GET", 10, 0, None, None, 1, 1]]
+    users, redis = kinds.merged([event(unread), event(FIRST[:1])])
+    assert (users.name, users.requests) == ("GET /users/{id}", 140)
+    assert (users.share_of_judged(users.client_errors), users.share_of_judged(users.server_errors)) == (5 / 90, 1 / 90)
+    assert (redis.name, redis.share_of_judged(redis.server_errors)) == ("redis GET", None)
+
+
+@pytest.mark.parametrize("off", [(), ("tcp_requests:read_status",)])
+def test_the_switch_leaves_errors_unmeasured(
+    api: TestClient, organization: Organization, off: tuple[str, ...], request: pytest.FixtureRequest
+) -> None:
+    assert api.put("/api/v1/collection", json={"off": list(off)}).status_code == 200
+    server = request.getfixturevalue("server")
+    items = api.get(f"/api/v1/services/{server}/request-kinds").json()["items"]
+    told = {one["kind"]: (one["client_errors_ratio"], one["server_errors_ratio"]) for one in items}
+    assert told["GET /"] == ((None, None) if off else (0, 0))
+    assert told["GET /users/{id}"] == ((None, None) if off else (0.05, 0.1))
+
+
 def test_other_resources_and_windows_are_refused(api: TestClient, server: int) -> None:
     (node,) = api.get("/api/v1/resources", params={"kind": "node", "gone": True}).json()["items"]
     assert api.get(f"/api/v1/services/{node['id']}/request-kinds").status_code == 409
@@ -73,7 +93,7 @@ def test_other_resources_and_windows_are_refused(api: TestClient, server: int) -
 @pytest.mark.parametrize(
     "rows",
     ["", "{", "7", [7], [["GET /"]], [["GET /", 0, 0, 0, 0, 0, 0]], [["GET /", -1, 0, 0, 0, 0, 0]],
-     [["GET /", "1", 0, 0, 0, 0, 0]], [[None, 1, 0, 0, 0, 0, 0]], [["GET /", 1.5, 0, 0, 0, 0, 0]]],
+     [["GET /", 1, 0, None, 0, 0, 0]], [["GET /", 1, None, 0, 0, 0, 0]], [["GET /", "1", 0, 0, 0, 0, 0]], [[None, 1, 0, 0, 0, 0, 0]], [["GET /", 1.5, 0, 0, 0, 0, 0]]],
 )  # fmt: skip
 def test_what_cannot_be_read_is_left_out(rows: Any) -> None:
     assert kinds.merged([event(rows)]) == []

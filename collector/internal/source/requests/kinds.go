@@ -25,18 +25,26 @@ func (m *manager) tellKinds() {
 }
 
 // encodeKinds writes [[kind, requests, slow, client errors, server errors, latency_sum_us, latency_max_us], …] as JSON, as many as there
-// is room for. Kinds are printable and without quotes already.
+// is room for. Kinds are printable and without quotes already. Errors are null where no answer had a status that was read.
 func encodeKinds(rows []requests.Kind) []byte {
 	return batch.AppendRows(nil, batch.MaxAttributeBytes, len(rows), func(out []byte, i int) []byte {
 		row := &rows[i]
 		out = append(append(append(out, '[', '"'), row.Text()...), '"')
-		for _, value := range []uint64{
-			uint64(row.Count), uint64(row.Slow), uint64(row.ClientErrs), uint64(row.ServErrs), row.SumUS, uint64(row.MaxUS),
-		} {
-			out = strconv.AppendUint(append(out, ','), value, 10)
+		out = appendCounts(out, uint64(row.Count), uint64(row.Slow))
+		if row.Statuses > 0 {
+			out = appendCounts(out, uint64(row.ClientErrs), uint64(row.ServErrs))
+		} else {
+			out = append(out, ",null,null"...)
 		}
-		return append(out, ']')
+		return append(appendCounts(out, row.SumUS, uint64(row.MaxUS)), ']')
 	})
+}
+
+func appendCounts(out []byte, counts ...uint64) []byte {
+	for _, count := range counts {
+		out = strconv.AppendUint(append(out, ','), count, 10)
+	}
+	return out
 }
 
 // encodeLatency writes [[bucket, requests, bucket, requests, …], …] as JSON, one list for each of the rows as long as there is room.

@@ -2,12 +2,13 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 
 import { requestKindsQuery, type RequestKind } from "@/api/services";
-import { count, microseconds, percent, significant } from "@/lib/format";
+import { count, microseconds, MISSING, percent, significant } from "@/lib/format";
 import { Section } from "@/ui/Section";
 import { Table, tableStyles } from "@/ui/Table";
 import { Async } from "@/widgets/Async";
 
 import styles from "./Resources.module.css";
+import { errorsText } from "./words";
 
 /** What a TCP server is asked in clear, by route, command or statement. */
 export function RequestKinds({ resourceId }: { resourceId: number }): ReactElement {
@@ -46,8 +47,8 @@ function KindTable({ items }: { items: readonly RequestKind[] }): ReactElement {
             <td className={tableStyles["number"]}>{microseconds(one.p99_us)}</td>
             <td className={tableStyles["number"]}>{microseconds(one.max_us)}</td>
             <td className={tableStyles["number"]}>{percent(one.slow_ratio)}</td>
-            <td className={tableStyles["number"]}>{isHttp(one) ? percent(one.client_errors_ratio) : ""}</td>
-            <td className={tableStyles["number"]}>{isHttp(one) ? percent(one.server_errors_ratio) : ""}</td>
+            <ErrorCell kind={one.kind} ratio={one.client_errors_ratio} />
+            <ErrorCell kind={one.kind} ratio={one.server_errors_ratio} />
           </tr>
         ))}
       </tbody>
@@ -55,5 +56,11 @@ function KindTable({ items }: { items: readonly RequestKind[] }): ReactElement {
   );
 }
 
-/** Only HTTP has a status. */
-const isHttp = ({ kind }: RequestKind): boolean => kind === null || /^[A-Z]+ /.test(kind);
+function ErrorCell({ kind, ratio }: { kind: string | null; ratio: number | null }): ReactElement {
+  const text = errorsText(kind, ratio);
+  return (
+    <td className={tableStyles["number"]} title={text === MISSING ? "Not measured: no HTTP status was read" : undefined}>
+      {text}
+    </td>
+  );
+}

@@ -1,7 +1,7 @@
 import { namesOf, shortPath, tickSearch, tickTime } from "@/lib/container";
 
 import { resourceListSearch, sortedBy, isDescending } from "./search";
-import { peaksText, throttledText } from "./words";
+import { errorsText, peaksText, throttledText } from "./words";
 
 const ID = "3f2a9c0d11e84b6f9a70c1d2e3f4a5b6c7d8e9f00112233445566778899aabbc";
 
@@ -52,5 +52,11 @@ describe("figures of a container", () => {
     expect(tickTime(tick, 1_000_000_000_000, "utc")).toBe("13:46:40.0");
     expect(tickTime(tick, 1_100_000_000_000, "utc")).toBe("1970-01-12 13:46:40.0");
     expect(tickSearch({ ...tick, span_us: 60_000_000 }).sel).toBeUndefined();
+  });
+});
+
+describe("errors of a kind of requests", () => {
+  it("are a dash where no status was read, and nothing where there is none", () => {
+    expect([errorsText("GET /", 0), errorsText("GET /", 0.02), errorsText("GET /", null), errorsText(null, null), errorsText("redis GET", null)]).toEqual(["0 %", "2 %", "–", "–", ""]);
   });
 });

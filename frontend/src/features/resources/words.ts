@@ -29,3 +29,8 @@ export function throttledText({ throttled_us: us, throttled_ratio: ratio }: Pick
   if (us === 0) return "0 ms";
   return ratio === null ? microseconds(us) : `${microseconds(us)}, ${percent(ratio)} of periods`;
 }
+
+/** Share of a kind of requests whose answer was an error: a dash where it was not measured, nothing where the protocol has no status. */
+export function errorsText(kind: string | null, ratio: number | null): string {
+  return kind === null || /^[A-Z]+ /.test(kind) ? percent(ratio) : "";
+}
