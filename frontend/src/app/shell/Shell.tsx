@@ -9,8 +9,10 @@ import { OpenCount } from "@/ui/openCount";
 import { AccountMenu } from "./AccountMenu";
 import { LiveIndicator } from "./LiveIndicator";
 import { PlacePages, Places } from "./Navigation";
+import { PaletteWaits } from "./PaletteWaits";
 import styles from "./Shell.module.css";
 import { ServiceState } from "./ServiceState";
+import { useTypeAhead } from "./typeAhead";
 import { useShellKeys } from "./useShellKeys";
 
 // Pages show without them; they are there by the time a hand reaches the keys.
@@ -24,6 +26,7 @@ export function Shell(): ReactElement {
   const [palette, setPalette] = useState(false);
   const [help, setHelp] = useState(false);
   const open = useOpenCount();
+  const typed = useTypeAhead(palette, () => setPalette(false));
   useShellKeys({ onPalette: setPalette, onHelp: setHelp });
   useEffect(() => {
     const idle = setTimeout(() => void Promise.all([loadPalette(), loadHelp()]).catch(() => undefined), 2000);
@@ -54,8 +57,8 @@ export function Shell(): ReactElement {
       <OpenCount value={open}>
         <Outlet />
       </OpenCount>
+      <Suspense fallback={<PaletteWaits text={typed.shown} />}>{palette && <CommandPalette onOpenChange={setPalette} takeTyped={typed.take} />}</Suspense>
       <Suspense>
-        {palette && <CommandPalette open onOpenChange={setPalette} />}
         {help && <ShortcutHelp open onOpenChange={setHelp} />}
       </Suspense>
     </>

@@ -4,6 +4,7 @@ import { useCallback, useMemo, useState, type ReactElement } from "react";
 import { api } from "@/api/client";
 import { inColumns } from "@/api/columns";
 import type { ResourceDetail } from "@/api/resources";
+import type { ChartChange } from "@/charts/changes/changes";
 import { formatView, parseView } from "@/lib/search";
 import { parseUs, US_PER_S } from "@/lib/time";
 import { around, type TimeView } from "@/lib/timeView";
@@ -14,6 +15,7 @@ import { useNowUs } from "@/ui/Time";
 import { receiveTimeline } from "@/widgets/timeline/receive";
 import { TimelineView, type TimelineQuery } from "@/widgets/timeline/TimelineView";
 import { usePicture } from "@/widgets/timeline/usePicture";
+import { useChanges } from "@/widgets/useChanges";
 
 import { FromPrometheus } from "./FromPrometheus";
 import { Metrics } from "./Metrics";
@@ -30,6 +32,7 @@ const RANGES: readonly (readonly [number, string])[] = [
   [1440, "24 h"],
 ];
 const DEFAULT_MINUTES = 5;
+const NONE: readonly ChartChange[] = [];
 /** Enough to see a stall, what came before and how it ended. */
 const MOMENT_US = 5 * US_PER_S;
 /** Batches come every 2 s: the newest ticks are on their way. */
@@ -63,6 +66,7 @@ export function ResourcePictures({ resource }: { resource: ResourceDetail }): Re
   );
   const momentUs = resource.throttled_at === null ? null : within(parseUs(resource.throttled_at), extent);
   const moment = useMemo(() => (momentUs === null ? null : { name: "Trigger", us: momentUs, view: around(momentUs, MOMENT_US, extent) }), [momentUs, extent]);
+  const changes = useChanges(resource.id, extent);
   const hasTimeline = ["node", "cgroup", "process", "dns_server", "tcp_server"].includes(resource.kind);
 
   return (
@@ -90,6 +94,7 @@ export function ResourcePictures({ resource }: { resource: ResourceDetail }): Re
             onPicture={setPicture}
             goBack={goBack}
             resourceId={resource.id}
+            changes={changes}
             name={resource.name}
           />
         </section>
@@ -97,7 +102,7 @@ export function ResourcePictures({ resource }: { resource: ResourceDetail }): Re
       {resource.kind !== "external" && (
         <div style={{ marginTop: 28 }}>
           <Section title="All metrics" note="Band: lowest to highest tick of each point. Line: mean. For latency: median, p99 and highest.">
-            <Metrics resource={resource} window={extent} />
+            <Metrics resource={resource} window={extent} changes={changes ?? NONE} />
           </Section>
         </div>
       )}
