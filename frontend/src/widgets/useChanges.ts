@@ -11,14 +11,15 @@ export function useChanges(resourceId: number, window: TimeView): readonly Chart
   return query.isError ? null : query.data;
 }
 
-/** The same of many resources; those that cannot be loaded, or are not there yet, are left out. */
-export function useChangesOf(resourceIds: readonly number[], window: TimeView): readonly ChartChange[] {
+/** The same of many resources; those that cannot be loaded are left out. */
+export function useChangesOf(resourceIds: readonly number[], window: TimeView): readonly ChartChange[] | undefined {
   const ids = [...new Set(resourceIds)].toSorted((a, b) => a - b);
   const parts = Array.from({ length: Math.ceil(ids.length / MOST_RESOURCES) }, (_, at) => ids.slice(at * MOST_RESOURCES, (at + 1) * MOST_RESOURCES));
   return useQueries({ queries: parts.map((part) => ({ ...resourceChangesQuery(part, window), select: onCharts })), combine: together });
 }
 
-const together = (found: UseQueryResult<readonly ChartChange[]>[]): readonly ChartChange[] => {
+const together = (found: UseQueryResult<readonly ChartChange[]>[]): readonly ChartChange[] | undefined => {
+  if (found.some(({ isPending }) => isPending)) return undefined;
   const byKey = new Map<string, ChartChange>();
   for (const change of found.flatMap(({ data }) => data ?? [])) {
     const known = byKey.get(change.key);

@@ -60,8 +60,8 @@ export function markLines({ changes }: Pick<ChangeMark, "changes">, when: When =
 }
 
 /** What the lines over a chart are, as far as words are useful: of many changes the first. */
-export const linesInView = (changes: readonly ChartChange[], view: TimeView, when?: When): string[] =>
-  markLines({ changes: changes.filter(({ atUs }) => atUs >= view.fromUs && atUs < view.toUs) }, when);
+export const linesInView = (changes: readonly ChartChange[] | null, view: TimeView, when?: When): string[] =>
+  markLines({ changes: (changes ?? []).filter(({ atUs }) => atUs >= view.fromUs && atUs < view.toUs) }, when);
 
 const PLACES = { before: " before this view", in: "", after: " after this view" } as const;
 

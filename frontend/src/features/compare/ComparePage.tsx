@@ -19,7 +19,7 @@ import { useChanges } from "@/widgets/useChanges";
 
 import styles from "./Compare.module.css";
 import { DifferenceTable } from "./DifferenceTable";
-import { offsetText, pairsOf } from "./pair";
+import { pairsOf } from "./pair";
 import { PairChart } from "./PairChart";
 import { AGO_S, agoS, otherFromUs, type CompareSearch } from "./search";
 
@@ -168,12 +168,12 @@ function Charts({ mine, theirs, window, otherWindow, overlaid }: Omit<ComparedPr
     () => (one.data === undefined || two.data === undefined ? [] : pairsOf(one.data.series, window.fromUs, two.data.series, otherWindow.fromUs)),
     [one.data, two.data, window.fromUs, otherWindow.fromUs],
   );
-  const changes = { mine: useChanges(mine.id, window) ?? NONE, theirs: useChanges(theirs.id, otherWindow) ?? NONE };
+  const changes = { mine: useChanges(mine.id, window), theirs: useChanges(theirs.id, otherWindow) };
   const words = {
-    mine: linesInView(changes.mine, window, (us) => `This, ${offsetText(us - window.fromUs)}:`),
-    theirs: linesInView(changes.theirs, otherWindow, (us) => `Other, ${offsetText(us - otherWindow.fromUs)}:`),
+    mine: changes.mine === undefined ? undefined : linesInView(changes.mine, window, (us) => `This, +${duration(us - window.fromUs)}:`),
+    theirs: changes.theirs === undefined ? undefined : linesInView(changes.theirs, otherWindow, (us) => `Other, +${duration(us - otherWindow.fromUs)}:`),
   };
-  const at = { mine: changeLines(changes.mine, window), theirs: changeLines(changes.theirs, otherWindow) };
+  const at = { mine: changeLines(changes.mine ?? NONE, window), theirs: changeLines(changes.theirs ?? NONE, otherWindow) };
   return (
     <Async query={one} label="Loading charts">
       {() => (
@@ -194,7 +194,7 @@ function Charts({ mine, theirs, window, otherWindow, overlaid }: Omit<ComparedPr
                       lengthUs={span(window)}
                       overlaid={overlaid}
                       changes={at}
-                      notes={[...words.mine, ...words.theirs]}
+                      notes={[...(words.mine ?? []), ...(words.theirs ?? [])]}
                     />
                   ))}
                 </div>

@@ -96,7 +96,7 @@ function Charts({ pages, first, window, children }: { pages: readonly MetricChar
         {silent > 0 && `; ${count(silent)} without samples in this window`}.
       </p>
       {Object.keys(common).length > 0 && <p className={styles["status"]}>All of them: {labelsText(common)}</p>}
-      <ChangeList lines={linesInView(changes, window)} />
+      <ChangeList lines={changes && linesInView(changes, window)} />
       <div className={styles["charts"]}>
         {shown.map(({ page, series }, at) => (
           <MetricFigure
@@ -104,7 +104,7 @@ function Charts({ pages, first, window, children }: { pages: readonly MetricChar
             title={labelsText(own[at] ?? {}) || page.name}
             page={page}
             series={series}
-            changes={changes.filter(({ of }) => of.includes(series.resource.id))}
+            changes={changes?.filter(({ of }) => of.includes(series.resource.id)) ?? []}
             action={
               <p className={styles["of"]}>
                 <MetricOwner series={series} />

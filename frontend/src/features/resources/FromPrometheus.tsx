@@ -35,7 +35,7 @@ export function FromPrometheus({ resource, window }: { resource: ResourceDetail;
   const fromUs = Math.min(Math.floor(window.fromUs / STEP_US) * STEP_US, toUs - SHORTEST_US);
   const shown = useMemo<TimeView>(() => ({ fromUs, toUs }), [fromUs, toUs]);
   const { data, isError, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(metricNamesQuery(search ?? "", { resource: resource.id }, shown, PER_PAGE));
-  const changes = useChanges(resource.id, shown) ?? NONE;
+  const changes = useChanges(resource.id, shown);
   const first = data?.pages[0];
   const items = data?.pages.flatMap((page) => page.items) ?? [];
   if (first?.found === 0 && search === undefined && resource.kind !== "external") return null;
@@ -56,10 +56,10 @@ export function FromPrometheus({ resource, window }: { resource: ResourceDetail;
           <p className={styles["dim"]}>{search === undefined ? "No samples in this window. Choose a longer one." : "No metrics match. Shorten the text."}</p>
         ) : (
           <>
-            <ChangeList lines={linesInView(changes, shown)} title="Changes in the window of these charts" />
+            <ChangeList lines={changes === undefined ? undefined : linesInView(changes, shown)} title="Changes in the window of these charts" />
             <div className={styles["charts"]}>
               {items.map((metric) => (
-                <Figure key={metric.name} resource={resource} metric={metric} window={shown} changes={changes} />
+                <Figure key={metric.name} resource={resource} metric={metric} window={shown} changes={changes ?? NONE} />
               ))}
             </div>
           </>

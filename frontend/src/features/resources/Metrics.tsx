@@ -16,6 +16,7 @@ import { FigureExport } from "@/widgets/export/ExportMenu";
 
 import styles from "./Resources.module.css";
 
+const NONE: readonly ChartChange[] = [];
 const POINTS = 400;
 /** The server takes this many metrics in one request. */
 const MOST = 20;
@@ -28,7 +29,7 @@ const LINES = {
 } as const;
 
 /** Every metric of the resource that has data in the window. */
-export function Metrics({ resource, window, changes }: { resource: ResourceDetail; window: TimeView; changes: readonly ChartChange[] }): ReactElement {
+export function Metrics({ resource, window, changes }: { resource: ResourceDetail; window: TimeView; changes: readonly ChartChange[] | null | undefined }): ReactElement {
   const series = useQuery(seriesQuery(resource.id, resource.metrics.slice(0, MOST), window, POINTS));
   if (resource.metrics.length === 0) return <p className={styles["dim"]}>No metrics for this kind of resource.</p>;
   return (
@@ -38,10 +39,10 @@ export function Metrics({ resource, window, changes }: { resource: ResourceDetai
         const absent = resource.metrics.filter((name) => !present.some((chart) => chart.metric === name));
         return (
           <>
-            {present.length > 0 && <ChangeList lines={linesInView(changes, window)} />}
+            {present.length > 0 && <ChangeList lines={changes === undefined ? undefined : linesInView(changes, window)} />}
             <div className={styles["charts"]}>
               {present.map((chart) => (
-                <Chart key={chart.metric} resource={resource} chart={chart} window={window} changes={changes} />
+                <Chart key={chart.metric} resource={resource} chart={chart} window={window} changes={changes ?? NONE} />
               ))}
             </div>
             {absent.length > 0 && (

@@ -4,7 +4,6 @@ import { useCallback, useMemo, useState, type ReactElement } from "react";
 import { api } from "@/api/client";
 import { inColumns } from "@/api/columns";
 import type { ResourceDetail } from "@/api/resources";
-import type { ChartChange } from "@/charts/changes/changes";
 import { formatView, parseView } from "@/lib/search";
 import { parseUs, US_PER_S } from "@/lib/time";
 import { around, type TimeView } from "@/lib/timeView";
@@ -32,7 +31,6 @@ const RANGES: readonly (readonly [number, string])[] = [
   [1440, "24 h"],
 ];
 const DEFAULT_MINUTES = 5;
-const NONE: readonly ChartChange[] = [];
 /** Enough to see a stall, what came before and how it ended. */
 const MOMENT_US = 5 * US_PER_S;
 /** Batches come every 2 s: the newest ticks are on their way. */
@@ -102,7 +100,7 @@ export function ResourcePictures({ resource }: { resource: ResourceDetail }): Re
       {resource.kind !== "external" && (
         <div style={{ marginTop: 28 }}>
           <Section title="All metrics" note="Band: lowest to highest tick of each point. Line: mean. For latency: median, p99 and highest.">
-            <Metrics resource={resource} window={extent} changes={changes ?? NONE} />
+            <Metrics resource={resource} window={extent} changes={changes} />
           </Section>
         </div>
       )}
