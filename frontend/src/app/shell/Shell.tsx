@@ -9,16 +9,13 @@ import { OpenCount } from "@/ui/openCount";
 import { AccountMenu } from "./AccountMenu";
 import { LiveIndicator } from "./LiveIndicator";
 import { PlacePages, Places } from "./Navigation";
-import { PaletteWaits } from "./PaletteWaits";
+import { loadPalette, Palette } from "./Palette";
 import styles from "./Shell.module.css";
 import { ServiceState } from "./ServiceState";
-import { useTypeAhead } from "./typeAhead";
 import { useShellKeys } from "./useShellKeys";
 
 // Pages show without them; they are there by the time a hand reaches the keys.
-const loadPalette = () => import("./CommandPalette");
 const loadHelp = () => import("./ShortcutHelp");
-const CommandPalette = lazy(async () => ({ default: (await loadPalette()).CommandPalette }));
 const ShortcutHelp = lazy(async () => ({ default: (await loadHelp()).ShortcutHelp }));
 
 /** What is around every page: skip link, navigation, command palette, account. */
@@ -26,7 +23,6 @@ export function Shell(): ReactElement {
   const [palette, setPalette] = useState(false);
   const [help, setHelp] = useState(false);
   const open = useOpenCount();
-  const typed = useTypeAhead(palette, () => setPalette(false));
   useShellKeys({ onPalette: setPalette, onHelp: setHelp });
   useEffect(() => {
     const idle = setTimeout(() => void Promise.all([loadPalette(), loadHelp()]).catch(() => undefined), 2000);
@@ -57,7 +53,7 @@ export function Shell(): ReactElement {
       <OpenCount value={open}>
         <Outlet />
       </OpenCount>
-      <Suspense fallback={<PaletteWaits text={typed.shown} />}>{palette && <CommandPalette onOpenChange={setPalette} takeTyped={typed.take} />}</Suspense>
+      {palette && <Palette onOpenChange={setPalette} />}
       <Suspense>
         {help && <ShortcutHelp open onOpenChange={setHelp} />}
       </Suspense>

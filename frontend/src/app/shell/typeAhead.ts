@@ -1,6 +1,6 @@
 /** Keys that are pressed between asking for the palette and its field having the focus: none of them is lost. */
 
-import { useLayoutEffect, useRef, useState, useEffectEvent } from "react";
+import { useEffectEvent, useLayoutEffect, useRef, useState } from "react";
 
 export interface TypedAhead {
   readonly text: string;
@@ -17,15 +17,18 @@ export function withKey(typed: TypedAhead, key: string): TypedAhead | null {
   if (typed.keys.includes("Enter")) return MOVES.includes(key) || key === "Backspace" || isText(key) ? typed : null;
   if (MOVES.includes(key)) return { ...typed, keys: [...typed.keys, key] };
   // Another text finds something else, of which the first is chosen.
-  if (key === "Backspace") return { text: [...typed.text].slice(0, -1).join(""), keys: [] };
+  if (key === "Backspace") return { text: Array.from(typed.text).slice(0, -1).join(""), keys: [] };
   return isText(key) ? { text: typed.text + key, keys: [] } : null;
 }
 
-const isText = (key: string): boolean => [...key].length === 1;
+const isText = (key: string): boolean => Array.from(key).length === 1;
 
-/** While `open`, until what it returns is called: that gives what was typed, and leaves further keys to the field. */
-export function useTypeAhead(open: boolean, onClose: () => void): { shown: string; take: () => TypedAhead } {
-  const typed = useRef<TypedAhead | null>(null);
+/**
+ * From when whoever calls it is there, until `take` is called: that gives what was typed, and leaves further keys to the
+ * field. `shown`: the text so far.
+ */
+export function useTypeAhead(onEscape: () => void): { shown: string; take: () => TypedAhead } {
+  const typed = useRef<TypedAhead | null>(NOTHING_TYPED);
   const [shown, setShown] = useState("");
   const press = useEffectEvent((event: KeyboardEvent): void => {
     if (typed.current === null || event.metaKey || event.ctrlKey || event.altKey || event.isComposing) return;
@@ -35,19 +38,14 @@ export function useTypeAhead(open: boolean, onClose: () => void): { shown: strin
     event.stopImmediatePropagation();
     typed.current = next;
     setShown(next.text);
-    if (event.key === "Escape") onClose();
+    if (event.key === "Escape") onEscape();
   });
+  // Before the next key.
   useLayoutEffect(() => {
-    if (!open) return undefined;
-    typed.current = NOTHING_TYPED;
-    setShown("");
     const listener = (event: KeyboardEvent): void => press(event);
     window.addEventListener("keydown", listener, { capture: true });
-    return () => {
-      typed.current = null;
-      window.removeEventListener("keydown", listener, { capture: true });
-    };
-  }, [open]);
+    return () => window.removeEventListener("keydown", listener, { capture: true });
+  }, []);
   const take = (): TypedAhead => {
     const found = typed.current ?? NOTHING_TYPED;
     typed.current = null;

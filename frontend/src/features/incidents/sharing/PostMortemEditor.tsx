@@ -48,8 +48,8 @@ export function PostMortemEditor({ incidentId, kept, content, onUnsaved }: PostM
 
   /** What there is by now: of the data where nobody keeps another text. */
   const newest = async (): Promise<Base> => {
-    const now = await client.fetchQuery(postMortemEditsQuery(incidentId));
-    return baseOf(now, now.content ?? (await client.fetchQuery(postMortemQuery(incidentId))));
+    const now = await client.query(postMortemEditsQuery(incidentId));
+    return baseOf(now, now.content ?? (await client.query(postMortemQuery(incidentId))));
   };
   const refused = (error: Error): void => {
     if (error instanceof ApiError && error.status === 409) newest().then(setTheirs, tell);
