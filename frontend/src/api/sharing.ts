@@ -36,6 +36,17 @@ export const linksQuery = () =>
 
 export const sharingPolicyQuery = () => queryOptions({ queryKey: keys.policy, queryFn: ({ signal }) => unwrap(api.GET("/api/v1/links/policy", { signal })) });
 
+const readEdits = (id: number, signal?: AbortSignal): Promise<PostMortem> => unwrap(api.GET("/api/v1/incidents/{incident_id}/post-mortem/edits", { params: { path: { incident_id: id } }, signal }));
+// openapi-fetch would take it for JSON.
+const writeFromData = (id: number, signal?: AbortSignal): Promise<string> =>
+  unwrap(api.GET("/api/v1/incidents/{incident_id}/post-mortem", { params: { path: { incident_id: id }, query: { from_data: true } }, parseAs: "text", signal }));
+
+/** What there is by now, beside what a dialog opened with; its content from the data where nobody keeps another text. */
+export async function readPostMortem(id: number): Promise<PostMortem & { content: string }> {
+  const edits = await readEdits(id);
+  return { ...edits, content: edits.content ?? (await writeFromData(id)) };
+}
+
 /** What is being edited must not be written anew. */
 const ONCE = { staleTime: 0, gcTime: 0, refetchOnWindowFocus: false, refetchOnReconnect: false } as const;
 
@@ -43,7 +54,7 @@ const ONCE = { staleTime: 0, gcTime: 0, refetchOnWindowFocus: false, refetchOnRe
 export const postMortemEditsQuery = (id: number) =>
   queryOptions({
     queryKey: ["postMortem", id, "edits"] as const,
-    queryFn: ({ signal }) => unwrap(api.GET("/api/v1/incidents/{incident_id}/post-mortem/edits", { params: { path: { incident_id: id } }, signal })),
+    queryFn: ({ signal }) => readEdits(id, signal),
     ...ONCE,
   });
 
@@ -51,8 +62,7 @@ export const postMortemEditsQuery = (id: number) =>
 export const postMortemQuery = (id: number) =>
   queryOptions({
     queryKey: ["postMortem", id, "data"] as const,
-    // openapi-fetch would take it for JSON.
-    queryFn: ({ signal }) => unwrap(api.GET("/api/v1/incidents/{incident_id}/post-mortem", { params: { path: { incident_id: id }, query: { from_data: true } }, parseAs: "text", signal })),
+    queryFn: ({ signal }) => writeFromData(id, signal),
     ...ONCE,
   });
 

@@ -4,7 +4,8 @@ import { PaletteWaits } from "./PaletteWaits";
 import { useTypeAhead } from "./typeAhead";
 
 /** The palette's code: asked for before a hand reaches the keys, where there is time. */
-export const loadPalette = async (): Promise<typeof import("./CommandPalette")> => import("./CommandPalette");
+// eslint-disable-next-line @typescript-eslint/explicit-module-boundary-types
+export const loadPalette = () => import("./CommandPalette");
 const CommandPalette = lazy(async () => ({ default: (await loadPalette()).CommandPalette }));
 
 /** The open palette, or its frame until its code is there. Keys go to it from now on. */

@@ -1,9 +1,9 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState, type ReactElement } from "react";
 
 import { meQuery } from "@/api/me";
 import { ApiError } from "@/api/problem";
-import { postMortemEditsQuery, postMortemQuery, useDiscardPostMortem, useKeepPostMortem, type PostMortem } from "@/api/sharing";
+import { readPostMortem, useDiscardPostMortem, useKeepPostMortem, type PostMortem } from "@/api/sharing";
 import { download } from "@/lib/download";
 import { Button } from "@/ui/Button";
 import { CopyButton } from "@/ui/CopyButton";
@@ -33,7 +33,6 @@ export interface PostMortemEditorProps {
 const baseOf = ({ version, edited_by: by, edited_at: at }: PostMortem, content: string): Base => ({ version, content, by, at });
 
 export function PostMortemEditor({ incidentId, kept, content, onUnsaved }: PostMortemEditorProps): ReactElement {
-  const client = useQueryClient();
   const { data: me } = useQuery(meQuery());
   const toast = useToast();
   const tell = useTellError();
@@ -46,10 +45,10 @@ export function PostMortemEditor({ incidentId, kept, content, onUnsaved }: PostM
   useEffect(() => onUnsaved(isEdited), [onUnsaved, isEdited]);
   const mayWrite = me?.scopes.includes("incidents:write") ?? false;
 
-  /** What there is by now: of the data where nobody keeps another text. */
+  // Past the cache: what the dialog opened with must not change below the hand.
   const newest = async (): Promise<Base> => {
-    const now = await client.query(postMortemEditsQuery(incidentId));
-    return baseOf(now, now.content ?? (await client.query(postMortemQuery(incidentId))));
+    const now = await readPostMortem(incidentId);
+    return baseOf(now, now.content);
   };
   const refused = (error: Error): void => {
     if (error instanceof ApiError && error.status === 409) newest().then(setTheirs, tell);
