@@ -102,12 +102,14 @@ def test_a_post_mortem_is_kept_and_a_conflict_is_told(
     opened(theirs, product)
     expect(theirs.get_by_label("Post-mortem in Markdown")).to_have_value("# Theirs and mine")
 
-    # What is not saved is not lost to a key.
+    # What is not saved is not lost to a key. Messages take the first Escape.
     text.fill("# Not saved")
+    expect(page.get_by_text("Post-mortem saved")).to_have_count(0)
     page.keyboard.press("Escape")
     expect(page.get_by_text("Your edits are not saved.")).to_be_visible()
     page.get_by_role("button", name="Undo edits").click()
     page.get_by_role("button", name="Discard saved edits").click()
     expect(text).to_have_value(re.compile("^# Post-mortem: CoreDNS"))
+    expect(page.get_by_text("Saved edits discarded")).to_have_count(0)
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
