@@ -96,6 +96,11 @@ def _incident(act: Actor, service: Service) -> None:
         act("POST", f"/incidents/{number}/{verb}", body)
     newest = next(entry for entry in act.entries() if entry["action"] == "incident.resolved")
     assert newest["detail"]["state"] == {"from": "fix_applied", "to": "resolved"}
+    note = next(one["id"] for one in act("GET", f"/incidents/{number}")["history"] if one["action"] == "noted")
+    act("PUT", f"/incidents/{number}/notes/{note}", {"note": "seen twice"})
+    act("DELETE", f"/incidents/{number}/notes/{note}")
+    act("PUT", f"/incidents/{number}/post-mortem/edits", {"content": "# Ours", "version": 0})
+    act("DELETE", f"/incidents/{number}/post-mortem/edits", params={"version": 1})
     link = act("POST", f"/incidents/{number}/links", {"expires_in_days": 1})
     for allowed in (False, True):
         act("PUT", "/links/policy", {"links_allowed": allowed})

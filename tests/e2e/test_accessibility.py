@@ -26,7 +26,21 @@ PAGES = (
     "/settings/tokens",
     "/settings/audit",
     "/settings/account",
+    "/dns",
+    "/startup",
+    "/evidence",
+    "/compare",
 )
+
+
+def pages_of(product: Product) -> list[str]:
+    """Those that have something to show of the recorded container alone."""
+    window = f"resource={product.subject_id}&from={product.node.start_us}&to={product.node.end_us}"
+    return [
+        f"/compare?{window}",
+        f"/compare?{window}&mode=overlaid",
+        f"/dns?node={product.subject_id}&to={product.node.end_us}",
+    ]
 
 
 def violations(page: Page) -> list[str]:
@@ -45,11 +59,11 @@ def settle(page: Page) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages(open_window: OpenWindow, scheme: str) -> None:
+def test_pages(open_window: OpenWindow, product: Product, scheme: str) -> None:
     page = open_window(scheme=scheme).page
     shifts.watch(page)
     found: dict[str, list[str]] = {}
-    for path in PAGES:
+    for path in (*PAGES, *pages_of(product)):
         page.goto(path)
         settle(page)
         if here := violations(page) + shifts.seen(page):
@@ -89,7 +103,7 @@ def test_resource_page_and_sign_in(open_window: OpenWindow, product: Product) ->
 def test_phone_shows_everything_without_sideways_scrolling(open_window: OpenWindow, product: Product) -> None:
     page = open_window(PHONE).page
     shifts.watch(page)
-    for path in (*PAGES, f"/incidents/{product.incident_id}", f"/resources/{product.subject_id}"):
+    for path in (*PAGES, *pages_of(product), f"/incidents/{product.incident_id}", f"/resources/{product.subject_id}"):
         page.goto(path)
         settle(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0], path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.e2e.conftest import OpenWindow, Product, picture, seen
 
@@ -12,6 +12,45 @@ from tests.e2e.conftest import OpenWindow, Product, picture, seen
 def open_palette(page: Page) -> None:
     page.keyboard.press("Control+k")
     expect(page.get_by_role("dialog").get_by_role("combobox")).to_be_focused()
+
+
+def test_keys_that_come_before_the_palette_are_not_lost(open_window: OpenWindow, product: Product) -> None:
+    page = open_window().page
+    waiting: list[Route] = []
+    page.route("**/CommandPalette-*.js", lambda route: waiting.append(route))
+    page.goto("/incidents")
+    expect(page.get_by_role("link", name=product.title)).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("explore: contaimers")
+    for _ in "mers":
+        page.keyboard.press("Backspace")
+    page.keyboard.type("ners")
+    # What is typed is seen at once, and moves nothing on the page below: j and g i are keys of it.
+    expect(page.get_by_role("status", name="Loading search")).to_have_text("explore: containers")
+    page.keyboard.press("Enter")
+    assert len(waiting) == 1
+    waiting[0].continue_()
+    expect(page.get_by_role("heading", name="Containers", exact=True)).to_be_visible()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    # From now on it is there, and as quick as the hand.
+    page.keyboard.press("Control+k")
+    page.keyboard.type("gi")
+    expect(page.get_by_role("dialog").get_by_role("combobox")).to_have_value("gi")
+
+
+def test_escape_ends_the_palette_before_it_is_there(open_window: OpenWindow, product: Product) -> None:
+    page = open_window().page
+    waiting: list[Route] = []
+    page.route("**/CommandPalette-*.js", lambda route: waiting.append(route))
+    page.goto("/incidents")
+    expect(page.get_by_role("link", name=product.title)).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("x")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("status", name="Loading search")).to_have_count(0)
+    waiting[0].continue_()
+    page.keyboard.press("j")
+    expect(page.locator("li[data-current=true]")).to_have_count(1)
 
 
 def test_list_with_j_and_enter_then_back_by_palette(open_window: OpenWindow, product: Product) -> None:
@@ -42,7 +81,9 @@ def test_palette_finds_a_resource_that_is_gone_by_a_part_of_its_name(open_window
     expect(page.get_by_role("link", name=product.title)).to_be_visible()
     open_palette(page)
     page.keyboard.type("7c9/coredns")
-    page.get_by_role("option").filter(has_text="Cgroup on node-1, gone").first.click()
+    option = page.get_by_role("option").filter(has_text="Cgroup on node-1, gone")
+    # Not one that a part of the text has found.
+    option.filter(has_text="coredns-7c9/coredns").first.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("kube-system/coredns-7c9/coredns")
 
 

@@ -127,6 +127,7 @@ def test_a_link_is_made_opened_without_an_account_and_revoked(
     secret = url.partition("#")[2]
     api = [one for one in asked if "/api/" in one.url]
     assert {one.url.partition("?")[0].rpartition("/api/v1")[2] for one in api} == {
+        "/shared/changes",
         "/shared/incident",
         "/shared/timeline",
     }

@@ -47,7 +47,8 @@ def list_changes(
     from_: Annotated[When, Query(alias="from")] = None,
     to: When = None,
     resource: Annotated[
-        int | None, Query(description="Only what is of this resource: its container, its workload, its node")
+        list[int] | None,
+        Query(max_length=20, description="Only what is of these resources: their containers, workloads, and nodes"),
     ] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Changes:
@@ -55,13 +56,14 @@ def list_changes(
     last 24 h by default, of 7 days at most."""
     from_us, to_us = asked.newest_window(from_, to, time.time_ns() // 1000, _DAY_US, _LONGEST_US)
     with organization_session(principal.organization_id) as session:
-        if resource is None:
+        if not resource:
             found, complete = service.everywhere(session, from_us, to_us)
         else:
-            if inventory.resource(session, resource) is None:
-                raise not_found("resource", resource)
-            subject = inventory.owning_subject(session, resource)
-            found, complete = ([], True) if subject is None else service.of_subject(session, subject, from_us, to_us)
+            asked_for = inventory.resources(session, sorted(set(resource)))
+            for one in resource:
+                if one not in asked_for:
+                    raise not_found("resource", one)
+            found, complete = service.of_resources(session, list(asked_for.values()), from_us, to_us)
         items = [_change(one) for one in found[:limit]]
     return Changes(from_us=from_us, to_us=to_us, found=len(found), complete=complete, items=items)
 
@@ -122,6 +124,7 @@ def _change(one: Change) -> shapes.Change:
         text=one.text,
         what=one.what,
         resource=None if one.resource is None else ResourceRef.model_validate(one.resource),
+        of=list(one.of),
         node=None if seen is None else ResourceRef.model_validate(seen.node),
         rollout=seen is not None and seen.is_rollout,
         resources=1 if seen is None else seen.resources,

@@ -67,6 +67,7 @@ class Change(Schema):
     text: str = Field(description="`coredns v1.11.1 → v1.12.0`")
     what: str = Field(description="What changed: `shop/cart/cart`, `node worker-1`")
     resource: ResourceRef | None = Field(description="What changed last of all that changed in the same way")
+    of: list[int] = Field(description="Of the resources that were asked for: those whose change it is")
     node: ResourceRef | None
     rollout: bool = Field(description="Seen: new containers or processes took the place of others")
     resources: int = Field(description="How many changed in the same way")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlalchemy.orm import Session
 
@@ -30,6 +31,30 @@ def of_subject(session: Session, subject: ResourceRow, from_us: int, to_us: int)
     """Likewise of a node; or of a cgroup, its workload and its node."""
     by_facts, complete = seen.of_subject(session, subject, from_us, to_us)
     return _together(session, by_facts, complete, from_us, to_us, _place(session, subject))
+
+
+def of_resources(session: Session, rows: Sequence[ResourceRow], from_us: int, to_us: int) -> tuple[list[Change], bool]:
+    """Likewise of several resources, each with what it is in; a change of more than one of them is there once."""
+    found: dict[tuple[int, str, str, int | None], Change] = {}
+    complete = True
+    asked: dict[int, list[int]] = {}
+    for row in rows:
+        subject = inventory.owning_subject(session, row.id)
+        # What is in no container, such as a target of remote write, is known by reports alone.
+        asked.setdefault(row.id if subject is None else subject.id, []).append(row.id)
+    subjects = inventory.resources(session, sorted(asked))
+    for subject_id, ids in asked.items():
+        subject = subjects[subject_id]
+        if subject.kind in ("node", "cgroup"):
+            changes, is_all = of_subject(session, subject, from_us, to_us)
+        else:
+            changes, is_all = _together(session, [], True, from_us, to_us, _place(session, subject))
+        complete = complete and is_all
+        for one in changes:
+            key = (one.at_us, one.text, one.what, None if one.reported is None else one.reported.id)
+            known = found.setdefault(key, one)
+            found[key] = replace(known, of=tuple(sorted((*known.of, *ids))))
+    return sorted(found.values(), key=lambda one: -one.at_us), complete
 
 
 def of_reports(session: Session, rows: Sequence[ChangeRow]) -> list[Change]:

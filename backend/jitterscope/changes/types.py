@@ -29,7 +29,7 @@ class Seen:
 @dataclass(frozen=True, slots=True)
 class Change:
     """`text` says what was changed, `what` of whom; `resource` where that is a single one. One of `seen` and `reported`
-    is there."""
+    is there. `of`: those of the resources that were asked for whose change it is."""
 
     at_us: int
     kind: Kind
@@ -38,3 +38,4 @@ class Change:
     resource: ResourceRow | None
     seen: Seen | None = None
     reported: ChangeRow | None = None
+    of: tuple[int, ...] = ()

@@ -7,9 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from sqlalchemy.orm import Session
 
+from jitterscope import policies
 from jitterscope.audit import service as audit
 from jitterscope.bounds import QUICK, bounded
 from jitterscope.collection import store
+from jitterscope.collection.models import CollectionPolicyRow
 from jitterscope.collection.schemas import Collection, CollectionRequest, SourceSwitch
 from jitterscope.collection.switches import SWITCHES
 from jitterscope.db import organization_session
@@ -45,7 +47,7 @@ def set_collection(
 
 
 def _collection(session: Session) -> Collection:
-    row = store.policy(session)
+    row = policies.read(session, CollectionPolicyRow)
     off = frozenset(row.sources_off if row else ())
     return Collection(
         switches=[

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlalchemy import func, select, text
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from jitterscope import policies
 from jitterscope.collection.models import CollectionPolicyRow
 from jitterscope.trusted import Trusted
 
 _TRUST_S = 5.0
-
-
-def policy(session: Session) -> CollectionPolicyRow | None:
-    """What the session's organization switched off, and who did; None where nobody ever did."""
-    return session.scalars(select(CollectionPolicyRow)).one_or_none()
 
 
 def off(organization_id: int) -> tuple[str, ...]:
@@ -26,18 +21,9 @@ def off(organization_id: int) -> tuple[str, ...]:
 
 def set_off(session: Session, organization_id: int, wanted: Iterable[str], by: str) -> tuple[str, ...]:
     """Switch these off and all others on; what was off before."""
-    # Two changes at a time: the second waits and sees what the first did.
-    session.execute(
-        text("SELECT pg_advisory_xact_lock(hashtextextended('collection_policies', :organization))"),
-        {"organization": organization_id},
-    )
-    before, after = _off(session), sorted(wanted)
-    if list(before) != after:
-        values = {"sources_off": after, "changed_by": by, "changed_at": func.clock_timestamp()}
-        statement = insert(CollectionPolicyRow).values(organization_id=organization_id, **values)
-        session.execute(statement.on_conflict_do_update(index_elements=["organization_id"], set_=values))
-        _trusted.changed(session, organization_id)
-    return before
+    before = policies.change(session, CollectionPolicyRow.sources_off, usual=[], wanted=sorted(wanted), by=by)
+    _trusted.changed(session, organization_id)
+    return tuple(before)
 
 
 def _off(session: Session) -> tuple[str, ...]:

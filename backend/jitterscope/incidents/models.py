@@ -99,7 +99,10 @@ class TransitionRow(Base):
     at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())
     actor: Mapped[str] = mapped_column(Text)
     action: Mapped[str] = mapped_column(Text)
+    # The words of a note can be changed by who wrote it; a note without any was deleted.
     detail: Mapped[str | None] = mapped_column(Text)
+    author_id: Mapped[int | None] = mapped_column(BigInteger)
+    edited_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
     # The incident after it, as rules of notifications see it. None: written before rules existed.
     severity: Mapped[str | None] = mapped_column(Text)
     cause: Mapped[str | None] = mapped_column(Text)

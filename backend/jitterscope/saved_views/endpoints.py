@@ -26,7 +26,9 @@ from jitterscope.tenancy.auth import Principal, require
 router = APIRouter(prefix="/views", tags=["views"])
 Reader = Annotated[Principal, Depends(require("views:read"))]
 Writer = Annotated[Principal, Depends(require("views:write"))]
-_NOT_YOURS = "It is another member's, and the caller is no admin."
+_NOT_YOURS = "It is another member's and the caller is no admin, or it is shared and the caller may not share."
+# Views of one's own need no right over the organization; what every member sees does.
+SHARE = "shared_views:write"
 
 
 @router.get("")
@@ -47,9 +49,11 @@ def list_views(
 
 @router.post("", status_code=201, dependencies=[audited("view.create")])
 @bounded(QUICK)
+@refuses(403, "The caller may not share views.")
 @refuses(409, "The member has as many views as one may have.")
 def create_view(principal: Writer, request: SavedViewRequest) -> SavedView:
-    """Save a page with its parameters. Saved with a token, it is its owner's."""
+    """Save a page with its parameters. Saved with a token, it is its owner's. Sharing it needs `shared_views:write`."""
+    _check_sharing(principal, request)
     user_id = _user(principal)
     if user_id is None:
         raise Problem(409, "no-owner", "No owner", "A view belongs to a member.", "Sign in, and save it again.")
@@ -65,7 +69,8 @@ def create_view(principal: Writer, request: SavedViewRequest) -> SavedView:
 @bounded(QUICK)
 @refuses(403, _NOT_YOURS)
 def change_view(principal: Writer, view_id: int, request: SavedViewChange) -> SavedView:
-    """Rename a view, share it or not, or save other parameters in it."""
+    """Rename a view, share it or not, or save other parameters in it. What is shared needs `shared_views:write`."""
+    _check_sharing(principal, request)
     with organization_session(principal.organization_id) as session:
         row = _changeable(session, principal, view_id)
         wanted = request.model_dump()
@@ -102,15 +107,23 @@ def _user(principal: Principal) -> int | None:
 
 
 def _may_change(principal: Principal, row: SavedViewRow) -> bool:
-    if not principal.can("views:write"):
+    if not principal.can("views:write") or (row.shared and not principal.can(SHARE)):
         return False
     return row.owner_id == _user(principal) or principal.can("members:write")
+
+
+def _check_sharing(principal: Principal, wanted: SavedViewChange) -> None:
+    if wanted.shared and not principal.can(SHARE):
+        raise Problem(
+            403, "may-not-share", "Sharing not allowed", f"Sharing a view needs the scope {SHARE}.",
+            "Save it for yourself, or ask an editor or an admin to share it.",
+        )  # fmt: skip
 
 
 def _changeable(session: Session, principal: Principal, view_id: int) -> SavedViewRow:
     row = store.visible(session, _user(principal), view_id)
     if not _may_change(principal, row):
-        raise Problem(403, "not-yours", "Not your view", _NOT_YOURS, "Save a view of your own, or ask an admin.")
+        raise Problem(403, "not-yours", "View not changed", _NOT_YOURS, "Save a view of your own, or ask an admin.")
     return row
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 
+from jitterscope import policies
 from jitterscope.answers import refuses
 from jitterscope.audit import service as audit
 from jitterscope.bounds import QUICK, bounded
@@ -16,6 +17,7 @@ from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
 from jitterscope.paging import before_id
 from jitterscope.sharing import links, views
+from jitterscope.sharing.models import SharingPolicyRow
 from jitterscope.sharing.schemas import NewSharedLink, SharedLink, SharedLinkRequest, SharingPolicy, SharingState
 from jitterscope.tenancy.auth import Principal, require
 
@@ -74,7 +76,7 @@ def revoke_link(principal: Writer, link_id: int) -> SharedLink:
 def get_sharing_policy(principal: Reader) -> SharingState:
     """Whether the organization allows links."""
     with organization_session(principal.organization_id) as session:
-        return views.state_of(links.policy(session))
+        return views.state_of(policies.read(session, SharingPolicyRow))
 
 
 @router.put("/links/policy", dependencies=[audited("sharing.change")])
@@ -85,11 +87,12 @@ def set_sharing_policy(
     """Allow links, or forbid them: then none can be made, and those that exist do not work until they are allowed
     again."""
     with organization_session(principal.organization_id) as session:
-        before = links.set_allowed(session, principal.organization_id, request.links_allowed, principal.actor)
+        column = SharingPolicyRow.links_allowed
+        before = policies.change(session, column, usual=True, wanted=request.links_allowed, by=principal.actor)
         if before != request.links_allowed:
             detail = {"links_allowed": {"from": before, "to": request.links_allowed}}
             audit.record(session, principal, "sharing.change", "sharing", detail)
-        return views.state_of(links.policy(session))
+        return views.state_of(policies.read(session, SharingPolicyRow))
 
 
 def _listed(principal: Principal, incident_id: int | None, limit: int, cursor: str | None) -> Page[SharedLink]:

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from jitterscope import requested_window as asked
 from jitterscope.answers import refuses
 from jitterscope.bounds import SHARED, bounded
+from jitterscope.changes import service as changes
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core.registry import all_areas
 from jitterscope.errors import Problem
@@ -24,14 +25,16 @@ from jitterscope.inventory import service as inventory
 from jitterscope.sharing import links, views
 from jitterscope.sharing.holder import link_holder
 from jitterscope.sharing.links import Holder
-from jitterscope.sharing.schemas import SharedIncident
+from jitterscope.sharing.schemas import SharedChanges, SharedIncident
 
 router = APIRouter(prefix="/shared", tags=["sharing"])
 OfLink = Annotated[Holder, Depends(link_holder)]
 When = Annotated[str | None, Query(max_length=40, description="RFC 3339 with a time zone, or µs since the epoch")]
 # What is seen of the time around the incident's window.
 _MARGIN = timedelta(seconds=30)
-_POINTS, _QUERIES = 6_000, 100_000
+# What was changed shortly before the picture belongs to it.
+_BEFORE = timedelta(minutes=10)
+_POINTS, _QUERIES, _MOST_CHANGES = 6_000, 100_000, 200
 # For browsers that open the answer itself: its address holds no secret, but need not go anywhere either.
 _HEADERS = {"Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow"}
 
@@ -62,10 +65,7 @@ def get_shared_timeline(
         links.note_use(session, holder)
         first_us = incident_views.us_of(row.window_from - _MARGIN)
         last_us = incident_views.us_of(row.window_to + _MARGIN)
-        # Cut, not refused: the window may have grown or moved since the page asked for it.
-        from_us = max(first_us, asked.instant_or_none(from_) or first_us)
-        to_us = min(last_us, asked.instant_or_none(to) or last_us)
-        asked.check_window(from_us, to_us, last_us - first_us)
+        from_us, to_us = _within(from_, to, first_us, last_us)
         tree = inventory.subject_tree(session, row.subject_id, from_us, to_us)
         if tree is None:
             raise Problem(
@@ -80,3 +80,31 @@ def get_shared_timeline(
     # The only part with ids of resources.
     shown = {name: content[name] for name in TimelinePicture.model_fields}
     return wire.answer(request, shown, _HEADERS)
+
+
+@router.get("/changes")
+@bounded(SHARED)
+@refuses(404, "The incident no longer exists.")
+def get_shared_changes(
+    holder: OfLink, response: Response, from_: Annotated[When, Query(alias="from")] = None, to: When = None
+) -> SharedChanges:
+    """What was changed of the incident's subject, its workload, and its node, from 10 min before the picture on."""
+    response.headers.update(_HEADERS)
+    with organization_session(holder.organization_id) as session:
+        row = actions.get(session, holder.incident_id)
+        links.note_use(session, holder)
+        first_us = incident_views.us_of(row.window_from - _MARGIN - _BEFORE)
+        last_us = incident_views.us_of(row.window_to + _MARGIN)
+        from_us, to_us = _within(from_, to, first_us, last_us)
+        subject = inventory.resource(session, row.subject_id)
+        found = [] if subject is None else changes.of_resources(session, [subject], from_us, to_us)[0]
+        items = [views.shared_change(one, row.subject_name) for one in found[:_MOST_CHANGES]]
+    return SharedChanges(from_us=from_us, to_us=to_us, items=items)
+
+
+def _within(from_: str | None, to: str | None, first_us: int, last_us: int) -> tuple[int, int]:
+    """Cut, not refused: the window may have grown or moved since the page asked for it."""
+    from_us = max(first_us, asked.instant_or_none(from_) or first_us)
+    to_us = min(last_us, asked.instant_or_none(to) or last_us)
+    asked.check_window(from_us, to_us, last_us - first_us)
+    return from_us, to_us

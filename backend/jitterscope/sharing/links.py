@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from sqlalchemy import ColumnElement, func, or_, select, text, update
-from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from jitterscope import db
@@ -39,26 +38,6 @@ def allowed(session: Session) -> bool:
     """Whether the session's organization lets its members share incidents by link."""
     found = session.scalar(select(SharingPolicyRow.links_allowed))
     return True if found is None else found
-
-
-def policy(session: Session) -> SharingPolicyRow | None:
-    """Who changed that last; None where nobody did."""
-    return session.scalars(select(SharingPolicyRow)).one_or_none()
-
-
-def set_allowed(session: Session, organization_id: int, wanted: bool, by: str) -> bool:
-    """Allow links or forbid them; whether they were allowed before."""
-    # Two changes at a time: the second waits and sees what the first did.
-    session.execute(
-        text("SELECT pg_advisory_xact_lock(hashtextextended('sharing_policies', :organization))"),
-        {"organization": organization_id},
-    )
-    before = allowed(session)
-    if before != wanted:
-        values = {"links_allowed": wanted, "changed_by": by, "changed_at": func.clock_timestamp()}
-        statement = insert(SharingPolicyRow).values(organization_id=organization_id, **values)
-        session.execute(statement.on_conflict_do_update(index_elements=["organization_id"], set_=values))
-    return before
 
 
 def create(session: Session, principal: Principal, incident_id: int, days: int) -> tuple[SharedLinkRow, str]:

@@ -1,13 +1,14 @@
-"""Tables of shared links and of whether an organization allows them."""
+"""Tables of shared links, of whether an organization allows them, and of post-mortems that members edited."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import BigInteger, Boolean, DateTime, ForeignKey, Identity, LargeBinary, Text, func
+from sqlalchemy import BigInteger, Boolean, DateTime, ForeignKey, Identity, Integer, LargeBinary, Text, func
 from sqlalchemy.orm import Mapped, mapped_column
 
 from jitterscope.db import Base
+from jitterscope.policies import Policy
 
 
 class SharedLinkRow(Base):
@@ -32,12 +33,22 @@ class SharedLinkRow(Base):
     last_used_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
 
 
-class SharingPolicyRow(Base):
+class SharingPolicyRow(Policy, Base):
     """Whether the links of an organization work; without a row they do."""
 
     __tablename__ = "sharing_policies"
 
-    organization_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)
     links_allowed: Mapped[bool] = mapped_column(Boolean)
-    changed_by: Mapped[str] = mapped_column(Text)
-    changed_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())
+
+
+class PostMortemRow(Base):
+    """The post-mortem of an incident as members edited it. `version` counts from 1 with each edit."""
+
+    __tablename__ = "post_mortems"
+
+    incident_id: Mapped[int] = mapped_column(ForeignKey("incidents.id", ondelete="CASCADE"), primary_key=True)
+    organization_id: Mapped[int] = mapped_column(BigInteger)
+    version: Mapped[int] = mapped_column(Integer)
+    content: Mapped[str] = mapped_column(Text)
+    edited_by: Mapped[str] = mapped_column(Text)
+    edited_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())

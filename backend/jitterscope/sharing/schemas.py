@@ -22,6 +22,9 @@ from jitterscope.incidents.api.verification_schemas import (
 from jitterscope.kit.schema import Schema
 
 DEFAULT_DAYS, MOST_DAYS = 7, 90
+MOST_CHARACTERS = 200_000
+# It cannot be stored.
+_NO_NUL = r"^[^\x00]*$"
 
 
 class SharedLinkRequest(Schema):
@@ -62,6 +65,20 @@ class SharingState(SharingPolicy):
 
     changed_by: str | None
     changed_at: datetime | None
+
+
+class PostMortemEdit(Schema):
+    content: Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS, pattern=_NO_NUL, description="Markdown")]
+    version: Annotated[int, Field(ge=0, description="Of the text that was edited; 0: the one written from the data")]
+
+
+class PostMortem(Schema):
+    """A post-mortem as members keep it. Version 0: nobody edited it, and it is written from the data when asked for."""
+
+    version: int
+    content: str | None = Field(description="Markdown; null with version 0")
+    edited_by: str | None
+    edited_at: datetime | None
 
 
 class SharedSpan(Schema):
@@ -105,6 +122,21 @@ class SharedTransition(Schema):
     by: Literal["jitterscope", "a member"]
     action: str
     detail: str | None
+
+
+class SharedChange(Schema):
+    """A change around the incident. Of a reported one its kind and time alone: pipelines and members wrote the rest."""
+
+    at: datetime
+    origin: Literal["reported", "seen"]
+    text: str
+    what: str
+
+
+class SharedChanges(Schema):
+    from_us: int
+    to_us: int
+    items: list[SharedChange] = Field(description="Newest first")
 
 
 class SharedVerification(Schema):

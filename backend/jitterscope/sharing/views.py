@@ -8,15 +8,18 @@ from typing import Literal
 
 from sqlalchemy.orm import Session
 
+from jitterscope.changes.types import Change
 from jitterscope.incidents.api.schemas import Incident, Transition
 from jitterscope.incidents.api.verification_schemas import Verification
 from jitterscope.incidents.api.views import cause_title
 from jitterscope.incidents.lifecycle import actions
+from jitterscope.kit.instant import time_of
 from jitterscope.settings import settings
 from jitterscope.sharing import links
 from jitterscope.sharing.models import SharedLinkRow, SharingPolicyRow
 from jitterscope.sharing.schemas import (
     SharedAffected,
+    SharedChange,
     SharedEvidence,
     SharedIncident,
     SharedLink,
@@ -114,6 +117,16 @@ def shared_incident(incident: Incident, expires_at: datetime) -> SharedIncident:
         history=[_transition(one) for one in incident.history],
         verification=None if incident.verification is None else _verification(incident.verification),
     )
+
+
+_REPORTED = {"deploy": "Deploy", "config": "Change of configuration", "scale": "Change of scale", "other": "Change"}
+
+
+def shared_change(one: Change, subject: str) -> SharedChange:
+    """What the holder of a link sees of a change: of what facts show the words, of a report that there was one."""
+    if one.seen is None:
+        return SharedChange(at=time_of(one.at_us), origin="reported", text=_REPORTED[one.kind], what=subject)
+    return SharedChange(at=time_of(one.at_us), origin="seen", text=one.text, what=one.what)
 
 
 def rivals_of(incident: Incident) -> list[SharedRival]:

@@ -24,6 +24,7 @@ DOMAINS = (
     "links",
     "changes",
     "views",
+    "shared_views",
     "members",
     "tokens",
     "organizations",
@@ -32,14 +33,16 @@ DOMAINS = (
 
 
 def role_allows(role: Role, scope: str) -> bool:
-    """Whether a member with this role holds a scope. Viewers read, editors change, admins administer."""
+    """Whether a member with this role holds a scope. Viewers read and keep views of their own, editors change, admins
+    administer."""
     domain, _, action = scope.partition(":")
     if role == "admin":
         return domain != "ingest"  # data come from collectors only
     if domain in ADMINISTRATION or domain == "ingest":
         # Who is paged, and about what, is no secret among members; where to is shown without secrets.
         return scope in ("organizations:read", "members:read", "channels:read")
-    return action == "read" or role == "editor"
+    # Views that nobody else sees are a member's own, as the theme is.
+    return action == "read" or role == "editor" or scope == "views:write"
 
 
 def scopes_of(role: Role) -> list[str]:

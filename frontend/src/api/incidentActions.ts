@@ -71,6 +71,17 @@ export function useAddNote(id: number): UseMutationResult<Incident, Error, strin
   });
 }
 
+/** Other words in a note of one's own; null deletes it. */
+export function useChangeNote(id: number, noteId: number): UseMutationResult<Incident, Error, string | null> {
+  const client = useQueryClient();
+  const params = { path: { incident_id: id, note_id: noteId } };
+  return useMutation({
+    mutationFn: (note) =>
+      unwrap(note === null ? api.DELETE("/api/v1/incidents/{incident_id}/notes/{note_id}", { params }) : api.PUT("/api/v1/incidents/{incident_id}/notes/{note_id}", { params, body: { note } })),
+    onSuccess: (incident) => client.setQueryData(incidentKeys.one(id), incident),
+  });
+}
+
 type Lists = InfiniteData<IncidentPage> | undefined;
 
 export function useIncidentAction(): UseMutationResult<Incident, Error, IncidentChange, { undo: () => void }> {

@@ -929,6 +929,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/incidents/{incident_id}/notes/{note_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Edit Note
+         * @description Other words in a note that the caller wrote. The history says when it was edited; sent messages stay.
+         */
+        put: operations["edit_note"];
+        post?: never;
+        /**
+         * Delete Note
+         * @description Delete the words of a note that the caller wrote. The history still says that there was a note.
+         */
+        delete: operations["delete_note"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/incidents/{incident_id}/pin": {
         parameters: {
             query?: never;
@@ -958,12 +982,41 @@ export interface paths {
         };
         /**
          * Get Post Mortem
-         * @description A post-mortem with timeline, harm, cause, evidence, fixes, verification and the notes of members.
+         * @description The text that members keep; where nobody edited it, one with timeline, harm, cause, evidence, fixes, verification
+         *     and the notes of members. `ETag` is its version, 0 for one that is written from the data.
          */
         get: operations["get_post_mortem"];
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/post-mortem/edits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Post Mortem Edits
+         * @description Whether members edited the post-mortem, who did last, and the text that they keep.
+         */
+        get: operations["get_post_mortem_edits"];
+        /**
+         * Edit Post Mortem
+         * @description Keep an edited text. `version` is that of the text it was made of: no edit replaces another one unseen.
+         */
+        put: operations["edit_post_mortem"];
+        post?: never;
+        /**
+         * Discard Post Mortem
+         * @description Discard the edited text: the post-mortem is written from the data again.
+         */
+        delete: operations["discard_post_mortem"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1909,6 +1962,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/shared/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Shared Changes
+         * @description What was changed of the incident's subject, its workload, and its node, from 10 min before the picture on.
+         */
+        get: operations["get_shared_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/shared/incident": {
         parameters: {
             query?: never;
@@ -2009,7 +2082,7 @@ export interface paths {
         put?: never;
         /**
          * Create View
-         * @description Save a page with its parameters. Saved with a token, it is its owner's.
+         * @description Save a page with its parameters. Saved with a token, it is its owner's. Sharing it needs `shared_views:write`.
          */
         post: operations["create_view"];
         delete?: never;
@@ -2028,7 +2101,7 @@ export interface paths {
         get?: never;
         /**
          * Change View
-         * @description Rename a view, share it or not, or save other parameters in it.
+         * @description Rename a view, share it or not, or save other parameters in it. What is shared needs `shared_views:write`.
          */
         put: operations["change_view"];
         post?: never;
@@ -2622,6 +2695,11 @@ export interface components {
             /** Link */
             link: string | null;
             node: components["schemas"]["ResourceRef"] | null;
+            /**
+             * Of
+             * @description Of the resources that were asked for: those whose change it is
+             */
+            of: number[];
             /**
              * Origin
              * @description By a pipeline or person, or by the history of facts
@@ -5230,6 +5308,36 @@ export interface components {
             with_images: components["schemas"]["StartupPercentiles"] | null;
         };
         /**
+         * PostMortem
+         * @description A post-mortem as members keep it. Version 0: nobody edited it, and it is written from the data when asked for.
+         */
+        PostMortem: {
+            /**
+             * Content
+             * @description Markdown; null with version 0
+             */
+            content: string | null;
+            /** Edited At */
+            edited_at: string | null;
+            /** Edited By */
+            edited_by: string | null;
+            /** Version */
+            version: number;
+        };
+        /** PostMortemEdit */
+        PostMortemEdit: {
+            /**
+             * Content
+             * @description Markdown
+             */
+            content: string;
+            /**
+             * Version
+             * @description Of the text that was edited; 0: the one written from the data
+             */
+            version: number;
+        };
+        /**
          * PredictionOutcome
          * @description One prediction beside what was measured.
          */
@@ -6363,6 +6471,38 @@ export interface components {
             /** Node */
             node: string;
         };
+        /**
+         * SharedChange
+         * @description A change around the incident. Of a reported one its kind and time alone: pipelines and members wrote the rest.
+         */
+        SharedChange: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "reported" | "seen";
+            /** Text */
+            text: string;
+            /** What */
+            what: string;
+        };
+        /** SharedChanges */
+        SharedChanges: {
+            /** From Us */
+            from_us: number;
+            /**
+             * Items
+             * @description Newest first
+             */
+            items: components["schemas"]["SharedChange"][];
+            /** To Us */
+            to_us: number;
+        };
         /** SharedEvidence */
         SharedEvidence: {
             /** Comparison */
@@ -7256,8 +7396,25 @@ export interface components {
              * Format: date-time
              */
             at: string;
+            /**
+             * Author Id
+             * @description Of a note: the member who wrote it, and may change it
+             */
+            author_id: number | null;
+            /**
+             * Deleted
+             * @description Of a note: its author deleted its words
+             */
+            deleted: boolean;
             /** Detail */
             detail: string | null;
+            /**
+             * Edited At
+             * @description Of a note: when its author changed or deleted it
+             */
+            edited_at: string | null;
+            /** Id */
+            id: number;
         };
         /**
          * Verification
@@ -8334,8 +8491,8 @@ export interface operations {
                 from?: string | null;
                 /** @description RFC 3339 with a time zone, or µs since the epoch */
                 to?: string | null;
-                /** @description Only what is of this resource: its container, its workload, its node */
-                resource?: number | null;
+                /** @description Only what is of these resources: their containers, workloads, and nodes */
+                resource?: number[] | null;
                 limit?: number;
             };
             header?: never;
@@ -10072,6 +10229,103 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    edit_note: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: number;
+                note_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NoteRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Incident"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. Another member, or the service, wrote the note. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such incident or note. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    delete_note: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: number;
+                note_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Incident"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. Another member, or the service, wrote the note. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such incident or note. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     pin_incident: {
         parameters: {
             query?: never;
@@ -10124,7 +10378,10 @@ export interface operations {
     };
     get_post_mortem: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Written anew from the data, whatever members made of it */
+                from_data?: boolean;
+            };
             header?: never;
             path: {
                 incident_id: number;
@@ -10155,6 +10412,167 @@ export interface operations {
             };
             /** @description The organization has no such incident. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_post_mortem_edits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PostMortem"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such incident. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    edit_post_mortem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PostMortemEdit"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PostMortem"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such incident. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Another member edited or discarded the text meanwhile. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    discard_post_mortem: {
+        parameters: {
+            query: {
+                /** @description Of the text to discard */
+                version: number;
+            };
+            header?: never;
+            path: {
+                incident_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PostMortem"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such incident. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Another member edited or discarded the text meanwhile. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12597,6 +13015,45 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    get_shared_changes: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                from?: string | null;
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharedChanges"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The incident no longer exists. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     get_shared_incident: {
         parameters: {
             query?: never;
@@ -12848,7 +13305,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope views:write. A session's cookie came with a request from another site. */
+            /** @description The caller lacks the scope views:write. A session's cookie came with a request from another site. The caller may not share views. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12898,7 +13355,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope views:write. A session's cookie came with a request from another site. It is another member's, and the caller is no admin. */
+            /** @description The caller lacks the scope views:write. A session's cookie came with a request from another site. It is another member's and the caller is no admin, or it is shared and the caller may not share. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -12944,7 +13401,7 @@ export interface operations {
             };
             400: components["responses"]["Malformed"];
             401: components["responses"]["Unauthenticated"];
-            /** @description The caller lacks the scope views:write. A session's cookie came with a request from another site. It is another member's, and the caller is no admin. */
+            /** @description The caller lacks the scope views:write. A session's cookie came with a request from another site. It is another member's and the caller is no admin, or it is shared and the caller may not share. */
             403: {
                 headers: {
                     [name: string]: unknown;

@@ -2,11 +2,14 @@
 
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient, type UseMutationResult } from "@tanstack/react-query";
 
+import { parseUs } from "@/lib/time";
+
 import { api, unwrap, type Schemas } from "./client";
 import { inColumns } from "./columns";
 
 export type SharedLink = Schemas["SharedLink"];
 export type SharedIncident = Schemas["SharedIncident"];
+export type PostMortem = Schemas["PostMortem"];
 
 const keys = {
   all: ["links"] as const,
@@ -33,16 +36,34 @@ export const linksQuery = () =>
 
 export const sharingPolicyQuery = () => queryOptions({ queryKey: keys.policy, queryFn: ({ signal }) => unwrap(api.GET("/api/v1/links/policy", { signal })) });
 
+const readEdits = (id: number, signal?: AbortSignal): Promise<PostMortem> => unwrap(api.GET("/api/v1/incidents/{incident_id}/post-mortem/edits", { params: { path: { incident_id: id } }, signal }));
+// openapi-fetch would take it for JSON.
+const writeFromData = (id: number, signal?: AbortSignal): Promise<string> =>
+  unwrap(api.GET("/api/v1/incidents/{incident_id}/post-mortem", { params: { path: { incident_id: id }, query: { from_data: true } }, parseAs: "text", signal }));
+
+/** What there is by now, beside what a dialog opened with; its content from the data where nobody keeps another text. */
+export async function readPostMortem(id: number): Promise<PostMortem & { content: string }> {
+  const edits = await readEdits(id);
+  return { ...edits, content: edits.content ?? (await writeFromData(id)) };
+}
+
+/** What is being edited must not be written anew. */
+const ONCE = { staleTime: 0, gcTime: 0, refetchOnWindowFocus: false, refetchOnReconnect: false } as const;
+
+/** The text as members keep it; its content is null where nobody edited it. */
+export const postMortemEditsQuery = (id: number) =>
+  queryOptions({
+    queryKey: ["postMortem", id, "edits"] as const,
+    queryFn: ({ signal }) => readEdits(id, signal),
+    ...ONCE,
+  });
+
+/** Written from the data, whatever members made of it. */
 export const postMortemQuery = (id: number) =>
   queryOptions({
-    queryKey: ["postMortem", id] as const,
-    // openapi-fetch would take it for JSON.
-    queryFn: ({ signal }) => unwrap(api.GET("/api/v1/incidents/{incident_id}/post-mortem", { params: { path: { incident_id: id } }, parseAs: "text", signal })),
-    staleTime: 0,
-    gcTime: 0,
-    // What is being edited must not be written anew.
-    refetchOnWindowFocus: false,
-    refetchOnReconnect: false,
+    queryKey: ["postMortem", id, "data"] as const,
+    queryFn: ({ signal }) => writeFromData(id, signal),
+    ...ONCE,
   });
 
 /** Of whoever holds the link: its secret goes in a header, and no cookie with it. */
@@ -57,6 +78,17 @@ export const sharedIncidentQuery = (secret: string) =>
     refetchInterval: ({ state: { error } }) => (error === null ? 30_000 : false),
   });
 
+/** What was changed around its picture, from 10 min before: all of it, whatever part is looked at. */
+export const sharedChangesQuery = (secret: string) =>
+  queryOptions({
+    queryKey: ["shared", secret, "changes"] as const,
+    queryFn: ({ signal }) => unwrap(api.GET("/api/v1/shared/changes", { ...asHolder(secret), signal })),
+    select: ({ items }) =>
+      items
+        .map((change, index) => ({ key: String(index), atUs: parseUs(change.at), text: change.text, what: change.what, origin: change.origin === "seen" ? "seen by a collector" : "reported", of: [] }))
+        .toReversed(),
+  });
+
 export const sharedTimeline = (secret: string, fromUs: number, toUs: number) => {
   const { headers, credentials } = asHolder(secret);
   return api.GET("/api/v1/shared/timeline", {
@@ -67,6 +99,16 @@ export const sharedTimeline = (secret: string, fromUs: number, toUs: number) => 
   });
 };
 /* eslint-enable @typescript-eslint/explicit-module-boundary-types */
+
+/** Keeps a text that was made of a version. Fails with 409 where there is another one by now. */
+export function useKeepPostMortem(id: number): UseMutationResult<PostMortem, Error, { content: string; version: number }> {
+  return useMutation({ mutationFn: (body) => unwrap(api.PUT("/api/v1/incidents/{incident_id}/post-mortem/edits", { params: { path: { incident_id: id } }, body })) });
+}
+
+/** Back to the text that is written from the data. */
+export function useDiscardPostMortem(id: number): UseMutationResult<PostMortem, Error, number> {
+  return useMutation({ mutationFn: (version) => unwrap(api.DELETE("/api/v1/incidents/{incident_id}/post-mortem/edits", { params: { path: { incident_id: id }, query: { version } } })) });
+}
 
 export function useCreateLink(incidentId: number): UseMutationResult<Schemas["NewSharedLink"], Error, number> {
   const client = useQueryClient();

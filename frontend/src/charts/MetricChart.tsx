@@ -27,7 +27,7 @@ export interface MetricChartProps {
   high: readonly (number | null)[] | null;
   window: TimeView;
   /** Drawn as lines; a strip says what they are. */
-  changes?: readonly ChartChange[];
+  changes: readonly ChartChange[];
   /** A button beside the title. */
   action?: ReactNode;
 }
@@ -133,7 +133,7 @@ export function MetricChart(props: MetricChartProps): ReactElement {
       </figcaption>
       <div ref={host} className={styles["plot"]} style={{ height: HEIGHT_PX }} aria-hidden="true">
         <div className={styles["over"]} style={{ left: GUTTER_PX, right: RIGHT_PX }}>
-          {changes !== undefined && <ChangeLines changes={changes} view={window} />}
+          <ChangeLines changes={changes} view={window} />
         </div>
       </div>
     </figure>

@@ -5,24 +5,32 @@ import { resolveColor } from "@/ui/theme";
 export interface Caption {
   readonly title: string;
   readonly detail: string;
+  /** Below the picture: what its lines are. */
+  readonly notes: readonly string[];
 }
 
 const PAD_PX = 16;
 const CAPTION_PX = 48;
+const NOTE_PX = 18;
+const NOTE_FONT_PX = 12;
 /** Never in a picture: what is only told, and what is only pressed. */
 const LEFT_OUT = ".visually-hidden, button, label, select, [role='slider'], script, style";
 /** What of a drawing's look comes from style sheets. */
-const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "font", "text-anchor", "dominant-baseline"] as const;
+const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "font", "text-anchor", "dominant-baseline", "paint-order", "stroke-linejoin"] as const;
 
 /** The element in the colors of the page, below its caption. */
 export async function pngOf(element: Element, caption: Caption): Promise<Blob> {
   const box = element.getBoundingClientRect();
   const scale = Math.max(1, window.devicePixelRatio);
   const canvas = document.createElement("canvas");
-  canvas.width = Math.ceil((box.width + 2 * PAD_PX) * scale);
-  canvas.height = Math.ceil((box.height + CAPTION_PX + 2 * PAD_PX) * scale);
   const ctx = canvas.getContext("2d");
   if (ctx === null) throw new Error("The browser offers no canvas.");
+  const noteFont = `${NOTE_FONT_PX}px ${getComputedStyle(document.body).fontFamily}`;
+  ctx.font = noteFont;
+  const notes = caption.notes.flatMap((note) => wrapped(ctx, `┆ ${note}`, box.width));
+  canvas.width = Math.ceil((box.width + 2 * PAD_PX) * scale);
+  // Setting it clears the canvas and its state.
+  canvas.height = Math.ceil((box.height + CAPTION_PX + notes.length * NOTE_PX + 2 * PAD_PX) * scale);
   ctx.scale(scale, scale);
   ctx.fillStyle = resolveColor("--bg");
   ctx.fillRect(0, 0, canvas.width, canvas.height);
@@ -33,11 +41,41 @@ export async function pngOf(element: Element, caption: Caption): Promise<Blob> {
     ctx.drawImage(part as HTMLCanvasElement, at.left, at.top, at.width, at.height);
   }
   for (const part of shown(element, "svg")) await drawSvg(ctx, part as SVGSVGElement);
+  for (const part of shown(element, "[data-line]")) drawLine(ctx, part);
   drawTexts(ctx, element);
+  ctx.font = noteFont;
+  ctx.fillStyle = resolveColor("--ink");
+  notes.forEach((note, at) => ctx.fillText(note, box.left, box.bottom + (at + 1) * NOTE_PX));
   return new Promise((resolve, reject) => canvas.toBlob((blob) => (blob === null ? reject(new Error("The picture is too large.")) : resolve(blob)), "image/png"));
 }
 
 const shown = (element: Element, selector: string): Element[] => [...element.querySelectorAll(selector)].filter((one) => one.closest(LEFT_OUT) === null && one.getBoundingClientRect().width > 0);
+
+/** A mark over a chart, of a border and nothing else. */
+function drawLine(ctx: CanvasRenderingContext2D, part: Element): void {
+  const at = part.getBoundingClientRect();
+  const style = getComputedStyle(part);
+  ctx.save();
+  ctx.globalAlpha = Number(style.opacity);
+  ctx.strokeStyle = style.borderLeftColor;
+  ctx.setLineDash(style.borderLeftStyle === "dotted" ? [1, 2] : [3, 3]);
+  ctx.beginPath();
+  ctx.moveTo(at.left + at.width / 2, at.top);
+  ctx.lineTo(at.left + at.width / 2, at.bottom);
+  ctx.stroke();
+  ctx.restore();
+}
+
+/** Lines of words that are not wider than that; a word that is stays whole. */
+function wrapped(ctx: CanvasRenderingContext2D, text: string, widthPx: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const longer = `${lines.at(-1) ?? ""} ${word}`.trimStart();
+    if (lines.length > 0 && ctx.measureText(longer).width <= widthPx) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}
 
 function drawCaption(ctx: CanvasRenderingContext2D, { title, detail }: Caption, widthPx: number): void {
   const family = getComputedStyle(document.body).fontFamily;

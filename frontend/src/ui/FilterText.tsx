@@ -4,11 +4,10 @@ export interface FilterTextProps {
   label: string;
   value: string | undefined;
   onChange: (value: string | undefined) => void;
-  className?: string | undefined;
 }
 
 /** A text that narrows a list, told once nothing was typed for a moment; undefined where it is empty. */
-export function FilterText({ label, value, onChange, className }: FilterTextProps): ReactElement {
+export function FilterText({ label, value, onChange }: FilterTextProps): ReactElement {
   const [text, setText] = useState(value ?? "");
   const [before, setBefore] = useState(value);
   const [told, setTold] = useState(value);
@@ -29,5 +28,5 @@ export function FilterText({ label, value, onChange, className }: FilterTextProp
     }, 200);
     return () => clearTimeout(timer);
   }, [text, value, onChange]);
-  return <input className={className} type="search" placeholder={label} aria-label={label} value={text} onChange={(event) => setText(event.target.value)} />;
+  return <input type="search" placeholder={label} aria-label={label} value={text} onChange={(event) => setText(event.target.value)} />;
 }

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useMemo, type ReactElement, type ReactNode } from "react";
 
 import type { MetricCharts, MetricSeries } from "@/api/metrics";
+import type { ChartChange } from "@/charts/changes/changes";
 import { MetricChart } from "@/charts/MetricChart";
 import { unitOf } from "@/lib/labels";
 import type { TimeView } from "@/lib/timeView";
@@ -14,11 +15,12 @@ export interface MetricFigureProps {
   title: string;
   page: MetricCharts;
   series: MetricSeries;
+  changes: readonly ChartChange[];
   action?: ReactNode;
 }
 
 /** One label set of a metric over time; says so where it has no samples in the window. */
-export function MetricFigure({ title, page, series, action }: MetricFigureProps): ReactElement {
+export function MetricFigure({ title, page, series, changes, action }: MetricFigureProps): ReactElement {
   const window = useMemo<TimeView>(() => ({ fromUs: page.from_us, toUs: page.to_us }), [page.from_us, page.to_us]);
   const count = series.lines[0]?.values.length ?? 0;
   const tUs = useMemo(() => Array.from({ length: count }, (_, at) => page.start_us + at * page.step_us), [count, page.start_us, page.step_us]);
@@ -35,6 +37,7 @@ export function MetricFigure({ title, page, series, action }: MetricFigureProps)
       middle={middle}
       high={high}
       window={window}
+      changes={changes}
       action={action}
     />
   );

@@ -1,15 +1,32 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQueries, useQuery, type UseQueryResult } from "@tanstack/react-query";
 
-import { resourceChangesQuery, type Change, type Changes } from "@/api/changes";
+import { MOST_RESOURCES, resourceChangesQuery, type Change, type Changes } from "@/api/changes";
 import type { ChartChange } from "@/charts/changes/changes";
 import { parseUs } from "@/lib/time";
 import type { TimeView } from "@/lib/timeView";
 
-/** What was changed in a window and shortly before, oldest first, as charts draw it. null: it cannot be loaded; undefined: not yet. */
-export function useChanges(resourceId: number | null, window: TimeView): readonly ChartChange[] | null | undefined {
-  const query = useQuery({ ...resourceChangesQuery(resourceId ?? 0, window), enabled: resourceId !== null, select: onCharts });
+/** What was changed of a resource in a window and shortly before, oldest first, as charts draw it. null: it cannot be loaded; undefined: not yet. */
+export function useChanges(resourceId: number, window: TimeView): readonly ChartChange[] | null | undefined {
+  const query = useQuery({ ...resourceChangesQuery([resourceId], window), select: onCharts });
   return query.isError ? null : query.data;
 }
+
+/** The same of many resources; those that cannot be loaded are left out. */
+export function useChangesOf(resourceIds: readonly number[], window: TimeView): readonly ChartChange[] | undefined {
+  const ids = [...new Set(resourceIds)].toSorted((a, b) => a - b);
+  const parts = Array.from({ length: Math.ceil(ids.length / MOST_RESOURCES) }, (_, at) => ids.slice(at * MOST_RESOURCES, (at + 1) * MOST_RESOURCES));
+  return useQueries({ queries: parts.map((part) => ({ ...resourceChangesQuery(part, window), select: onCharts })), combine: together });
+}
+
+const together = (found: UseQueryResult<readonly ChartChange[]>[]): readonly ChartChange[] | undefined => {
+  if (found.some(({ isPending }) => isPending)) return undefined;
+  const byKey = new Map<string, ChartChange>();
+  for (const change of found.flatMap(({ data }) => data ?? [])) {
+    const known = byKey.get(change.key);
+    byKey.set(change.key, known === undefined ? change : { ...known, of: [...known.of, ...change.of] });
+  }
+  return [...byKey.values()].toSorted((a, b) => a.atUs - b.atUs);
+};
 
 const onCharts = ({ items }: Changes): readonly ChartChange[] => items.map(onChart).toReversed();
 
@@ -19,4 +36,5 @@ const onChart = (change: Change): ChartChange => ({
   text: change.text,
   what: change.what,
   origin: change.origin === "seen" ? "seen by a collector" : `reported by ${change.author ?? change.reported_by ?? "a member"}`,
+  of: change.of,
 });

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import psycopg
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import update
@@ -134,6 +135,33 @@ def test_a_resource_has_the_changes_that_are_of_it(api: TestClient, node: Node) 
     assert [one["text"] for one in listed(api, resource=resource(api, "worker-1", "node"))] == ["worker-1"]
     assert api.get("/api/v1/changes", params={"resource": 10**12}).status_code == 404
     assert len(listed(api)) == 11
+
+
+def test_several_resources_are_asked_for_at_once(api: TestClient, node: Node) -> None:
+    node.tell(30, 0, "", node_hostname="worker-1")
+    node.pod(30, "cart-1", "cart:1")
+    node.tell(30, CGROUP, "/kubepods/other/api", workload_namespace="shop", workload_owner="Deployment/api",
+              workload_pod="api-1", workload_container="api")  # fmt: skip
+    cart, other = resource(api, "cart-1"), resource(api, "api-1")
+    for selectors in ({"namespace": "shop"}, {"workload": "cart"}, {"workload": "api"}, {"workload": "elsewhere"}):
+        report(api, title=next(iter(selectors.values())), **selectors)
+    told = {one["text"]: one["of"] for one in listed(api, resource=[cart, other])}
+    assert told == {"api": [other], "cart": [cart], "shop": sorted([cart, other])}
+    assert listed(api)[0]["of"] == []
+    assert api.get("/api/v1/changes", params={"resource": [cart, 10**12]}).status_code == 404
+    assert api.get("/api/v1/changes", params={"resource": [cart] * 21}).status_code == 422
+
+
+def test_a_target_of_remote_write_has_the_reports_that_name_it(api: TestClient, organization: Organization) -> None:
+    with psycopg.connect(organization.owner_url) as owner:
+        row = owner.execute(
+            "INSERT INTO resources (organization_id, kind, key, name) VALUES (%s, 'external', 'a', 'a') RETURNING id",
+            (organization.id,),
+        ).fetchone()
+        assert row is not None
+    report(api, title="Move the database", resource_id=row[0])
+    report(api, title="Deploy", workload="cart")
+    assert [one["text"] for one in listed(api, resource=row[0])] == ["Move the database"]
 
 
 def test_reports_of_long_ago_are_forgotten(api: TestClient, organization: Organization) -> None:

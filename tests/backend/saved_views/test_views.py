@@ -48,9 +48,44 @@ def test_a_view_is_its_owners_until_it_is_shared(client: TestClient, cast: Cast)
         == other("GET").json()["items"][0]
     )
     assert other("PUT", view, change).status_code == 403
-    assert viewer("POST", body=BODY).status_code == 403
+    assert viewer("DELETE", view).status_code == 403
     assert admin("DELETE", view).status_code == 200
     assert one.sees() == []
+
+
+def test_viewers_keep_views_of_their_own_and_share_none(client: TestClient, cast: Cast) -> None:
+    viewer, editor = Member(client, cast, "viewer"), Member(client, cast, "editor")
+    assert viewer("POST", body=BODY | {"shared": True}).status_code == 403
+    made = viewer("POST", body=BODY)
+    assert (made.status_code, made.json()["may_change"]) == (201, True)
+    view = f"/{made.json()['id']}"
+    change = {"name": "mine", "search": "", "shared": False}
+    assert viewer("PUT", view, change | {"shared": True}).json()["type"].endswith("may-not-share")
+    assert viewer("PUT", view, change).json()["name"] == "mine"
+    assert (viewer.sees(), editor.sees()) == (["mine"], [])
+    assert viewer("DELETE", view).status_code == 200
+
+
+def test_a_member_who_may_no_longer_share_changes_no_shared_view(client: TestClient, cast: Cast) -> None:
+    user = cast.member("editor")
+    headers = bearer(cast.token(user, "*:*"))
+    view = client.post("/api/v1/views", json=BODY | {"shared": True}, headers=headers).json()
+    cast.administer("UPDATE memberships SET role = 'viewer' WHERE user_id = %s", user)
+    (seen,) = client.get("/api/v1/views", headers=headers).json()["items"]
+    assert (seen["mine"], seen["may_change"]) == (True, False)
+    for method, body in (("PUT", {"name": "x", "search": "", "shared": False}), ("DELETE", None)):
+        assert client.request(method, f"/api/v1/views/{view['id']}", json=body, headers=headers).status_code == 403
+
+
+def test_a_token_shares_with_its_own_scope(client: TestClient, cast: Cast) -> None:
+    user = cast.member("editor")
+    own, both = (
+        bearer(cast.token(user, *scopes)) for scopes in (["views:write"], ["views:write", "shared_views:write"])
+    )
+    shared = BODY | {"shared": True}
+    assert client.post("/api/v1/views", json=shared, headers=own).status_code == 403
+    assert client.post("/api/v1/views", json=BODY, headers=own).status_code == 201
+    assert client.post("/api/v1/views", json=shared, headers=both).status_code == 201
 
 
 def test_views_stay_in_their_organization_and_end_with_their_owner(

@@ -11,12 +11,13 @@ import pytest
 
 from jitterscope.diagnosis.scenarios.cpu.simulate import Workload
 from tests.backend.conftest import Database, Organization
-from tests.backend.incidents.conftest import Service, service
-from tests.backend.incidents.stories import recorded
+from tests.backend.incidents.conftest import Service, fault, more_cpu, service
+from tests.backend.incidents.stories import recorded, story
 from tests.backend.tenancy.principals import Cast, bearer
 
-__all__ = ["service"]  # fixture
+__all__ = ["fault", "more_cpu", "service"]  # fixtures
 INCIDENT, TIMELINE = "/api/v1/shared/incident", "/api/v1/shared/timeline"
+CHANGES = "/api/v1/shared/changes"
 
 
 @pytest.fixture
@@ -102,6 +103,31 @@ def test_a_link_shows_no_other_time_than_the_incidents(service: Service, inciden
     assert part["to_us"] - part["from_us"] == 10**7
     before = {"from": whole["from_us"] - 10**9, "to": whole["from_us"] - 10**8}
     assert opened(service, secret, TIMELINE, 422, **before)["type"].endswith("invalid-window")
+
+
+def test_a_link_shows_changes_without_what_people_wrote(service: Service, incident_id: int) -> None:
+    incident = service.get(f"/incidents/{incident_id}")
+    subject, onset = incident["subject"]["resource_id"], datetime.fromisoformat(incident["onset_at"])
+    written = {"title": "For ACME", "author": "Ada", "link": "https://ci.example.org/1", "version_to": "acme-7"}
+    for minutes in (2, 60):
+        at = (onset - timedelta(minutes=minutes)).isoformat()
+        service.post("/changes", {**written, "at": at, "resource_id": subject}, status=201)
+    _, secret = make(service, incident_id)
+    shown = opened(service, secret, CHANGES)
+    at = (onset - timedelta(minutes=2)).isoformat()
+    assert [(datetime.fromisoformat(one.pop("at")).isoformat(), one) for one in shown["items"]] == [
+        (at, {"origin": "reported", "text": "Deploy", "what": incident["subject"]["name"]})
+    ]
+    wider = opened(service, secret, CHANGES, **{"from": shown["from_us"] - 10**10})
+    assert wider["from_us"] == shown["from_us"]
+
+
+def test_a_link_shows_changes_that_facts_show(service: Service, fault: Any, more_cpu: Any) -> None:
+    number = story(service, fault, more_cpu)
+    service.change(number, window_to=datetime.now(UTC))
+    _, secret = make(service, number)
+    (shown,) = opened(service, secret, CHANGES)["items"]
+    assert (shown["origin"], shown["text"]) == ("seen", "CPU limit 0.5 → 4 CPU")
 
 
 def test_a_link_opens_nothing_else(service: Service, incident_id: int) -> None:

@@ -24,7 +24,7 @@ from jitterscope.incidents.api.schemas import (
     PinRequest,
     Risk,
 )
-from jitterscope.incidents.lifecycle import actions
+from jitterscope.incidents.lifecycle import actions, notes
 from jitterscope.incidents.models import IncidentRow
 from jitterscope.incidents.mutes import service as mutes
 from jitterscope.kit import cursor as cursors
@@ -38,6 +38,7 @@ router = APIRouter(tags=["incidents"])
 Reader = Annotated[Principal, Depends(require("incidents:read"))]
 Writer = Annotated[Principal, Depends(require("incidents:write"))]
 Limit = Annotated[int, Query(ge=1, le=200)]
+_NOT_YOURS = "Another member, or the service, wrote the note."
 Some = Annotated[list[str] | None, Query(max_length=20)]
 
 
@@ -125,7 +126,23 @@ def unmute_incident(principal: Writer, incident_id: int) -> Incident:
 @bounded(QUICK)
 def note_incident(principal: Writer, incident_id: int, request: NoteRequest) -> Incident:
     """Add a line to its history."""
-    return _change(principal, lambda session: actions.add_note(session, principal, incident_id, request.note))
+    return _change(principal, lambda session: notes.add(session, principal, incident_id, request.note))
+
+
+@router.put("/incidents/{incident_id}/notes/{note_id}", dependencies=[audited("incident.note_edited")])
+@bounded(QUICK)
+@refuses(403, _NOT_YOURS)
+def edit_note(principal: Writer, incident_id: int, note_id: int, request: NoteRequest) -> Incident:
+    """Other words in a note that the caller wrote. The history says when it was edited; sent messages stay."""
+    return _change(principal, lambda session: notes.edit(session, principal, incident_id, note_id, request.note))
+
+
+@router.delete("/incidents/{incident_id}/notes/{note_id}", dependencies=[audited("incident.note_deleted")])
+@bounded(QUICK)
+@refuses(403, _NOT_YOURS)
+def delete_note(principal: Writer, incident_id: int, note_id: int) -> Incident:
+    """Delete the words of a note that the caller wrote. The history still says that there was a note."""
+    return _change(principal, lambda session: notes.delete(session, principal, incident_id, note_id))
 
 
 @router.post("/incidents/{incident_id}/pin", dependencies=[audited("incident.pinned", "incident.unpinned")])

@@ -37,6 +37,11 @@ def transitions_since(organization_id: int, transition_id: int, limit: int) -> l
     return [event_of(row) for row in reversed(rows)]
 
 
+def tell_again(organization_id: int, incident_id: int, action: str) -> None:
+    """Publish that something an incident shows has changed without a new entry of its history."""
+    publish(organization_id, "incident", incident_id, action=action)
+
+
 def tell(organization_id: int, event: Event) -> None:
     """Publish an event of `event_of`."""
     publish(organization_id, event["type"], event["id"], action=event["action"], transition_id=event["transition_id"])

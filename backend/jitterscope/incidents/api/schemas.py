@@ -79,6 +79,7 @@ class IncidentSummary(Schema):
 
 
 class Transition(Schema):
+    id: int
     at: datetime
     actor: str  # "jitterscope" or a user's name
     action: Literal[
@@ -87,6 +88,9 @@ class Transition(Schema):
         "noted", "spread",
     ]  # fmt: skip
     detail: str | None
+    author_id: int | None = Field(description="Of a note: the member who wrote it, and may change it")
+    edited_at: datetime | None = Field(description="Of a note: when its author changed or deleted it")
+    deleted: bool = Field(description="Of a note: its author deleted its words")
 
 
 class Incident(IncidentSummary):

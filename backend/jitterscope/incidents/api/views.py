@@ -217,4 +217,9 @@ def _affected(cause_id: str, member: dict[str, Any]) -> AffectedSubject:
 
 
 def _history(rows: list[TransitionRow]) -> list[dict[str, object]]:
-    return [{"at": row.at, "actor": row.actor, "action": row.action, "detail": row.detail} for row in rows]
+    shown = ("id", "at", "actor", "action", "detail", "author_id", "edited_at")
+    return [
+        {name: getattr(row, name) for name in shown}
+        | {"deleted": row.author_id is not None and row.action == "noted" and row.detail is None}
+        for row in rows
+    ]

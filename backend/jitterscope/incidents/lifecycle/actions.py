@@ -67,15 +67,6 @@ def resolve(session: Session, principal: Actor, incident_id: int, note: str | No
     return row
 
 
-def add_note(session: Session, principal: Actor, incident_id: int, note: str | None) -> IncidentRow:
-    """A line in the history."""
-    if not note or not note.strip():
-        raise Problem(422, "empty-note", "Note is empty", "A note needs text.", 'Send {"note": "…"}.')
-    row = locked(session, incident_id)
-    record(session, row, "noted", note.strip(), principal)
-    return row
-
-
 def pin(session: Session, principal: Actor, incident_id: int, pinned: bool) -> IncidentRow:
     """Keep its data for good, or let retention have them."""
     row = locked(session, incident_id)

@@ -25,12 +25,13 @@ _SHOWN_IN_AUDIT = ("state", "resolved_at", "muted", "muted_until", "pinned")
 
 @dataclass(frozen=True, slots=True)
 class _News:
-    """What happened, by whom. `reminds`: who knows all of it is told again."""
+    """What happened, by whom. `author_id`: who may change the words; `reminds`: who knows all of it is told again."""
 
     action: str
     detail: str | None = None
     actor: Actor | None = None
     verification: VerificationRow | None = None
+    author_id: int | None = None
     reminds: bool = False
 
 
@@ -45,6 +46,7 @@ def record(
     detail: str | None = None,
     principal: Actor | None = None,
     verification: VerificationRow | None = None,
+    author_id: int | None = None,
 ) -> TransitionRow:
     """Write down what just happened to `row`, which already shows it. `principal` is None for the service itself.
 
@@ -55,7 +57,7 @@ def record(
     was_muted = row.muted
     cover = covering.cover_of(session, row)
     covering.put(row, cover)
-    transition = _write(session, row, _News(action, detail, principal, verification), changed)
+    transition = _write(session, row, _News(action, detail, principal, verification, author_id), changed)
     if row.resolved_at is None and cover is not None and not was_muted:
         _write(session, row, _News("muted", covering.in_words(cover)))
     elif row.resolved_at is None and cover is None and was_muted:
@@ -103,6 +105,7 @@ def _write(
         actor="jitterscope" if news.actor is None else news.actor.actor,
         action=news.action,
         detail=news.detail,
+        author_id=news.author_id,
         severity=row.severity,
         cause=row.cause,
         muted=row.muted,

@@ -1,32 +1,49 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { Command } from "cmdk";
-import { useState, type ReactElement } from "react";
+import { useEffect, useRef, useState, type ReactElement } from "react";
 
 import { incidentsQuery } from "@/api/incidents";
 import { useCommandsOfPage } from "@/ui/pageCommands";
 import { setTheme } from "@/ui/theme";
 
 import styles from "./CommandPalette.module.css";
+import { PLACEHOLDER } from "./PaletteWaits";
 import { ResourceResults } from "./ResourceResults";
+import type { TypedAhead } from "./typeAhead";
 
 export interface CommandPaletteProps {
-  open: boolean;
   onOpenChange: (open: boolean) => void;
+  /** What was typed before its field had the focus. */
+  takeTyped: () => TypedAhead;
 }
 
 /** ⌘K: every page, incident and resource, and the commands that have no page. */
-export function CommandPalette({ open, onOpenChange }: CommandPaletteProps): ReactElement {
+export function CommandPalette({ onOpenChange, takeTyped }: CommandPaletteProps): ReactElement {
   return (
-    <Command.Dialog open={open} onOpenChange={onOpenChange} label="Search and commands" contentClassName={styles["dialog"]} overlayClassName={styles["overlay"]}>
-      {open && <Content onDone={() => onOpenChange(false)} />}
+    <Command.Dialog open onOpenChange={onOpenChange} label="Search and commands" contentClassName={styles["dialog"]} overlayClassName={styles["overlay"]}>
+      <Content onDone={() => onOpenChange(false)} takeTyped={takeTyped} />
     </Command.Dialog>
   );
 }
 
-function Content({ onDone }: { onDone: () => void }): ReactElement {
+function Content({ onDone, takeTyped }: { onDone: () => void; takeTyped: () => TypedAhead }): ReactElement {
   const navigate = useNavigate();
   const [text, setText] = useState("");
+  const input = useRef<HTMLInputElement>(null);
+  const [moves, setMoves] = useState<readonly string[]>([]);
+  const start = (): void => {
+    const typed = takeTyped();
+    if (typed.text !== "") setText(typed.text);
+    if (typed.keys.length > 0) setMoves(typed.keys);
+  };
+  // Once the text has found what it finds.
+  useEffect(() => {
+    const frame = requestAnimationFrame(() => {
+      for (const key of moves) input.current?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+    });
+    return () => cancelAnimationFrame(frame);
+  }, [moves]);
   const { data } = useInfiniteQuery(incidentsQuery({ state: "all" }));
   const incidents = data?.pages[0]?.items ?? [];
   const run = (action: () => unknown) => () => {
@@ -35,7 +52,7 @@ function Content({ onDone }: { onDone: () => void }): ReactElement {
   };
   return (
     <>
-      <Command.Input className={styles["input"]} placeholder="Incident, container, page, command…" value={text} onValueChange={setText} />
+      <Command.Input ref={input} className={styles["input"]} placeholder={PLACEHOLDER} onFocus={start} value={text} onValueChange={setText} />
       <Command.List className={styles["list"]}>
         <Command.Empty className={styles["empty"]}>No results. Try a pod, a cgroup path or a cause.</Command.Empty>
         <Command.Group heading="Incidents">

@@ -9,14 +9,13 @@ import { OpenCount } from "@/ui/openCount";
 import { AccountMenu } from "./AccountMenu";
 import { LiveIndicator } from "./LiveIndicator";
 import { PlacePages, Places } from "./Navigation";
+import { loadPalette, Palette } from "./Palette";
 import styles from "./Shell.module.css";
 import { ServiceState } from "./ServiceState";
 import { useShellKeys } from "./useShellKeys";
 
 // Pages show without them; they are there by the time a hand reaches the keys.
-const loadPalette = () => import("./CommandPalette");
 const loadHelp = () => import("./ShortcutHelp");
-const CommandPalette = lazy(async () => ({ default: (await loadPalette()).CommandPalette }));
 const ShortcutHelp = lazy(async () => ({ default: (await loadHelp()).ShortcutHelp }));
 
 /** What is around every page: skip link, navigation, command palette, account. */
@@ -54,8 +53,8 @@ export function Shell(): ReactElement {
       <OpenCount value={open}>
         <Outlet />
       </OpenCount>
+      {palette && <Palette onOpenChange={setPalette} />}
       <Suspense>
-        {palette && <CommandPalette open onOpenChange={setPalette} />}
         {help && <ShortcutHelp open onOpenChange={setHelp} />}
       </Suspense>
     </>

@@ -10,7 +10,7 @@ export function ChangeLines({ changes, view }: { changes: readonly ChartChange[]
   return (
     <>
       {changeLines(changes, view).map((at, index) => (
-        <span key={`${index} ${at}`} className={styles["line"]} data-change style={{ left: `${at * 100}%` }} />
+        <span key={`${index} ${at}`} className={styles["line"]} data-change data-line style={{ left: `${at * 100}%` }} />
       ))}
     </>
   );

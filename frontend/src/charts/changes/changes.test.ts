@@ -1,7 +1,7 @@
-import { changeLines, changeMarks, markLines, markName, type ChartChange } from "./changes";
+import { changeLines, changeMarks, linesInView, markLines, markName, type ChartChange } from "./changes";
 
 const VIEW = { fromUs: 1_000_000, toUs: 11_000_000 };
-const at = (atUs: number, text = "CPU limit 0.5 → 1 CPU"): ChartChange => ({ key: `${atUs} ${text}`, atUs, text, what: "shop/cart/cart", origin: "seen by a collector" });
+const at = (atUs: number, text = "CPU limit 0.5 → 1 CPU"): ChartChange => ({ key: `${atUs} ${text}`, atUs, text, what: "shop/cart/cart", origin: "seen by a collector", of: [] });
 
 test("changes that are far apart are marks of their own, near ones are one", () => {
   const marks = changeMarks([at(2_000_000), at(6_000_000), at(6_100_000), at(6_200_000)], VIEW, 1000);
@@ -20,6 +20,13 @@ test("what lies outside the view is gathered at its edges and drawn nowhere", ()
     [1, "after", 1],
   ]);
   expect(changeLines(changes, VIEW)).toEqual([0.1]);
+});
+
+test("what is drawn is said in words, by the clock or from the start of a window", () => {
+  const changes = [at(500_000), at(2_000_000, "cart 1 → 2"), at(11_000_000)];
+  expect(linesInView(changes, VIEW)).toEqual(["00:00:02.0 cart 1 → 2 (shop/cart/cart, seen by a collector)"]);
+  expect(linesInView(changes, VIEW, (us) => `+${us - VIEW.fromUs} µs`)).toEqual(["+1000000 µs cart 1 → 2 (shop/cart/cart, seen by a collector)"]);
+  expect(linesInView(Array.from({ length: 12 }, () => at(2_000_000)), VIEW).at(-1)).toBe("and 4 more");
 });
 
 test("a mark is said with every change, up to eight of them", () => {

@@ -12,6 +12,8 @@ export interface ChartChange {
   readonly what: string;
   /** Who told of it, in words. */
   readonly origin: string;
+  /** Whose change it is, where it was asked for several resources. */
+  readonly of: readonly number[];
 }
 
 export interface ChangeMark {
@@ -44,15 +46,22 @@ export function changeMarks(changes: readonly ChartChange[], view: TimeView, inn
 export const changeLines = (changes: readonly ChartChange[], view: TimeView): number[] =>
   changes.filter(({ atUs }) => atUs >= view.fromUs && atUs < view.toUs).map(({ atUs }) => (atUs - view.fromUs) / span(view));
 
-const changeLine = ({ atUs, text, what, origin }: ChartChange): string => `${clock(atUs, 1)} ${text} (${what}, ${origin})`;
+/** How the time of a change is written: by the clock, or from the start of a window. */
+type When = (us: number) => string;
+const byClock: When = (us) => clock(us, 1);
+const changeLine = ({ atUs, text, what, origin }: ChartChange, when: When): string => `${when(atUs)} ${text} (${what}, ${origin})`;
 
 const SHOWN = 8;
 
 /** One line a change, and how many are left out. */
-export function markLines({ changes }: ChangeMark): string[] {
-  const lines = changes.slice(0, SHOWN).map(changeLine);
+export function markLines({ changes }: Pick<ChangeMark, "changes">, when: When = byClock): string[] {
+  const lines = changes.slice(0, SHOWN).map((change) => changeLine(change, when));
   return changes.length > SHOWN ? [...lines, `and ${count(changes.length - SHOWN)} more`] : lines;
 }
+
+/** What the lines over a chart are, as far as words are useful: of many changes the first. */
+export const linesInView = (changes: readonly ChartChange[] | null, view: TimeView, when?: When): string[] =>
+  markLines({ changes: (changes ?? []).filter(({ atUs }) => atUs >= view.fromUs && atUs < view.toUs) }, when);
 
 const PLACES = { before: " before this view", in: "", after: " after this view" } as const;
 

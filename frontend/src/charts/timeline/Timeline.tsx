@@ -47,8 +47,8 @@ export interface TimelineProps {
   momentUs: number | null;
   /** What the story is told by: it is drawn first and largest. */
   lead?: "cpu" | "connections";
-  /** What was changed and when, sorted by time. null: it cannot be loaded; undefined: not yet; absent: nobody asks. */
-  changes?: { readonly found: readonly ChartChange[] | null | undefined };
+  /** What was changed and when, sorted by time. null: it cannot be loaded; undefined: not yet. */
+  changes: readonly ChartChange[] | null | undefined;
 }
 
 /** What the cause is told by, CPU, throttling, GC, connections and every answer of its servers on one time axis. */
@@ -145,7 +145,7 @@ export function Timeline(props: TimelineProps): ReactElement {
   return (
     <div ref={host} className={styles["timeline"]}>
       <Legend model={overview} hasAnswers={hasAnswers} hasGc={hasGc} />
-      {changes !== undefined && widthPx > 0 && <ChangeStrip changes={changes.found} view={view} leftPx={gutterPx} rightPx={RIGHT_PX} widthPx={widthPx} />}
+      {widthPx > 0 && <ChangeStrip changes={changes} view={view} leftPx={gutterPx} rightPx={RIGHT_PX} widthPx={widthPx} />}
       {/* An interactive picture: focusable, driven by keys, described in words below. */}
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions */}
       <div
@@ -189,9 +189,9 @@ export function Timeline(props: TimelineProps): ReactElement {
               style={{ left: `${Math.max(0, left(selection.fromUs))}%`, right: `${Math.max(0, 100 - left(selection.toUs))}%` }}
             />
           )}
-          {changes?.found != null && <ChangeLines changes={changes.found} view={view} />}
+          {changes != null && <ChangeLines changes={changes} view={view} />}
           {marked !== null && <span className={styles["marked"]} style={{ left: `${Math.max(0, left(marked.fromUs))}%`, right: `${Math.max(0, 100 - left(marked.toUs))}%` }} />}
-          {momentUs !== null && visible(momentUs) && <span className={styles["moment"]} style={{ left: `${left(momentUs)}%` }} />}
+          {momentUs !== null && visible(momentUs) && <span className={styles["moment"]} data-line style={{ left: `${left(momentUs)}%` }} />}
           {cursorUs !== null && visible(cursorUs) && (
             <>
               <span className={styles["cursor"]} data-pinned={pinned} style={{ left: `${left(cursorUs)}%` }} />

@@ -5,6 +5,8 @@ import { useMemo, type ReactElement } from "react";
 import { comparisonQuery, type Comparison } from "@/api/compare";
 import { explain } from "@/api/problem";
 import { resourceQuery, resourcesQuery, seriesQuery, type ResourceDetail } from "@/api/resources";
+import { ChangeList } from "@/charts/changes/ChangeList";
+import { changeLines, linesInView, type ChartChange } from "@/charts/changes/changes";
 import { sentence } from "@/lib/text";
 import { bothZones, dateTime, duration, US_PER_S } from "@/lib/time";
 import { span, type TimeView } from "@/lib/timeView";
@@ -13,6 +15,7 @@ import { Page } from "@/ui/Page";
 import { Section } from "@/ui/Section";
 import { EmptyState, ErrorState, Skeleton } from "@/ui/states";
 import { Async } from "@/widgets/Async";
+import { useChanges } from "@/widgets/useChanges";
 
 import styles from "./Compare.module.css";
 import { DifferenceTable } from "./DifferenceTable";
@@ -27,6 +30,7 @@ const POINTS = 300;
 const MOST = 20;
 /** Fewer blocks than this cannot differ by any test. */
 const LEAST_BLOCKS = 4;
+const NONE: readonly ChartChange[] = [];
 
 export function ComparePage(): ReactElement {
   const search = route.useSearch();
@@ -164,6 +168,12 @@ function Charts({ mine, theirs, window, otherWindow, overlaid }: Omit<ComparedPr
     () => (one.data === undefined || two.data === undefined ? [] : pairsOf(one.data.series, window.fromUs, two.data.series, otherWindow.fromUs)),
     [one.data, two.data, window.fromUs, otherWindow.fromUs],
   );
+  const changes = { mine: useChanges(mine.id, window), theirs: useChanges(theirs.id, otherWindow) };
+  const words = {
+    mine: changes.mine === undefined ? undefined : linesInView(changes.mine, window, (us) => `This, +${duration(us - window.fromUs)}:`),
+    theirs: changes.theirs === undefined ? undefined : linesInView(changes.theirs, otherWindow, (us) => `Other, +${duration(us - otherWindow.fromUs)}:`),
+  };
+  const at = { mine: changeLines(changes.mine ?? NONE, window), theirs: changeLines(changes.theirs ?? NONE, otherWindow) };
   return (
     <Async query={one} label="Loading charts">
       {() => (
@@ -172,11 +182,23 @@ function Charts({ mine, theirs, window, otherWindow, overlaid }: Omit<ComparedPr
             pairs.length === 0 ? (
               <p className={styles["dim"]}>No metric is recorded in either window.</p>
             ) : (
-              <div className={styles["charts"]}>
-                {pairs.map((pair) => (
-                  <PairChart key={pair.metric} pair={pair} title={sentence(pair.metric.replace(/_(us|bytes)$/, ""))} lengthUs={span(window)} overlaid={overlaid} />
-                ))}
-              </div>
+              <>
+                <ChangeList lines={words.mine} title="Changes in this window" />
+                <ChangeList lines={words.theirs} title="Changes in the other window" />
+                <div className={styles["charts"]}>
+                  {pairs.map((pair) => (
+                    <PairChart
+                      key={pair.metric}
+                      pair={pair}
+                      title={sentence(pair.metric.replace(/_(us|bytes)$/, ""))}
+                      lengthUs={span(window)}
+                      overlaid={overlaid}
+                      changes={at}
+                      notes={[...(words.mine ?? []), ...(words.theirs ?? [])]}
+                    />
+                  ))}
+                </div>
+              </>
             )
           }
         </Async>

@@ -15,11 +15,23 @@ const LEFT_PX = 62;
 const RIGHT_PX = 10;
 const GAP_PX = 14;
 
+type Side = "mine" | "theirs";
+
+export interface PairChartProps {
+  pair: Pair;
+  title: string;
+  lengthUs: number;
+  overlaid: boolean;
+  /** Where something was changed, from 0, the start of a window, to 1; `notes` say what. */
+  changes: Readonly<Record<Side, readonly number[]>>;
+  notes: readonly string[];
+}
+
 /** One metric of both sides: over each other on one scale, or this above the other on one axis. */
-export function PairChart({ pair, title, lengthUs, overlaid }: { pair: Pair; title: string; lengthUs: number; overlaid: boolean }): ReactElement {
+export function PairChart({ pair, title, lengthUs, overlaid, changes, notes }: PairChartProps): ReactElement {
   const host = useRef<HTMLDivElement>(null);
   const widthPx = useWidth(host);
-  const rows: readonly (readonly [Line | null, "mine" | "theirs"][])[] = overlaid
+  const rows: readonly (readonly [Line | null, Side][])[] = overlaid
     ? [[[pair.theirs, "theirs"], [pair.mine, "mine"]]]
     : [[[pair.mine, "mine"]], [[pair.theirs, "theirs"]]];
   const heightPx = rows.length * PLOT_PX + (rows.length - 1) * GAP_PX + AXIS_PX + 6;
@@ -35,7 +47,7 @@ export function PairChart({ pair, title, lengthUs, overlaid }: { pair: Pair; tit
         <p>
           highest {topText(pair.mine, pair.unit)}, other {topText(pair.theirs, pair.unit)}
         </p>
-        <FigureExport name={title} view={null} table={pairTable(pair)} />
+        <FigureExport name={title} view={null} table={pairTable(pair)} notes={notes} />
       </figcaption>
       <div ref={host} style={{ minHeight: heightPx }}>
         {widthPx > 0 && (
@@ -54,6 +66,11 @@ export function PairChart({ pair, title, lengthUs, overlaid }: { pair: Pair; tit
                   <text className={styles["tick"]} x={LEFT_PX - 8} y={y(0)} textAnchor="end">
                     0
                   </text>
+                  {lines.flatMap(([, side]) =>
+                    changes[side].map((at, index) => (
+                      <line key={`${side} ${index}`} className={styles["change"]} data-change={side} x1={x(at * lengthUs)} x2={x(at * lengthUs)} y1={y(pair.top)} y2={y(0)} />
+                    )),
+                  )}
                   {lines.map(([line, side]) =>
                     line === null ? (
                       <text key={side} className={styles["absent"]} x={LEFT_PX + 10} y={top + (side === "mine" ? 18 : 34)}>

@@ -1,4 +1,4 @@
-import type { ReactElement } from "react";
+import type { ReactElement, ReactNode } from "react";
 
 import { Time } from "@/ui/Time";
 
@@ -9,23 +9,41 @@ interface HistoryEntry {
   readonly actor: string;
   readonly action: string;
   readonly detail: string | null;
+  /** Of a note: when its author changed or deleted it. */
+  readonly edited_at?: string | null;
+  readonly deleted?: boolean;
+}
+
+interface HistoryProps<Entry extends HistoryEntry> {
+  history: readonly Entry[];
+  /** What can be done with an entry. */
+  below?: (entry: Entry) => ReactNode;
 }
 
 /** What happened to the incident, newest first. */
-export function History({ history }: { history: readonly HistoryEntry[] }): ReactElement {
+export function History<Entry extends HistoryEntry>({ history, below }: HistoryProps<Entry>): ReactElement {
   return (
     <ol className={styles["history"]}>
-      {history.toReversed().map((entry, index) => (
-        <li key={`${entry.at}-${index}`}>
-          <span className={styles["when"]}>
-            <Time at={entry.at} style="clock" />
-          </span>
-          <span>
-            <strong>{entry.action.replaceAll("_", " ")}</strong> by {entry.actor}
-            {entry.detail !== null && entry.detail !== "" && <span className={styles["detail"]}>{entry.detail}</span>}
-          </span>
-        </li>
-      ))}
+      {history
+        .map((entry, index) => (
+          // Its place from the first one stays when others come.
+          <li key={`${entry.at}-${index}`}>
+            <span className={styles["when"]}>
+              <Time at={entry.at} style="clock" />
+            </span>
+            <div>
+              <strong>{entry.action.replaceAll("_", " ")}</strong> by {entry.actor}
+              {entry.edited_at != null && (
+                <span className={styles["when"]}>
+                  , {entry.deleted === true ? "deleted" : "edited"} <Time at={entry.edited_at} style="clock" />
+                </span>
+              )}
+              {entry.detail !== null && entry.detail !== "" && <span className={styles["detail"]}>{entry.detail}</span>}
+              {below?.(entry)}
+            </div>
+          </li>
+        ))
+        .toReversed()}
     </ol>
   );
 }

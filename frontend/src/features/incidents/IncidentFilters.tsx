@@ -2,8 +2,8 @@ import { useCallback, type ReactElement } from "react";
 
 import { Choice } from "@/ui/Choice";
 import { FilterText } from "@/ui/FilterText";
+import { Filters } from "@/ui/Filters";
 
-import styles from "./IncidentList.module.css";
 import type { IncidentSearch } from "./search";
 
 const STATES = [
@@ -17,7 +17,7 @@ export function IncidentFilters({ search, onChange }: { search: IncidentSearch; 
 
   const filter = useCallback((q: string | undefined) => onChange({ ...search, q }), [search, onChange]);
   return (
-    <div className={styles["filters"]} role="search">
+    <Filters>
       <Choice label="State" options={STATES} value={state} onChange={(value) => onChange({ ...search, state: value === "active" ? undefined : value })} />
       <select
         aria-label="Severity"
@@ -40,8 +40,8 @@ export function IncidentFilters({ search, onChange }: { search: IncidentSearch; 
         <option value="no">Not muted</option>
         <option value="yes">Muted</option>
       </select>
-      <FilterText className={styles["search"]} label="Filter incidents" value={search.q} onChange={filter} />
-    </div>
+      <FilterText label="Filter incidents" value={search.q} onChange={filter} />
+    </Filters>
   );
 }
 

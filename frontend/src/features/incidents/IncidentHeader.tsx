@@ -12,6 +12,7 @@ import { SeverityChip, StateChip } from "@/widgets/Severity";
 import { SubjectName } from "@/widgets/SubjectName";
 
 import styles from "./IncidentHeader.module.css";
+import { MutedLine } from "./MutedLine";
 
 /** Verdict first: who, what, because of what, how bad. */
 export function IncidentHeader({ incident, actions }: { incident: Incident; actions: ReactNode }): ReactElement {
@@ -38,11 +39,7 @@ export function IncidentHeader({ incident, actions }: { incident: Incident; acti
       </div>
       <div className={styles["actions"]}>{actions}</div>
       <h1 className={styles["verdict"]}>{incident.title}</h1>
-      {incident.mute !== null && (
-        <p className={styles["muted"]}>
-          Muted by {incident.mute.by}: {incident.mute.reason}
-        </p>
-      )}
+      <MutedLine incident={incident} />
       <p className={styles["summary"]}>
         <Prose text={incident.summary} />
       </p>

@@ -25,6 +25,7 @@ import { Rivals } from "@/widgets/Rivals";
 import { receiveTimeline } from "@/widgets/timeline/receive";
 import { TimelineView, type TimelineQuery } from "@/widgets/timeline/TimelineView";
 import { usePicture } from "@/widgets/timeline/usePicture";
+import { useChanges } from "@/widgets/useChanges";
 
 import { AlsoAffected } from "./AlsoAffected";
 import { CapturesSection } from "./captures/CapturesSection";
@@ -34,6 +35,7 @@ import { IncidentHeader } from "./IncidentHeader";
 import styles from "./IncidentPage.module.css";
 import { IncidentModel, IncidentWhatIf } from "./IncidentWhatIf";
 import { NoteForm } from "./NoteForm";
+import { NoteTools } from "./NoteTools";
 import { SectionLinks, type SectionLink } from "./SectionLinks";
 import { ShareMenu } from "./sharing/ShareMenu";
 import { SubjectFacts } from "./SubjectFacts";
@@ -77,6 +79,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
 
   const load = useCallback((part: TimeView): TimelineQuery => timelineQuery(incident.id, part), [incident.id]);
   const { extent, moment, showing } = useIncidentPicture(incident, load);
+  const changes = useChanges(incident.subject.resource_id, extent);
   const { picture, setPicture, goBack } = usePicture(
     { view: parseView(search.view), selection: parseView(search.sel) },
     (state, isStep) => keep({ view: formatView(state.view), sel: formatView(state.selection) }, !isStep),
@@ -126,6 +129,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
             onPicture={setPicture}
             goBack={goBack}
             resourceId={incident.subject.resource_id}
+            changes={changes}
             name={incident.title}
             lead={isDns ? "connections" : "cpu"}
           />
@@ -180,7 +184,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
           {incident.subject.kind === "cgroup" && <ObjectiveSection resourceId={incident.subject.resource_id} name={incident.subject.name} />}
           <Section title="History">
             <NoteForm incidentId={incident.id} />
-            <History history={incident.history} />
+            <History history={incident.history} below={(entry) => <NoteTools incidentId={incident.id} entry={entry} />} />
           </Section>
         </div>
         <div id="what-ran" tabIndex={-1} className={styles["wide"]}>

@@ -18,15 +18,14 @@ import { scopesOf } from "./muteScopes";
 
 interface MuteDialogProps {
   incident: Incident;
-  open: boolean;
   onOpenChange: (open: boolean) => void;
 }
 
 /** Mute this incident or all of its kind, with a reason and an end. */
-export function MuteDialog({ incident, open, onOpenChange }: MuteDialogProps): ReactElement {
+export function MuteDialog({ incident, onOpenChange }: MuteDialogProps): ReactElement {
   return (
-    <Dialog open={open} onOpenChange={onOpenChange} title="Mute" description="Muted incidents are still found and listed. They send no messages until the mute ends.">
-      {open && <Form incident={incident} onDone={() => onOpenChange(false)} />}
+    <Dialog open onOpenChange={onOpenChange} title="Mute" description="Muted incidents are still found and listed. They send no messages until the mute ends.">
+      <Form incident={incident} onDone={() => onOpenChange(false)} />
     </Dialog>
   );
 }

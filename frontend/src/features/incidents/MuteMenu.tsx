@@ -1,5 +1,5 @@
 import { useNavigate } from "@tanstack/react-router";
-import { useState, type ReactElement } from "react";
+import { lazy, Suspense, useState, type ReactElement } from "react";
 
 import type { Incident } from "@/api/incidents";
 import { DURATIONS } from "@/api/mutes";
@@ -7,8 +7,9 @@ import { Button } from "@/ui/Button";
 import { Menu } from "@/ui/Menu";
 import { usePageCommand } from "@/ui/pageCommands";
 
-import { MuteDialog } from "./MuteDialog";
 import { useCommands } from "./useCommands";
+
+const MuteDialog = lazy(async () => ({ default: (await import("./MuteDialog")).MuteDialog }));
 
 /** Mute for a while at once, or say what, until when and why. */
 export function MuteMenu({ incident }: { incident: Incident }): ReactElement {
@@ -39,12 +40,12 @@ export function MuteMenu({ incident }: { incident: Incident }): ReactElement {
                 </MenuItem>
               ))}
               <MenuSeparator />
-              <MenuItem onSelect={() => setAsked(true)}>Until, scope, reason…</MenuItem>
+              <MenuItem onSelect={() => setAsked(true)}>With a reason, an end, or for more…</MenuItem>
             </>
           )}
         </Menu>
       )}
-      <MuteDialog incident={incident} open={asked} onOpenChange={setAsked} />
+      <Suspense>{asked && <MuteDialog incident={incident} onOpenChange={setAsked} />}</Suspense>
     </>
   );
 }

@@ -4,14 +4,19 @@ import { useMemo, type ReactElement } from "react";
 
 import { metricLabelsQuery, metricSeriesQuery, type MetricCharts, type MetricFilter, type MetricView } from "@/api/metrics";
 import { explain } from "@/api/problem";
+import { ChangeList } from "@/charts/changes/ChangeList";
+import { linesInView } from "@/charts/changes/changes";
 import { count, plural } from "@/lib/format";
 import { labelsText, splitLabels } from "@/lib/labels";
 import { minutesText, US_PER_S } from "@/lib/time";
+import type { TimeView } from "@/lib/timeView";
 import { Button } from "@/ui/Button";
 import { Choice } from "@/ui/Choice";
+import { Filters } from "@/ui/Filters";
 import { Page } from "@/ui/Page";
 import { EmptyState, ErrorState, Skeleton } from "@/ui/states";
 import { MetricFigure, MetricOwner } from "@/widgets/MetricFigure";
+import { useChangesOf } from "@/widgets/useChanges";
 import { SavedViews } from "@/widgets/views/SavedViews";
 
 import { AddMatch } from "./AddMatch";
@@ -44,7 +49,7 @@ export function MetricPage({ name, search, window, onSearch }: ListProps & { nam
       actions={<SavedViews />}
       lead={first === undefined ? undefined : `${first.help ?? "Its sender does not say what it means."} Type: ${first.type}.`}
     >
-      <div className={styles["filters"]} role="search">
+      <Filters>
         <Choice label="Shown as" options={views.map((view) => [view, VIEW_TEXT[view]])} value={first?.view ?? search.view ?? null} onChange={(view) => onSearch({ view })} />
         <Choice
           label="Window"
@@ -54,7 +59,7 @@ export function MetricPage({ name, search, window, onSearch }: ListProps & { nam
         />
         <AddMatch labels={telling} onAdd={(match) => onSearch({ match: [...new Set([...(search.match ?? []), match])] })} />
         <Matches search={search} onSearch={onSearch} />
-      </div>
+      </Filters>
       {first === undefined ? (
         isError ? (
           <ErrorState {...explain(error)} onRetry={() => void refetch()} />
@@ -66,7 +71,7 @@ export function MetricPage({ name, search, window, onSearch }: ListProps & { nam
           <p>Remove a filter, or choose a longer window.</p>
         </EmptyState>
       ) : (
-        <Charts pages={data?.pages ?? []} first={first}>
+        <Charts pages={data?.pages ?? []} first={first} window={window}>
           {hasNextPage && (
             <Button onClick={() => void fetchNextPage()} disabled={isFetchingNextPage}>
               Show more
@@ -78,8 +83,9 @@ export function MetricPage({ name, search, window, onSearch }: ListProps & { nam
   );
 }
 
-function Charts({ pages, first, children }: { pages: readonly MetricCharts[]; first: MetricCharts; children: ReactElement | false }): ReactElement {
+function Charts({ pages, first, window, children }: { pages: readonly MetricCharts[]; first: MetricCharts; window: TimeView; children: ReactElement | false }): ReactElement {
   const shown = pages.flatMap((page) => page.items.map((series) => ({ page, series })));
+  const changes = useChangesOf(shown.map(({ series }) => series.resource.id), window);
   const { common, own } = splitLabels(shown.map(({ series }) => series.labels));
   const silent = shown.filter(({ series }) => series.lines.length === 0).length;
   const isCut = shown.length < first.found;
@@ -90,6 +96,7 @@ function Charts({ pages, first, children }: { pages: readonly MetricCharts[]; fi
         {silent > 0 && `; ${count(silent)} without samples in this window`}.
       </p>
       {Object.keys(common).length > 0 && <p className={styles["status"]}>All of them: {labelsText(common)}</p>}
+      <ChangeList lines={changes && linesInView(changes, window)} />
       <div className={styles["charts"]}>
         {shown.map(({ page, series }, at) => (
           <MetricFigure
@@ -97,6 +104,7 @@ function Charts({ pages, first, children }: { pages: readonly MetricCharts[]; fi
             title={labelsText(own[at] ?? {}) || page.name}
             page={page}
             series={series}
+            changes={changes?.filter(({ of }) => of.includes(series.resource.id)) ?? []}
             action={
               <p className={styles["of"]}>
                 <MetricOwner series={series} />

@@ -11,6 +11,7 @@ import type { TimeView } from "@/lib/timeView";
 import { Button } from "@/ui/Button";
 import { Choice } from "@/ui/Choice";
 import { FilterText } from "@/ui/FilterText";
+import { Filters } from "@/ui/Filters";
 import { Page } from "@/ui/Page";
 import { EmptyState, ErrorState, Skeleton } from "@/ui/states";
 import { Table } from "@/ui/Table";
@@ -38,11 +39,11 @@ export function NameList({ search, window, onSearch }: ListProps): ReactElement 
   const minutes = search.minutes ?? DEFAULT_MINUTES;
   return (
     <Page title="Metrics" lead="What Prometheus, Grafana Alloy, or an OpenTelemetry Collector sends by remote write, by name and label." actions={<SavedViews />}>
-      <div className={styles["filters"]} role="search">
-        <FilterText className={styles["text"]} label="Parts of a metric name" value={search.q} onChange={filter} />
+      <Filters>
+        <FilterText label="Parts of a metric name" value={search.q} onChange={filter} />
         <Choice label="Window" options={MINUTES.map((choice) => [choice, minutesText(choice)])} value={minutes} onChange={(choice) => onSearch({ minutes: choice === DEFAULT_MINUTES ? undefined : choice })} />
         <Matches search={search} onSearch={onSearch} />
-      </div>
+      </Filters>
       {first === undefined ? (
         isError ? (
           <ErrorState {...explain(error)} onRetry={() => void refetch()} />

@@ -5,6 +5,8 @@ import { useMemo, useState, type ReactElement } from "react";
 import { metricNamesQuery, metricSeriesQuery, type MetricName } from "@/api/metrics";
 import { explain } from "@/api/problem";
 import type { ResourceDetail } from "@/api/resources";
+import { ChangeList } from "@/charts/changes/ChangeList";
+import { linesInView, type ChartChange } from "@/charts/changes/changes";
 import { count, plural } from "@/lib/format";
 import { labelsText } from "@/lib/labels";
 import { US_PER_S } from "@/lib/time";
@@ -15,10 +17,12 @@ import { Section } from "@/ui/Section";
 import { ErrorState, Skeleton } from "@/ui/states";
 import { Async } from "@/widgets/Async";
 import { MetricFigure } from "@/widgets/MetricFigure";
+import { useChanges } from "@/widgets/useChanges";
 
 import styles from "./Resources.module.css";
 
 const PER_PAGE = 12;
+const NONE: readonly ChartChange[] = [];
 const POINTS = 200;
 const STEP_US = 15 * US_PER_S;
 /** With fewer samples than a few there is no line. */
@@ -31,6 +35,7 @@ export function FromPrometheus({ resource, window }: { resource: ResourceDetail;
   const fromUs = Math.min(Math.floor(window.fromUs / STEP_US) * STEP_US, toUs - SHORTEST_US);
   const shown = useMemo<TimeView>(() => ({ fromUs, toUs }), [fromUs, toUs]);
   const { data, isError, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(metricNamesQuery(search ?? "", { resource: resource.id }, shown, PER_PAGE));
+  const changes = useChanges(resource.id, shown);
   const first = data?.pages[0];
   const items = data?.pages.flatMap((page) => page.items) ?? [];
   if (first?.found === 0 && search === undefined && resource.kind !== "external") return null;
@@ -50,11 +55,14 @@ export function FromPrometheus({ resource, window }: { resource: ResourceDetail;
         ) : first.found === 0 ? (
           <p className={styles["dim"]}>{search === undefined ? "No samples in this window. Choose a longer one." : "No metrics match. Shorten the text."}</p>
         ) : (
-          <div className={styles["charts"]}>
-            {items.map((metric) => (
-              <Figure key={metric.name} resource={resource} metric={metric} window={shown} />
-            ))}
-          </div>
+          <>
+            <ChangeList lines={changes === undefined ? undefined : linesInView(changes, shown)} title="Changes in the window of these charts" />
+            <div className={styles["charts"]}>
+              {items.map((metric) => (
+                <Figure key={metric.name} resource={resource} metric={metric} window={shown} changes={changes ?? NONE} />
+              ))}
+            </div>
+          </>
         )}
         {hasNextPage && first !== undefined && (
           <p style={{ marginTop: 14 }}>
@@ -69,7 +77,7 @@ export function FromPrometheus({ resource, window }: { resource: ResourceDetail;
 }
 
 /** The first label set of a metric, and the way to the others. */
-function Figure({ resource, metric, window }: { resource: ResourceDetail; metric: MetricName; window: TimeView }): ReactElement {
+function Figure({ resource, metric, window, changes }: { resource: ResourceDetail; metric: MetricName; window: TimeView; changes: readonly ChartChange[] }): ReactElement {
   const { data, isError, error, refetch } = useInfiniteQuery(metricSeriesQuery(metric.name, { resource: resource.id }, window, { points: POINTS, limit: 1 }));
   return (
     <Async query={{ data: data?.pages[0], isError, error, refetch }} label={`Loading ${metric.name}`}>
@@ -81,6 +89,7 @@ function Figure({ resource, metric, window }: { resource: ResourceDetail; metric
             title={metric.name}
             page={page}
             series={series}
+            changes={changes}
             action={
               <p className={styles["set"]} title={labelsText(series.labels)}>
                 <Link to="/explore/metrics" search={{ name: metric.name, resource: resource.id }} aria-label={`Explore ${metric.name}`}>

@@ -4,7 +4,7 @@ import type { ReactElement } from "react";
 import { METRIC_KINDS } from "@/api/catalogue.gen";
 import { seriesQuery, type ResourceDetail, type SeriesChart } from "@/api/resources";
 import { ChangeList } from "@/charts/changes/ChangeList";
-import type { ChartChange } from "@/charts/changes/changes";
+import { linesInView, type ChartChange } from "@/charts/changes/changes";
 import { MetricChart } from "@/charts/MetricChart";
 import type { CsvTable } from "@/lib/csv";
 import { sentence } from "@/lib/text";
@@ -13,7 +13,6 @@ import type { TimeView } from "@/lib/timeView";
 import { Async } from "@/widgets/Async";
 import { CompareButton } from "@/widgets/CompareButton";
 import { FigureExport } from "@/widgets/export/ExportMenu";
-import { useChanges } from "@/widgets/useChanges";
 
 import styles from "./Resources.module.css";
 
@@ -30,8 +29,7 @@ const LINES = {
 } as const;
 
 /** Every metric of the resource that has data in the window. */
-export function Metrics({ resource, window }: { resource: ResourceDetail; window: TimeView }): ReactElement {
-  const changes = useChanges(resource.id, window) ?? NONE;
+export function Metrics({ resource, window, changes }: { resource: ResourceDetail; window: TimeView; changes: readonly ChartChange[] | null | undefined }): ReactElement {
   const series = useQuery(seriesQuery(resource.id, resource.metrics.slice(0, MOST), window, POINTS));
   if (resource.metrics.length === 0) return <p className={styles["dim"]}>No metrics for this kind of resource.</p>;
   return (
@@ -41,10 +39,10 @@ export function Metrics({ resource, window }: { resource: ResourceDetail; window
         const absent = resource.metrics.filter((name) => !present.some((chart) => chart.metric === name));
         return (
           <>
-            {present.length > 0 && <ChangeList changes={changes} view={window} />}
+            {present.length > 0 && <ChangeList lines={changes === undefined ? undefined : linesInView(changes, window)} />}
             <div className={styles["charts"]}>
               {present.map((chart) => (
-                <Chart key={chart.metric} resource={resource} chart={chart} window={window} changes={changes} />
+                <Chart key={chart.metric} resource={resource} chart={chart} window={window} changes={changes ?? NONE} />
               ))}
             </div>
             {absent.length > 0 && (
@@ -75,7 +73,7 @@ function Chart({ resource, chart, window, changes }: { resource: ResourceDetail;
       action={
         <span>
           <CompareButton resourceId={chart.resource_id} view={window} label={`Compare ${titleOf(chart.metric)}`} />
-          <FigureExport name={`${resource.name} ${titleOf(chart.metric)}`} view={window} table={tableOf(chart)} />
+          <FigureExport name={`${resource.name} ${titleOf(chart.metric)}`} view={window} table={tableOf(chart)} notes={linesInView(changes, window)} />
         </span>
       }
     />

@@ -1,11 +1,11 @@
 import { useCallback, type ReactElement } from "react";
 
 import { FilterText } from "@/ui/FilterText";
+import { Filters } from "@/ui/Filters";
 import { useNowUs } from "@/ui/Time";
 import { RangePicker } from "@/widgets/RangePicker";
 
 import { DEFAULT_MINUTES, KINDS, LONGEST_MINUTES, MINUTES, zoneOf, type ResourceListSearch } from "./search";
-import styles from "./Resources.module.css";
 
 const LABELS: Record<(typeof KINDS)[number], string> = {
   cgroup: "Containers",
@@ -23,7 +23,7 @@ export function ResourceFilters({ search, onChange }: { search: ResourceListSear
   const now = useNowUs();
   const isContainers = (search.kind ?? "cgroup") === "cgroup";
   return (
-    <div className={styles["filters"]} role="search">
+    <Filters>
       <select aria-label="Kind" value={search.kind ?? "cgroup"} onChange={(event) => onChange({ ...search, kind: KINDS.find((kind) => kind === event.target.value) })}>
         {KINDS.map((kind) => (
           <option key={kind} value={kind}>
@@ -56,7 +56,7 @@ export function ResourceFilters({ search, onChange }: { search: ResourceListSear
           onZone={(zone) => onChange({ ...search, zone: zone === "utc" ? "utc" : undefined })}
         />
       )}
-    </div>
+    </Filters>
   );
 }
 

@@ -14,6 +14,7 @@ import { useNowUs } from "@/ui/Time";
 import { receiveTimeline } from "@/widgets/timeline/receive";
 import { TimelineView, type TimelineQuery } from "@/widgets/timeline/TimelineView";
 import { usePicture } from "@/widgets/timeline/usePicture";
+import { useChanges } from "@/widgets/useChanges";
 
 import { FromPrometheus } from "./FromPrometheus";
 import { Metrics } from "./Metrics";
@@ -63,6 +64,7 @@ export function ResourcePictures({ resource }: { resource: ResourceDetail }): Re
   );
   const momentUs = resource.throttled_at === null ? null : within(parseUs(resource.throttled_at), extent);
   const moment = useMemo(() => (momentUs === null ? null : { name: "Trigger", us: momentUs, view: around(momentUs, MOMENT_US, extent) }), [momentUs, extent]);
+  const changes = useChanges(resource.id, extent);
   const hasTimeline = ["node", "cgroup", "process", "dns_server", "tcp_server"].includes(resource.kind);
 
   return (
@@ -90,6 +92,7 @@ export function ResourcePictures({ resource }: { resource: ResourceDetail }): Re
             onPicture={setPicture}
             goBack={goBack}
             resourceId={resource.id}
+            changes={changes}
             name={resource.name}
           />
         </section>
@@ -97,7 +100,7 @@ export function ResourcePictures({ resource }: { resource: ResourceDetail }): Re
       {resource.kind !== "external" && (
         <div style={{ marginTop: 28 }}>
           <Section title="All metrics" note="Band: lowest to highest tick of each point. Line: mean. For latency: median, p99 and highest.">
-            <Metrics resource={resource} window={extent} />
+            <Metrics resource={resource} window={extent} changes={changes} />
           </Section>
         </div>
       )}

@@ -9,6 +9,7 @@ import { clock, minutesText } from "@/lib/time";
 import { Button } from "@/ui/Button";
 import { Choice } from "@/ui/Choice";
 import { FilterText } from "@/ui/FilterText";
+import { Filters } from "@/ui/Filters";
 import { Page } from "@/ui/Page";
 import { EmptyState, ErrorState, Skeleton } from "@/ui/states";
 import { SavedViews } from "@/widgets/views/SavedViews";
@@ -33,12 +34,12 @@ export function ServicesPage(): ReactElement {
   const first = data?.pages[0];
   return (
     <Page title="Services" lead={LEAD} actions={<SavedViews />}>
-      <div className={styles["filters"]} role="search">
-        <FilterText className={styles["text"]} label="Service, container or node" value={search.q} onChange={filter} />
+      <Filters>
+        <FilterText label="Service, container or node" value={search.q} onChange={filter} />
         <Choice label="Window" options={MINUTES.map((choice) => [choice, minutesText(choice)])} value={minutes} onChange={(choice) => change({ minutes: choice === DEFAULT_MINUTES ? undefined : choice })} />
         {search.to !== undefined && <Button onClick={() => change({ to: undefined })}>Back to now</Button>}
         {first !== undefined && items.length > 0 && <Count page={first} />}
-      </div>
+      </Filters>
       {first === undefined ? (
         isError ? (
           <ErrorState {...explain(error)} onRetry={() => void refetch()} />

@@ -18,17 +18,19 @@ export interface ExportMenuProps extends Pick<ButtonProps, "kind" | "aria-label"
   tables: readonly CsvTable[];
   /** The element that draws it; null before it is there. */
   picture: () => Element | null;
+  /** Words that belong to the picture and stand elsewhere on the page. */
+  notes?: readonly string[];
 }
 
 /** The chart as an image, and the data that it draws as tables. */
-export function ExportMenu({ name, view, tables, picture, kind = "plain", "aria-label": label }: ExportMenuProps): ReactElement {
+export function ExportMenu({ name, view, tables, picture, notes = [], kind = "plain", "aria-label": label }: ExportMenuProps): ReactElement {
   const toast = useToast();
   const stem = view === null ? [name] : [name, toRfc3339(view.fromUs).slice(0, 19).replaceAll(":", "-")];
   const savePng = async (): Promise<void> => {
     const element = picture();
     if (element === null) return;
     try {
-      download(fileName(stem, "png"), await pngOf(element, { title: name, detail: view === null ? "" : `${toRfc3339(view.fromUs)} to ${toRfc3339(view.toUs)}; axis in ${new Intl.DateTimeFormat().resolvedOptions().timeZone}` }));
+      download(fileName(stem, "png"), await pngOf(element, { title: name, detail: view === null ? "" : `${toRfc3339(view.fromUs)} to ${toRfc3339(view.toUs)}; axis in ${new Intl.DateTimeFormat().resolvedOptions().timeZone}`, notes }));
       toast({ text: "Picture downloaded" });
     } catch (error) {
       toast({ text: `The picture cannot be made. ${error instanceof Error ? error.message : String(error)}`, tone: "error" });
@@ -62,11 +64,11 @@ export function ExportMenu({ name, view, tables, picture, kind = "plain", "aria-
 }
 
 /** The same for the figure that it stands in. */
-export function FigureExport({ name, view, table }: { name: string; view: TimeView | null; table: CsvTable }): ReactElement {
+export function FigureExport({ name, view, table, notes = [] }: { name: string; view: TimeView | null; table: CsvTable; notes?: readonly string[] }): ReactElement {
   const place = useRef<HTMLSpanElement>(null);
   return (
     <span ref={place}>
-      <ExportMenu kind="quiet" aria-label={`Export ${name}`} name={name} view={view} tables={[table]} picture={() => place.current?.closest("figure") ?? null} />
+      <ExportMenu kind="quiet" aria-label={`Export ${name}`} name={name} view={view} tables={[table]} notes={notes} picture={() => place.current?.closest("figure") ?? null} />
     </span>
   );
 }

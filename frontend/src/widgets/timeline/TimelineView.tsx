@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery, type QueryKey } from "@tanstack/react-query
 import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState, type Dispatch, type ReactElement, type SetStateAction } from "react";
 
 import { explain } from "@/api/problem";
+import { linesInView, type ChartChange } from "@/charts/changes/changes";
 import { tablesOf } from "@/charts/timeline/csv";
 import { summarize } from "@/charts/timeline/summary";
 import { TickTable } from "@/charts/timeline/TickTable";
@@ -15,7 +16,6 @@ import { Button } from "@/ui/Button";
 import { ErrorState, Skeleton } from "@/ui/states";
 import { CompareButton } from "@/widgets/CompareButton";
 import { ExportMenu } from "@/widgets/export/ExportMenu";
-import { useChanges } from "@/widgets/useChanges";
 
 import { TimelineControls } from "./TimelineControls";
 import styles from "./TimelineView.module.css";
@@ -43,6 +43,8 @@ export interface TimelineViewProps {
   goBack: () => boolean;
   /** The resource whose window can be compared; null where nothing can. */
   resourceId: number | null;
+  /** What was changed around it, sorted by time. null: it cannot be loaded; undefined: not yet. */
+  changes: readonly ChartChange[] | null | undefined;
   /** Whose picture it is: what its exports are called. */
   name: string;
 }
@@ -56,7 +58,7 @@ export interface Moment {
 /** Closer than this a 10 ms tick is wide enough to see, and its tile short enough for the server to have it at 10 ms. */
 const FINE_SPAN_US = 2 * US_PER_S;
 
-export function TimelineView({ extent, first, moment, load, picture, onPicture, goBack, lead = "cpu", resourceId, name }: TimelineViewProps): ReactElement {
+export function TimelineView({ extent, first, moment, load, picture, onPicture, goBack, lead = "cpu", resourceId, changes, name }: TimelineViewProps): ReactElement {
   const host = useRef<HTMLDivElement>(null);
   const [dragMode, setDragMode] = useState<DragMode>("zoom");
   const view = useMemo(() => clampView(picture.view ?? first, extent), [picture.view, first, extent]);
@@ -72,8 +74,6 @@ export function TimelineView({ extent, first, moment, load, picture, onPicture, 
     // Of so much time 10 ms are not seen.
     return detail.data.coarse !== null && span(view) > FINE_SPAN_US ? { ...detail.data, cpu: detail.data.coarse, coarse: null } : detail.data;
   }, [overview, wantsDetail, detail.data, view]);
-
-  const changes = useChanges(resourceId, extent);
 
   const setView = useCallback((next: TimeView) => onPicture((before) => ({ ...before, view: next })), [onPicture]);
   const setSelection = useCallback((next: TimeView | null) => onPicture((before) => ({ ...before, selection: next })), [onPicture]);
@@ -114,7 +114,7 @@ export function TimelineView({ extent, first, moment, load, picture, onPicture, 
         onZoom={(factor) => setView(zoomAround(view, factor, view.fromUs + span(view) / 2, extent))}
       >
         {resourceId !== null && <CompareButton resourceId={resourceId} view={selection ?? view} hasKey />}
-        <ExportMenu name={name} view={view} tables={tablesOf(model, overview, view)} picture={() => host.current?.querySelector('[role="application"]') ?? null} />
+        <ExportMenu name={name} view={view} tables={tablesOf(model, overview, view)} notes={linesInView(changes ?? [], view)} picture={() => host.current?.querySelector('[role="application"]') ?? null} />
       </TimelineControls>
       <div ref={host}>
         <Timeline
@@ -129,7 +129,7 @@ export function TimelineView({ extent, first, moment, load, picture, onPicture, 
           onBack={() => goBack() || setView(extent)}
           momentUs={moment?.us ?? null}
           lead={lead}
-          {...(resourceId === null ? {} : { changes: { found: changes } })}
+          changes={changes}
         />
       </div>
       <div className={styles["below"]}>

@@ -15,14 +15,15 @@ export interface ManageViewsProps {
   returnTo: RefObject<HTMLElement | null>;
   page: string;
   views: readonly SavedView[];
+  mayShare: boolean;
 }
 
-export function ManageViews({ open, onClose, returnTo, page, views }: ManageViewsProps): ReactElement {
+export function ManageViews({ open, onClose, returnTo, page, views, mayShare }: ManageViewsProps): ReactElement {
   return (
     <Dialog open={open} onOpenChange={onClose} returnTo={returnTo} title="Views of this page" description="Those that you saved. An admin can change shared ones too.">
       <ul className={styles["views"]} aria-label="Views">
         {views.map((view) => (
-          <Row key={view.id} view={view} page={page} />
+          <Row key={view.id} view={view} page={page} mayShare={mayShare} />
         ))}
       </ul>
       {views.length === 0 && <p>No views left.</p>}
@@ -33,7 +34,7 @@ export function ManageViews({ open, onClose, returnTo, page, views }: ManageView
   );
 }
 
-function Row({ view, page }: { view: SavedView; page: string }): ReactElement {
+function Row({ view, page, mayShare }: { view: SavedView; page: string; mayShare: boolean }): ReactElement {
   const client = useQueryClient();
   const tell = useTellError();
   const toast = useToast();
@@ -48,9 +49,11 @@ function Row({ view, page }: { view: SavedView; page: string }): ReactElement {
       <Button disabled={!isRenamed || change.isPending} onClick={() => change.mutate({ name: name.trim(), shared: view.shared })} aria-label={`Rename ${view.name}`}>
         Rename
       </Button>
-      <label>
-        <input type="checkbox" aria-label={`Share ${view.name}`} checked={view.shared} disabled={change.isPending} onChange={(event) => change.mutate({ name: view.name, shared: event.target.checked })} /> Shared
-      </label>
+      {mayShare && (
+        <label>
+          <input type="checkbox" aria-label={`Share ${view.name}`} checked={view.shared} disabled={change.isPending} onChange={(event) => change.mutate({ name: view.name, shared: event.target.checked })} /> Shared
+        </label>
+      )}
       <Button disabled={remove.isPending} onClick={() => remove.mutate()} aria-label={`Delete ${view.name}`}>
         Delete
       </Button>

@@ -16,17 +16,19 @@ export interface SaveViewProps {
   returnTo: RefObject<HTMLElement | null>;
   page: string;
   search: string;
+  /** Whether the member may show views to all others. */
+  mayShare: boolean;
 }
 
-export function SaveView({ open, onClose, returnTo, page, search }: SaveViewProps): ReactElement {
+export function SaveView({ open, onClose, returnTo, ...form }: SaveViewProps): ReactElement {
   return (
     <Dialog open={open} onOpenChange={onClose} returnTo={returnTo} title="Save this view" description="Keeps the filters, the order, and the window of this page.">
-      {open && <Form onClose={onClose} page={page} search={search} />}
+      {open && <Form onClose={onClose} {...form} />}
     </Dialog>
   );
 }
 
-function Form({ onClose, page, search }: Pick<SaveViewProps, "onClose" | "page" | "search">): ReactElement {
+function Form({ onClose, page, search, mayShare }: Pick<SaveViewProps, "onClose" | "page" | "search" | "mayShare">): ReactElement {
   const client = useQueryClient();
   const toast = useToast();
   const [name, setName] = useState("");
@@ -49,9 +51,13 @@ function Form({ onClose, page, search }: Pick<SaveViewProps, "onClose" | "page" 
       <Field label="Name" error={problem === null ? null : `${problem.title}. ${problem.detail}`}>
         {(attributes) => <input {...attributes} maxLength={100} value={name} onChange={(event) => setName(event.target.value)} />}
       </Field>
-      <label className={styles["share"]}>
-        <input type="checkbox" checked={isShared} onChange={(event) => setShared(event.target.checked)} /> Share with all members
-      </label>
+      {mayShare ? (
+        <label className={styles["share"]}>
+          <input type="checkbox" checked={isShared} onChange={(event) => setShared(event.target.checked)} /> Share with all members
+        </label>
+      ) : (
+        <p className={styles["share"]}>Only you see it: your role cannot share views.</p>
+      )}
       <DialogActions>
         <Button onClick={onClose}>Cancel</Button>
         <Button type="submit" kind="primary" disabled={save.isPending || name.trim() === ""}>

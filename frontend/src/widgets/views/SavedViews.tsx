@@ -23,6 +23,7 @@ export function SavedViews(): ReactElement {
   const { data: views = [], isError } = useQuery(viewsQuery(pathname));
   const { data: me } = useQuery(meQuery());
   const maySave = me?.scopes.includes("views:write") ?? false;
+  const mayShare = me?.scopes.includes("shared_views:write") ?? false;
   const current = views.find((view) => view.search === searchStr);
   const show = (view: SavedView): void => router.history.push(`${view.page}${view.search}`);
   return (
@@ -31,7 +32,7 @@ export function SavedViews(): ReactElement {
         {({ MenuItem, MenuLabel, MenuSeparator }) => (
           <>
             {isError && <MenuLabel>Cannot load views</MenuLabel>}
-            {!isError && views.length === 0 && <MenuLabel>{maySave ? "No saved views" : "No views are shared"}</MenuLabel>}
+            {!isError && views.length === 0 && <MenuLabel>No saved views</MenuLabel>}
             {views.map((view) => (
               <MenuItem key={view.id} onSelect={() => show(view)}>
                 {view.name}
@@ -42,14 +43,14 @@ export function SavedViews(): ReactElement {
               <>
                 <MenuSeparator />
                 <MenuItem onSelect={() => setOpen("save")}>Save this view</MenuItem>
-                {views.some((view) => view.may_change) && <MenuItem onSelect={() => setOpen("manage")}>Rename, share, delete</MenuItem>}
+                {views.some((view) => view.may_change) && <MenuItem onSelect={() => setOpen("manage")}>{mayShare ? "Rename, share, delete" : "Rename, delete"}</MenuItem>}
               </>
             )}
           </>
         )}
       </Menu>
-      <SaveView open={open === "save"} onClose={() => setOpen(null)} returnTo={trigger} page={pathname} search={searchStr} />
-      <ManageViews open={open === "manage"} onClose={() => setOpen(null)} returnTo={trigger} page={pathname} views={views.filter((view) => view.may_change)} />
+      <SaveView mayShare={mayShare} open={open === "save"} onClose={() => setOpen(null)} returnTo={trigger} page={pathname} search={searchStr} />
+      <ManageViews mayShare={mayShare} open={open === "manage"} onClose={() => setOpen(null)} returnTo={trigger} page={pathname} views={views.filter((view) => view.may_change)} />
     </>
   );
 }

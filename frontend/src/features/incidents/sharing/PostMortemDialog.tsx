@@ -1,53 +1,49 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState, type ReactElement } from "react";
+import { useRef, useState, type ReactElement } from "react";
 
-import { postMortemQuery } from "@/api/sharing";
-import { download } from "@/lib/download";
-import { Button } from "@/ui/Button";
-import { CopyButton } from "@/ui/CopyButton";
-import { Dialog, DialogActions } from "@/ui/Dialog";
-import { useToast } from "@/ui/Toast";
+import { postMortemEditsQuery, postMortemQuery, type PostMortem } from "@/api/sharing";
+import { Dialog } from "@/ui/Dialog";
 import { Async } from "@/widgets/Async";
 
+import { PostMortemEditor } from "./PostMortemEditor";
 import styles from "./Sharing.module.css";
 
-/** The incident as Markdown, to change before it is copied. */
+const DESCRIPTION = "Markdown from what was measured and done. What you save here is what everybody in the organization sees.";
+
+/** The incident as Markdown: written from the data, or as members edited it. */
 export function PostMortemDialog({ incidentId, onOpenChange }: { incidentId: number; onOpenChange: (open: boolean) => void }): ReactElement {
-  const written = useQuery(postMortemQuery(incidentId));
+  const edits = useQuery(postMortemEditsQuery(incidentId));
+  const unsaved = useRef(false);
+  const [warned, setWarned] = useState(false);
   return (
     <Dialog
       open
-      onOpenChange={onOpenChange}
       title="Post-mortem"
-      description="Markdown from what was measured and done. Edit it here, then copy or download it: edits are not stored, and are gone when this closes."
+      description={DESCRIPTION}
+      onOpenChange={(open) => {
+        // Escape is pressed easily, and what was written is nowhere else.
+        if (!open && unsaved.current && !warned) setWarned(true);
+        else onOpenChange(open);
+      }}
     >
-      <Async query={written} label="Writing post-mortem">
-        {(text) => <Editor incidentId={incidentId} written={text} />}
+      <Async query={edits} label="Loading post-mortem">
+        {(kept) => <Written incidentId={incidentId} kept={kept} onUnsaved={(is) => void (unsaved.current = is)} />}
       </Async>
+      {warned && (
+        <p role="alert" className={styles["conflict"]}>
+          Your edits are not saved. Save them, or close again to drop them.
+        </p>
+      )}
     </Dialog>
   );
 }
 
-function Editor({ incidentId, written }: { incidentId: number; written: string }): ReactElement {
-  const [text, setText] = useState(written);
-  const toast = useToast();
+function Written({ incidentId, kept, onUnsaved }: { incidentId: number; kept: PostMortem; onUnsaved: (is: boolean) => void }): ReactElement {
+  const fromData = useQuery({ ...postMortemQuery(incidentId), enabled: kept.content === null });
+  if (kept.content !== null) return <PostMortemEditor incidentId={incidentId} kept={kept} content={kept.content} onUnsaved={onUnsaved} />;
   return (
-    <>
-      <textarea className={styles["text"]} aria-label="Post-mortem in Markdown" spellCheck rows={20} value={text} onChange={(event) => setText(event.target.value)} />
-      <DialogActions>
-        <Button kind="quiet" disabled={text === written} onClick={() => setText(written)}>
-          Undo edits
-        </Button>
-        <Button
-          onClick={() => {
-            download(`post-mortem-${incidentId}.md`, new Blob([text], { type: "text/markdown" }));
-            toast({ text: "Post-mortem downloaded" });
-          }}
-        >
-          Download
-        </Button>
-        <CopyButton kind="primary" text={text} label="Copy Markdown" />
-      </DialogActions>
-    </>
+    <Async query={fromData} label="Writing post-mortem">
+      {(content) => <PostMortemEditor incidentId={incidentId} kept={kept} content={content} onUnsaved={onUnsaved} />}
+    </Async>
   );
 }

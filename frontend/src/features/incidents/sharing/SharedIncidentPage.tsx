@@ -3,7 +3,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useCallback, useRef, useState, type ReactElement } from "react";
 
 import { ApiError, explain } from "@/api/problem";
-import { sharedIncidentQuery, sharedTimeline, type SharedIncident } from "@/api/sharing";
+import { sharedChangesQuery, sharedIncidentQuery, sharedTimeline, type SharedIncident } from "@/api/sharing";
 import { measure } from "@/lib/format";
 import { parseView } from "@/lib/search";
 import { duration, parseUs } from "@/lib/time";
@@ -92,6 +92,7 @@ function Shown({ incident, secret }: { incident: SharedIncident; secret: string 
   // Not in the address: that is the link, and stays it.
   const [picture, setPicture] = useState<PictureState>({ view: parseView(search.view), selection: parseView(search.sel) });
   const { extent, moment, showing } = useIncidentPicture(incident, load);
+  const changes = useQuery(sharedChangesQuery(secret));
   const section = useRef<HTMLElement>(null);
   const show = (evidence: TimeView): void => {
     setPicture(showing(evidence));
@@ -124,6 +125,7 @@ function Shown({ incident, secret }: { incident: SharedIncident; secret: string 
           onPicture={setPicture}
           goBack={nowhere}
           resourceId={null}
+          changes={changes.isError ? null : changes.data}
           name={incident.title}
           lead={incident.cause.startsWith("dns/") ? "connections" : "cpu"}
         />

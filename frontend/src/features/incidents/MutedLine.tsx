@@ -1,0 +1,25 @@
+import { lazy, Suspense, useState, type ReactElement } from "react";
+
+import type { Incident } from "@/api/incidents";
+import { Button } from "@/ui/Button";
+
+import styles from "./IncidentHeader.module.css";
+
+const MuteReason = lazy(async () => ({ default: (await import("./MuteReason")).MuteReason }));
+
+/** Who muted the incident and why; of a mute for it alone the reason can be given later. */
+export function MutedLine({ incident }: { incident: Incident }): ReactElement | null {
+  const [asked, setAsked] = useState(false);
+  if (incident.mute === null) return null;
+  return (
+    <p className={styles["muted"]}>
+      Muted by {incident.mute.by}: {incident.mute.reason}{" "}
+      {incident.mute.only_this && (
+        <Button kind="quiet" onClick={() => setAsked(true)}>
+          Change reason
+        </Button>
+      )}
+      <Suspense>{asked && <MuteReason incident={incident} onOpenChange={setAsked} />}</Suspense>
+    </p>
+  );
+}

@@ -1,0 +1,53 @@
+import { useEffect, useRef, useState, type ReactElement, type SubmitEvent } from "react";
+
+import { useChangeNote } from "@/api/incidentActions";
+import { Button } from "@/ui/Button";
+import { Field } from "@/ui/Field";
+import { useToast } from "@/ui/Toast";
+import { useTellError } from "@/widgets/useTellError";
+
+import styles from "./History.module.css";
+
+interface NoteEditorProps {
+  incidentId: number;
+  noteId: number;
+  note: string;
+  /** It asks whether to delete the note, instead of for other words. */
+  deletes: boolean;
+  onDone: () => void;
+}
+
+export function NoteEditor({ incidentId, noteId, note, deletes, onDone }: NoteEditorProps): ReactElement {
+  const [text, setText] = useState(note);
+  const { mutate, isPending } = useChangeNote(incidentId, noteId);
+  const tell = useTellError();
+  const toast = useToast();
+  const form = useRef<HTMLFormElement>(null);
+  // The button that opened it is gone.
+  useEffect(() => form.current?.querySelector<HTMLElement>("textarea, button")?.focus(), []);
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    mutate(deletes ? null : text, {
+      onSuccess: () => {
+        toast({ text: deletes ? "Note deleted" : "Note edited" });
+        onDone();
+      },
+      onError: tell,
+    });
+  };
+  return (
+    <form ref={form} className={styles["editor"]} onSubmit={submit}>
+      {deletes ? (
+        <p>The history keeps that there was a note, and the audit trail its words.</p>
+      ) : (
+        <Field label="Words of the note">{(attributes) => <textarea {...attributes} rows={3} maxLength={2000} value={text} onChange={(event) => setText(event.target.value)} />}</Field>
+      )}
+      <span className={styles["tools"]}>
+        <Button type="submit" kind={deletes ? "danger" : "primary"} disabled={isPending || (!deletes && (text.trim() === "" || text.trim() === note))}>
+          {deletes ? "Delete note" : "Save note"}
+        </Button>
+        <Button onClick={onDone}>Cancel</Button>
+      </span>
+    </form>
+  );
+}

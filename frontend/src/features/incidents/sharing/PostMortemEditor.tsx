@@ -1,0 +1,139 @@
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useState, type ReactElement } from "react";
+
+import { meQuery } from "@/api/me";
+import { ApiError } from "@/api/problem";
+import { readPostMortem, useDiscardPostMortem, useKeepPostMortem, type PostMortem } from "@/api/sharing";
+import { download } from "@/lib/download";
+import { Button } from "@/ui/Button";
+import { CopyButton } from "@/ui/CopyButton";
+import { DialogActions } from "@/ui/Dialog";
+import { Time } from "@/ui/Time";
+import { useToast } from "@/ui/Toast";
+import { useTellError } from "@/widgets/useTellError";
+
+import styles from "./Sharing.module.css";
+
+/** A text, and what it was made of. */
+interface Base {
+  readonly version: number;
+  readonly content: string;
+  readonly by: string | null;
+  readonly at: string | null;
+}
+
+export interface PostMortemEditorProps {
+  incidentId: number;
+  kept: PostMortem;
+  /** Of what is kept; else from the data. */
+  content: string;
+  onUnsaved: (is: boolean) => void;
+}
+
+const baseOf = ({ version, edited_by: by, edited_at: at }: PostMortem, content: string): Base => ({ version, content, by, at });
+
+export function PostMortemEditor({ incidentId, kept, content, onUnsaved }: PostMortemEditorProps): ReactElement {
+  const { data: me } = useQuery(meQuery());
+  const toast = useToast();
+  const tell = useTellError();
+  const keep = useKeepPostMortem(incidentId);
+  const discard = useDiscardPostMortem(incidentId);
+  const [base, setBase] = useState(() => baseOf(kept, content));
+  const [text, setText] = useState(content);
+  const [theirs, setTheirs] = useState<Base | null>(null);
+  const isEdited = text !== base.content;
+  useEffect(() => onUnsaved(isEdited), [onUnsaved, isEdited]);
+  const mayWrite = me?.scopes.includes("incidents:write") ?? false;
+
+  // Past the cache: what the dialog opened with must not change below the hand.
+  const newest = async (): Promise<Base> => {
+    const now = await readPostMortem(incidentId);
+    return baseOf(now, now.content);
+  };
+  const refused = (error: Error): void => {
+    if (error instanceof ApiError && error.status === 409) newest().then(setTheirs, tell);
+    else tell(error);
+  };
+  const take = (next: Base): void => {
+    setBase(next);
+    setText(next.content);
+    setTheirs(null);
+  };
+  const save = (): void => {
+    keep.mutate(
+      { content: text, version: base.version },
+      {
+        onSuccess: (saved) => {
+          setBase(baseOf(saved, text));
+          toast({ text: "Post-mortem saved" });
+        },
+        onError: refused,
+      },
+    );
+  };
+  const toData = (): void => {
+    discard.mutate(base.version, {
+      onSuccess: () => {
+        newest().then(take, tell);
+        toast({ text: "Saved edits discarded" });
+      },
+      onError: refused,
+    });
+  };
+  return (
+    <>
+      <p className={styles["state"]} role="status">
+        {base.at === null ? (
+          "Written from the data. No edits are saved."
+        ) : (
+          <>
+            Saved by {base.by}, <Time at={base.at} style="clock" />
+          </>
+        )}
+        {!mayWrite && me !== undefined && " Your role cannot save edits."}
+      </p>
+      <textarea className={styles["text"]} aria-label="Post-mortem in Markdown" spellCheck rows={theirs === null ? 18 : 10} value={text} onChange={(event) => setText(event.target.value)} />
+      {theirs !== null && (
+        <div role="alert" className={styles["conflict"]}>
+          <p>
+            {theirs.at === null ? "The saved edits were discarded" : `${theirs.by ?? "Another member"} saved another text`} after you opened this. Nothing of yours is lost: put what you need of it into your text, then save.
+          </p>
+          <textarea className={styles["text"]} aria-label="Text that is saved now" readOnly rows={8} value={theirs.content} />
+          <p className={styles["choices"]}>
+            <Button
+              onClick={() => {
+                setBase(theirs);
+                setTheirs(null);
+              }}
+            >
+              Keep mine
+            </Button>
+            <Button onClick={() => take(theirs)}>Take theirs</Button>
+          </p>
+        </div>
+      )}
+      <DialogActions>
+        {base.version > 0 && (
+          <Button kind="quiet" disabled={!mayWrite || discard.isPending || theirs !== null} onClick={toData}>
+            Discard saved edits
+          </Button>
+        )}
+        <Button kind="quiet" disabled={!isEdited} onClick={() => setText(base.content)}>
+          Undo edits
+        </Button>
+        <Button
+          onClick={() => {
+            download(`post-mortem-${incidentId}.md`, new Blob([text], { type: "text/markdown" }));
+            toast({ text: "Post-mortem downloaded" });
+          }}
+        >
+          Download
+        </Button>
+        <CopyButton text={text} label="Copy Markdown" />
+        <Button kind="primary" disabled={!mayWrite || !isEdited || text.trim() === "" || keep.isPending || theirs !== null} onClick={save}>
+          Save edits
+        </Button>
+      </DialogActions>
+    </>
+  );
+}
