@@ -6,7 +6,7 @@ import typer
 
 from labs.commanding import Json, complaints
 from labs.console import progress
-from labs.kubernetes import lifecycle
+from labs.kubernetes import lifecycle, lifecycle_report
 
 NAME = "chart"
 
@@ -16,6 +16,6 @@ def command(json_: Json = False) -> None:
     say = progress()
     with complaints(None, None):
         report = lifecycle.run(say)
-    typer.echo(lifecycle.table(report), err=json_)
+    typer.echo(lifecycle_report.table(report), err=json_)
     if json_:
         typer.echo(report.model_dump_json())

@@ -8,16 +8,16 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-
-from pydantic import BaseModel, ConfigDict
+from typing import Any
 
 from jitterscope.series.types import TICK_US
 from labs import packages
 from labs.console import Say
 from labs.errors import LabError
-from labs.kubernetes import backend, chart, cluster, dns, objects, traces, volumes
+from labs.kubernetes import backend, chart, cluster, dns, extensions, objects, traces, volumes
 from labs.kubernetes.cluster import Cluster
 from labs.kubernetes.layout import HOST_LINK, NODE_ADDRESS, SERVICE_NETWORK
+from labs.kubernetes.lifecycle_report import Phase, Report, Stored
 from labs.kubernetes.sending import TICK, Requests, Sender, Traffic
 from labs.product import Product
 
@@ -32,55 +32,35 @@ LEFT_OBJECTS = {
     f"Secret {NAMESPACE}/{RELEASE}-trial",
     *(f"PersistentVolumeClaim {NAMESPACE}/{claim}" for claim in _CLAIMS),
 }
+REMOVAL = (
+    f"kubectl -n {NAMESPACE} delete pvc,secret -l app.kubernetes.io/instance={RELEASE}",
+    f"kubectl -n {NAMESPACE} delete job {RELEASE}-setup-upgrade",
+    f"kubectl delete namespace {NAMESPACE}",
+)
 LEFT_ON_NODE = {f"file {chart.SPOOL}"}
+# What the upgrade turns on, and the kinds of objects that this brings.
+_OPTIONS = ",".join(
+    (
+        "demo.enabled=true",
+        "api.autoscaling.enabled=true",
+        "worker.autoscaling.enabled=true",
+        "serviceMonitor.enabled=true",
+        "serviceMonitor.labels.release=prometheus",
+        "ingress.enabled=true",
+        "httpRoute.enabled=true",
+        "httpRoute.parentRefs[0].name=public",
+        "httpRoute.hostnames[0]=jitterscope.example.com",
+        "networkPolicy.enabled=true",
+    )
+)
+_OPTIONAL = ("HorizontalPodAutoscaler", "HTTPRoute", "Ingress", "NetworkPolicy", "ServiceMonitor")
+DEMO_CAUSE = "cpu/limit_too_low"
 _SENDERS, _READERS = 6, 2
+_QUIET_S, _INCIDENT_PATIENCE_S = 10.0, 180.0
 _PATIENCE = "180s"
 _SETTLES_S = 120.0
 _STORED_PATIENCE_S = 20.0
 _LOW_BITS = 0x7FFFFFFF
-
-
-class Phase(BaseModel):
-    """What happened to requests. `retried`: attempts that were not the last, by request and reason."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    phase: str
-    seconds: float
-    answered: int
-    retried: dict[str, int]
-    slowest_ms: float
-
-
-class Stored(BaseModel):
-    """What a node sent, and what the product has of it. `wrong`: ticks with another value than the one sent."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    node: str
-    batches: int
-    stored_batches: int
-    ticks: int
-    missing: int
-    wrong: int
-
-
-class Report(BaseModel):
-    """`ready_s`: from `helm install` to all pods ready; `signed_in_s`: to the first login; `data_s`: to the first data
-    of the chart's own collector. `left_*`: what there is after `helm uninstall` that was not there before;
-    `after_removal`: what of it stays once the commands of docs/deploy.md were run as well."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    images_s: float
-    ready_s: float
-    signed_in_s: float
-    data_s: float
-    phases: list[Phase]
-    stored: list[Stored]
-    left_objects: list[str]
-    left_on_node: list[str]
-    after_removal: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +79,11 @@ def run(say: Say) -> Report:
         objects.load_coredns(made)
         chart.load_collector(made)
         images_s = time.monotonic() - began
-        with objects.running(made, (dns.cluster_dns(),)), volumes.for_claims(made, NAMESPACE, _CLAIMS):
+        with (
+            objects.running(made, (dns.cluster_dns(),)),
+            extensions.known(made),
+            volumes.for_claims(made, NAMESPACE, _CLAIMS),
+        ):
             before = _Before(traces.objects(made), traces.node(made))
             try:
                 report = _live(made, images_s, say)
@@ -120,14 +104,14 @@ def _live(made: Cluster, images_s: float, say: Say) -> Report:
         product.wait_for("the chart's collector", product.receives, 60)
         data_s = time.monotonic() - began
         traffic = Traffic(url, _ingest_token(made), product.cookies, _SENDERS, _READERS)
-        phases = _upgraded(made, traffic, say)
+        upgraded = _upgraded(made, product, traffic, say)
         say("Comparing what was sent with what is stored")
         return Report(
             images_s=round(images_s, 1),
             ready_s=round(ready_s, 1),
             signed_in_s=round(signed_in_s, 1),
             data_s=round(data_s, 1),
-            phases=phases,
+            **upgraded,
             stored=[_stored(product, one) for one in traffic.senders],
             left_objects=[],
             left_on_node=[],
@@ -135,7 +119,7 @@ def _live(made: Cluster, images_s: float, say: Say) -> Report:
         )
 
 
-def _upgraded(made: Cluster, traffic: Traffic, say: Say) -> list[Phase]:
+def _upgraded(made: Cluster, product: Product, traffic: Traffic, say: Say) -> dict[str, Any]:
     """Each step under requests, and the time before and after."""
     seconds: dict[str, float] = {}
 
@@ -147,19 +131,35 @@ def _upgraded(made: Cluster, traffic: Traffic, say: Say) -> list[Phase]:
         yield
         seconds[name] = time.monotonic() - began
 
+    def incidents() -> list[str]:
+        of_demo = [one for one in product.all_incidents() if "-demo-" in one["subject"]["name"]]
+        return [one["title"] for one in of_demo if one["cause"] == DEMO_CAUSE]
+
+    def objects_of_chart() -> set[str]:
+        return {one for one in traces.objects(made) if one.split()[0] in _OPTIONAL}
+
     traffic.phase("before")
     with traffic.running():
         with phase("before"):
-            time.sleep(5)
+            time.sleep(_QUIET_S)
+        before = objects_of_chart()
         with phase("helm upgrade"):
-            _helm(made, "upgrade", "--reuse-values", "--set", f"image.tag={backend.NEWER}")
-        with phase("after the upgrade"):
-            time.sleep(10)
+            _helm(made, "upgrade", "--reuse-values", "--set", f"image.tag={backend.NEWER}", "--set", _OPTIONS)
+        added = objects_of_chart() - before
+        with phase("first incident"):
+            [title, *_] = product.wait_for("the demo's incident", incidents, _INCIDENT_PATIENCE_S)
         with phase("helm rollback"):
             made.helm("rollback", RELEASE, "1", "-n", NAMESPACE, "--wait", "--wait-for-jobs", "--timeout", _PATIENCE)
-        with phase("after the rollback"):
-            time.sleep(10)
-    return [_told(name, seconds[name], requests) for name, requests in traffic.phases.items()]
+        if stayed := objects_of_chart() - before:
+            raise LabError(f"After the rollback the cluster still has {', '.join(sorted(stayed))}.")
+        with phase("after"):
+            time.sleep(_QUIET_S)
+    return {
+        "first_incident": title,
+        "first_incident_s": round(seconds["first incident"], 1),
+        "added": sorted(added),
+        "phases": [_told(name, seconds[name], requests) for name, requests in traffic.phases.items()],
+    }
 
 
 def _helm(made: Cluster, verb: str, *options: str) -> None:
@@ -227,9 +227,10 @@ def _removed(made: Cluster, before: _Before, report: Report, say: Say) -> Report
 
 
 def _remove(made: Cluster) -> None:
-    """What docs/deploy.md says under "Remove it"; also after a failure."""
-    made.shell(f"helm uninstall {RELEASE} -n {NAMESPACE} --ignore-not-found")
-    made.shell(f"kubectl delete namespace {NAMESPACE} --ignore-not-found")
+    """What docs/deploy.md says of what stays; also after a failure."""
+    made.shell(f"helm uninstall {RELEASE} -n {NAMESPACE} --ignore-not-found --wait")
+    for command in REMOVAL:
+        made.shell(f"{command} --ignore-not-found")
     made.on_node("rm", "-rf", chart.SPOOL)
 
 
@@ -243,29 +244,3 @@ def _services_reached() -> Iterator[None]:
     finally:
         # With the link, which goes with a cluster that ends, the route has gone as well.
         subprocess.run(["ip", "route", "delete", *route], capture_output=True, check=False)
-
-
-def table(report: Report) -> str:
-    """For people."""
-    lines = [
-        f"Images loaded in {report.images_s:.1f} s; pods ready {report.ready_s:.1f} s after `helm install`, first login "
-        f"after {report.signed_in_s:.1f} s, first data of its collector after {report.data_s:.1f} s"
-    ]
-    lines += [
-        f"{one.phase:20} {one.seconds:6.1f} s  {one.answered:5} answered, slowest {one.slowest_ms:7.1f} ms, "
-        f"tried again: {', '.join(f'{count} {why}' for why, count in one.retried.items()) or 'none'}"
-        for one in report.phases
-    ]
-    sent, ticks = sum(one.batches for one in report.stored), sum(one.ticks for one in report.stored)
-    lines.append(
-        f"Sent {sent} batches with {ticks} ticks, stored {sum(one.stored_batches for one in report.stored)} batches; "
-        f"{sum(one.missing for one in report.stored)} ticks missing, {sum(one.wrong for one in report.stored)} wrong"
-    )
-    found = {
-        "After helm uninstall the cluster has": report.left_objects,
-        "The node has": report.left_on_node,
-        "After the removal of the rest there is": report.after_removal,
-    }
-    for title, left in found.items():
-        lines += [f"{title}{':' if left else ' nothing more than before'}", *(f"  {one}" for one in left)]
-    return "\n".join(lines)
