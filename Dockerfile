@@ -18,8 +18,7 @@ COPY collector/ ./
 RUN for arch in amd64 arm64; do \
       CGO_ENABLED=0 GOARCH=$arch go build -trimpath -ldflags "-s -w -X main.version=$VERSION" \
         -o /app/bin/jitterscope-collector-linux-$arch ./cmd/jitterscope-collector || exit 1; \
-    done && \
-    CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /app/bin/jitterscope-evidence ./cmd/jitterscope-evidence
+    done
 # What the worker runs on packet captures.
 RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /app/bin/jitterscope-evidence ./cmd/jitterscope-evidence
 

@@ -136,6 +136,26 @@ class Product:
         ).json()["series"]
         return sum(value is not None for chart in charts for value in chart["high"])
 
+    def values(self, resource_id: int, metric: str, from_us: int, to_us: int) -> dict[int, float]:
+        """Start of each stored tick (µs) → its value; the window may have at most 10,000 ticks."""
+        query = {"from": _instant(from_us), "to": _instant(to_us)}
+        found = self._get("/series/query", resource=resource_id, metric=metric, points=10_000, **query).json()["series"]
+        return {
+            at_us: value
+            for chart in found
+            for at_us, value in zip(chart["t_us"], chart["high"], strict=True)
+            if value is not None
+        }
+
+    def collectors(self) -> dict[str, dict[str, Any]]:
+        """Every collector that has ever delivered, by the key of its node."""
+        return {one["node"]["key"]: one for one in self._get("/collectors").json()}
+
+    @property
+    def cookies(self) -> httpx.Cookies:
+        """Of the session, where it was signed in."""
+        return self._http.cookies
+
     def has_diagnosed(self, resource_id: int, until_us: int) -> bool:
         """Whether it has looked at all data of the cgroup or node up to then."""
         until = self._get(f"/resources/{resource_id}/diagnosis").json()["diagnosed_until"]

@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,47 +16,8 @@ import yaml
 
 from jitterscope.settings import REPOSITORY
 from labs.kubernetes import building, chart
-from tests.support.lab_plan import live
+from tests.support.rendered_chart import EVERYTHING, OF_OPERATORS, RENDERS, VERSIONS, by_name, helm, rendered
 from tests.support.said import say
-
-# The first build takes minutes of CPU: where it was not made, `make test` leaves these to `make test-labs`.
-BUILT = building.are_built()
-# Nothing here times anything.
-RENDERS = live(10, cpus=0.0, by_turn=BUILT)
-# kubernetes-validate has the OpenAPI schemas of every minor version, as JSON Schema.
-VERSIONS = [f"1.{minor}" for minor in range(30, 38)]
-
-EVERYTHING = """
-existingSecret: jitterscope
-publicUrl: https://jitterscope.example.com
-image: {repository: "registry.example.com:5000/team/jitterscope", tag: "0.1.0"}
-imagePullSecrets: [{name: registry}]
-settings: {JITTERSCOPE_LOG_LEVEL: DEBUG, JITTERSCOPE_EVIDENCE_MAX_BYTES: 402653184, JITTERSCOPE_API_LANE: true}
-evidence: {existingClaim: evidence}
-api:
-  trustedProxies: 10.0.0.0/8
-  service: {type: NodePort, port: 8080}
-  resources: {requests: {cpu: 0.5, memory: 1Gi}, limits: {memory: 2560Mi}}
-nodeSelector: {kubernetes.io/arch: amd64}
-tolerations: [{key: dedicated, operator: Equal, value: monitoring, effect: NoSchedule}]
-affinity:
-  podAntiAffinity:
-    preferredDuringSchedulingIgnoredDuringExecution:
-      - {weight: 1, podAffinityTerm: {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {a: b}}}}
-ingress: {enabled: true, className: nginx, annotations: {a.b/c: "1"}, host: jitterscope.example.com, tlsSecret: tls}
-networkPolicy:
-  enabled: true
-  apiFrom: [{ipBlock: {cidr: 10.0.0.0/8, except: [10.1.0.0/16]}}]
-  metricsFrom: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]
-collector:
-  kubeletInsecureTls: true
-  kubeletResources: [nodes/proxy]
-  metricsAddress: 0.0.0.0
-  config: |
-    [sources.tcp_requests]
-    read_status = false
-  priorityClassName: system-node-critical
-"""
 
 # What people write → what Helm's refusal names.
 MISTAKES = {
@@ -79,6 +39,17 @@ MISTAKES = {
     "{existingSecret: s, api: {service: {port: 80000}}}": ["/api/service/port", "65,535"],
     "{existingSecret: s, ingress: {enabled: 'yes'}}": ["/ingress/enabled", "boolean"],
     "{existingSecret: s, ingress: {host: 'https://jitterscope.example.com'}}": ["/ingress/host", "pattern"],
+    "{existingSecret: s, api: {podDisruptionBudget: {maxUnavailable: 0}}}": ["/api/podDisruptionBudget", "minimum"],
+    "{existingSecret: s, api: {podDisruptionBudget: {minAvailable: 1}}}": ["/api/podDisruptionBudget", "minAvailable"],
+    "{existingSecret: s, api: {drainSeconds: 60}}": ["/api/drainSeconds", "maximum"],
+    "{existingSecret: s, worker: {autoscaling: {enabled: true, averageCpu: 60%}}}": ["/worker/autoscaling/averageCpu"],
+    "{existingSecret: s, topologySpreadConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: Never}]}": [
+        "/topologySpreadConstraints/0/whenUnsatisfiable"
+    ],
+    "{existingSecret: s, topologySpreadConstraints: {maxSkew: 1}}": ["/topologySpreadConstraints", "array"],
+    "{existingSecret: s, serviceMonitor: {enabled: true, interval: 30}}": ["/serviceMonitor/interval", "string"],
+    "{existingSecret: s, httpRoute: {enabled: true, parentRefs: [gateway]}}": ["/httpRoute/parentRefs/0", "object"],
+    "{existingSecret: s, httpRoute: {hostnames: ['https://a.example']}}": ["/httpRoute/hostnames/0", "pattern"],
     "{existingSecret: s, networkPolicy: {apiFrom: [10.0.0.0/8]}}": ["/networkPolicy/apiFrom/0", "object"],
     "{existingSecret: s, collector: {capabilities: [CAP_BPF]}}": ["/collector/capabilities/0", "SYS_PTRACE"],
     "{existingSecret: s, collector: {capabilities: BPF}}": ["/collector/capabilities", "array"],
@@ -90,6 +61,8 @@ MISTAKES = {
     "{trial: {enabled: true, storage: 20Gi}}": ["/trial", "storage"],
     "{trial: {enabled: true, timescaledb: {storage: 20 Gi}}}": ["/trial/timescaledb/storage", "pattern"],
     # Without a schema: these hang together.
+    "{existingSecret: s, httpRoute: {enabled: true}}": ["httpRoute.parentRefs", "Gateway"],
+    "{existingSecret: s, serviceMonitor: {enabled: true}, metricsPort: 0}": ["serviceMonitor.enabled", "metricsPort"],
     "{}": ["existingSecret", "trial.enabled"],
     "{backend: {enabled: false}, existingSecret: s}": ["collector.server"],
 }  # fmt: skip
@@ -105,17 +78,6 @@ def installs() -> dict[str, list[str]]:
         values = [words[i + 1] for i, word in enumerate(words) if word == "--set"]
         told[",".join(values)] = [option for value in values for option in ("--set", value)]
     return told
-
-
-def helm(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([building.ready(say)["helm"], *words], capture_output=True, text=True, check=False)
-
-
-def rendered(version: str, *options: str | Path) -> list[dict[str, Any]]:
-    """What Helm would send to a cluster of this version."""
-    done = helm("template", "jitterscope", chart.CHART, "--kube-version", version, *options)
-    assert done.returncode == 0, done.stderr
-    return [one for one in yaml.safe_load_all(done.stdout) if one]
 
 
 @pytest.fixture
@@ -142,9 +104,11 @@ def test_every_object_is_one_that_kubernetes_knows(version: str, everything: Pat
     modes = [*installs().values(), with_everything, [*with_everything, "--is-upgrade"]]
     for options in modes:
         for one in rendered(f"{version}.0", *options):
-            kubernetes_validate.validate(one, version, strict=True)
             kinds.add(one["kind"])
+            if one["kind"] not in OF_OPERATORS:
+                kubernetes_validate.validate(one, version, strict=True)
     assert kinds >= {"DaemonSet", "Deployment", "StatefulSet", "Job", "Ingress", "NetworkPolicy", "ClusterRole"}
+    assert kinds >= {"PodDisruptionBudget", "HorizontalPodAutoscaler", *OF_OPERATORS}
     # What this test is worth: a wrong field of one of them is found.
     [daemon] = [one for one in rendered(f"{version}.0", "--values", everything) if one["kind"] == "DaemonSet"]
     daemon["spec"]["template"]["spec"]["hostPid"] = True
@@ -224,10 +188,6 @@ def test_the_overlay_of_the_docs_changes_the_images(tmp_path: Path) -> None:
     built = subprocess.run([kubectl, "kustomize", tmp_path], capture_output=True, text=True, check=True).stdout
     images = set(re.findall(r"image: (.*)", built))
     assert images == {f"registry.example.com/{name}:0.1.0" for name in ("jitterscope", "jitterscope-collector")}
-
-
-def by_name(objects: Iterable[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
-    return {(one["kind"], one["metadata"]["name"]): one for one in objects}
 
 
 def unmanaged(tree: Any) -> Any:

@@ -34,12 +34,12 @@ def setup(
     given = settings()
     owner_url = given.owner_database_url.get_secret_value()
     try:
-        preparing.prepare_database(owner_url, given.database_url.get_secret_value(), superuser_url, timeout_s)
+        schema = preparing.prepare_database(owner_url, given.database_url.get_secret_value(), superuser_url, timeout_s)
         login = preparing.first_organization(owner_url, organization, email, password, collector_token)
     except preparing.SetupFailed as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from error
-    typer.echo("The schema is up to date.")
+    typer.echo(schema)
     if login.created:
         typer.echo(first_login(given.public_url, email, login.password or "(the password you chose)"))
 

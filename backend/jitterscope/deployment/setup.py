@@ -42,8 +42,10 @@ def wait_for_database(url: str, timeout_s: float) -> None:
         time.sleep(0.5)
 
 
-def prepare_database(owner_url: str, app_url: str, superuser_url: str, timeout_s: float) -> None:
+def prepare_database(owner_url: str, app_url: str, superuser_url: str, timeout_s: float) -> str:
     """Wait for the server and bring the schema up to date; with a superuser's URL, make roles and database before.
+
+    Returns what became of the schema: a rollback finds a newer one, which stays.
 
     Names and passwords are those of the two URLs, which therefore must be of the two roles that migrations know.
     """
@@ -55,7 +57,11 @@ def prepare_database(owner_url: str, app_url: str, superuser_url: str, timeout_s
         wait_for_database(superuser_url, timeout_s)
         bootstrap.bootstrap(superuser_url, owner.database, str(owner.password), str(app.password))
     wait_for_database(owner_url, timeout_s)
-    runner.migrate(owner_url)
+    try:
+        runner.migrate(owner_url)
+    except runner.NewerSchema as newer:
+        return str(newer)
+    return "The schema is up to date."
 
 
 def first_organization(owner_url: str, name: str, email: str, password: str, collector_token: str) -> FirstLogin:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import fcntl
 import importlib.util
 import os
-import shutil
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from jitterscope.devstack import debian
+
 Name = Literal["embedded", "timescaledb"]
 ENVIRONMENT = "JITTERSCOPE_TEST_DATABASE"
 SUITE = "trixie"
-PACKAGES = "postgresql-17,postgresql-17-timescaledb"
+PACKAGES = ("postgresql-17", "postgresql-17-timescaledb")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +55,10 @@ def embedded() -> Flavour:
 
 def timescaledb() -> Flavour:
     """PostgreSQL 17 with TimescaleDB of Debian, installed into a cache folder at first use (needs root then)."""
-    root = cache_folder() / "timescaledb"
-    root.parent.mkdir(parents=True, exist_ok=True)
-    with (root.parent / "timescaledb.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (root / "usr/lib/postgresql/17/bin/postgres").exists():
-            _debootstrap(root)
+    try:
+        root = debian.system("timescaledb", SUITE, PACKAGES)
+    except debian.DebianUnavailable as error:
+        raise FlavourUnavailable(str(error)) from error
     return Flavour(
         "timescaledb",
         Path("/usr/lib/postgresql/17/bin"),
@@ -73,24 +70,3 @@ def timescaledb() -> Flavour:
             "max_worker_processes": "24",
         },
     )
-
-
-def cache_folder() -> Path:
-    """Where downloads that outlive a checkout are kept."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jitterscope"
-
-
-def _debootstrap(root: Path) -> None:
-    if shutil.which("debootstrap") is None or os.geteuid() != 0:
-        raise FlavourUnavailable(
-            f"TimescaleDB is not in {root} yet. Run once as root, with debootstrap (apt-get install debootstrap)."
-        )
-    partial = root.with_suffix(".partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    # It mounts /proc in there. In a mount namespace of its own, that ends with it, also when it is killed.
-    command = ["unshare", "--mount", "debootstrap", "--variant=minbase", f"--include={PACKAGES}", SUITE, str(partial)]
-    mirror = os.environ.get("JITTERSCOPE_DEBIAN_MIRROR")
-    done = subprocess.run([*command, *([mirror] if mirror else [])], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise FlavourUnavailable(f"debootstrap failed: {done.stdout[-1500:]}{done.stderr[-500:]}")
-    partial.rename(root)

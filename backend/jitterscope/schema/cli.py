@@ -15,7 +15,11 @@ app = typer.Typer()
 @app.command()
 def migrate() -> None:
     """Bring the schema to the newest version (uses JITTERSCOPE_OWNER_DATABASE_URL)."""
-    runner.migrate()
+    try:
+        runner.migrate()
+    except runner.NewerSchema as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from error
     typer.echo("The schema is up to date.")
 
 

@@ -16,7 +16,7 @@ RELEASE = NAMESPACE = "jitterscope"
 _IMAGE = "jitterscope-collector:0.1.0"
 _END_PATIENCE_S = 30.0
 # `collector.spoolFolder` of the chart.
-_SPOOL = "/var/lib/jitterscope-collector"
+SPOOL = "/var/lib/jitterscope-collector"
 _CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 
 
@@ -25,9 +25,7 @@ def install_collectors(cluster: Cluster, server: str, token: str, say: Say) -> N
 
     Raises LabError where a collector does not become ready.
     """
-    collector = built.program("jitterscope-collector", "JITTERSCOPE_COLLECTOR")
-    of_build = {("build", "/jitterscope-collector"): collector, ("build", _CERTIFICATES): Path(_CERTIFICATES)}
-    cluster.load(images.of_dockerfile(REPOSITORY / "collector" / "Dockerfile", _IMAGE, of_build))
+    load_collector(cluster)
     cluster.apply(
         {
             "apiVersion": "v1",
@@ -48,11 +46,18 @@ def install_collectors(cluster: Cluster, server: str, token: str, say: Say) -> N
     )
 
 
+def load_collector(cluster: Cluster) -> None:
+    """Give the node the collector's image."""
+    collector = built.program("jitterscope-collector", "JITTERSCOPE_COLLECTOR")
+    of_build = {("build", "/jitterscope-collector"): collector, ("build", _CERTIFICATES): Path(_CERTIFICATES)}
+    cluster.load(images.of_dockerfile(REPOSITORY / "collector" / "Dockerfile", _IMAGE, of_build))
+
+
 def uninstall(cluster: Cluster) -> list[str]:
     """Uninstall it; what of it is still in the cluster once its pods had time to end."""
     cluster.helm("uninstall", RELEASE, "--namespace", NAMESPACE, "--wait")
     # What was not sent yet would come to the next product, as news of long ago.
-    cluster.on_node("rm", "-rf", _SPOOL)
+    cluster.on_node("rm", "-rf", SPOOL)
     kinds = "all,configmap,serviceaccount,role,rolebinding,clusterrole,clusterrolebinding"
     labelled = ("-l", f"app.kubernetes.io/instance={RELEASE}", "-A")
     deadline = time.monotonic() + _END_PATIENCE_S

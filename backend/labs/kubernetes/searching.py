@@ -9,11 +9,11 @@ from pathlib import Path
 
 from labs import coredns
 from labs.console import Say
-from labs.kubernetes import images, objects
+from labs.kubernetes import dns, images, objects
 from labs.kubernetes.cluster import Cluster
 from labs.kubernetes.fault import Case, Fault
-from labs.kubernetes.layout import DNS_SERVICE, UPSTREAM_SERVICE
-from labs.kubernetes.objects import CLIENTS, SYSTEM, Object, Workload
+from labs.kubernetes.layout import UPSTREAM_SERVICE
+from labs.kubernetes.objects import CLIENTS, Object, Workload
 from labs.search.pods import PROGRAM, plan_of
 from labs.search.variants import Parameters
 
@@ -55,35 +55,11 @@ def _asked(cluster: Cluster, say: Say) -> Iterator[Fault]:
     objects.load_coredns(cluster)
     cluster.load(images.Image(_IMAGE, {"/pod.py": PROGRAM}))
     outside = objects.coredns("outside", _OUTSIDE, UPSTREAM_SERVICE)
-    server = _cluster_dns()
+    server = dns.cluster_dns(_COREFILE)
     clients = _clients()
     with objects.running(cluster, (outside, server, clients)):
         [pod] = objects.pods_of(cluster, server)
         yield Fault(pod["metadata"]["name"], lambda: objects.must_run(cluster, server), before_s=_BEFORE_S)
-
-
-def _cluster_dns() -> Workload:
-    """CoreDNS as a cluster has it, with the rights that its manifest gives it."""
-    found = objects.coredns("coredns", _COREFILE, DNS_SERVICE, account="coredns")
-    of_all = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "system:coredns"}
-    rules = [
-        {"apiGroups": [""], "resources": ["endpoints", "services", "pods", "namespaces"], "verbs": ["list", "watch"]},
-        {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": ["list", "watch"]},
-    ]
-    subject = {"kind": "ServiceAccount", "name": "coredns", "namespace": SYSTEM}
-    version, name = "rbac.authorization.k8s.io/v1", {"name": "system:coredns"}
-    rights: list[Object] = [
-        objects.made("v1", "ServiceAccount", "coredns", SYSTEM),
-        {"apiVersion": version, "kind": "ClusterRole", "metadata": name, "rules": rules},
-        {
-            "apiVersion": version,
-            "kind": "ClusterRoleBinding",
-            "metadata": name,
-            "roleRef": of_all,
-            "subjects": [subject],
-        },
-    ]
-    return Workload(found.name, found.namespace, found.labels, (*rights, *found.objects))
 
 
 def _clients() -> Workload:

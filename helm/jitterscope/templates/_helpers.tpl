@@ -120,3 +120,62 @@ volumeMounts:
   - { name: evidence, mountPath: /evidence }
   {{- end }}
 {{- end }}
+
+{{- /* Unless an autoscaler chooses: include "jitterscope.replicas" (list . .Values.api.replicas .Values.api.autoscaling) */ -}}
+{{- define "jitterscope.replicas" -}}
+{{- if not (index . 2).enabled -}}
+replicas: {{ ternary (index . 0).Values.trial.replicas (index . 1) (index . 0).Values.trial.enabled }}
+{{- end }}
+{{- end }}
+
+{{- /* Of a pod: include "jitterscope.spread" (list . "api") */ -}}
+{{- define "jitterscope.spread" -}}
+{{- with (index . 0).Values.topologySpreadConstraints -}}
+topologySpreadConstraints:
+{{- range . }}
+  - {{ toYaml . | indent 4 | trim }}
+    labelSelector:
+      matchLabels: {{- include "jitterscope.selector" $ | nindent 8 }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* Of a Deployment: include "jitterscope.scaling" (list . "api" .Values.api.podDisruptionBudget .Values.api.autoscaling) */ -}}
+{{- define "jitterscope.scaling" -}}
+{{- $root := index . 0 }}
+{{- $component := index . 1 }}
+{{- $budget := index . 2 }}
+{{- $autoscaling := index . 3 }}
+{{- $name := printf "%s-%s" (include "jitterscope.name" $root) $component }}
+{{- if $budget.enabled }}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: {{ $name }}
+  labels: {{- include "jitterscope.labels" (list $root $component) | nindent 4 }}
+spec:
+  maxUnavailable: {{ $budget.maxUnavailable }}
+  # A pod that is not ready must not keep its node from being drained.
+  unhealthyPodEvictionPolicy: AlwaysAllow
+  selector:
+    matchLabels: {{- include "jitterscope.selector" (list $root $component) | nindent 6 }}
+{{- end }}
+{{- if $autoscaling.enabled }}
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata:
+  name: {{ $name }}
+  labels: {{- include "jitterscope.labels" (list $root $component) | nindent 4 }}
+spec:
+  scaleTargetRef: { apiVersion: apps/v1, kind: Deployment, name: {{ $name }} }
+  minReplicas: {{ $autoscaling.minReplicas }}
+  maxReplicas: {{ $autoscaling.maxReplicas }}
+  metrics:
+    - type: Resource
+      resource:
+        name: cpu
+        target: { type: AverageValue, averageValue: {{ $autoscaling.averageCpu | quote }} }
+{{- end }}
+{{- end }}

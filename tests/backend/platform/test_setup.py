@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from jitterscope.cli import build
 from jitterscope.devstack.ports import free_port
 from jitterscope.main import create_app
-from jitterscope.settings import Settings
+from jitterscope.settings import Settings, settings
 from tests.backend.conftest import Database
 
 TOKEN = "jsi_" + secrets.token_urlsafe(32)
@@ -63,6 +63,20 @@ def test_an_empty_server_becomes_one_that_can_be_used(fresh: str) -> None:
         assert [token["name"] for token in client.get("/api/v1/collectors/tokens").json()["items"]] == [
             "collectors of the installation"
         ]
+
+
+def test_the_schema_of_a_newer_version_stays_as_it_is(fresh: str) -> None:
+    """As an older version finds it that is rolled back to."""
+    assert run(JITTERSCOPE_SUPERUSER_DATABASE_URL=fresh).exit_code == 0
+    with psycopg.connect(settings().owner_database_url.get_secret_value()) as owner:
+        owner.execute("UPDATE alembic_version SET version_num = 'of_tomorrow'")
+    again = run(JITTERSCOPE_SUPERUSER_DATABASE_URL=fresh)
+    told = "The schema is of a newer version of Jitterscope (revision of_tomorrow), and stays as it is."
+    assert (again.exit_code, again.output) == (0, f"{told}\n")
+    migrated = CliRunner().invoke(build(), ["migrate"])
+    assert (migrated.exit_code, migrated.output) == (1, f"{told}\n")
+    with psycopg.connect(settings().owner_database_url.get_secret_value()) as owner:
+        assert owner.execute("SELECT version_num FROM alembic_version").fetchall() == [("of_tomorrow",)]
 
 
 def test_a_chosen_password_is_used_and_not_printed(fresh: str) -> None:

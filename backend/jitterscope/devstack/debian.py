@@ -1,0 +1,51 @@
+"""Debian systems in folders of the cache, for what has to run in one: nothing is installed on this machine."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class DebianUnavailable(RuntimeError):
+    """The system cannot be had here; the message says what to do."""
+
+
+def cache_folder() -> Path:
+    """Where downloads that outlive a checkout are kept."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jitterscope"
+
+
+def system(name: str, suite: str, packages: Sequence[str]) -> Path:
+    """The root folder of a minimal Debian with these packages, made at first use. Raises DebianUnavailable.
+
+    `name` must change with suite and packages: what is there under that name is taken as it is.
+    """
+    root = cache_folder() / name
+    root.parent.mkdir(parents=True, exist_ok=True)
+    with (root.parent / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not root.exists():
+            _debootstrap(root, suite, packages)
+    return root
+
+
+def _debootstrap(root: Path, suite: str, packages: Sequence[str]) -> None:
+    if shutil.which("debootstrap") is None or os.geteuid() != 0:
+        raise DebianUnavailable(
+            f"{', '.join(packages)} of Debian {suite} is not in {root} yet. Run once as root, with debootstrap "
+            "(apt-get install debootstrap)."
+        )
+    partial = root.with_name(f"{root.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    # It mounts /proc in there. In a mount namespace of its own, that ends with it, also when it is killed.
+    command = ["unshare", "--mount", "debootstrap", "--variant=minbase"]
+    command += [f"--include={','.join(packages)}", suite, str(partial)]
+    mirror = os.environ.get("JITTERSCOPE_DEBIAN_MIRROR")
+    done = subprocess.run([*command, *([mirror] if mirror else [])], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise DebianUnavailable(f"debootstrap failed: {done.stdout[-1500:]}{done.stderr[-500:]}")
+    partial.rename(root)

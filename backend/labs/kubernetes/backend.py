@@ -1,0 +1,152 @@
+"""Images of the backend and of a trial's servers, on Debian, as their Dockerfiles make them, with what is built here.
+
+The backend runs on Debian 12, whose Python is the Dockerfile's, TimescaleDB and Valkey are those of Debian 13.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from jitterscope.devstack import debian, flavours
+from jitterscope.schema import runner
+from jitterscope.settings import REPOSITORY
+from labs import built, packages
+from labs.errors import LabError
+from labs.kubernetes.images import SYSTEM_PATH, Image, of_dockerfile
+
+_CHART = REPOSITORY / "helm" / "jitterscope"
+_PYTHON = "python:3.11-slim-trixie"
+_TRIAL = Path(__file__).with_name("programs") / "trial"
+NEWER = "newer"
+_MIGRATION = """from alembic import op
+
+revision = "newer"
+down_revision = {after!r}
+depends_on = None
+branch_labels = None
+
+
+def upgrade() -> None:
+    op.execute("CREATE TABLE newer (id bigint PRIMARY KEY)")
+"""
+_SERVERS = "/usr/lib/postgresql/17/bin"
+# What the Dockerfile's stage "backend" copies from the folder of the same name.
+_SOURCES = ("pyproject.toml", "uv.lock", "jitterscope")
+_ENVIRONMENT = {
+    "UV_LINK_MODE": "copy",
+    "UV_COMPILE_BYTECODE": "1",
+    "UV_PYTHON_DOWNLOADS": "never",
+    "UV_CACHE_DIR": "/tmp/uv-cache",  # noqa: S108 - of the system that it runs in
+    "HOME": "/root",
+    "PATH": SYSTEM_PATH,
+}
+# Of this machine, so that a proxy or an index of one's own is used in there as well.
+_PASSED_ON = ("UV_", "SSL_CERT_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
+# $1: Debian's root, $2: a folder for what would change there, $3: the backend's folder, $4: uv, $5: its cache.
+_IN_DEBIAN = """
+mkdir -p "$2/upper" "$2/work" "$2/root"
+mount -t overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work" overlay "$2/root"
+mkdir -p "$2/root/app/backend" "$2/root/tmp/uv-cache"
+mount --bind "$3" "$2/root/app/backend"
+mount --bind "$5" "$2/root/tmp/uv-cache"
+mount -t proc proc "$2/root/proc"
+cp "$4" "$2/root/usr/local/bin/uv"
+cp /etc/resolv.conf "$2/root/etc/resolv.conf"
+cp -L /etc/ssl/certs/ca-certificates.crt "$2/root/etc/ssl/certs/ca-certificates.crt"
+exec chroot "$2/root" sh -euc "cd /app/backend && exec uv sync -q --frozen --no-dev --python /usr/bin/python3"
+"""
+
+
+def images() -> list[Image]:
+    """What a chart with `trial.enabled` runs beside the collector, and the backend's next version: NEWER."""
+    values = yaml.safe_load((_CHART / "values.yaml").read_text())
+    backend = _backend(values)
+    return [backend, _newer(backend), _timescaledb(values), _valkey(values)]
+
+
+def version() -> str:
+    """The chart's appVersion, which images are tagged with."""
+    return str(yaml.safe_load((_CHART / "Chart.yaml").read_text())["appVersion"])
+
+
+def _backend(values: Mapping[str, Any]) -> Image:
+    repository, folder = values["image"]["repository"], packages.cache("kubernetes") / "backend"
+    frontend = REPOSITORY / "frontend" / "dist"
+    if not (frontend / "index.html").exists():
+        raise LabError("The UI is not built: run `make build`.")
+    python = debian.system("python3.11", "bookworm", ("python3", "ca-certificates"))
+    made = {
+        ("backend", "/app/backend"): _synced(folder / "app", python),
+        ("frontend", "/app/frontend/dist"): frontend,
+        ("collector", "/app/bin"): _binaries(folder / "bin"),
+    }
+    return of_dockerfile(REPOSITORY / "Dockerfile", f"{repository}:{version()}", made, {_PYTHON: python})
+
+
+def _newer(backend: Image) -> Image:
+    """The same with one more migration, which an older version does not know."""
+    migration = packages.cache("kubernetes") / "backend" / "newer.py"
+    migration.write_text(_MIGRATION.format(after=runner.heads()))
+    files = {**backend.files, "/app/migrations/versions/newer.py": migration}
+    return replace(backend, name=f"{backend.name.rpartition(':')[0]}:{NEWER}", files=files)
+
+
+def _synced(folder: Path, python: Path) -> Path:
+    """The backend with its libraries, as the Dockerfile's stage "backend" installs them."""
+    uv = shutil.which("uv", path=f"{REPOSITORY / '.tools' / 'bin'}:{os.environ.get('PATH', '')}")
+    if uv is None:
+        raise LabError("uv is missing: run `make build`.")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in _SOURCES:
+        source, target = REPOSITORY / "backend" / name, folder / name
+        if source.is_dir():
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "scenarios"))
+        else:
+            shutil.copyfile(source, target)
+    cache = Path(packages.run([uv, "cache", "dir"]).strip())
+    cache.mkdir(parents=True, exist_ok=True)
+    passed = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)}
+    told = [f"{name}={value}" for name, value in {**passed, **_ENVIRONMENT}.items()]
+    changes = folder.with_name("changes")
+    shutil.rmtree(changes, ignore_errors=True)
+    where = [str(python), str(changes), str(folder), uv, str(cache)]
+    # The mounts end with their namespace.
+    apart = ["unshare", "--mount", "--propagation=private", "env", "-i", *told, "sh", "-euc", _IN_DEBIAN, "sh"]
+    packages.run([*apart, *where])
+    shutil.rmtree(changes)
+    return folder
+
+
+def _binaries(folder: Path) -> Path:
+    """The programs that are built for this machine; the Dockerfile builds the collector for arm64 too."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    collector = built.program("jitterscope-collector", "JITTERSCOPE_COLLECTOR")
+    shutil.copy2(collector, folder / "jitterscope-collector-linux-amd64")
+    shutil.copy2(built.program("jitterscope-evidence", "JITTERSCOPE_EVIDENCE"), folder / "jitterscope-evidence")
+    return folder
+
+
+def _timescaledb(values: Mapping[str, Any]) -> Image:
+    root = flavours.timescaledb().root
+    assert root is not None
+    return Image(
+        values["trial"]["timescaledb"]["image"],
+        {"/usr/local/bin/entrypoint": _TRIAL / "postgres.sh", "/etc/passwd": _TRIAL / "passwd"},
+        entrypoint=["/usr/local/bin/entrypoint"],
+        environment={"PATH": f"{_SERVERS}:{SYSTEM_PATH}"},
+        on=root,
+    )
+
+
+def _valkey(values: Mapping[str, Any]) -> Image:
+    root = debian.system("valkey", "trixie", ("valkey-server", "valkey-tools"))
+    return Image(values["trial"]["valkey"]["image"], {"/etc/passwd": _TRIAL / "passwd"}, on=root)

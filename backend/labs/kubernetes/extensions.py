@@ -1,0 +1,58 @@
+"""Resources that operators bring into a cluster: of the Prometheus Operator and of the Gateway API.
+
+Their definitions come from the Go modules of these projects; no program of theirs runs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from labs import packages
+from labs.kubernetes.cluster import Cluster
+
+_FILES = {
+    "sigs.k8s.io/gateway-api@v1.4.0": "config/crd/standard/gateway.networking.k8s.io_httproutes.yaml",
+    "github.com/prometheus-operator/prometheus-operator@v0.85.0": (
+        "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml"
+    ),
+}
+
+
+def files() -> list[Path]:
+    """A file for each definition, downloaded where it is missing. Raises LabError where that fails."""
+    return [_module(name) / file for name, file in _FILES.items()]
+
+
+def schema(kind: str, version: str) -> dict[str, Any]:
+    """JSON Schema of such a resource. Raises KeyError where there is none."""
+    for file in files():
+        definition = yaml.safe_load(file.read_text())
+        for one in definition["spec"]["versions"]:
+            if definition["spec"]["names"]["kind"] == kind and one["name"] == version:
+                return dict(one["schema"]["openAPIV3Schema"])
+    raise KeyError(f"{kind} {version}")
+
+
+@contextmanager
+def known(cluster: Cluster) -> Iterator[None]:
+    """The API server takes them until the context ends."""
+    try:
+        for file in files():
+            # A client-side apply would repeat the whole definition in an annotation, which is too long.
+            cluster.kubectl("apply", "--server-side", "-f", str(file))
+            cluster.kubectl("wait", "--for=condition=Established", "-f", str(file), "--timeout=60s")
+        yield
+    finally:
+        for file in files():
+            cluster.kubectl("delete", "-f", str(file), "--ignore-not-found", "--wait=false")
+
+
+def _module(name: str) -> Path:
+    told = packages.run(["go", "mod", "download", "-json", name], Path("/"), {"GOFLAGS": "-mod=mod"})
+    return Path(json.loads(told)["Dir"])

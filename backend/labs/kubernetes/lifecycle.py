@@ -1,0 +1,246 @@
+"""The chart from `helm install` to `helm uninstall` on the cluster, with requests that never stop meanwhile."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from jitterscope.series.types import TICK_US
+from labs import packages
+from labs.console import Say
+from labs.errors import LabError
+from labs.kubernetes import backend, chart, cluster, dns, extensions, objects, traces, volumes
+from labs.kubernetes.cluster import Cluster
+from labs.kubernetes.layout import HOST_LINK, NODE_ADDRESS, SERVICE_NETWORK
+from labs.kubernetes.lifecycle_report import Phase, Report, Stored
+from labs.kubernetes.sending import TICK, Requests, Sender, Traffic
+from labs.product import Product
+
+RELEASE = NAMESPACE = "jitterscope"
+# What a trial's StatefulSets claim.
+_CLAIMS = {f"data-{RELEASE}-timescaledb-0": "20Gi", f"data-{RELEASE}-valkey-0": "1Gi"}
+# What docs/deploy.md says that `helm uninstall` leaves, and what a namespace has by itself.
+LEFT_OBJECTS = {
+    f"Namespace {NAMESPACE}",
+    f"ServiceAccount {NAMESPACE}/default",
+    f"ConfigMap {NAMESPACE}/kube-root-ca.crt",
+    f"Secret {NAMESPACE}/{RELEASE}-trial",
+    *(f"PersistentVolumeClaim {NAMESPACE}/{claim}" for claim in _CLAIMS),
+}
+REMOVAL = (
+    f"kubectl -n {NAMESPACE} delete pvc,secret -l app.kubernetes.io/instance={RELEASE}",
+    f"kubectl -n {NAMESPACE} delete job {RELEASE}-setup-upgrade",
+    f"kubectl delete namespace {NAMESPACE}",
+)
+LEFT_ON_NODE = {f"file {chart.SPOOL}"}
+# What the upgrade turns on, and the kinds of objects that this brings.
+_OPTIONS = ",".join(
+    (
+        "demo.enabled=true",
+        "api.autoscaling.enabled=true",
+        "worker.autoscaling.enabled=true",
+        "serviceMonitor.enabled=true",
+        "serviceMonitor.labels.release=prometheus",
+        "ingress.enabled=true",
+        "httpRoute.enabled=true",
+        "httpRoute.parentRefs[0].name=public",
+        "httpRoute.hostnames[0]=jitterscope.example.com",
+        "networkPolicy.enabled=true",
+    )
+)
+_OPTIONAL = ("HorizontalPodAutoscaler", "HTTPRoute", "Ingress", "NetworkPolicy", "ServiceMonitor")
+DEMO_CAUSE = "cpu/limit_too_low"
+_SENDERS, _READERS = 6, 2
+_QUIET_S, _INCIDENT_PATIENCE_S = 10.0, 180.0
+_PATIENCE = "180s"
+_SETTLES_S = 120.0
+_STORED_PATIENCE_S = 20.0
+_LOW_BITS = 0x7FFFFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    objects: set[str]
+    node: set[str]
+
+
+def run(say: Say) -> Report:
+    """Install, upgrade, roll back, uninstall, remove. Raises LabError where a step fails."""
+    with cluster.running(say) as made, _services_reached():
+        began = time.monotonic()
+        say("Loading images of the backend, TimescaleDB, Valkey, and the collector")
+        for image in backend.images():
+            made.load(image)
+        objects.load_coredns(made)
+        chart.load_collector(made)
+        images_s = time.monotonic() - began
+        with (
+            objects.running(made, (dns.cluster_dns(),)),
+            extensions.known(made),
+            volumes.for_claims(made, NAMESPACE, _CLAIMS),
+        ):
+            before = _Before(traces.objects(made), traces.node(made))
+            try:
+                report = _live(made, images_s, say)
+                return _removed(made, before, report, say)
+            finally:
+                _remove(made)
+
+
+def _live(made: Cluster, images_s: float, say: Say) -> Report:
+    """From the installation to the last request."""
+    began = time.monotonic()
+    say("helm install")
+    _helm(made, "install", "--create-namespace", "--set", "trial.enabled=true")
+    ready_s = time.monotonic() - began
+    url = f"http://{made.get('-n', NAMESPACE, 'service', RELEASE)['spec']['clusterIP']}"
+    with Product.signed_in(url, *_first_login(made)) as product:
+        signed_in_s = time.monotonic() - began
+        product.wait_for("the chart's collector", product.receives, 60)
+        data_s = time.monotonic() - began
+        traffic = Traffic(url, _ingest_token(made), product.cookies, _SENDERS, _READERS)
+        upgraded = _upgraded(made, product, traffic, say)
+        say("Comparing what was sent with what is stored")
+        return Report(
+            images_s=round(images_s, 1),
+            ready_s=round(ready_s, 1),
+            signed_in_s=round(signed_in_s, 1),
+            data_s=round(data_s, 1),
+            **upgraded,
+            stored=[_stored(product, one) for one in traffic.senders],
+            left_objects=[],
+            left_on_node=[],
+            after_removal=[],
+        )
+
+
+def _upgraded(made: Cluster, product: Product, traffic: Traffic, say: Say) -> dict[str, Any]:
+    """Each step under requests, and the time before and after."""
+    seconds: dict[str, float] = {}
+
+    @contextmanager
+    def phase(name: str) -> Iterator[None]:
+        say(name)
+        traffic.phase(name)
+        began = time.monotonic()
+        yield
+        seconds[name] = time.monotonic() - began
+
+    def incidents() -> list[str]:
+        of_demo = [one for one in product.all_incidents() if "-demo-" in one["subject"]["name"]]
+        return [one["title"] for one in of_demo if one["cause"] == DEMO_CAUSE]
+
+    def objects_of_chart() -> set[str]:
+        return {one for one in traces.objects(made) if one.split()[0] in _OPTIONAL}
+
+    traffic.phase("before")
+    with traffic.running():
+        with phase("before"):
+            time.sleep(_QUIET_S)
+        before = objects_of_chart()
+        with phase("helm upgrade"):
+            _helm(made, "upgrade", "--reuse-values", "--set", f"image.tag={backend.NEWER}", "--set", _OPTIONS)
+        added = objects_of_chart() - before
+        with phase("first incident"):
+            [title, *_] = product.wait_for("the demo's incident", incidents, _INCIDENT_PATIENCE_S)
+        with phase("helm rollback"):
+            made.helm("rollback", RELEASE, "1", "-n", NAMESPACE, "--wait", "--wait-for-jobs", "--timeout", _PATIENCE)
+        if stayed := objects_of_chart() - before:
+            raise LabError(f"After the rollback the cluster still has {', '.join(sorted(stayed))}.")
+        with phase("after"):
+            time.sleep(_QUIET_S)
+    return {
+        "first_incident": title,
+        "first_incident_s": round(seconds["first incident"], 1),
+        "added": sorted(added),
+        "phases": [_told(name, seconds[name], requests) for name, requests in traffic.phases.items()],
+    }
+
+
+def _helm(made: Cluster, verb: str, *options: str) -> None:
+    made.helm(
+        verb, RELEASE, str(chart.CHART), "-n", NAMESPACE, *options, "--wait", "--wait-for-jobs", "--timeout", _PATIENCE
+    )
+
+
+def _told(name: str, seconds: float, requests: Requests) -> Phase:
+    return Phase(
+        phase=name,
+        seconds=round(seconds, 1),
+        answered=requests.answered,
+        retried=dict(requests.retried),
+        slowest_ms=round(requests.slowest_s * 1e3, 1),
+    )
+
+
+def _first_login(made: Cluster) -> tuple[str, str]:
+    """As NOTES.txt says: from the log of the set-up."""
+    log = made.kubectl("-n", NAMESPACE, "logs", f"job/{RELEASE}-setup")
+    found = re.search(r"^ +(\S+@\S+) +(\S+)$", log, re.MULTILINE)
+    if found is None:
+        raise LabError(f"The set-up told no first login: {log}")
+    return found[1], found[2]
+
+
+def _ingest_token(made: Cluster) -> str:
+    name = "{.data.JITTERSCOPE_COLLECTOR_TOKEN}"
+    return made.shell(f"kubectl -n {NAMESPACE} get secret {RELEASE}-trial -o 'jsonpath={name}' | base64 -d")
+
+
+def _stored(product: Product, sent: Sender) -> Stored:
+    [resource] = [one for one in product.resources("node") if one["key"] == sent.key]
+
+    def read() -> Mapping[int, float]:
+        return product.values(int(resource["id"]), TICK.name, sent.from_us, sent.to_us)
+
+    wanted = {at_us: at_us // TICK_US & _LOW_BITS for at_us in range(sent.from_us, sent.to_us, TICK_US)}
+    deadline = time.monotonic() + _STORED_PATIENCE_S
+    while len(found := read()) < len(wanted) and time.monotonic() < deadline:
+        time.sleep(0.5)
+    return Stored(
+        node=sent.key,
+        batches=sent.batches,
+        stored_batches=product.collectors()[sent.key]["batches"],
+        ticks=len(wanted),
+        missing=len(wanted.keys() - found.keys()),
+        wrong=sum(found[at_us] != value for at_us, value in wanted.items() if at_us in found),
+    )
+
+
+def _removed(made: Cluster, before: _Before, report: Report, say: Say) -> Report:
+    """Uninstall it, and see what there is; then what there is after what the docs say of removing the rest."""
+    say("helm uninstall")
+    made.helm("uninstall", RELEASE, "-n", NAMESPACE, "--wait", "--timeout", _PATIENCE)
+    left = traces.settled(lambda: traces.objects(made), before.objects, LEFT_OBJECTS, _SETTLES_S)
+    on_node = traces.settled(lambda: traces.node(made), before.node, LEFT_ON_NODE, _SETTLES_S)
+    _remove(made)
+    after = traces.settled(lambda: traces.objects(made), before.objects, set(), _SETTLES_S)
+    after |= traces.settled(lambda: traces.node(made), before.node, set(), _SETTLES_S)
+    return report.model_copy(
+        update={"left_objects": sorted(left), "left_on_node": sorted(on_node), "after_removal": sorted(after)}
+    )
+
+
+def _remove(made: Cluster) -> None:
+    """What docs/deploy.md says of what stays; also after a failure."""
+    made.shell(f"helm uninstall {RELEASE} -n {NAMESPACE} --ignore-not-found --wait")
+    for command in REMOVAL:
+        made.shell(f"{command} --ignore-not-found")
+    made.on_node("rm", "-rf", chart.SPOOL)
+
+
+@contextmanager
+def _services_reached() -> Iterator[None]:
+    """This machine reaches the Services, as the node does."""
+    route = [SERVICE_NETWORK, "via", NODE_ADDRESS, "dev", HOST_LINK]
+    packages.run(["ip", "route", "replace", *route])
+    try:
+        yield
+    finally:
+        # With the link, which goes with a cluster that ends, the route has gone as well.
+        subprocess.run(["ip", "route", "delete", *route], capture_output=True, check=False)

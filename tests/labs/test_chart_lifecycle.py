@@ -1,0 +1,37 @@
+"""The chart on a real Kubernetes: every request is answered while it changes, nothing is lost, nothing stays."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from jitterscope.settings import REPOSITORY
+from labs.kubernetes import lifecycle
+from tests.support.lab_plan import live
+from tests.support.said import say
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes namespaces and cgroups: needs root")
+@pytest.mark.timeout(2400)
+@live(300, lifecycle.DEMO_CAUSE, by_turn=False)
+def test_the_chart_loses_nothing_and_leaves_nothing() -> None:
+    report = lifecycle.run(say)
+    say(report.model_dump_json())
+    # The pods of the API that end take connections until none are sent to them.
+    refused = {why for phase in report.phases for why in phase.retried if "ConnectError" in why}
+    assert not refused
+    assert all(phase.answered > phase.seconds for phase in report.phases)
+    for one in report.stored:
+        assert (one.stored_batches, one.missing, one.wrong) == (one.batches, 0, 0), one
+    brought = {one.split()[0] for one in report.added}
+    assert brought == {"HorizontalPodAutoscaler", "HTTPRoute", "Ingress", "NetworkPolicy", "ServiceMonitor"}
+    assert set(report.left_objects) <= lifecycle.LEFT_OBJECTS
+    assert set(report.left_on_node) <= lifecycle.LEFT_ON_NODE
+    assert not report.after_removal
+
+
+def test_the_docs_say_how_to_remove_what_stays() -> None:
+    text = (REPOSITORY / "docs" / "deploy.md").read_text()
+    for command in lifecycle.REMOVAL:
+        assert f"`{command}`" in text

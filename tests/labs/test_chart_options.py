@@ -1,0 +1,123 @@
+"""What the chart has beside its pods: budgets, autoscalers, spreading, metrics for Prometheus, and its notes."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from jitterscope.settings import REPOSITORY
+from labs.kubernetes import chart, extensions
+from tests.support.rendered_chart import EVERYTHING, OF_OPERATORS, RENDERS, by_name, helm, rendered
+
+
+@pytest.fixture
+def everything(tmp_path: Path) -> Path:
+    file = tmp_path / "values.yaml"
+    file.write_text(EVERYTHING)
+    return file
+
+
+@RENDERS
+def test_resources_of_operators_are_as_these_define_them(everything: Path) -> None:
+    found = [one for one in rendered("1.34.0", "--values", everything) if one["kind"] in OF_OPERATORS]
+    assert {one["kind"] for one in found} == OF_OPERATORS
+    for one in found:
+        _, _, version = one["apiVersion"].partition("/")
+        definition = jsonschema_rs.validator_for(without_others(extensions.schema(one["kind"], version)))
+        definition.validate(one)
+        one["spec"]["parentRef"] = []
+        with pytest.raises(jsonschema_rs.ValidationError, match="parentRef"):
+            definition.validate(one)
+
+
+def without_others(schema: Any) -> Any:
+    """The schema, refusing properties that it does not name: the API server would drop them."""
+    if isinstance(schema, list):
+        return [without_others(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    strict = {name: without_others(value) for name, value in schema.items()}
+    if isinstance(schema.get("properties"), dict) and schema.get("type") == "object":
+        strict["additionalProperties"] = False
+    return strict
+
+
+@RENDERS
+def test_prometheus_finds_the_pods_that_serve_metrics(everything: Path) -> None:
+    found = rendered("1.34.0", "--values", everything)
+    [monitor] = [one for one in found if one["kind"] == "ServiceMonitor"]
+    assert monitor["metadata"]["labels"]["release"] == "prometheus"
+    pods = [one["spec"]["template"] for one in found if one["kind"] == "Deployment"]
+    scraped = set()
+    for one in (one for one in found if one["kind"] == "Service"):
+        if not matches(monitor["spec"]["selector"]["matchLabels"], one):
+            continue
+        [port] = [port for port in one["spec"]["ports"] if port["name"] == monitor["spec"]["endpoints"][0]["port"]]
+        for pod in (pod for pod in pods if matches(one["spec"]["selector"], pod)):
+            told = {one["name"]: one.get("value") for one in pod["spec"]["containers"][0]["env"]}
+            assert told["JITTERSCOPE_METRICS_LISTEN"] == f"0.0.0.0:{port['port']}"
+            scraped.add(pod["spec"]["containers"][0]["name"])
+    assert scraped == {"api", "worker"}
+
+
+def matches(selector: dict[str, str], one: dict[str, Any]) -> bool:
+    labels: dict[str, str] = one["metadata"]["labels"]
+    return selector.items() <= labels.items()
+
+
+@RENDERS
+def test_an_autoscaler_alone_says_how_many_pods_there_are(everything: Path) -> None:
+    found = by_name(rendered("1.34.0", "--values", everything))
+    fixed = by_name(rendered("1.34.0", "--set", "existingSecret=s,api.replicas=3"))
+    for name in ("jitterscope-api", "jitterscope-worker"):
+        deployment, budget = found["Deployment", name], found["PodDisruptionBudget", name]
+        assert "replicas" not in deployment["spec"]
+        assert found["HorizontalPodAutoscaler", name]["spec"]["scaleTargetRef"]["name"] == name
+        assert ("HorizontalPodAutoscaler", name) not in fixed
+        pod = deployment["spec"]["template"]
+        for selector in (budget["spec"]["selector"], *(one["labelSelector"] for one in spread(pod))):
+            assert selector["matchLabels"] == deployment["spec"]["selector"]["matchLabels"]
+        assert len(spread(pod)) == 2
+    assert fixed["Deployment", "jitterscope-api"]["spec"]["replicas"] == 3
+    assert found["HorizontalPodAutoscaler", "jitterscope-api"]["spec"]["maxReplicas"] == 9
+
+
+def spread(pod: dict[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = pod["spec"]["topologySpreadConstraints"]
+    return found
+
+
+@RENDERS
+def test_a_pod_of_the_api_ends_in_the_time_that_it_has(everything: Path) -> None:
+    """It drains, then uvicorn finishes what it has begun, before the kubelet kills it."""
+    graceful = re.search(r'"--timeout-graceful-shutdown", "(\d+)"', (REPOSITORY / "Dockerfile").read_text())
+    assert graceful is not None
+    schema = json.loads((chart.CHART / "values.schema.json").read_text())
+    longest = schema["properties"]["api"]["properties"]["drainSeconds"]["maximum"]
+    api = by_name(rendered("1.34.0", "--values", everything))["Deployment", "jitterscope-api"]["spec"]["template"]
+    assert api["spec"]["containers"][0]["lifecycle"]["preStop"] == {"sleep": {"seconds": 10}}
+    assert longest + int(graceful[1]) < api["spec"].get("terminationGracePeriodSeconds", 30)
+
+
+@RENDERS
+def test_the_notes_lead_to_the_first_incident() -> None:
+    """Each object that a command of theirs names is one that the chart makes."""
+    trial = ["--set", "trial.enabled=true"]
+    told = helm("install", "jitterscope", chart.CHART, "--dry-run=client", *trial)
+    assert told.returncode == 0, told.stderr
+    notes = told.stdout.partition("NOTES:")[2]
+    made = by_name(rendered("1.34.0", *trial))
+    named = re.findall(r"(job|service|daemonset)/(\S+)", notes)
+    assert {kind for kind, _ in named} == {"job", "service", "daemonset"}
+    kinds = {"job": "Job", "service": "Service", "daemonset": "DaemonSet"}
+    assert all((kinds[kind], name) in made for kind, name in named)
+    values = re.findall(r"--set (\S+)", notes)
+    assert values == ["demo.enabled=true"]
+    demo = by_name(rendered("1.34.0", *trial, "--set", values[0]))
+    server = demo["Deployment", "jitterscope-demo"]["spec"]["template"]["spec"]["containers"][0]
+    assert server["resources"]["limits"]["cpu"] == "50m"
