@@ -38,8 +38,9 @@ def own_product(say: Say, collector_config: str = "", settings: Mapping[str, str
 
 @contextmanager
 def product_for_others(say: Say, settings: Mapping[str, str]) -> Iterator[tuple[Product, str]]:
-    """The same without a collector, and an ingest token for those that run elsewhere."""
-    with _stack(say, None, settings) as stack, _product(stack) as product:
+    """The same without a collector, and an ingest token for those that run elsewhere; it keeps its priority, since what
+    is elsewhere has CPU of its own."""
+    with _stack(say, None, settings, yields=False) as stack, _product(stack) as product:
         yield product, stack.create_ingest_token(name="elsewhere")
 
 
@@ -51,7 +52,9 @@ def _product(stack: Stack) -> Iterator[Product]:
 
 
 @contextmanager
-def _stack(say: Say, collector_config: str | None, settings: Mapping[str, str]) -> Iterator[Stack]:
+def _stack(
+    say: Say, collector_config: str | None, settings: Mapping[str, str], *, yields: bool = True
+) -> Iterator[Stack]:
     """`collector_config` None: no collector."""
     with tempfile.TemporaryDirectory(prefix="jitterscope-lab-stack-", ignore_cleanup_errors=True) as folder:
         arguments: tuple[str, ...] = ()
@@ -74,7 +77,8 @@ def _stack(say: Say, collector_config: str | None, settings: Mapping[str, str]) 
         except (StartFailed, FlavourUnavailable, RuntimeError, OSError) as error:
             raise LabError(f"The product for this lab did not start: {error}") from error
         try:
-            yield_cpu(stack)
+            if yields:
+                yield_cpu(stack)
             yield stack
         finally:
             stack.stop()

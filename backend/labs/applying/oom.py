@@ -27,7 +27,7 @@ _LEAD_S = 6.0
 # One burst after the other: long enough to kill the server, with time to start again and be calm between. One comes in
 # each block of the comparison, so that all blocks have the same load, wherever they begin.
 EVERY_S = BLOCK_US / 1e6
-BURST_S = 0.7 * EVERY_S
+_BURST_S = 0.7 * EVERY_S
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def ongoing(variant: Variant, parameters: Parameters, folder: Path, say: Say) ->
     A killed server is started again at once, as by a kubelet.
     """
     with bench(parameters, folder, say) as made:
-        burst_s = min(parameters.seconds, BURST_S)
+        burst_s = min(parameters.seconds, _BURST_S)
         steady = Rise.soon(parameters, NAMES, made.addresses, say).load
         shape = Load(
             parameters.calm_qps,

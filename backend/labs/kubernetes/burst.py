@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from labs import coredns
-from labs.applying.oom import BURST_S, EVERY_S
+from labs.applying.oom import EVERY_S
 from labs.console import Say
 from labs.kubernetes import objects
 from labs.kubernetes.cluster import Cluster
@@ -17,6 +17,9 @@ from labs.oom.variants import Variant, parameters_of
 
 _PARAMETERS = parameters_of(Variant.FAULT, {})
 _SECONDS, _TIMEOUT_MS, _BEFORE_S = 1_500, 12_000, 80.0
+# A container that was killed answers again some seconds later: most of each block is burst, so that blocks with a kill
+# have about the load of those without.
+_BURST_S = 0.9 * EVERY_S
 _COREFILE = f""".:53 {{
     errors
     health
@@ -55,7 +58,7 @@ def _flooded(cluster: Cluster, say: Say) -> Iterator[Fault]:
         f"--timeout-ms={_TIMEOUT_MS}",
         f"--qps={p.calm_qps:g}",
         f"--burst-qps={p.qps:g}",
-        f"--burst-ms={1e3 * BURST_S:g}",
+        f"--burst-ms={1e3 * _BURST_S:g}",
         f"--every-ms={1e3 * EVERY_S:g}",
     )
     with objects.running(cluster, (upstream, server, load)):

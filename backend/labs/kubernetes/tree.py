@@ -27,7 +27,7 @@ def create() -> None:
                     control.write_text(f"+{controller}")
         (root / SYSTEM).mkdir(exist_ok=True)
         # As the cgroups of other labs: what else runs on this machine must not be what a case finds.
-        for name, weight in (("cpu.weight", 800), ("cpu.shares", 8 * 1024)):
+        for name, weight in (("cpu.weight", 400), ("cpu.shares", 4 * 1024)):
             if (root / CGROUP / name).exists():
                 (root / CGROUP / name).write_text(str(weight))
         for name in ("cpuset.cpus", "cpuset.mems"):  # v1: empty in a new cgroup, which then takes no process
