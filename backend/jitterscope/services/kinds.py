@@ -27,8 +27,8 @@ _BUCKETS = 401
 
 @dataclass(slots=True)
 class Kind:
-    """Answered requests of one kind; `name` is empty for those that are not told apart. `slow`: over 20 ms. `judged`: requests
-    of the times in which statuses were read, of which the errors are."""
+    """Answered requests of one kind; `name` is empty for those that are not told apart. `slow`: over 20 ms.
+    `judged`: requests of the times in which statuses were read, of which the errors are."""
 
     name: str
     requests: int = 0

@@ -93,7 +93,8 @@ def test_other_resources_and_windows_are_refused(api: TestClient, server: int) -
 @pytest.mark.parametrize(
     "rows",
     ["", "{", "7", [7], [["GET /"]], [["GET /", 0, 0, 0, 0, 0, 0]], [["GET /", -1, 0, 0, 0, 0, 0]],
-     [["GET /", 1, 0, None, 0, 0, 0]], [["GET /", 1, None, 0, 0, 0, 0]], [["GET /", "1", 0, 0, 0, 0, 0]], [[None, 1, 0, 0, 0, 0, 0]], [["GET /", 1.5, 0, 0, 0, 0, 0]]],
+     [["GET /", 1, 0, None, 0, 0, 0]], [["GET /", 1, None, 0, 0, 0, 0]],
+     [["GET /", "1", 0, 0, 0, 0, 0]], [[None, 1, 0, 0, 0, 0, 0]], [["GET /", 1.5, 0, 0, 0, 0, 0]]],
 )  # fmt: skip
 def test_what_cannot_be_read_is_left_out(rows: Any) -> None:
     assert kinds.merged([event(rows)]) == []
