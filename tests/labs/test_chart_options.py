@@ -105,6 +105,16 @@ def test_a_pod_of_the_api_ends_in_the_time_that_it_has(everything: Path) -> None
 
 
 @RENDERS
+def test_collectors_find_the_api_by_the_first_name_that_they_ask_for() -> None:
+    """In the search domain of their own namespace: each further one would cost two queries that are wasted."""
+    found = by_name(rendered("1.34.0", "--set", "existingSecret=s", "--namespace", "shop"))
+    container = found["DaemonSet", "jitterscope-collector"]["spec"]["template"]["spec"]["containers"][0]
+    told = {one["name"]: one.get("value") for one in container["env"]}
+    assert told["JITTERSCOPE_SERVER"] == "http://jitterscope:80"
+    assert found["Service", "jitterscope"]["spec"]["ports"][0]["port"] == 80
+
+
+@RENDERS
 def test_the_notes_lead_to_the_first_incident() -> None:
     """Each object that a command of theirs names is one that the chart makes."""
     trial = ["--set", "trial.enabled=true"]
