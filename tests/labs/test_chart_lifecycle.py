@@ -24,6 +24,7 @@ def test_the_chart_loses_nothing_and_leaves_nothing() -> None:
     assert all(phase.answered > phase.seconds for phase in report.phases)
     for one in report.stored:
         assert (one.stored_batches, one.missing, one.wrong) == (one.batches, 0, 0), one
+    assert (report.collector_dropped, report.collector_batches > 10) == (0, True)
     brought = {one.split()[0] for one in report.added}
     assert brought == {"HorizontalPodAutoscaler", "HTTPRoute", "Ingress", "NetworkPolicy", "ServiceMonitor"}
     assert set(report.left_objects) <= lifecycle.LEFT_OBJECTS

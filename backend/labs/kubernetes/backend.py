@@ -6,13 +6,10 @@ The backend runs on Debian 12, whose Python is the Dockerfile's, TimescaleDB and
 from __future__ import annotations
 
 import os
+import re
 import shutil
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from jitterscope.devstack import debian, flavours
 from jitterscope.schema import runner
@@ -66,18 +63,27 @@ exec chroot "$2/root" sh -euc "cd /app/backend && exec uv sync -q --frozen --no-
 
 def images() -> list[Image]:
     """What a chart with `trial.enabled` runs beside the collector, and the backend's next version: NEWER."""
-    values = yaml.safe_load((_CHART / "values.yaml").read_text())
-    backend = _backend(values)
-    return [backend, _newer(backend), _timescaledb(values), _valkey(values)]
+    text = (_CHART / "values.yaml").read_text()
+    backend = _backend(_value(text, r"^image:\n(?:  .*\n)*?  repository: (\S+)"))
+    timescaledb = _timescaledb(_value(text, r"^  timescaledb:\n    image: (\S+)"))
+    return [backend, _newer(backend), timescaledb, _valkey(_value(text, r"^  valkey:\n    image: (\S+)"))]
 
 
 def version() -> str:
     """The chart's appVersion, which images are tagged with."""
-    return str(yaml.safe_load((_CHART / "Chart.yaml").read_text())["appVersion"])
+    return _value((_CHART / "Chart.yaml").read_text(), r"^appVersion: (\S+)")
 
 
-def _backend(values: Mapping[str, Any]) -> Image:
-    repository, folder = values["image"]["repository"], packages.cache("kubernetes") / "backend"
+def _value(text: str, pattern: str) -> str:
+    """What YAML would tell, whose parser comes with development packages only."""
+    found = re.search(pattern, text, re.MULTILINE)
+    if found is None:
+        raise LabError(f"The chart has nothing like {pattern}.")
+    return found[1]
+
+
+def _backend(repository: str) -> Image:
+    folder = packages.cache("kubernetes") / "backend"
     frontend = REPOSITORY / "frontend" / "dist"
     if not (frontend / "index.html").exists():
         raise LabError("The UI is not built: run `make build`.")
@@ -135,11 +141,11 @@ def _binaries(folder: Path) -> Path:
     return folder
 
 
-def _timescaledb(values: Mapping[str, Any]) -> Image:
+def _timescaledb(name: str) -> Image:
     root = flavours.timescaledb().root
     assert root is not None
     return Image(
-        values["trial"]["timescaledb"]["image"],
+        name,
         {"/usr/local/bin/entrypoint": _TRIAL / "postgres.sh", "/etc/passwd": _TRIAL / "passwd"},
         entrypoint=["/usr/local/bin/entrypoint"],
         environment={"PATH": f"{_SERVERS}:{SYSTEM_PATH}"},
@@ -147,6 +153,6 @@ def _timescaledb(values: Mapping[str, Any]) -> Image:
     )
 
 
-def _valkey(values: Mapping[str, Any]) -> Image:
+def _valkey(name: str) -> Image:
     root = debian.system("valkey", "trixie", ("valkey-server", "valkey-tools"))
-    return Image(values["trial"]["valkey"]["image"], {"/etc/passwd": _TRIAL / "passwd"}, on=root)
+    return Image(name, {"/etc/passwd": _TRIAL / "passwd"}, on=root)

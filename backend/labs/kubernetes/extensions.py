@@ -9,9 +9,6 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from labs import packages
 from labs.kubernetes.cluster import Cluster
@@ -27,16 +24,6 @@ _FILES = {
 def files() -> list[Path]:
     """A file for each definition, downloaded where it is missing. Raises LabError where that fails."""
     return [_module(name) / file for name, file in _FILES.items()]
-
-
-def schema(kind: str, version: str) -> dict[str, Any]:
-    """JSON Schema of such a resource. Raises KeyError where there is none."""
-    for file in files():
-        definition = yaml.safe_load(file.read_text())
-        for one in definition["spec"]["versions"]:
-            if definition["spec"]["names"]["kind"] == kind and one["name"] == version:
-                return dict(one["schema"]["openAPIV3Schema"])
-    raise KeyError(f"{kind} {version}")
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from labs.console import Say
 from labs.errors import LabError
 from labs.kubernetes import backend, chart, cluster, dns, extensions, objects, traces, volumes
 from labs.kubernetes.cluster import Cluster
-from labs.kubernetes.layout import HOST_LINK, NODE_ADDRESS, SERVICE_NETWORK
+from labs.kubernetes.layout import HOST_LINK, NODE, NODE_ADDRESS, SERVICE_NETWORK
 from labs.kubernetes.lifecycle_report import Phase, Report, Stored
 from labs.kubernetes.sending import TICK, Requests, Sender, Traffic
 from labs.product import Product
@@ -106,6 +106,7 @@ def _live(made: Cluster, images_s: float, say: Say) -> Report:
         traffic = Traffic(url, _ingest_token(made), product.cookies, _SENDERS, _READERS)
         upgraded = _upgraded(made, product, traffic, say)
         say("Comparing what was sent with what is stored")
+        [own] = [one for one in product.collectors().values() if one["node"]["name"] == NODE]
         return Report(
             images_s=round(images_s, 1),
             ready_s=round(ready_s, 1),
@@ -113,6 +114,8 @@ def _live(made: Cluster, images_s: float, say: Say) -> Report:
             data_s=round(data_s, 1),
             **upgraded,
             stored=[_stored(product, one) for one in traffic.senders],
+            collector_batches=own["batches"],
+            collector_dropped=own["dropped_batches"],
             left_objects=[],
             left_on_node=[],
             after_removal=[],

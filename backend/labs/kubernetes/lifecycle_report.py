@@ -34,7 +34,8 @@ class Report(BaseModel):
     """`ready_s`: from `helm install` to all pods ready; `signed_in_s`: to the first login; `data_s`: to the first data
     of the chart's own collector; `first_incident_s`: from the demo's pods being ready to its incident. `added`: objects
     that the upgrade's options brought, which the rollback removed again. `left_*`: what there is after `helm uninstall`
-    that was not there before; `after_removal`: what of it stays once docs/deploy.md was followed."""
+    that was not there before; `after_removal`: what of it stays once docs/deploy.md was followed.
+    `collector_dropped`: batches that the chart's own collector gave up."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -47,6 +48,8 @@ class Report(BaseModel):
     added: list[str]
     phases: list[Phase]
     stored: list[Stored]
+    collector_batches: int
+    collector_dropped: int
     left_objects: list[str]
     left_on_node: list[str]
     after_removal: list[str]
@@ -69,6 +72,9 @@ def table(report: Report) -> str:
     lines.append(
         f"Sent {sent} batches with {ticks} ticks, stored {sum(one.stored_batches for one in report.stored)} batches; "
         f"{sum(one.missing for one in report.stored)} ticks missing, {sum(one.wrong for one in report.stored)} wrong"
+    )
+    lines.append(
+        f"The chart's own collector: {report.collector_batches} batches stored, {report.collector_dropped} dropped"
     )
     found = {
         "After helm uninstall the cluster has": report.left_objects,

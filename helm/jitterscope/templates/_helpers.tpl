@@ -90,10 +90,10 @@ volumes:
   {{- end }}
 {{- end }}
 
-{{- /* Where collectors send to. */ -}}
+{{- /* Where collectors send to. The name alone is found in the first search domain; with the namespace it would be in the third. */ -}}
 {{- define "jitterscope.server" -}}
 {{- if .Values.collector.server }}{{ .Values.collector.server }}
-{{- else if .Values.backend.enabled }}http://{{ include "jitterscope.name" . }}.{{ .Release.Namespace }}.svc:{{ .Values.api.service.port }}
+{{- else if .Values.backend.enabled }}http://{{ include "jitterscope.name" . }}:{{ .Values.api.service.port }}
 {{- else }}{{ fail "collector.server: without a backend in this release, name the URL of one" }}
 {{- end }}
 {{- end }}
