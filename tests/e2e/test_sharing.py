@@ -364,6 +364,8 @@ def test_what_a_fix_did_and_a_comparison_are_exported(
         assert [value for value in told if value is not None] == pytest.approx(measured)
     saved(page, "Export before and after", "Picture (PNG)", tmp_path / "blocks.png")
     assert png(page, tmp_path / "blocks.png")[2] > 20
+    # The keys of the legend, in front of its words.
+    assert colored(page, tmp_path / "blocks.png", (16, 62, 24, 20)) > 10
 
     at_us = trigger_us(product)
     page.goto(f"/compare?resource={product.subject_id}&from={at_us - 20_000_000}&to={at_us}")
@@ -409,6 +411,27 @@ _DECODE = """async (data) => {
   const pixels = new Uint32Array(ctx.getImageData(0, 0, image.width, image.height).data.buffer);
   return [image.width, image.height, new Set(pixels).size];
 }"""
+
+
+_COLORED = """async ([data, ...box]) => {
+  const image = new Image();
+  image.src = `data:image/png;base64,${data}`;
+  await image.decode();
+  const ctx = new OffscreenCanvas(image.width, image.height).getContext("2d");
+  ctx.drawImage(image, 0, 0);
+  const pixels = ctx.getImageData(...box).data;
+  let found = 0;
+  for (let at = 0; at < pixels.length; at += 4) {
+    const color = pixels.slice(at, at + 3);
+    if (Math.max(...color) - Math.min(...color) > 60) found += 1;
+  }
+  return found;
+}"""
+
+
+def colored(page: Page, path: Path, box: tuple[int, int, int, int]) -> int:
+    """How many pixels of a part of a picture (left, top, width, height) are of a strong color."""
+    return int(page.evaluate(_COLORED, [base64.b64encode(path.read_bytes()).decode(), *box]))
 
 
 def png(page: Page, path: Path) -> tuple[int, int, int]:

@@ -16,7 +16,7 @@ const NOTE_FONT_PX = 12;
 /** Never in a picture: what is only told, and what is only pressed. */
 const LEFT_OUT = ".visually-hidden, button, label, select, [role='slider'], script, style";
 /** What of a drawing's look comes from style sheets. */
-const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "font", "text-anchor", "dominant-baseline", "paint-order", "stroke-linejoin"] as const;
+const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "font-family", "font-size", "font-weight", "text-anchor", "dominant-baseline", "paint-order", "stroke-linejoin"] as const;
 
 /** The element in the colors of the page, below its caption. */
 export async function pngOf(element: Element, caption: Caption): Promise<Blob> {

@@ -29,7 +29,15 @@ export function WindowControls<Minutes extends number>({ node, nodes, minutes, c
   // The node that is looked at may have told nothing in this window: it still can be chosen.
   const all = node != null && !nodes.some((one) => one.id === node.id) ? [node, ...nodes] : nodes;
   const choice = <Choice label="Window" options={choices.map((one) => [one, minutesText(one)])} value={minutes} onChange={onMinutes} />;
-  if (pending) return <div style={{ visibility: "hidden" }}>{choice}</div>;
+  const now = fixed && <Button onClick={onNow}>Back to now</Button>;
+  if (pending) {
+    return (
+      <div style={{ display: "contents", visibility: "hidden" }}>
+        {choice}
+        {now}
+      </div>
+    );
+  }
   return (
     <>
       {all.length > 1 && (
@@ -42,7 +50,7 @@ export function WindowControls<Minutes extends number>({ node, nodes, minutes, c
         </select>
       )}
       {choice}
-      {fixed && <Button onClick={onNow}>Back to now</Button>}
+      {now}
     </>
   );
 }

@@ -49,16 +49,28 @@ function Picture({ verification, lanes }: { verification: ShownVerification; lan
       </div>
       <ul className={styles["legend"]} aria-label="Legend">
         <li>
-          <i className={styles["hot"]} /> block with some of it
+          <svg className={styles["key"]} viewBox="0 0 18 10" aria-hidden="true">
+            <path className={styles["hurt"]} d="M9 1l4 4-4 4-4-4z" />
+          </svg>
+          block with some of it
         </li>
         <li>
-          <i className={styles["cool"]} /> block without
+          <svg className={styles["key"]} viewBox="0 0 18 10" aria-hidden="true">
+            <circle className={styles["calm"]} cx={9} cy={5} r={2.6} />
+          </svg>
+          block without
         </li>
         <li>
-          <i className={styles["mean"]} /> mean
+          <svg className={styles["key"]} viewBox="0 0 18 10" aria-hidden="true">
+            <line className={styles["meanLine"]} x1={1} x2={17} y1={5} y2={5} />
+          </svg>
+          mean
         </li>
         <li>
-          <i className={styles["predicted"]} /> predicted mean, 90 % interval
+          <svg className={styles["key"]} viewBox="0 0 18 10" aria-hidden="true">
+            <rect className={styles["band"]} x={1} y={0.5} width={16} height={9} />
+          </svg>
+          predicted mean, 90 % interval
         </li>
       </ul>
       {widthPx > 0 && (
