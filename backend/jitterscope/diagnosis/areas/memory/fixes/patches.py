@@ -38,7 +38,12 @@ def memory_limit(
             )
 
         return [
-            Patch(label="Permanently (replaces the pods)", language="shell", text=template(new)),
+            Patch(
+                label="Permanently (replaces the pods)",
+                language="shell",
+                text=template(new),
+                changes=patches.container_change(snapshot, {"resources": {"limits": {"memory": f"{new}Mi"}}}),
+            ),
             Patch(
                 label="This pod now, without a restart",
                 language="shell",
