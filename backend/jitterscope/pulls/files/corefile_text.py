@@ -106,8 +106,10 @@ def _parsed(lines: list[str]) -> list[_Line]:
         else:
             found.append(_Line(words, depth))
             depth += words[-1:] == ("{",)
-        if depth < 0 or depth > 20 or any("{" in one or "}" in one for one in words[1:-1] if one in "{}"):
-            raise CannotChange(f"Line {number + 1} of the Corefile cannot be read.", "Put each brace at the end of a line.")
+        if depth < 0 or any(one in ("{", "}") for one in words[1:-1]):
+            raise CannotChange(
+                f"Line {number + 1} of the Corefile cannot be read.", "Put each brace at the end of a line."
+            )
     if depth:
         raise CannotChange("The Corefile has a brace that is not closed.", "Close it first.")
     return found

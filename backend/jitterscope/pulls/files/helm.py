@@ -25,7 +25,9 @@ def change_values(text: str, change: WorkloadChange, below: str = "") -> str:
     for one in operations(change.patch):
         documents = nodes.parse(text)
         if len(documents) != 1:
-            raise CannotChange("The file has no values, or more than one YAML document.", "Name the file with the values.")
+            raise CannotChange(
+                "The file has no values, or more than one YAML document.", "Name the file with the values."
+            )
         for operation in _as_values(documents[0], prefix, one):
             text = yaml_text.change(text, 0, operation)
     return text

@@ -37,12 +37,17 @@ def with_patch(text: str, file_name: str) -> str:
     if found.missing:
         text = text if text.endswith("\n") else text + end
         new = text + yaml_text.block({"patches": [{"path": file_name}]}, 0, end)
-    elif found.node.flow_style or not isinstance(found.node, SequenceNode):
+    elif nodes.is_flow(found.node) or not isinstance(found.node, SequenceNode):
         raise CannotChange("`patches` of the kustomization is in one line or empty.", "Add the patch to it by hand.")
     else:
         where = yaml_text.last_line_end(text, found.node)
         start = "" if text[:where].endswith("\n") else end
-        new = text[:where] + start + yaml_text.block([{"path": file_name}], found.node.start_mark.column, end) + text[where:]
+        new = (
+            text[:where]
+            + start
+            + yaml_text.block([{"path": file_name}], found.node.start_mark.column, end)
+            + text[where:]
+        )
     if not lists(new, file_name):
         raise CannotChange("The kustomization cannot be changed safely.", "Add the patch to it by hand.")
     return new

@@ -10,7 +10,7 @@ from jitterscope.diagnosis.core.finding import WorkloadChange
 from jitterscope.pulls.files import yaml_nodes as nodes
 from jitterscope.pulls.files import yaml_text
 from jitterscope.pulls.files.errors import CannotChange
-from jitterscope.pulls.files.steps import Named, Operation, in_words, operations
+from jitterscope.pulls.files.steps import Operation, in_words, operations
 
 # As the API server spells and groups what controls pods.
 _KINDS = {
@@ -28,7 +28,9 @@ def change_manifest(text: str, change: WorkloadChange) -> str:
     document = _document(nodes.parse(text), change)
     if document is None:
         found = ", ".join(_names(nodes.parse(text))) or "no object"
-        raise CannotChange(f"The file has no {change.owner} in namespace {change.namespace}: it has {found}.", _ANOTHER_FILE)
+        raise CannotChange(
+            f"The file has no {change.owner} in namespace {change.namespace}: it has {found}.", _ANOTHER_FILE
+        )
     for one in operations(change.patch):
         _must_be_there(nodes.parse(text)[document], one)
         text = yaml_text.change(text, document, one)
@@ -99,9 +101,10 @@ def _names(documents: Sequence[Node]) -> list[str]:
 def _must_be_there(document: Node, operation: Operation) -> None:
     """What a file must have before a value of it changes: the container, and a limit that is in force already."""
     path = operation.path
-    for number, step in enumerate(path):
-        if isinstance(step, Named) and path[number - 1] == "containers" and nodes.find(document, path[: number + 1]).missing:
-            raise CannotChange(f"The file has no container {step.name} there.", _ANOTHER_FILE)
+    if "containers" in path:
+        container = path[: path.index("containers") + 2]
+        if nodes.find(document, container).missing:
+            raise CannotChange(f"The file does not have {in_words(container)}.", _ANOTHER_FILE)
     if "limits" in path and nodes.find(document, path).missing:
         raise CannotChange(
             f"The file does not set {in_words(path)}, though that limit is in force: it comes from somewhere else.",

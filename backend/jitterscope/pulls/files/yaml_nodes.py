@@ -6,6 +6,7 @@ uses it.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,8 @@ from jitterscope.pulls.files.steps import Named, Scalar, Step
 
 # Bounds what a hostile file costs: aliases let a few lines stand for millions of nodes.
 _MOST_NODES = 200_000
+# Of Go: YAML would take some of them for maps.
+_TEMPLATE = re.compile(r"^[^#\n]*\{\{-?[ \t]*[.$\w(]", re.MULTILINE)
 _TAG = "tag:yaml.org,2002:"
 _BY_HAND = "Change the file by hand, or take the Kustomize patch as a new file."
 
@@ -31,6 +34,10 @@ class Found:
 
 def parse(text: str) -> list[Node]:
     """The documents of a file, empty ones left out. Raises CannotChange where it is no plain YAML."""
+    template = _TEMPLATE.search(text)
+    if template is not None:
+        line = text.count("\n", 0, template.start()) + 1
+        raise CannotChange(f"The file is a template (line {line}).", "Name the file with the values of the chart.")
     try:
         found = [node for node in yaml.compose_all(text, Loader=yaml.SafeLoader) if node is not None]
     except yaml.YAMLError as error:
@@ -38,7 +45,7 @@ def parse(text: str) -> list[Node]:
         where = f" (line {mark.line + 1})" if mark is not None else ""
         raise CannotChange(
             f"The file is not plain YAML{where}: {getattr(error, 'problem', None) or 'it cannot be read'}.",
-            "A template of Helm cannot be changed: name the file with its values instead.",
+            "Correct the file, or name another one.",
         ) from None
     except RecursionError:
         raise CannotChange("The file's YAML is nested too deeply.", _BY_HAND) from None
@@ -69,7 +76,9 @@ def scalar(value: Scalar) -> tuple[str, str]:
 
 def key(name: str) -> tuple[str, str]:
     """A key as `plain` has it: what YAML makes of the word where it is written without quotes."""
-    return (yaml.SafeLoader("").resolve(ScalarNode, name, (True, False)), name)
+    node = yaml.compose(f"{name}: 1", Loader=yaml.SafeLoader)
+    assert isinstance(node, MappingNode)
+    return (node.value[0][0].tag, name)
 
 
 def child(node: Node, step: Step) -> Node | None:
@@ -84,7 +93,8 @@ def child(node: Node, step: Step) -> Node | None:
     if not found:
         if any(isinstance(name, ScalarNode) and name.value == "<<" for name, _ in node.value):
             raise CannotChange(
-                f"{step!r} may come from a YAML anchor (<<), whose change would also change what else uses it.", _BY_HAND
+                f"{step!r} may come from a YAML anchor (<<), whose change would also change what else uses it.",
+                _BY_HAND,
             )
         return None
     return _in_place(node, found[0], step)
@@ -126,6 +136,11 @@ def text_at(node: Node, *path: Step) -> str | None:
     """The text of a scalar; None where there is none."""
     found = find(node, path)
     return found.node.value if not found.missing and isinstance(found.node, ScalarNode) else None
+
+
+def is_flow(node: Node) -> bool:
+    """Written in one piece ({…}, […]), not in lines of its own."""
+    return bool(getattr(node, "flow_style", False))
 
 
 def is_null(node: Node) -> bool:

@@ -25,7 +25,11 @@ def change(text: str, document: int, operation: Operation) -> str:
     before = nodes.parse(text)
     expected = copy.deepcopy(nodes.plain(before))
     _expect(expected, document, operation)
-    new = _taken(text, before[document], operation.path) if operation.value is None else _set(text, before[document], operation)
+    new = (
+        _taken(text, before[document], operation.path)
+        if operation.value is None
+        else _set(text, before[document], operation)
+    )
     try:
         after = nodes.plain(nodes.parse(new))
     except CannotChange:
@@ -44,7 +48,11 @@ def block(value: dict[str, Any] | list[Any], indent: int, line_end: str = "\n") 
 def last_line_end(text: str, node: Node) -> int:
     """Where the last line of a node's own text ends, behind its line break. What follows it stays where it is."""
     last = _last(node)
-    end = len(text[: last.end_mark.index].rstrip()) if last.end_mark.index > last.start_mark.index else last.end_mark.index
+    end = (
+        len(text[: last.end_mark.index].rstrip())
+        if last.end_mark.index > last.start_mark.index
+        else last.end_mark.index
+    )
     found = text.find("\n", end)
     return len(text) if found < 0 else found + 1
 
@@ -63,7 +71,7 @@ def _set(text: str, document: Node, operation: Operation) -> str:
     if isinstance(found.missing[0], Named) != isinstance(found.node, SequenceNode):
         raise CannotChange(f"{in_words(operation.path)} does not fit what the file has there.", _BY_HAND)
     content = _nested(found.missing, operation.value)
-    if found.node.flow_style:
+    if nodes.is_flow(found.node):
         return _into_flow(text, found.node, content)
     node, end = found.node, line_end(text)
     where = last_line_end(text, node)
@@ -87,7 +95,9 @@ def _written(value: Scalar, style: str | None = None) -> str:
         return "'" + value.replace("'", "''") + "'"
     dumped = yaml.safe_dump(value, default_style=style, width=10_000, allow_unicode=True)
     text: str = dumped.removesuffix("\n").removesuffix("\n...")
-    return '"' + text[1:-1] + '"' if style is None and text[:1] == "'" and "\\" not in text and '"' not in text else text
+    return (
+        '"' + text[1:-1] + '"' if style is None and text[:1] == "'" and "\\" not in text and '"' not in text else text
+    )
 
 
 def _nested(path: tuple[Step, ...], value: Scalar) -> Any:  # noqa: ANN401
@@ -99,7 +109,9 @@ def _nested(path: tuple[Step, ...], value: Scalar) -> Any:  # noqa: ANN401
 
 def _into_flow(text: str, node: Node, content: Any) -> str:  # noqa: ANN401
     dumped = yaml.safe_dump(content, default_flow_style=True, sort_keys=False, width=10_000).strip()[1:-1]
-    where = node.value[-1][1].end_mark.index if isinstance(node, MappingNode) and node.value else node.start_mark.index + 1
+    where = (
+        node.value[-1][1].end_mark.index if isinstance(node, MappingNode) and node.value else node.start_mark.index + 1
+    )
     if isinstance(node, SequenceNode) and node.value:
         where = node.value[-1].end_mark.index
     return text[:where] + (", " if node.value else "") + dumped + text[where:]
@@ -110,7 +122,7 @@ def _into_nothing(text: str, document: Node, operation: Operation, missing: tupl
     assert operation.value is not None
     above = operation.path[: len(operation.path) - len(missing)]
     holder, empty = nodes.find(document, above[:-1]).node, nodes.find(document, above).node
-    if holder.flow_style or empty.start_mark.index != empty.end_mark.index:
+    if nodes.is_flow(holder) or empty.start_mark.index != empty.end_mark.index:
         raise CannotChange(f"{in_words(above)} is null in this file.", "Give it a value first.")
     end = line_end(text)
     where = text.find("\n", empty.start_mark.index)
@@ -125,7 +137,7 @@ def _taken(text: str, document: Node, path: Path) -> str:
     found = nodes.find(document, path)
     if found.missing or holder.missing:
         raise CannotChange(f"The file does not have {in_words(path)}, which is to be removed.", _BY_HAND)
-    if holder.node.flow_style:
+    if nodes.is_flow(holder.node):
         raise CannotChange(f"{in_words(path)} is in a list or map in one line ([…] or {{…}}).", _BY_HAND)
     if len(holder.node.value) == 1:
         # The last entry of a list or map goes with its key.
@@ -142,7 +154,7 @@ def _taken(text: str, document: Node, path: Path) -> str:
 
 def _last(node: Node) -> Node:
     """The node whose text comes last; of block mappings and lists the end is where the next token begins."""
-    while isinstance(node, MappingNode | SequenceNode) and node.value and not node.flow_style:
+    while isinstance(node, MappingNode | SequenceNode) and node.value and not nodes.is_flow(node):
         below = node.value[-1]
         below = below[1] if isinstance(node, MappingNode) else below
         if below.start_mark.index < node.start_mark.index:  # an alias: its own text is elsewhere
