@@ -1,7 +1,8 @@
 """The parts of GitHub's and GitLab's REST APIs that pull requests need, over a repository in memory.
 
-https://docs.github.com/en/rest (git, repos/contents, pulls, issues/comments) and https://docs.gitlab.com/api/ (branches,
-repository_files, commits, merge_requests, notes): paths, status codes, shapes of answers and of errors are theirs.
+https://docs.github.com/en/rest (git, repos/contents, pulls, issues/comments) and https://docs.gitlab.com/api/
+(branches, repository_files, commits, merge_requests, notes): paths, status codes, shapes of answers and of errors are
+theirs.
 """
 
 from __future__ import annotations

@@ -134,18 +134,18 @@ def test_only_the_named_lines_of_a_manifest_change(change: WorkloadChange, expec
 @pytest.mark.parametrize(
     ("text", "change", "says"),
     [
-        (DEPLOYMENT, workload({"spec": {"replicas": 1}}, "deployment/other"), "it has Deployment/coredns, Service/coredns"),
+        (DEPLOYMENT, workload({"spec": {"replicas": 1}}, "deployment/other"), "Deployment/coredns, Service/coredns"),
         (DEPLOYMENT.replace("kube-system", "dns"), LIMIT, "no deployment/coredns in namespace kube-system"),
         (DEPLOYMENT, container("nope", resources={"limits": {"cpu": "1"}}), "does not have"),
         (DEPLOYMENT, container("other", resources={"limits": {"cpu": "1"}}), "comes from somewhere else"),
         (DEPLOYMENT, container(env=[{"name": "C", "$patch": "delete"}]), "does not have"),
         (DEPLOYMENT + "---\n" + DEPLOYMENT, LIMIT, "2 objects"),
-        (DEPLOYMENT.replace("  500m", " {{ .Values.cpu }}"), LIMIT, "template (line 14)"),
+        (DEPLOYMENT.replace("  500m", " {{ .Values.cpu }}"), LIMIT, "no plain scalar"),
         ("spec:\n  a: [", LIMIT, "not plain YAML (line 2)"),
         ("", LIMIT, "no object"),
         (DEPLOYMENT.replace("  500m", " &cpu 500m"), LIMIT, "no plain scalar"),
         (
-            DEPLOYMENT.replace("            - name: A\n              value: \"1\"\n", "            - name: A\n              valueFrom: {fieldRef: {fieldPath: x}}\n"),
+            DEPLOYMENT.replace('              value: "1"', "              valueFrom: {fieldRef: {fieldPath: x}}"),
             container(env=[{"name": "A", "value": "2"}]),
             "valueFrom",
         ),
@@ -189,7 +189,7 @@ def test_a_patch_is_made_then_added_to_then_changed() -> None:
     made = manifest.change_patch(None, LIMIT)
     assert yaml.safe_load(made) == {
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "coredns", "namespace": "kube-system"},
-        "spec": {"template": {"spec": {"containers": [{"name": "coredns", "resources": {"limits": {"cpu": "2000m"}}}]}}},
+        "spec": LIMIT.patch["spec"],
     }  # fmt: skip
     more = manifest.change_patch("# ours\n" + made, container(env=[{"name": "GOGC", "value": "50"}]))
     assert lines("# ours\n" + made, more) == [
@@ -207,7 +207,18 @@ def test_a_patch_is_made_then_added_to_then_changed() -> None:
     assert "$patch: delete" in removal
 
 
-VALUES = "# chart\ncoredns:\n  replicaCount: 2\n  resources:\n    limits: {cpu: 100m} # low\n  env:\n  - name: A\n    value: a\nplain:\n  env: {A: a}\n"
+VALUES = """\
+# chart
+coredns:
+  replicaCount: 2
+  resources:
+    limits: {cpu: 100m} # low
+  env:
+  - name: A
+    value: a
+plain:
+  env: {A: a}
+"""
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ uses it.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +17,6 @@ from jitterscope.pulls.files.steps import Named, Scalar, Step
 
 # Bounds what a hostile file costs: aliases let a few lines stand for millions of nodes.
 _MOST_NODES = 200_000
-# Of Go: YAML would take some of them for maps.
-_TEMPLATE = re.compile(r"^[^#\n]*\{\{-?[ \t]*[.$\w(]", re.MULTILINE)
 _TAG = "tag:yaml.org,2002:"
 _BY_HAND = "Change the file by hand, or take the Kustomize patch as a new file."
 
@@ -34,10 +31,6 @@ class Found:
 
 def parse(text: str) -> list[Node]:
     """The documents of a file, empty ones left out. Raises CannotChange where it is no plain YAML."""
-    template = _TEMPLATE.search(text)
-    if template is not None:
-        line = text.count("\n", 0, template.start()) + 1
-        raise CannotChange(f"The file is a template (line {line}).", "Name the file with the values of the chart.")
     try:
         found = [node for node in yaml.compose_all(text, Loader=yaml.SafeLoader) if node is not None]
     except yaml.YAMLError as error:
@@ -45,7 +38,7 @@ def parse(text: str) -> list[Node]:
         where = f" (line {mark.line + 1})" if mark is not None else ""
         raise CannotChange(
             f"The file is not plain YAML{where}: {getattr(error, 'problem', None) or 'it cannot be read'}.",
-            "Correct the file, or name another one.",
+            "Name the file with the values of the chart." if "{{" in text else "Correct the file, or name another one.",
         ) from None
     except RecursionError:
         raise CannotChange("The file's YAML is nested too deeply.", _BY_HAND) from None
