@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 from playwright.sync_api import Route, expect
 
@@ -35,6 +36,8 @@ def host(product: Product) -> Iterator[GitHub]:
     running = GitHub({PATH: MANIFEST})
     yield running
     running.close()
+    with psycopg.connect(product.stack.superuser_url, dbname="jitterscope", autocommit=True) as superuser:
+        superuser.execute("DELETE FROM pull_requests")
     with product.client() as client:
         for one in client.get("/api/v1/repositories").json():
             client.delete(f"/api/v1/repositories/{one['id']}").raise_for_status()
@@ -64,6 +67,7 @@ def test_a_repository_is_set_up_and_a_pull_request_opened(
     form.get_by_role("button", name="Add repository").click()
     row = page.get_by_role("list", name="Repositories").get_by_role("listitem").first
     expect(row).to_contain_text("all workloads in kube-system")
+    expect(page.get_by_text(f"{REPOSITORY} added")).to_be_visible()
     row.get_by_role("button", name=f"Test {REPOSITORY}").click()
     expect(page.get_by_text(re.compile("The token reads main at"))).to_be_visible()
     assert TOKEN not in page.content()
@@ -96,7 +100,8 @@ def test_why_not_is_said(open_window: OpenWindow, product: Product, host: GitHub
         listed = client.get("/api/v1/incidents").json()["items"]
         incident = next(one["id"] for one in listed if one["subject"]["node"] == "node-2")
     connect(product, host)
-    page = open_window().page
+    window = open_window()
+    page = window.page
     page.goto(f"/incidents/{incident}")
     buttons = page.get_by_role("button", name=re.compile("^Open pull request: "))
     buttons.first.click()
@@ -106,6 +111,7 @@ def test_why_not_is_said(open_window: OpenWindow, product: Product, host: GitHub
     expect(dialog.get_by_role("region", name=re.compile("jitterscope-deployment-coredns-b.yaml"))).to_be_visible()
     expect(dialog).to_contain_text("There is no kustomization.yaml in clusters/prod")
     dialog.get_by_role("button", name="Cancel").click()
+    window.complaints.clear()
 
     def as_viewer(route: Route) -> None:
         response = route.fetch()
@@ -133,16 +139,15 @@ def test_looks(look: Look, product: Product, host: GitHub) -> None:
     page.goto("/settings/repositories")
     page.get_by_role("button", name=f"Edit {REPOSITORY}").click()
     look.at("repositories")
-    with product.client() as client:
-        listed = client.get("/api/v1/incidents").json()["items"]
-        incident = next(one["id"] for one in listed if one["subject"]["node"] == "node-2")
-    page.goto(f"/incidents/{incident}")
+    page.goto(f"/incidents/{product.incident_id}")
     below_the_bar(page, page.get_by_role("heading", name="What to change"))
     look.at("pull-request-fixes")
     page.get_by_role("button", name=re.compile("^Open pull request: ")).first.click()
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_role("alert")).to_be_visible()
-    look.at("pull-request-refused")
-    dialog.get_by_role("button", name="Use a Kustomize patch as a new file").click()
     expect(dialog.get_by_role("region").first).to_be_visible()
     look.at("pull-request-preview")
+    dialog.get_by_text("Text of the pull request").click()
+    look.at("pull-request-text")
+    dialog.get_by_role("button", name="Open pull request").click()
+    expect(dialog).to_be_hidden()
+    look.at("pull-request-opened")

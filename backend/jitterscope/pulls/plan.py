@@ -97,6 +97,7 @@ def plan(targets: Sequence[Target], read: Read, form: Form) -> Planned:
                 raise CannotChange(
                     "The base branch does not have it.", "Correct the path in the repository's settings."
                 )
+            notes += [f"{file.path}: {one}" for one in _notes(target.change, file, text)]
             put(file.path, _changed(target.change, file, text))
             if file.format == "kustomize_patch" and text is None:
                 notes += _listed(file.path, now, put)
@@ -119,6 +120,14 @@ def _changed(change: Change, file: RepositoryFile, text: str | None) -> str:
     if file.format == "kustomize_patch":
         return manifest.change_patch(text, change)
     return manifest.change_manifest(text or "", change)
+
+
+def _notes(change: Change, file: RepositoryFile, text: str | None) -> list[str]:
+    if text is None or isinstance(change, CorefileChange):
+        return []
+    if file.format == "helm_values":
+        return helm.notes_on(text, change, file.values_key)
+    return manifest.notes_on(text, change)
 
 
 def _beside(target: Target) -> RepositoryFile:

@@ -50,6 +50,25 @@ def test_the_preview_is_what_is_opened(opener: Opener, kubernetes_fault: Recordi
     assert f"incidents/{incident}" in opener.host.messages[opener.host.branches[pull.head]]
 
 
+def test_a_file_that_says_otherwise_than_what_is_in_force_is_told(github: Opener, kubernetes_fault: Recording) -> None:
+    """The container's limit is 500m: a file that has 1 is overridden somewhere, or not rolled out."""
+    github.connect()
+    incident = github.incident(kubernetes_fault)
+    assert github.preview(incident)["notes"] == []
+    github.host.branches["main"] = github.host.add_commit({PATH: MANIFEST.replace(" 500m", " 1")}, "other")
+    (note,) = github.preview(incident)["notes"]
+    assert "resources.limits.cpu to 1, while 500m is in force" in note
+    values = "web:\n  resources:\n    limits:\n      cpu: 0.5\n"
+    github.host.branches["main"] = github.host.add_commit({"values.yaml": values}, "helm")
+    repository = github.service.get("/repositories")[0]["id"]
+    file = {"path": "values.yaml", "format": "helm_values", "values_key": "web"}
+    headers = github.service.organization.headers
+    github.service.client.patch(f"/api/v1/repositories/{repository}", json={"files": [file]}, headers=headers)
+    shown = github.preview(incident)
+    assert shown["notes"] == []
+    assert "+      cpu: 2000m" in shown["files"][0]["diff"]
+
+
 def test_its_text_has_the_prediction(opener: Opener, kubernetes_fault: Recording) -> None:
     opener.connect()
     incident = opener.incident(kubernetes_fault)

@@ -9,10 +9,9 @@ import psycopg
 import pytest
 from fastapi.testclient import TestClient
 from pydantic import SecretStr
-from typer.testing import CliRunner
 
-from jitterscope.cli import app
 from jitterscope.kit.secretbox import new_key
+from jitterscope.notify.tasks import reseal_organization
 from jitterscope.recordings.model import Recording
 from jitterscope.settings import settings
 from tests.backend.conftest import Database, Organization
@@ -158,7 +157,7 @@ def test_another_organization_sees_and_uses_none_of_it(
         ("POST", f"/incidents/{incident}/fixes/raise_cpu_limit/pull-request"),
         ("POST", f"/incidents/{incident}/fixes/raise_cpu_limit/pull-request/preview"),
     ):
-        body = {} if method == "PATCH" else None
+        body: dict[str, Any] | None = {} if method == "PATCH" else None
         answer = client.request(method, f"/api/v1{path}", json=body, headers=headers)
         assert answer.status_code == 404, f"{method} {path}: {answer.text}"
     assert len(opener.host.requests) == asked
@@ -171,11 +170,14 @@ def test_a_new_key_takes_tokens_along(
     incident = opener.incident(kubernetes_fault)
     old, new = settings().secret_key.get_secret_value(), new_key()
     settings_override(secret_key=SecretStr(f"{new},{old}"))
-    assert "every secret needs the first key only" in CliRunner().invoke(app, ["reseal-secrets"]).output
+    resealed = reseal_organization(opener.service.organization.id)
+    assert (resealed.done, resealed.unreadable) == (1, 0)
     settings_override(secret_key=SecretStr(new))
     assert opener.preview(incident)["files"]
     settings_override(secret_key=SecretStr(new_key()))
     assert opener.preview(incident, status=409)["type"].endswith(":repository-unusable")
+    (made,) = opener.service.get("/repositories")  # whose token no later test could read
+    opener.service.client.delete(f"/api/v1/repositories/{made['id']}", headers=opener.service.organization.headers)
 
 
 def test_the_first_file_that_fits_is_taken(github: Opener, kubernetes_fault: Recording, client: TestClient) -> None:

@@ -58,13 +58,15 @@ class Interval(Part):
 class WorkloadChange(Part):
     """What changes of a Kubernetes workload, as a strategic merge patch of it.
 
-    `owner` is "deployment/coredns". Lists merge by `name`, and `$patch: delete` removes an entry of one.
+    `owner` is "deployment/coredns". Lists merge by `name`, and `$patch: delete` removes an entry of one. `now` is what
+    is in force of it, in the same shape, as far as that is known.
     """
 
     kind: Literal["workload"] = "workload"
     namespace: str
     owner: str
     patch: dict[str, Any]
+    now: dict[str, Any] = Field(default_factory=dict)
 
 
 class CorefileChange(Part):

@@ -47,21 +47,24 @@ def millicpus(limit: float) -> str:
     return f"{math.ceil(round(limit * 1000, 3))}m"
 
 
-def owner_change(snapshot: Snapshot, patch: dict[str, Any]) -> list[Change]:
+def owner_change(snapshot: Snapshot, patch: dict[str, Any], now: dict[str, Any] | None = None) -> list[Change]:
     """A strategic merge patch of the subject's workload, for files in a repository; none where it has no name."""
     namespace = snapshot.subject.fact("workload.namespace")
     if manager(snapshot) != "kubernetes" or not namespace or not snapshot.subject.fact("workload.owner"):
         return []
-    return [WorkloadChange(namespace=namespace, owner=owner_of(snapshot), patch=patch)]
+    return [WorkloadChange(namespace=namespace, owner=owner_of(snapshot), patch=patch, now=now or {})]
 
 
-def container_change(snapshot: Snapshot, container: dict[str, Any]) -> list[Change]:
-    """The same of the subject's container."""
+def container_change(snapshot: Snapshot, container: dict[str, Any], now: dict[str, Any] | None = None) -> list[Change]:
+    """The same of the subject's container; `now`: what of it is in force."""
     name = snapshot.subject.fact("workload.container")
     if not name:
         return []
-    spec = {"containers": [{"name": name, **container}]}
-    return owner_change(snapshot, {"spec": {"template": {"spec": spec}}})
+
+    def whole(content: dict[str, Any]) -> dict[str, Any]:
+        return {"spec": {"template": {"spec": {"containers": [{"name": name, **content}]}}}}
+
+    return owner_change(snapshot, whole(container), None if now is None else whole(now))
 
 
 def cpu_limit(snapshot: Snapshot, cpu: Cpu, limit: float) -> tuple[list[Patch], str]:
@@ -86,7 +89,11 @@ def cpu_limit(snapshot: Snapshot, cpu: Cpu, limit: float) -> tuple[list[Patch], 
                 label="Permanently (replaces the pods)",
                 language="shell",
                 text=template(limit),
-                changes=container_change(snapshot, {"resources": {"limits": {"cpu": millicpus(limit)}}}),
+                changes=container_change(
+                    snapshot,
+                    {"resources": {"limits": {"cpu": millicpus(limit)}}},
+                    {"resources": {"limits": {"cpu": millicpus(old)}}},
+                ),
             ),
             Patch(
                 label="This pod now, without a restart",

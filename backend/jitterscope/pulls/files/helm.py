@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from yaml.nodes import MappingNode, Node, SequenceNode
 
 from jitterscope.diagnosis.core.finding import WorkloadChange
+from jitterscope.pulls.files import in_force, yaml_text
 from jitterscope.pulls.files import yaml_nodes as nodes
-from jitterscope.pulls.files import yaml_text
 from jitterscope.pulls.files.errors import CannotChange
 from jitterscope.pulls.files.steps import Named, Operation, Path, in_words, operations
 
 _WHERE = "Give the key below which the chart has it in the repository's settings, or take the Kustomize patch."
+# Steps of spec.template.spec.containers[name].
+_IN_CONTAINER = 5
 _REPLICAS = ("replicaCount", "replicas")
 
 
@@ -31,6 +33,13 @@ def change_values(text: str, change: WorkloadChange, below: str = "") -> str:
         for operation in _as_values(documents[0], prefix, one):
             text = yaml_text.change(text, 0, operation)
     return text
+
+
+def notes_on(text: str, change: WorkloadChange, below: str = "") -> list[str]:
+    """What the file has otherwise than what is in force, of the container's limits and requests."""
+    documents = nodes.parse(text)
+    prefix: Path = tuple(part for part in below.split(".") if part)
+    return in_force.differences(documents[0], change, prefix, _IN_CONTAINER) if documents else []
 
 
 def _as_values(document: Node, prefix: Path, one: Operation) -> Iterator[Operation]:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from yaml.nodes import Node
 
 from jitterscope.diagnosis.core.finding import WorkloadChange
+from jitterscope.pulls.files import in_force, yaml_text
 from jitterscope.pulls.files import yaml_nodes as nodes
-from jitterscope.pulls.files import yaml_text
 from jitterscope.pulls.files.errors import CannotChange
 from jitterscope.pulls.files.steps import Operation, in_words, operations
 
@@ -56,6 +56,13 @@ def change_patch(text: str | None, change: WorkloadChange) -> str:
             )
         text = yaml_text.change(text, document, one)
     return text
+
+
+def notes_on(text: str, change: WorkloadChange) -> list[str]:
+    """What the file has otherwise than what is in force."""
+    documents = nodes.parse(text)
+    document = _document(documents, change)
+    return [] if document is None else in_force.differences(documents[document], change)
 
 
 def can_be_written(change: WorkloadChange) -> bool:

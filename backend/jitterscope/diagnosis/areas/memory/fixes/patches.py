@@ -42,7 +42,11 @@ def memory_limit(
                 label="Permanently (replaces the pods)",
                 language="shell",
                 text=template(new),
-                changes=patches.container_change(snapshot, {"resources": {"limits": {"memory": f"{new}Mi"}}}),
+                changes=patches.container_change(
+                    snapshot,
+                    {"resources": {"limits": {"memory": f"{new}Mi"}}},
+                    {"resources": {"limits": {"memory": f"{old}Mi"}}},
+                ),
             ),
             Patch(
                 label="This pod now, without a restart",
