@@ -7,7 +7,7 @@ from alembic import op
 from migrations.helpers import enable_tenant_rls
 
 revision = "20261125_2000"
-down_revision = "20261125_1620"
+down_revision = "20261125_1930"
 depends_on = None
 branch_labels = None
 
