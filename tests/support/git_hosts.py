@@ -22,7 +22,7 @@ Handler = Callable[..., Answer]
 TOKEN, REPOSITORY = "test-token-0123456789", "example/deploy"
 
 
-def _json(status: int, content: Any, **headers: str) -> Answer:
+def json_answer(status: int, content: Any, **headers: str) -> Answer:
     return Answer(
         status,
         json.dumps(content).encode(),
@@ -65,7 +65,7 @@ class GitHost(Receiver):
         return self.commits[self.branches[branch]]
 
     def fail(self, method: str, part: str, status: int, content: Any = None, **headers: str) -> None:
-        self.failures.append((method, part, _json(status, content or {"message": "no"}, **headers)))
+        self.failures.append((method, part, json_answer(status, content or {"message": "no"}, **headers)))
 
     def merge(self, number: int) -> None:
         one = self.pulls[number - 1]
@@ -94,7 +94,7 @@ class GitHub(GitHost):
 
     def route(self, request: Request, path: str, query: dict[str, str]) -> Answer:
         if request.headers.get("authorization") != f"Bearer {TOKEN}":
-            return _json(
+            return json_answer(
                 401,
                 {
                     "message": "Bad credentials",
@@ -111,7 +111,7 @@ class GitHub(GitHost):
             (
                 "GET",
                 r"",
-                lambda: _json(200, {"full_name": self.repository, "default_branch": "main"}),
+                lambda: json_answer(200, {"full_name": self.repository, "default_branch": "main"}),
             ),
             ("GET", r"/git/ref/heads/(.+)", self._ref),
             ("DELETE", r"/git/refs/heads/(.+)", self._delete),
@@ -119,7 +119,7 @@ class GitHub(GitHost):
             (
                 "GET",
                 r"/git/commits/(\w+)",
-                lambda sha: _json(200, {"sha": sha, "tree": {"sha": f"tree{sha}"}}),
+                lambda sha: json_answer(200, {"sha": sha, "tree": {"sha": f"tree{sha}"}}),
             ),
             ("POST", r"/git/trees", lambda: self._tree(content)),
             ("POST", r"/git/commits", lambda: self._commit(content)),
@@ -129,7 +129,7 @@ class GitHub(GitHost):
             (
                 "GET",
                 r"/pulls/(\d+)",
-                lambda number: _json(200, self._shown(self.pulls[int(number) - 1])),
+                lambda number: json_answer(200, self._shown(self.pulls[int(number) - 1])),
             ),
             (
                 "GET",
@@ -149,7 +149,7 @@ class GitHub(GitHost):
 
     @staticmethod
     def _missing() -> Answer:
-        return _json(
+        return json_answer(
             404,
             {
                 "message": "Not Found",
@@ -161,7 +161,7 @@ class GitHub(GitHost):
     def _ref(self, branch: str) -> Answer:
         if branch not in self.branches:
             return self._missing()
-        return _json(
+        return json_answer(
             200,
             {
                 "ref": f"refs/heads/{branch}",
@@ -171,19 +171,19 @@ class GitHub(GitHost):
 
     def _delete(self, branch: str) -> Answer:
         if self.branches.pop(branch, None) is None:
-            return _json(422, {"message": "Reference does not exist"})
+            return json_answer(422, {"message": "Reference does not exist"})
         return Answer(204, b"")
 
     def _contents(self, path: str, ref: str) -> Answer:
         files = self.commits[self.branches.get(ref, ref)]
         if path in files:
             text = base64.encodebytes(files[path].encode()).decode()  # 76 characters a line
-            return _json(
+            return json_answer(
                 200,
                 {"type": "file", "encoding": "base64", "path": path, "content": text},
             )
         inside = [one for one in files if one.startswith(f"{path}/")]
-        return _json(200, [{"type": "file", "path": one} for one in inside]) if inside else self._missing()
+        return json_answer(200, [{"type": "file", "path": one} for one in inside]) if inside else self._missing()
 
     def _tree(self, content: dict[str, Any]) -> Answer:
         files = dict(self.commits[content["base_tree"].removeprefix("tree")])
@@ -191,24 +191,24 @@ class GitHub(GitHost):
             assert (one["mode"], one["type"]) == ("100644", "blob")
             files[one["path"]] = one["content"]
         sha = self.add_commit(files, "a tree")
-        return _json(201, {"sha": f"tree{sha}"})
+        return json_answer(201, {"sha": f"tree{sha}"})
 
     def _commit(self, content: dict[str, Any]) -> Answer:
         assert content["parents"][0] in self.commits
         sha = self.add_commit(self.commits[content["tree"].removeprefix("tree")], content["message"])
-        return _json(201, {"sha": sha})
+        return json_answer(201, {"sha": sha})
 
     def _new_ref(self, content: dict[str, Any]) -> Answer:
         name = content["ref"].removeprefix("refs/heads/")
         if name in self.branches:
-            return _json(422, {"message": "Reference already exists"})
+            return json_answer(422, {"message": "Reference already exists"})
         self.branches[name] = content["sha"]
-        return _json(201, {"ref": content["ref"], "object": {"sha": content["sha"]}})
+        return json_answer(201, {"ref": content["ref"], "object": {"sha": content["sha"]}})
 
     def _list(self, query: dict[str, str]) -> Answer:
         owner, _, head = query["head"].partition(":")
         assert owner == self.repository.partition("/")[0]
-        return _json(
+        return json_answer(
             200,
             [self._shown(one) for one in self.pulls if one.head == head and one.state == query["state"]],
         )
@@ -217,10 +217,10 @@ class GitHub(GitHost):
         if any(one.head == content["head"] and one.state == "open" for one in self.pulls):
             said = f"A pull request already exists for example:{content['head']}."
             error = {"resource": "PullRequest", "code": "custom", "message": said}
-            return _json(422, {"message": "Validation Failed", "errors": [error]})
+            return json_answer(422, {"message": "Validation Failed", "errors": [error]})
         if content["base"] not in self.branches or content["head"] not in self.branches:
             error = {"resource": "PullRequest", "field": "head", "code": "invalid"}
-            return _json(422, {"message": "Validation Failed", "errors": [error]})
+            return json_answer(422, {"message": "Validation Failed", "errors": [error]})
         one = PullRequest(
             len(self.pulls) + 1,
             content["title"],
@@ -229,7 +229,7 @@ class GitHub(GitHost):
             content["base"],
         )
         self.pulls.append(one)
-        return _json(201, self._shown(one))
+        return json_answer(201, self._shown(one))
 
     def _shown(self, one: PullRequest) -> dict[str, Any]:
         return {
@@ -241,11 +241,11 @@ class GitHub(GitHost):
     def _comments(self, number: int, query: dict[str, str]) -> Answer:
         first = (int(query["page"]) - 1) * int(query["per_page"])
         all_ = [self._shown_comment(number, n) for n in range(len(self.pulls[number - 1].comments))]
-        return _json(200, all_[first : first + int(query["per_page"])])
+        return json_answer(200, all_[first : first + int(query["per_page"])])
 
     def _comment(self, number: int, content: dict[str, Any]) -> Answer:
         self.pulls[number - 1].comments.append(content["body"])
-        return _json(201, self._shown_comment(number, len(self.pulls[number - 1].comments) - 1))
+        return json_answer(201, self._shown_comment(number, len(self.pulls[number - 1].comments) - 1))
 
     def _shown_comment(self, number: int, index: int) -> dict[str, Any]:
         address = f"{self.url}/{self.repository}/pull/{number}#issuecomment-{index + 1}"
@@ -254,110 +254,3 @@ class GitHub(GitHost):
             "body": self.pulls[number - 1].comments[index],
             "html_url": address,
         }
-
-
-class GitLab(GitHost):
-    """A self-managed GitLab: the API is below /api/v4, projects are named by their encoded path."""
-
-    def route(self, request: Request, path: str, query: dict[str, str]) -> Answer:
-        if request.headers.get("private-token") != TOKEN:
-            return _json(401, {"message": "401 Unauthorized"})
-        at = f"/api/v4/projects/{self.repository.replace('/', '%2F')}"
-        if path != at and not path.startswith(at + "/"):
-            return _json(404, {"message": "404 Project Not Found"})
-        rest = path[len(at) :]
-        content = json.loads(request.body) if request.body else {}
-        for method, pattern, handler in (
-            ("GET", r"", lambda: _json(200, {"path_with_namespace": self.repository})),
-            ("GET", r"/repository/branches/([^/]+)", self._branch),
-            ("DELETE", r"/repository/branches/([^/]+)", self._delete),
-            (
-                "GET",
-                r"/repository/files/([^/]+)",
-                lambda name: self._file(name, query["ref"]),
-            ),
-            ("POST", r"/repository/commits", lambda: self._commit(content)),
-            ("GET", r"/merge_requests", lambda: self._list(query)),
-            ("POST", r"/merge_requests", lambda: self._open(content)),
-            (
-                "GET",
-                r"/merge_requests/(\d+)",
-                lambda number: _json(200, self._shown(self.pulls[int(number) - 1])),
-            ),
-            (
-                "GET",
-                r"/merge_requests/(\d+)/notes",
-                lambda number: self._notes(int(number), query),
-            ),
-            (
-                "POST",
-                r"/merge_requests/(\d+)/notes",
-                lambda number: self._note(int(number), content),
-            ),
-        ):
-            found = re.fullmatch(pattern, rest)
-            if request.method == method and found is not None:
-                return handler(*map(unquote, found.groups()))
-        return _json(404, {"error": "404 Not Found"})
-
-    def _branch(self, name: str) -> Answer:
-        if name not in self.branches:
-            return _json(404, {"message": "404 Branch Not Found"})
-        return _json(200, {"name": name, "commit": {"id": self.branches[name]}})
-
-    def _delete(self, name: str) -> Answer:
-        return Answer(204, b"") if self.branches.pop(name, None) else _json(404, {"message": "404 Branch Not Found"})
-
-    def _file(self, path: str, ref: str) -> Answer:
-        files = self.commits[self.branches.get(ref, ref)]
-        if path not in files:
-            return _json(404, {"message": "404 File Not Found"})
-        text = base64.b64encode(files[path].encode()).decode()
-        return _json(200, {"file_path": path, "encoding": "base64", "content": text, "ref": ref})
-
-    def _commit(self, content: dict[str, Any]) -> Answer:
-        name, files = content["branch"], dict(self.commits[content["start_sha"]])
-        if name in self.branches:
-            said = f"A branch called '{name}' already exists. Switch to that branch in order to make changes"
-            return _json(400, {"message": said})
-        for one in content["actions"]:
-            if (one["action"] == "create") == (one["file_path"] in files):
-                return _json(400, {"message": "A file with this name already exists"})
-            files[one["file_path"]] = one["content"]
-        self.branches[name] = self.add_commit(files, content["commit_message"])
-        return _json(201, {"id": self.branches[name], "message": content["commit_message"]})
-
-    def _list(self, query: dict[str, str]) -> Answer:
-        wanted = {"opened": "open"}[query["state"]]
-        found = [one for one in self.pulls if one.head == query["source_branch"] and one.state == wanted]
-        return _json(200, [self._shown(one) for one in found])
-
-    def _open(self, content: dict[str, Any]) -> Answer:
-        if any(one.head == content["source_branch"] and one.state == "open" for one in self.pulls):
-            return _json(
-                409,
-                {"message": ["Another open merge request already exists for this source branch: !1"]},
-            )
-        one = PullRequest(
-            len(self.pulls) + 1, content["title"], content["description"], content["source_branch"],
-            content["target_branch"],
-        )  # fmt: skip
-        self.pulls.append(one)
-        return _json(201, self._shown(one))
-
-    def _shown(self, one: PullRequest) -> dict[str, Any]:
-        return {
-            "iid": one.number, "web_url": f"{self.url}/{self.repository}/-/merge_requests/{one.number}",
-            "title": one.title, "description": one.body, "state": "opened" if one.state == "open" else one.state,
-            "merged_at": one.merged_at, "source_branch": one.head, "target_branch": one.base,
-        }  # fmt: skip
-
-    def _notes(self, number: int, query: dict[str, str]) -> Answer:
-        assert (query["sort"], query["order_by"]) == ("desc", "created_at")
-        all_ = [{"id": n + 1, "body": text} for n, text in enumerate(self.pulls[number - 1].comments)][::-1]
-        first = (int(query["page"]) - 1) * int(query["per_page"])
-        return _json(200, all_[first : first + int(query["per_page"])])
-
-    def _note(self, number: int, content: dict[str, Any]) -> Answer:
-        self.pulls[number - 1].comments.append(content["body"])
-        return _json(201, {"id": len(self.pulls[number - 1].comments), "body": content["body"]})

@@ -12,7 +12,8 @@ from jitterscope.diagnosis.scenarios.cpu.simulate import Workload
 from jitterscope.recordings.model import Recording
 from tests.backend.incidents.conftest import Service, fault, service
 from tests.backend.incidents.stories import recorded
-from tests.support.git_hosts import REPOSITORY, TOKEN, GitHost, GitHub, GitLab
+from tests.support.git_hosts import REPOSITORY, TOKEN, GitHost, GitHub
+from tests.support.gitlab_host import GitLab
 
 __all__ = ["fault", "service"]  # fixtures
 FACTS = {
