@@ -65,6 +65,8 @@ class Bound:
 QUICK = Bound("quick", 32 * _MIB, 20, 16, 24, 40, 200, 15)
 # Series of a window, cut to the points of a chart.
 CHART = Bound("chart", 96 * _MIB, 30, 6, 8, 10, 100, 20, expensive=True)
+# Another service is asked, several times, while the caller waits.
+REMOTE = Bound("remote", 32 * _MIB, 45, 2, 4, 8, 8, 20)
 # All that is stored of a node in a window, and models over it.
 HEAVY = Bound("heavy", 256 * _MIB, 30, 2, 3, 4, 16, 20, expensive=True)
 # As much, piece by piece: the memory is that of a piece.

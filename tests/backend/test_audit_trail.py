@@ -21,6 +21,8 @@ from tests.backend.conftest import Organization
 from tests.backend.incidents.conftest import Service, service
 from tests.backend.incidents.stories import recorded
 from tests.backend.notify.conftest import Outbox, receiver
+from tests.backend.pulls.conftest import FACTS, MANIFEST, PATH
+from tests.support.git_hosts import REPOSITORY, TOKEN, GitHub
 from tests.support.mailbox import Mailbox
 from tests.support.receiver import Slack
 
@@ -69,6 +71,7 @@ def test_every_change_is_recorded_as_its_route_declares(
     act = Actor(client, organization.headers)
     _incident(act, service)
     _channel(act, receiver, organization)
+    _pull_request(act, service)
     _rest(act)
     with Mailbox() as mailbox:
         _people(act, client, organization, mailbox)
@@ -146,6 +149,23 @@ def _channel(act: Actor, receiver: Any, organization: Organization) -> None:
     update = next(entry for entry in act.entries() if entry["action"] == "channel.update")
     assert update["detail"]["name"] == {"from": "ops", "to": "night shift"}
     assert "0123456789abcdef" not in str(update)
+
+
+def _pull_request(act: Actor, service: Service) -> None:
+    host = GitHub({PATH: MANIFEST})
+    subject = service.feed(recorded(Workload(seconds=80, facts=FACTS)), suffix="-pulls")
+    service.diagnose(subject)
+    number = act("GET", "/incidents", params={"subject": subject})["items"][0]["id"]
+    file = {"path": PATH, "format": "manifest"}
+    body = {"kind": "github", "url": host.url, "repository": REPOSITORY, "token": TOKEN, "files": [file]}
+    repository = act("POST", "/repositories", body)["id"]
+    act("PATCH", f"/repositories/{repository}", {"token": TOKEN, "base_branch": "main"})
+    act("POST", f"/repositories/{repository}/test")
+    act("POST", f"/incidents/{number}/fixes/raise_cpu_limit/pull-request")
+    assert act.entries()[0]["detail"]["url"].startswith(host.url)
+    act("DELETE", f"/repositories/{repository}")
+    assert TOKEN not in str(act.entries())
+    host.close()
 
 
 def _rest(act: Actor) -> None:

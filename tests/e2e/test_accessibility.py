@@ -22,6 +22,7 @@ PAGES = (
     "/settings/collectors?add=true",
     "/settings/channels",
     "/settings/mutes",
+    "/settings/repositories",
     "/settings/members",
     "/settings/tokens",
     "/settings/audit",

@@ -22,6 +22,7 @@ def test_pages(look: Look, product: Product) -> None:
         "causes": "/help/causes?cause=cpu/gc_throttling",
         "channels": "/settings/channels",
         "mutes": "/settings/mutes",
+        "repositories": "/settings/repositories",
         "members": "/settings/members",
         "tokens": "/settings/tokens",
         "audit": "/settings/audit",

@@ -20,6 +20,7 @@ class Request:
     path: str
     headers: dict[str, str]
     body: bytes
+    method: str = "POST"
 
     @property
     def json(self) -> dict[str, Any]:
@@ -48,7 +49,8 @@ class Receiver:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length", 0)))
-                request = Request(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                request = Request(self.path, headers, body, self.command)
                 outer.requests.append(request)
                 answer = outer.answers.pop(0) if outer.answers else outer.default
                 if outer.respond is not None:
@@ -64,6 +66,8 @@ class Receiver:
                     self.wfile.write(answer.body)
                 except OSError:
                     pass  # the sender has gone: what some tests are about
+
+            do_GET = do_PUT = do_PATCH = do_DELETE = do_POST
 
             def log_message(self, format: str, *args: object) -> None:
                 pass

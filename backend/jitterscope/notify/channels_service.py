@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,16 +11,16 @@ from sqlalchemy import func, select
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
+from jitterscope import sealed
 from jitterscope.audit import service as audit
 from jitterscope.errors import Problem, not_found
-from jitterscope.kit.secretbox import SecretUnreadable, is_newest, seal, unseal
+from jitterscope.kit.secretbox import SecretUnreadable
 from jitterscope.notify import outbox
 from jitterscope.notify.conditions import Conditions
 from jitterscope.notify.kind import ChannelKind, kinds
 from jitterscope.notify.models import ChannelRow, DeliveryRow
 from jitterscope.notify.quiet_hours import QuietHours
 from jitterscope.notify.schemas import Channel, ChannelCreate, ChannelUpdate
-from jitterscope.settings import settings
 
 
 class ChannelUnusable(Exception):
@@ -34,7 +33,7 @@ def open_config(row: ChannelRow) -> tuple[ChannelKind[Any], Any]:
     if kind is None:
         raise ChannelUnusable(f"there is no channel kind {row.kind}")
     try:
-        content = json.loads(unseal(_key(), row.config_sealed))
+        content = json.loads(sealed.unseal(row.config_sealed))
         return kind, kind.config_model.model_validate(content)
     except (SecretUnreadable, ValueError) as error:
         # A ValidationError would quote its input: name only the fields.
@@ -179,7 +178,7 @@ def _seal(kind_name: str, config: dict[str, Any]) -> str:
             "GET /api/v1/channels/kinds shows what each kind takes.",
         ) from None
     plain = {name: _reveal(getattr(model, name)) for name in type(model).model_fields}
-    return seal(_key(), json.dumps({name: value for name, value in plain.items() if value is not None}))
+    return sealed.seal(json.dumps({name: value for name, value in plain.items() if value is not None}))
 
 
 def _dumped(quiet_hours: QuietHours | None) -> dict[str, Any] | None:
@@ -193,42 +192,6 @@ def _reveal(value: object) -> object:
 def _fields(error: ValidationError) -> str:
     items = error.errors(include_input=False, include_url=False)
     return "; ".join(f"{'.'.join(map(str, item['loc'])) or 'config'}: {item['msg']}" for item in items)
-
-
-@dataclass(frozen=True, slots=True)
-class Resealed:
-    """Secrets that were encrypted anew with the first key, and those that no key opens."""
-
-    done: int = 0
-    unreadable: int = 0
-
-
-def reseal(session: Session) -> Resealed:
-    """Encrypt with the first key what another one of the keys encrypted, so that the others can go."""
-    keys = _key()
-    done = unreadable = 0
-    for row in session.scalars(select(ChannelRow).order_by(ChannelRow.id).with_for_update()):
-        if is_newest(keys, row.config_sealed):
-            continue
-        try:
-            row.config_sealed = seal(keys, unseal(keys, row.config_sealed))
-            done += 1
-        except SecretUnreadable:
-            unreadable += 1
-    return Resealed(done, unreadable)
-
-
-def _key() -> str:
-    key = settings().secret_key.get_secret_value()
-    if not key:
-        raise Problem(
-            503,
-            "no-secret-key",
-            "Channels need a key",
-            "JITTERSCOPE_SECRET_KEY is not set.",
-            "Set it to 32 random bytes as URL-safe base64 (openssl rand -base64 32 | tr +/ -_), then restart.",
-        )
-    return key
 
 
 def revive(session: Session, row: DeliveryRow) -> None:

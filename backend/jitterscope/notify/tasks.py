@@ -7,9 +7,9 @@ from dataclasses import asdict
 import structlog
 from sqlalchemy import exists, func, or_, select
 
-from jitterscope import worker
+from jitterscope import sealed, worker
 from jitterscope.db import each_organization, organization_ids, organization_session
-from jitterscope.notify import channels_service, journal, refresh
+from jitterscope.notify import journal, refresh
 from jitterscope.notify.delivery import deliver_due, journal_folder
 from jitterscope.notify.kind import post_json
 from jitterscope.notify.models import DeliveryRow
@@ -65,10 +65,10 @@ def reseal() -> None:
         each_organization("reseal secrets", reseal_organization)
 
 
-def reseal_organization(organization_id: int) -> channels_service.Resealed:
+def reseal_organization(organization_id: int) -> sealed.Resealed:
     """The same for one organization, whatever the number of keys."""
     with organization_session(organization_id) as session:
-        resealed = channels_service.reseal(session)
+        resealed = sealed.reseal(session)
     if resealed.done or resealed.unreadable:
         log.info("secrets_resealed", organization=organization_id, **asdict(resealed))
     return resealed

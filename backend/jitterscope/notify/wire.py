@@ -1,4 +1,4 @@
-"""One HTTP POST to a checked address, over a connection of its own.
+"""One HTTP request to a checked address, over a connection of its own.
 
 The request is one `sendall`, so that the stage noted last tells "nothing was sent" from "the receiver may have it".
 Standard library only: the courier starts in milliseconds, without site-packages.
@@ -26,7 +26,8 @@ Failure = Literal["not_sent", "unknown"]
 
 @dataclass(frozen=True)
 class Post:
-    """What to send. `timeout_s` is for all of it; `ca_file` is trusted besides the system's certificates.
+    """What to send. `timeout_s` is for all of it; `ca_file` is trusted besides the system's certificates. Of the answer
+    no more than `most_bytes` are read.
 
     `proxy` is the URL of an HTTP proxy (http://user:password@host:port) that everything goes through. It resolves names
     and decides which of them may be reached.
@@ -39,6 +40,8 @@ class Post:
     allow_private: bool = False
     ca_file: str | None = None
     proxy: str | None = None
+    method: str = "POST"
+    most_bytes: int = BODY_LIMIT_BYTES
 
 
 class PostFailed(Exception):
@@ -50,7 +53,7 @@ class PostFailed(Exception):
 
 
 def perform(post: Post, on_writing: Callable[[], None] = lambda: None) -> tuple[int, dict[str, str], bytes]:
-    """Send it; status, headers (lower-case names) and body (cut at 64 KiB) of the answer. Raises PostFailed.
+    """Send it; status, headers (lower-case names) and body (cut at `most_bytes`) of the answer. Raises PostFailed.
 
     `on_writing` is called when the connection stands and the next thing is to write.
     """
@@ -66,7 +69,7 @@ def perform(post: Post, on_writing: Callable[[], None] = lambda: None) -> tuple[
         try:
             connection.settimeout(_left(deadline))
             connection.sendall(request)
-            return _read(connection, deadline)
+            return _read(connection, deadline, post)
         except (OSError, http.client.HTTPException) as error:
             raise PostFailed("unknown", f"no answer: {_name(error)}") from error
 
@@ -167,23 +170,23 @@ def _request_bytes(post: Post) -> bytes:
     if by_proxy:
         path = f"http://{parts.netloc}{path}"
     authorization = _authorization(post.proxy) if by_proxy and post.proxy is not None else []
-    lines = [f"POST {path} HTTP/1.1", *authorization, *(f"{name}: {value}" for name, value in headers.items())]
+    lines = [f"{post.method} {path} HTTP/1.1", *authorization, *(f"{name}: {value}" for name, value in headers.items())]
     if any("\r" in line or "\n" in line for line in lines):
         raise ValueError("a header contains a line break")
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + post.body
 
 
-def _read(connection: socket.socket, deadline: float) -> tuple[int, dict[str, str], bytes]:
-    response = http.client.HTTPResponse(connection, method="POST")
+def _read(connection: socket.socket, deadline: float, post: Post) -> tuple[int, dict[str, str], bytes]:
+    response = http.client.HTTPResponse(connection, method=post.method)
     try:
         connection.settimeout(_left(deadline))
         response.begin()
         headers = {name.lower(): value for name, value in response.getheaders()}
         body = b""
-        while len(body) < BODY_LIMIT_BYTES:
+        while len(body) < post.most_bytes:
             connection.settimeout(_left(deadline))
             try:
-                chunk = response.read(min(8192, BODY_LIMIT_BYTES - len(body)))
+                chunk = response.read(min(8192, post.most_bytes - len(body)))
             except (OSError, http.client.HTTPException):
                 break  # the status came: it decides, whatever became of the body
             if not chunk:

@@ -8,7 +8,7 @@ from typing import Literal
 Role = Literal["viewer", "editor", "admin"]
 
 # Reading or changing these is administration: who may enter, and what they did.
-ADMINISTRATION = ("organizations", "members", "tokens", "audit", "channels", "retention")
+ADMINISTRATION = ("organizations", "members", "tokens", "audit", "channels", "retention", "repositories")
 INGEST = frozenset({"ingest:write"})
 # Everything that a scope can be about; routes name no other.
 DOMAINS = (
@@ -25,6 +25,7 @@ DOMAINS = (
     "changes",
     "views",
     "shared_views",
+    "repositories",
     "members",
     "tokens",
     "organizations",

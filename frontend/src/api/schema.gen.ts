@@ -865,6 +865,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/incidents/{incident_id}/fixes/{fix_id}/pull-request": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Open Pull Request
+         * @description Open it. While it is open, the same fix of the same incident gives the same pull request.
+         */
+        post: operations["open_pull_request"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/fixes/{fix_id}/pull-request/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview Pull Request
+         * @description What the pull request would be: its text and the diff of its files, made from the base branch as it is now.
+         */
+        post: operations["preview_pull_request"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/incidents/{incident_id}/links": {
         parameters: {
             query?: never;
@@ -1017,6 +1057,26 @@ export interface paths {
          * @description Discard the edited text: the post-mortem is written from the data again.
          */
         delete: operations["discard_post_mortem"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/pull-requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Pull Requests
+         * @description For each fix of an incident: whether it can become a pull request, and the newest one that it became.
+         */
+        get: operations["list_pull_requests"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1723,6 +1783,78 @@ export interface paths {
         get: operations["get_recording"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/repositories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Repositories
+         * @description All of them. Of several that have a workload the first one is taken.
+         */
+        get: operations["list_repositories"];
+        put?: never;
+        /**
+         * Create Repository
+         * @description Add one. Pull requests for fixes of its workloads can be opened from now on.
+         */
+        post: operations["create_repository"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/repositories/{repository_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Repository
+         * @description One repository.
+         */
+        get: operations["get_repository"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Repository
+         * @description Remove it. Pull requests in it stay listed, and are not looked at any more.
+         */
+        delete: operations["delete_repository"];
+        options?: never;
+        head?: never;
+        /**
+         * Update Repository
+         * @description Change what is given.
+         */
+        patch: operations["update_repository"];
+        trace?: never;
+    };
+    "/api/v1/repositories/{repository_id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test Repository
+         * @description Read the base branch and the files with the stored token, and say what the host answered.
+         */
+        post: operations["test_repository"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3357,6 +3489,29 @@ export interface components {
             /** To Us */
             to_us: number;
         };
+        /**
+         * CorefileChange
+         * @description Options of a plugin in the Corefile that a Kubernetes workload reads, wherever that plugin is used there.
+         *
+         *     `options` are set by name; None removes one. A value is what stands behind the name on its line.
+         */
+        CorefileChange: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "corefile";
+            /** Namespace */
+            namespace: string;
+            /** Options */
+            options: {
+                [key: string]: string | null;
+            };
+            /** Owner */
+            owner: string;
+            /** Plugin */
+            plugin: string;
+        };
         /** Delivery */
         Delivery: {
             /** Attempts */
@@ -3872,6 +4027,15 @@ export interface components {
             /** Value */
             value: string;
         };
+        /** FileDiff */
+        FileDiff: {
+            /** Diff */
+            diff: string;
+            /** Is New */
+            is_new: boolean;
+            /** Path */
+            path: string;
+        };
         /**
          * Fix
          * @description A change that can help, or a well-known one that cannot and why (`verdict` cannot_help).
@@ -3959,6 +4123,25 @@ export interface components {
             };
             /** Fix Id */
             fix_id: string;
+        };
+        /**
+         * FixPullRequest
+         * @description Whether a fix can become a pull request, and the newest one that it became.
+         */
+        FixPullRequest: {
+            /** Fix Id */
+            fix_id: string;
+            /** Needs Repository */
+            needs_repository: boolean;
+            /** Path */
+            path: string | null;
+            /** Possible */
+            possible: boolean;
+            pull_request: components["schemas"]["PullRequest"] | null;
+            /** Reason */
+            reason: string | null;
+            /** Repository */
+            repository: string | null;
         };
         /**
          * FixSetting
@@ -5233,8 +5416,12 @@ export interface components {
         /**
          * Patch
          * @description Text to copy. `language` names how to highlight it: yaml, shell, corefile, diff.
+         *
+         *     `changes` say the same for files in a repository; empty where no file of a workload holds what it sets.
          */
         Patch: {
+            /** Changes */
+            changes: (components["schemas"]["WorkloadChange"] | components["schemas"]["CorefileChange"])[];
             /** Label */
             label: string;
             /**
@@ -5463,6 +5650,90 @@ export interface components {
              */
             what_to_do: string | null;
         };
+        /** PullRequest */
+        PullRequest: {
+            /** Branch */
+            branch: string;
+            /** Checked At */
+            checked_at: string | null;
+            /**
+             * Comment Url
+             * @description Of the comment with the verdict
+             */
+            comment_url: string | null;
+            /** Fix Id */
+            fix_id: string;
+            /** Fix Title */
+            fix_title: string;
+            /** Id */
+            id: number;
+            /** Incident Id */
+            incident_id: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "github" | "gitlab";
+            /**
+             * Last Error
+             * @description Why its state could not be read, or its comment not be written
+             */
+            last_error: string | null;
+            /** Merged At */
+            merged_at: string | null;
+            /** Number */
+            number: number;
+            /**
+             * Opened At
+             * Format: date-time
+             */
+            opened_at: string;
+            /** Opened By */
+            opened_by: string;
+            /** Repository */
+            repository: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "open" | "merged" | "closed";
+            /** Url */
+            url: string;
+        };
+        /** PullRequestOptions */
+        PullRequestOptions: {
+            /**
+             * Form
+             * @default edit
+             * @enum {string}
+             */
+            form: "edit" | "kustomize_patch";
+        };
+        /**
+         * PullRequestPreview
+         * @description What a pull request would be.
+         */
+        PullRequestPreview: {
+            /** Base Branch */
+            base_branch: string;
+            /** Body */
+            body: string;
+            /** Branch */
+            branch: string;
+            /** Files */
+            files: components["schemas"]["FileDiff"][];
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "github" | "gitlab";
+            /** Notes */
+            notes: string[];
+            /** Repository */
+            repository: string;
+            /** Title */
+            title: string;
+        };
         /**
          * QuietHours
          * @description Hours in which a channel holds its messages back.
@@ -5592,6 +5863,165 @@ export interface components {
             title: string;
             /** To Us */
             to_us: number | null;
+        };
+        /** Repository */
+        Repository: {
+            /** Base Branch */
+            base_branch: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Created By */
+            created_by: string;
+            /** Files */
+            files: components["schemas"]["RepositoryFile-Output"][];
+            /** Id */
+            id: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "github" | "gitlab";
+            /** Open Pull Requests */
+            open_pull_requests: number;
+            /** Repository */
+            repository: string;
+            /** Url */
+            url: string;
+        };
+        /**
+         * RepositoryFile
+         * @description Which file has which workloads. Empty lists fit every workload; what is given has to fit.
+         */
+        "RepositoryFile-Input": {
+            /**
+             * Format
+             * @description manifest: Kubernetes objects; helm_values: values of a chart; kustomize_patch: a strategic merge patch, made where it is missing; corefile: a Corefile, or a ConfigMap with one
+             * @enum {string}
+             */
+            format: "manifest" | "helm_values" | "kustomize_patch" | "corefile";
+            /**
+             * Namespaces
+             * @description Of the Kubernetes namespace: `shop`, `team-*`
+             */
+            namespaces?: string[];
+            /**
+             * Path
+             * @description From the root of the repository: `clusters/prod/coredns.yaml`
+             * @example clusters/prod/coredns.yaml
+             */
+            path: string;
+            /**
+             * Values Key
+             * @description With helm_values: the key below which the chart has the workload, such as `controller`
+             * @default
+             */
+            values_key: string;
+            /**
+             * Workloads
+             * @description `coredns`, `deployment/coredns`, `cart-*`
+             */
+            workloads?: string[];
+        };
+        /**
+         * RepositoryFile
+         * @description Which file has which workloads. Empty lists fit every workload; what is given has to fit.
+         */
+        "RepositoryFile-Output": {
+            /**
+             * Format
+             * @description manifest: Kubernetes objects; helm_values: values of a chart; kustomize_patch: a strategic merge patch, made where it is missing; corefile: a Corefile, or a ConfigMap with one
+             * @enum {string}
+             */
+            format: "manifest" | "helm_values" | "kustomize_patch" | "corefile";
+            /**
+             * Namespaces
+             * @description Of the Kubernetes namespace: `shop`, `team-*`
+             */
+            namespaces: string[];
+            /**
+             * Path
+             * @description From the root of the repository: `clusters/prod/coredns.yaml`
+             * @example clusters/prod/coredns.yaml
+             */
+            path: string;
+            /**
+             * Values Key
+             * @description With helm_values: the key below which the chart has the workload, such as `controller`
+             * @default
+             */
+            values_key: string;
+            /**
+             * Workloads
+             * @description `coredns`, `deployment/coredns`, `cart-*`
+             */
+            workloads: string[];
+        };
+        /** RepositoryRequest */
+        RepositoryRequest: {
+            /**
+             * Base Branch
+             * @default main
+             * @example main
+             */
+            base_branch: string;
+            /** Files */
+            files: components["schemas"]["RepositoryFile-Input"][];
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "github" | "gitlab";
+            /**
+             * Repository
+             * @description owner/name; with GitLab group/subgroup/name
+             * @example example/deploy
+             */
+            repository: string;
+            /**
+             * Token
+             * Format: password
+             * @description GitHub: fine-grained, with Contents and Pull requests read and write. GitLab: scope api, role Developer. Encrypted at rest and never shown again
+             */
+            token: string;
+            /**
+             * Url
+             * @description Of the host, where it is not github.com or gitlab.com: `https://git.example.org`
+             */
+            url?: string | null;
+        };
+        /**
+         * RepositoryTest
+         * @description What the host said to the token, and which files are there.
+         */
+        RepositoryTest: {
+            /** Detail */
+            detail: string;
+            /**
+             * Missing
+             * @description Paths that the base branch does not have
+             */
+            missing: string[];
+            /** Ok */
+            ok: boolean;
+        };
+        /**
+         * RepositoryUpdate
+         * @description What is given changes. Another host or repository needs the token again, so that no host gets another's.
+         */
+        RepositoryUpdate: {
+            /** Base Branch */
+            base_branch?: string | null;
+            /** Files */
+            files?: components["schemas"]["RepositoryFile-Input"][] | null;
+            /** Repository */
+            repository?: string | null;
+            /** Token */
+            token?: string | null;
+            /** Url */
+            url?: string | null;
         };
         /**
          * RequestKind
@@ -7761,6 +8191,32 @@ export interface components {
                 [key: string]: number | string | string[] | null;
             };
             timeline: components["schemas"]["WhatIfTimeline"] | null;
+        };
+        /**
+         * WorkloadChange
+         * @description What changes of a Kubernetes workload, as a strategic merge patch of it.
+         *
+         *     `owner` is "deployment/coredns". Lists merge by `name`, and `$patch: delete` removes an entry of one. `now` is what
+         *     is in force of it, in the same shape, as far as that is known.
+         */
+        WorkloadChange: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "workload";
+            /** Namespace */
+            namespace: string;
+            /** Now */
+            now: {
+                [key: string]: unknown;
+            };
+            /** Owner */
+            owner: string;
+            /** Patch */
+            patch: {
+                [key: string]: unknown;
+            };
         };
         /**
          * WorstTick
@@ -10031,6 +10487,144 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    open_pull_request: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: number;
+                fix_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PullRequestOptions"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PullRequest"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such incident or fix. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No repository has a file that can hold the fix, the file cannot be changed, or it is being opened. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            /** @description The repository's host could not be reached, or refused. */
+            424: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    preview_pull_request: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: number;
+                fix_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PullRequestOptions"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PullRequestPreview"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:write. A session's cookie came with a request from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such incident or fix. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description No repository has a file that can hold the fix, the file cannot be changed, or it is being opened. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            /** @description The repository's host could not be reached, or refused. */
+            424: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     list_incident_links: {
         parameters: {
             query?: {
@@ -10573,6 +11167,51 @@ export interface operations {
             };
             /** @description Another member edited or discarded the text meanwhile. */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_pull_requests: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FixPullRequest"][];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope incidents:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such incident. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12322,6 +12961,278 @@ export interface operations {
             };
             /** @description The organization has no such resource. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_repositories: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Repository"][];
+                };
+            };
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope repositories:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_repository: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RepositoryRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Repository"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope repositories:write. A session's cookie came with a request from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has as many as it may have. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_repository: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                repository_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Repository"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope repositories:read. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such repository. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    delete_repository: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                repository_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope repositories:write. A session's cookie came with a request from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such repository. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    update_repository: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                repository_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RepositoryUpdate"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Repository"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope repositories:write. A session's cookie came with a request from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such repository. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    test_repository: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                repository_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryTest"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The caller lacks the scope repositories:write. A session's cookie came with a request from another site. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The organization has no such repository. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The stored token cannot be read. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

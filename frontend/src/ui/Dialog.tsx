@@ -10,11 +10,13 @@ export interface DialogProps {
   description?: string;
   /** Gets the focus back where what opened it is gone by then, as the item of a menu. */
   returnTo?: RefObject<HTMLElement | null>;
+  /** For what has long lines, as a diff. */
+  wide?: boolean;
   children: ReactNode;
 }
 
 /** A modal dialog: focus is kept inside and goes back to where it came from, Escape closes, the title is announced. */
-export function Dialog({ open, onOpenChange, title, description, returnTo, children }: DialogProps): ReactElement {
+export function Dialog({ open, onOpenChange, title, description, returnTo, wide = false, children }: DialogProps): ReactElement {
   const opener = useRef<Element | null>(null);
   return (
     <Radix.Root open={open} onOpenChange={onOpenChange}>
@@ -22,6 +24,7 @@ export function Dialog({ open, onOpenChange, title, description, returnTo, child
         <Radix.Overlay className={styles["overlay"]} />
         <Radix.Content
           className={styles["content"]}
+          data-wide={wide}
           onOpenAutoFocus={() => {
             opener.current = document.activeElement;
           }}

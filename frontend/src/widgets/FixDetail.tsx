@@ -1,4 +1,4 @@
-import type { ReactElement } from "react";
+import type { ReactElement, ReactNode } from "react";
 
 import type { Schemas } from "@/api/client";
 import { CodeBlock } from "@/ui/CodeBlock";
@@ -7,8 +7,15 @@ import { Prose } from "./Prose";
 import { References } from "./References";
 import styles from "./FixDetail.module.css";
 
+interface FixDetailProps {
+  fix: Schemas["Fix"];
+  landing?: Schemas["FixLanding"] | undefined;
+  /** Where a pull request would go, or why there can be none. */
+  pull?: ReactNode;
+}
+
 /** The patch, what to mind, how to check that it helped, and the way back. */
-export function FixDetail({ fix, landing }: { fix: Schemas["Fix"]; landing?: Schemas["FixLanding"] | undefined }): ReactElement {
+export function FixDetail({ fix, landing, pull }: FixDetailProps): ReactElement {
   return (
     <div className={styles["detail"]}>
       {fix.patches.length > 0 && (
@@ -47,6 +54,12 @@ export function FixDetail({ fix, landing }: { fix: Schemas["Fix"]; landing?: Sch
             <Prose text={fix.verify} />
           </dd>
         </div>
+        {pull !== undefined && (
+          <div>
+            <dt>Pull request</dt>
+            <dd>{pull}</dd>
+          </div>
+        )}
         {landing !== undefined && (
           <div>
             <dt>{landing.seen ? "How it is detected" : "Not detected by itself"}</dt>

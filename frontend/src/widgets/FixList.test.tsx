@@ -15,7 +15,7 @@ const fix = (id: string, verdict: Schemas["Fix"]["verdict"], slow: [number, numb
   predicted: slow === null ? {} : { slow_ratio: { low: slow[0], expected: slow[1], high: slow[2], level: 0.9 } },
   setting: null,
   precondition: null,
-  patches: [{ label: "patch", language: "shell", text: `apply ${id}` }],
+  patches: [{ label: "patch", language: "shell", text: `apply ${id}`, changes: [] }],
   caveats: [`mind ${id}`],
   verify: "look again",
   undo: `remove ${id}`,

@@ -19,6 +19,12 @@ export interface FixApplying {
   readonly apply: (fix: Schemas["Fix"]) => void;
 }
 
+/** What stands beside each fix for pull requests, and in its details. Only for fixes that a file can hold. */
+export interface FixPulls {
+  readonly button: (fix: Schemas["Fix"]) => ReactElement;
+  readonly note: (fix: Schemas["Fix"]) => ReactElement;
+}
+
 export interface FixListProps {
   fixes: readonly Schemas["Fix"][];
   /** The impact as it is shown. */
@@ -28,10 +34,11 @@ export interface FixListProps {
   onCopied?: (fix: Schemas["Fix"]) => void;
   /** "I applied this fix"; without it there is no such button. */
   applying?: FixApplying;
+  pulls?: FixPulls;
 }
 
 /** Fixes that compare themselves: one scale, the interval drawn, the verdict in words, the patch one key away. */
-export const FixList = memo(function FixList({ fixes, figures, landings = [], onCopied, applying }: FixListProps): ReactElement {
+export const FixList = memo(function FixList({ fixes, figures, landings = [], onCopied, applying, pulls }: FixListProps): ReactElement {
   const [open, setOpen] = useState<string | null>(fixes[0]?.id ?? null);
   const scale = scaleOf(fixes, figures);
   return (
@@ -50,6 +57,7 @@ export const FixList = memo(function FixList({ fixes, figures, landings = [], on
           const verdict = VERDICTS[fix.verdict];
           const expanded = open === fix.id;
           const patch = fix.patches[0];
+          const pull = isInFiles(fix) ? pulls : undefined;
           return (
             <li key={fix.id} className={styles["fix"]} data-verdict={fix.verdict}>
               <div className={styles["row"]}>
@@ -86,10 +94,11 @@ export const FixList = memo(function FixList({ fixes, figures, landings = [], on
                   {patch !== undefined && (
                     <CopyButton text={patch.text} label="Copy patch" aria-label={`Copy patch: ${fix.title}`} onCopied={() => onCopied?.(fix)} />
                   )}
+                  {pull?.button(fix)}
                   {applying !== undefined && <Applied fix={fix} applying={applying} />}
                 </div>
               </div>
-              {expanded && <FixDetail fix={fix} landing={landings.find((one) => one.fix_id === fix.id)} />}
+              {expanded && <FixDetail fix={fix} landing={landings.find((one) => one.fix_id === fix.id)} pull={pull?.note(fix)} />}
             </li>
           );
         })}
@@ -97,6 +106,9 @@ export const FixList = memo(function FixList({ fixes, figures, landings = [], on
     </div>
   );
 });
+
+/** Whether manifests, Helm values or a Corefile can hold what it changes. */
+const isInFiles = (fix: Schemas["Fix"]): boolean => fix.verdict !== "cannot_help" && fix.patches.some(({ changes }) => changes.length > 0);
 
 function Applied({ fix, applying }: { fix: Schemas["Fix"]; applying: FixApplying }): ReactElement {
   if (applying.measured === fix.id) return <p className={styles["measuring"]}>◔ measuring</p>;

@@ -33,7 +33,7 @@ _TABLES = {
     "resource_id": "resources", "resource": "resources", "node": "resources", "server": "resources",
     "subject": "resources", "incident_id": "incidents", "capture_id": "captures", "analysis_id": "analyses",
     "channel_id": "channels", "delivery_id": "deliveries", "token_id": "tokens", "invitation_id": "invitations",
-    "user_id": "memberships", "link_id": "shared_links",
+    "user_id": "memberships", "link_id": "shared_links", "repository_id": "repositories",
 }  # fmt: skip
 
 
@@ -115,6 +115,10 @@ class Values:
 _MADE: dict[str, dict[str, Any]] = {
     "/channels": {
         "kind": "webhook", "name": "hook", "config": {"url": "http://127.0.0.1:9/hook", "secret": "0123456789abcdef"},
+    },
+    "/repositories": {
+        "kind": "gitlab", "url": "https://127.0.0.1:9", "repository": "example/deploy", "token": "0123456789abcdef",
+        "files": [{"path": "coredns.yaml", "format": "manifest"}],
     },
     "/collectors/tokens": {"name": "collectors"},
     "/tokens": {"name": "reader", "scopes": ["*:read"]},

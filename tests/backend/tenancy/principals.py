@@ -17,7 +17,7 @@ from tests.backend.conftest import Database, Organization
 
 # Said once more than in tenancy/scopes.py, in other words: what each role may do.
 ADMINS_ONLY = {"organizations:write", "members:write", "retention:write", "channels:write"}
-ADMINS_DOMAINS = {"tokens", "audit"}
+ADMINS_DOMAINS = {"tokens", "audit", "repositories"}
 
 
 # As bare as the table allows: nobody looks at what is in it.

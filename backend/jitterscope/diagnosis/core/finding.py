@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 
@@ -55,12 +55,46 @@ class Interval(Part):
     level: float = 0.9
 
 
+class WorkloadChange(Part):
+    """What changes of a Kubernetes workload, as a strategic merge patch of it.
+
+    `owner` is "deployment/coredns". Lists merge by `name`, and `$patch: delete` removes an entry of one. `now` is what
+    is in force of it, in the same shape, as far as that is known.
+    """
+
+    kind: Literal["workload"] = "workload"
+    namespace: str
+    owner: str
+    patch: dict[str, Any]
+    now: dict[str, Any] = Field(default_factory=dict)
+
+
+class CorefileChange(Part):
+    """Options of a plugin in the Corefile that a Kubernetes workload reads, wherever that plugin is used there.
+
+    `options` are set by name; None removes one. A value is what stands behind the name on its line.
+    """
+
+    kind: Literal["corefile"] = "corefile"
+    namespace: str
+    owner: str
+    plugin: str
+    options: dict[str, str | None]
+
+
+Change = Annotated[WorkloadChange | CorefileChange, Field(discriminator="kind")]
+
+
 class Patch(Part):
-    """Text to copy. `language` names how to highlight it: yaml, shell, corefile, diff."""
+    """Text to copy. `language` names how to highlight it: yaml, shell, corefile, diff.
+
+    `changes` say the same for files in a repository; empty where no file of a workload holds what it sets.
+    """
 
     label: str
     language: Literal["yaml", "shell", "corefile", "diff"]
     text: str
+    changes: list[Change] = Field(default_factory=list)
 
 
 class FixSetting(Part):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import shlex
+from typing import Any
 
-from jitterscope.diagnosis.core.finding import Patch
+from jitterscope.diagnosis.core.finding import Change, Patch, WorkloadChange
 from jitterscope.diagnosis.core.signals import Cpu, number
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
@@ -46,6 +47,26 @@ def millicpus(limit: float) -> str:
     return f"{math.ceil(round(limit * 1000, 3))}m"
 
 
+def owner_change(snapshot: Snapshot, patch: dict[str, Any], now: dict[str, Any] | None = None) -> list[Change]:
+    """A strategic merge patch of the subject's workload, for files in a repository; none where it has no name."""
+    namespace = snapshot.subject.fact("workload.namespace")
+    if manager(snapshot) != "kubernetes" or not namespace or not snapshot.subject.fact("workload.owner"):
+        return []
+    return [WorkloadChange(namespace=namespace, owner=owner_of(snapshot), patch=patch, now=now or {})]
+
+
+def container_change(snapshot: Snapshot, container: dict[str, Any], now: dict[str, Any] | None = None) -> list[Change]:
+    """The same of the subject's container; `now`: what of it is in force."""
+    name = snapshot.subject.fact("workload.container")
+    if not name:
+        return []
+
+    def whole(content: dict[str, Any]) -> dict[str, Any]:
+        return {"spec": {"template": {"spec": {"containers": [{"name": name, **content}]}}}}
+
+    return owner_change(snapshot, whole(container), None if now is None else whole(now))
+
+
 def cpu_limit(snapshot: Snapshot, cpu: Cpu, limit: float) -> tuple[list[Patch], str]:
     """Patches that set the CPU limit, and how to undo them."""
     kind, old = manager(snapshot), cpu.limit
@@ -64,7 +85,16 @@ def cpu_limit(snapshot: Snapshot, cpu: Cpu, limit: float) -> tuple[list[Patch], 
             )
 
         return [
-            Patch(label="Permanently (replaces the pods)", language="shell", text=template(limit)),
+            Patch(
+                label="Permanently (replaces the pods)",
+                language="shell",
+                text=template(limit),
+                changes=container_change(
+                    snapshot,
+                    {"resources": {"limits": {"cpu": millicpus(limit)}}},
+                    {"resources": {"limits": {"cpu": millicpus(old)}}},
+                ),
+            ),
             Patch(
                 label="This pod now, without a restart",
                 language="shell",
@@ -122,6 +152,7 @@ def cpu_weight(snapshot: Snapshot, cpus: float, weight: float) -> tuple[list[Pat
                 language="shell",
                 text=f"{target} {owner_of(snapshot)} --type strategic -p "
                 f'\'{{"spec":{{"template":{{"spec":{body}}}}}}}\'',
+                changes=container_change(snapshot, {"resources": {"requests": {"cpu": millicpus(cpus)}}}),
             ),
             Patch(
                 label="This pod now, without a restart",
@@ -159,7 +190,15 @@ def environment(snapshot: Snapshot, values: dict[str, str | None]) -> tuple[list
             return f"kubectl -n {namespace} set env {owner_of(snapshot)} -c {shlex.quote(container)} {words}"
 
         manifest = "env:\n" + "\n".join(f'- name: {k}\n  value: "{v}"' for k, v in values.items() if v is not None)
-        patches = [Patch(label="kubectl (replaces the pods)", language="shell", text=command(values))]
+        entries = [{"name": k, "$patch": "delete"} if v is None else {"name": k, "value": v} for k, v in values.items()]
+        patches = [
+            Patch(
+                label="kubectl (replaces the pods)",
+                language="shell",
+                text=command(values),
+                changes=container_change(snapshot, {"env": entries}),
+            )
+        ]
         if any(v is not None for v in values.values()):
             patches.append(Patch(label="In the manifest of the container", language="yaml", text=manifest))
         return patches, command(old)

@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 from jitterscope.diagnosis.core import patches
-from jitterscope.diagnosis.core.finding import Patch
+from jitterscope.diagnosis.core.finding import Change, CorefileChange, Patch
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.programs import corefile
 from jitterscope.diagnosis.programs.corefile import Block
@@ -55,6 +55,21 @@ def command(snapshot: Snapshot, server: ResourceView, edits: Iterable[str], *, r
         text += f" && kubectl -n {space} rollout restart {target}"
     label = "kubectl (CoreDNS reloads within 2 min)" if reloads else "kubectl (replaces the pods)"
     return Patch(label=label, language="shell", text=text)
+
+
+def corefile_change(
+    snapshot: Snapshot, server: ResourceView | None, name: str, options: dict[str, str | None]
+) -> list[Change]:
+    """The change for a Corefile in a repository: none where the server is not the subject's own or does not use the
+    plugin, and where the workload is not known by name."""
+    namespace, owner = snapshot.subject.fact("workload.namespace"), snapshot.subject.fact("workload.owner")
+    if server is None or patches.manager(snapshot) != "kubernetes" or not namespace or not owner:
+        return []
+    own = any(one.id == server.id for one in snapshot.dns_servers)
+    if not own or not corefile.with_plugin(corefile.of(server), name):
+        return []
+    found = patches.owner_of(snapshot)
+    return [CorefileChange(namespace=namespace, owner=found, plugin=name, options=options)]
 
 
 def options(

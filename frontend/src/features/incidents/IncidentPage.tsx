@@ -36,6 +36,7 @@ import styles from "./IncidentPage.module.css";
 import { IncidentModel, IncidentWhatIf } from "./IncidentWhatIf";
 import { NoteForm } from "./NoteForm";
 import { NoteTools } from "./NoteTools";
+import { usePulls } from "./pulls/usePulls";
 import { SectionLinks, type SectionLink } from "./SectionLinks";
 import { ShareMenu } from "./sharing/ShareMenu";
 import { SubjectFacts } from "./SubjectFacts";
@@ -104,6 +105,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
   const setView = useCallback((next: TimeView) => setPicture((before) => ({ ...before, view: next })), [setPicture]);
   const setTried = useCallback((tried: string | undefined) => keep({ try: tried }), [keep]);
   const applying = useFixApplying(incident);
+  const pulls = usePulls(incident);
   const captures = useQuery(capturesQuery(incident.id, incident.resolved_at === null));
   const links: SectionLink[] = [
     { id: "picture", name: "What happened" },
@@ -160,6 +162,7 @@ function Loaded({ incident }: { incident: Incident }): ReactElement {
               landings={incident.landings}
               onCopied={tellCopied}
               applying={applying}
+              pulls={pulls}
             />
           </Section>
         </div>

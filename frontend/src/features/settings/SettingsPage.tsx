@@ -12,6 +12,7 @@ import { Channels } from "./Channels";
 import { Limits } from "./Limits";
 import { Members } from "./Members";
 import { Mutes } from "./Mutes";
+import { Repositories } from "./Repositories";
 import styles from "./Settings.module.css";
 import { SharedLinks } from "./SharedLinks";
 import { Tokens } from "./Tokens";
@@ -21,6 +22,7 @@ const route = getRouteApi("/signed-in/settings/$section");
 const SECTIONS: readonly { id: string; title: string; scope: string | null; Component: ComponentType }[] = [
   { id: "channels", title: "Notifications", scope: "channels:read", Component: Channels },
   { id: "mutes", title: "Mutes", scope: "incidents:read", Component: Mutes },
+  { id: "repositories", title: "Repositories", scope: "repositories:read", Component: Repositories },
   { id: "members", title: "Members", scope: "members:read", Component: Members },
   { id: "tokens", title: "API tokens", scope: "tokens:read", Component: Tokens },
   { id: "links", title: "Shared links", scope: "links:read", Component: SharedLinks },

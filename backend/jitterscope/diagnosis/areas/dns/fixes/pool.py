@@ -43,7 +43,7 @@ def max_idle(snapshot: Snapshot, server: ResourceView | None, limit: float | Non
             snapshot,
             server,
             _forward(server, {"max_idle_conns": number}),
-            Patch(label="In forward", language="corefile", text=f"max_idle_conns {number}"),
+            _in_forward(snapshot, server, "max_idle_conns", str(number)),
         ),
         caveats=["More queries open a connection of their own, which costs a round trip each."],
     )
@@ -51,6 +51,11 @@ def max_idle(snapshot: Snapshot, server: ResourceView | None, limit: float | Non
 
 def _forward(server: ResourceView | None, values: dict[str, str | int | None]) -> list[str]:
     return [] if server is None else config_map.options(server, "forward", values)
+
+
+def _in_forward(snapshot: Snapshot, server: ResourceView | None, option: str, value: str) -> Patch:
+    changes = config_map.corefile_change(snapshot, server, "forward", {option: value})
+    return Patch(label="In forward", language="corefile", text=f"{option} {value}", changes=changes)
 
 
 def _share(snapshot: Snapshot, limit: float | None) -> int:
@@ -89,7 +94,7 @@ def expire(snapshot: Snapshot, server: ResourceView | None, expire_s: float | No
             snapshot,
             server,
             _forward(server, {"expire": "1s"}),
-            Patch(label="In forward", language="corefile", text="expire 1s"),
+            _in_forward(snapshot, server, "expire", "1s"),
         ),
         caveats=[f"From CoreDNS {gate.since_text} on it no longer works: the clean-up then runs every 10 s."],
         verify=VERIFY,

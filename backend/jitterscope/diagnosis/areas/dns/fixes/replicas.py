@@ -108,6 +108,7 @@ def _patches(snapshot: Snapshot, cluster: Cluster | None, linear: Linear | None,
             if cluster is not None
             else f"kubectl -n {namespace} scale {owner} --replicas=$(( {target} * $(kubectl -n {namespace} get {owner} "
             "-o jsonpath='{.spec.replicas}') ))",
+            changes=[] if cluster is None else patches.owner_change(snapshot, {"spec": {"replicas": target}}),
         )
     ]
 

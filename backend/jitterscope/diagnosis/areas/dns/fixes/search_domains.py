@@ -13,7 +13,7 @@ from jitterscope.diagnosis.areas.dns.fixes import _landing as landing
 from jitterscope.diagnosis.areas.dns.readings.amplification import Amplification, ClientUse, best_ndots, per_lookup
 from jitterscope.diagnosis.core import patches
 from jitterscope.diagnosis.core import wording as say
-from jitterscope.diagnosis.core.finding import Fix, Interval, Patch
+from jitterscope.diagnosis.core.finding import Change, Fix, Interval, Patch, WorkloadChange
 from jitterscope.diagnosis.core.landing import FixKind, Seen, Unseen
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
@@ -144,7 +144,14 @@ def _patches(snapshot: Snapshot, users: Sequence[ClientUse], values: dict[str, i
         return [Patch(label="Compose service", language="yaml", text=f"dns_opt:\n  - ndots:{value}")]
     if _on_kubernetes(snapshot, users):
         text = f'dnsConfig:\n  options:\n  - name: ndots\n    value: "{value}"'
-        return [*found, Patch(label="In the pod's spec", language="yaml", text=text)]
+        changes: list[Change] = [
+            WorkloadChange(
+                namespace=space, owner=owner, patch={"spec": {"template": {"spec": {"dnsConfig": _option(value)}}}}
+            )
+            for (space, owner), value in sorted(owners.items())[:MOST_OWNERS]
+            if space != "NAMESPACE"
+        ]
+        return [*found, Patch(label="In the pod's spec", language="yaml", text=text, changes=changes)]
     return [Patch(label="In the client's /etc/resolv.conf", language="shell", text=f"options ndots:{value}")]
 
 

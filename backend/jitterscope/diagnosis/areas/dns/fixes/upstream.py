@@ -88,10 +88,20 @@ def serve_stale(snapshot: Snapshot, server: ResourceView, found: Found) -> Fix |
             snapshot,
             server,
             config_map.plugin(corefile.with_plugin(corefile.of(server), "forward"), text),
-            Patch(label="Corefile", language="corefile", text=text),
+            Patch(
+                label="Corefile",
+                language="corefile",
+                text=text,
+                changes=config_map.corefile_change(snapshot, server, "cache", {"serve_stale": "1h immediate"}),
+            ),
         ),
         caveats=["Old addresses are served, for up to the given time.", "`immediate` needs CoreDNS 1.9.2."],
     )
+
+
+def _in_forward(snapshot: Snapshot, server: ResourceView, option: str, value: str) -> Patch:
+    changes = config_map.corefile_change(snapshot, server, "forward", {option: value})
+    return Patch(label="In forward", language="corefile", text=f"{option} {value}", changes=changes)
 
 
 def read_timeout(snapshot: Snapshot, server: ResourceView, mean_us: float, found: Found) -> Fix | None:
@@ -123,7 +133,7 @@ def read_timeout(snapshot: Snapshot, server: ResourceView, mean_us: float, found
             snapshot,
             server,
             config_map.options(server, "forward", {"read_timeout": f"{seconds}s"}),
-            Patch(label="In forward", language="corefile", text=f"read_timeout {seconds}s"),
+            _in_forward(snapshot, server, "read_timeout", f"{seconds}s"),
         ),
         caveats=["Clients give up after 5 s themselves."],
     )
@@ -166,7 +176,7 @@ def max_concurrent(
             snapshot,
             server,
             config_map.options(server, "forward", {"max_concurrent": number}),
-            Patch(label="In forward", language="corefile", text=f"max_concurrent {number}"),
+            _in_forward(snapshot, server, "max_concurrent", str(number)),
         ),
         caveats=["It also refuses queries for names that the upstream would answer quickly."],
     )

@@ -38,7 +38,16 @@ def memory_limit(
             )
 
         return [
-            Patch(label="Permanently (replaces the pods)", language="shell", text=template(new)),
+            Patch(
+                label="Permanently (replaces the pods)",
+                language="shell",
+                text=template(new),
+                changes=patches.container_change(
+                    snapshot,
+                    {"resources": {"limits": {"memory": f"{new}Mi"}}},
+                    {"resources": {"limits": {"memory": f"{old}Mi"}}},
+                ),
+            ),
             Patch(
                 label="This pod now, without a restart",
                 language="shell",

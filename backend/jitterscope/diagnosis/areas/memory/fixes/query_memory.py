@@ -106,7 +106,15 @@ def _max_concurrent(snapshot: Snapshot, server: ResourceView, burst: Burst, load
         predicted=figures(said),
         precondition=None if gate.open(version) else f"CoreDNS {gate.since_text} or later",
         patches=config_map.with_command(
-            snapshot, server, edits, Patch(label="Corefile", language="corefile", text=_block(server, number))
+            snapshot,
+            server,
+            edits,
+            Patch(
+                label="Corefile",
+                language="corefile",
+                text=_block(server, number),
+                changes=config_map.corefile_change(snapshot, server, "forward", {"max_concurrent": str(number)}),
+            ),
         ),
         caveats=caveats,
     )

@@ -1,0 +1,55 @@
+"""Pull requests for fixes: whether one is possible, what it would be, and opening it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+
+from jitterscope.answers import refuses
+from jitterscope.bounds import QUICK, REMOTE, bounded
+from jitterscope.db import organization_session
+from jitterscope.kit.declared import audited, not_audited
+from jitterscope.pulls import opening
+from jitterscope.pulls.schemas import FixPullRequest, PullRequest, PullRequestOptions, PullRequestPreview
+from jitterscope.tenancy.auth import Principal, require
+
+router = APIRouter(prefix="/incidents/{incident_id}", tags=["pull requests"])
+Reader = Annotated[Principal, Depends(require("incidents:read"))]
+Writer = Annotated[Principal, Depends(require("incidents:write"))]
+_NO_FILE = "No repository has a file that can hold the fix, the file cannot be changed, or it is being opened."
+_HOST = "The repository's host could not be reached, or refused."
+
+
+@router.get("/pull-requests")
+@bounded(QUICK)
+def list_pull_requests(principal: Reader, incident_id: int) -> list[FixPullRequest]:
+    """For each fix of an incident: whether it can become a pull request, and the newest one that it became."""
+    with organization_session(principal.organization_id) as session:
+        return opening.possibilities(session, incident_id)
+
+
+@router.post(
+    "/fixes/{fix_id}/pull-request/preview", dependencies=[not_audited("reads files of the repository, changes none")]
+)
+@bounded(REMOTE)
+@refuses(409, _NO_FILE)
+@refuses(424, _HOST)
+def preview_pull_request(
+    principal: Writer, incident_id: int, fix_id: str, request: PullRequestOptions | None = None
+) -> PullRequestPreview:
+    """What the pull request would be: its text and the diff of its files, made from the base branch as it is now."""
+    given = request or PullRequestOptions()
+    return opening.preview(principal.organization_id, incident_id, fix_id, given.form)
+
+
+@router.post("/fixes/{fix_id}/pull-request", dependencies=[audited("pull_request.open")])
+@bounded(REMOTE)
+@refuses(409, _NO_FILE)
+@refuses(424, _HOST)
+def open_pull_request(
+    principal: Writer, incident_id: int, fix_id: str, request: PullRequestOptions | None = None
+) -> PullRequest:
+    """Open it. While it is open, the same fix of the same incident gives the same pull request."""
+    given = request or PullRequestOptions()
+    return opening.open_(principal, incident_id, fix_id, given.form)

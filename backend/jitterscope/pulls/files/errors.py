@@ -1,0 +1,11 @@
+"""Why a file cannot be changed."""
+
+from __future__ import annotations
+
+
+class CannotChange(Exception):
+    """The text says what about the file, in a full sentence. `what_to_do` says how to get on."""
+
+    def __init__(self, text: str, what_to_do: str) -> None:
+        super().__init__(text)
+        self.text, self.what_to_do = text, what_to_do

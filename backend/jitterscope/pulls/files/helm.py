@@ -1,0 +1,81 @@
+"""Values of Helm charts: what most charts call what a change sets. A key that the file does not have is not guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from yaml.nodes import MappingNode, Node, SequenceNode
+
+from jitterscope.diagnosis.core.finding import WorkloadChange
+from jitterscope.pulls.files import in_force, yaml_text
+from jitterscope.pulls.files import yaml_nodes as nodes
+from jitterscope.pulls.files.errors import CannotChange
+from jitterscope.pulls.files.steps import Named, Operation, Path, in_words, operations
+
+_WHERE = "Give the key below which the chart has it in the repository's settings, or take the Kustomize patch."
+# Steps of spec.template.spec.containers[name].
+_IN_CONTAINER = 5
+_REPLICAS = ("replicaCount", "replicas")
+
+
+def change_values(text: str, change: WorkloadChange, below: str = "") -> str:
+    """The values with the change in them. `below` is the key that holds the workload's values: "controller".
+
+    Raises CannotChange where the file lacks what is to change.
+    """
+    prefix: Path = tuple(part for part in below.split(".") if part)
+    for one in operations(change.patch):
+        documents = nodes.parse(text)
+        if len(documents) != 1:
+            raise CannotChange(
+                "The file has no values, or more than one YAML document.", "Name the file with the values."
+            )
+        for operation in _as_values(documents[0], prefix, one):
+            text = yaml_text.change(text, 0, operation)
+    return text
+
+
+def notes_on(text: str, change: WorkloadChange, below: str = "") -> list[str]:
+    """What the file has otherwise than what is in force, of the container's limits and requests."""
+    documents = nodes.parse(text)
+    prefix: Path = tuple(part for part in below.split(".") if part)
+    return in_force.differences(documents[0], change, prefix, _IN_CONTAINER) if documents else []
+
+
+def _as_values(document: Node, prefix: Path, one: Operation) -> Iterator[Operation]:
+    path = one.path
+    if path == ("spec", "replicas"):
+        known = [(*prefix, name) for name in _REPLICAS if not nodes.find(document, (*prefix, name)).missing]
+        if not known:
+            raise CannotChange(f"The file sets no {' or '.join(in_words((*prefix, n)) for n in _REPLICAS)}.", _WHERE)
+        yield Operation(known[0], one.value)
+        return
+    pod = path[3:] if path[:3] == ("spec", "template", "spec") else ()
+    if len(pod) > 2 and pod[0] == "containers" and isinstance(pod[1], Named):
+        rest = pod[2:]
+        if rest[0] == "env":
+            yield _environment(document, prefix, rest, one)
+            return
+    else:
+        rest = pod
+    if not rest or nodes.find(document, (*prefix, rest[0])).missing:
+        raise CannotChange(f"The file does not set {in_words((*prefix, *rest[:1])) or 'it'}.", _WHERE)
+    if "limits" in rest and nodes.find(document, (*prefix, *rest)).missing:
+        raise CannotChange(
+            f"The file does not set {in_words((*prefix, *rest))}, though that limit is in force: it comes from "
+            "somewhere else, such as the chart's own values.",
+            _WHERE,
+        )
+    yield Operation((*prefix, *rest), one.value)
+
+
+def _environment(document: Node, prefix: Path, rest: Path, one: Operation) -> Operation:
+    """`env` as a list of names and values, or as a map of them: as the file has it."""
+    found = nodes.find(document, (*prefix, "env"))
+    name = rest[1]
+    assert isinstance(name, Named)
+    if found.missing or not isinstance(found.node, SequenceNode | MappingNode):
+        raise CannotChange(f"The file does not set {in_words((*prefix, 'env'))}, by list or by map.", _WHERE)
+    if isinstance(found.node, MappingNode):
+        return Operation((*prefix, "env", name.name), one.value)
+    return Operation((*prefix, *rest), one.value)

@@ -1,0 +1,1 @@
+"""What hosts repositories: GitHub and GitLab, over their REST APIs."""

@@ -1,0 +1,21 @@
+"""Files as hosts hand them out."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+from jitterscope.pulls.hosts.host import HostFailed
+
+_MOST_CHARACTERS = 512 * 1024
+
+
+def decoded(path: str, content: str) -> str:
+    """The text of a file from base64. Raises HostFailed for what is no text, or too much of it."""
+    try:
+        text = base64.b64decode(content).decode("utf-8")
+    except (binascii.Error, UnicodeDecodeError):
+        raise HostFailed("unreadable", f"{path} is no text file in UTF-8.") from None
+    if len(text) > _MOST_CHARACTERS:
+        raise HostFailed("unreadable", f"{path} is larger than {_MOST_CHARACTERS // 1024} KiB.")
+    return text

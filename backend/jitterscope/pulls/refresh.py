@@ -1,0 +1,184 @@
+"""What became of pull requests: their state at the host, and the verdict as a comment once there is one.
+
+Each look takes one request. How often depends on its age, and a host that asks for patience gets it: a look is due
+again at `next_check_at`, whatever happened.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import structlog
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from jitterscope.audit import service as audit
+from jitterscope.db import isolated, organization_session
+from jitterscope.errors import Problem
+from jitterscope.incidents.api.views import incident_url
+from jitterscope.incidents.verification import verifications
+from jitterscope.incidents.verification.models import VerificationRow
+from jitterscope.incidents.verification.views import verification_of
+from jitterscope.pulls import repositories, texts
+from jitterscope.pulls.hosts.host import Host, HostFailed, Status
+from jitterscope.pulls.models import PullRequestRow, RepositoryRow
+from jitterscope.pulls.talking import answers_of
+
+log = structlog.get_logger(__name__)
+
+# Of one organization: so many, and for no longer than this. The rest is due at the next visit.
+_MOST, _MOST_S = 20, 20.0
+# The age of a pull request, and how often its state is asked for then.
+_OFTEN = (
+    (timedelta(hours=1), timedelta(minutes=1)),
+    (timedelta(days=1), timedelta(minutes=5)),
+    (timedelta(days=30), timedelta(minutes=30)),
+)
+_SELDOM = timedelta(hours=12)
+_AFTER_FAILURE, _LONGEST = timedelta(minutes=5), timedelta(hours=12)
+_MOST_ATTEMPTS = 12
+_ENDS = ("verified", "did_not_help", "made_worse")
+
+
+def visit(organization_id: int) -> int:
+    """Look at what is due in an organization; how many were looked at."""
+    ends, done = time.monotonic() + _MOST_S, 0
+    with organization_session(organization_id) as session:
+        due = _due(session)
+    for pull_request_id in due:
+        if time.monotonic() > ends:
+            break
+        with isolated("pull request", organization=organization_id, pull_request=pull_request_id):
+            _look(organization_id, pull_request_id)
+        done += 1
+    return done
+
+
+def _due(session: Session) -> list[int]:
+    """Those whose state may change, and those whose verdict nobody was told."""
+    now = datetime.now(UTC)
+    query = (
+        select(PullRequestRow.id)
+        .where(
+            PullRequestRow.state.in_(("open", "merged")),
+            PullRequestRow.next_check_at <= now,
+            PullRequestRow.repository_id.is_not(None),
+        )
+        .order_by(PullRequestRow.next_check_at)
+        .limit(_MOST)
+    )
+    return list(session.scalars(query))
+
+
+def _look(organization_id: int, pull_request_id: int) -> None:
+    with organization_session(organization_id) as session:
+        row = session.get(PullRequestRow, pull_request_id, with_for_update=True)
+        if row is None or row.state not in ("open", "merged") or row.next_check_at > datetime.now(UTC):
+            return  # another worker was here
+        repository = session.get(RepositoryRow, row.repository_id) if row.repository_id is not None else None
+        if repository is None or row.number is None:
+            return
+        # A worker that dies now leaves the next look for later.
+        row.next_check_at = datetime.now(UTC) + _AFTER_FAILURE
+        verdict = _untold(session, row)
+        if verdict is not None:
+            row.comment_attempts += 1
+        elif row.state == "merged":
+            row.next_check_at = _next(row)
+            return
+        try:
+            host = repositories.host_of(repository)
+        except Problem as error:
+            row.last_error = error.detail
+            return
+    status = _asked(organization_id, row, lambda: host.status(_number(row))) if row.state == "open" else None
+    if row.state == "open" and status is None:
+        return
+    if status is not None:
+        _note(organization_id, row.id, status)
+    if verdict is not None and (status is None or status.state != "closed"):
+        _tell(organization_id, row, host, verdict)
+
+
+def _untold(session: Session, row: PullRequestRow) -> VerificationRow | None:
+    """The newest verdict on the fix since the pull request was opened, where it was not commented yet."""
+    if row.comment_attempts >= _MOST_ATTEMPTS:
+        return None
+    told = row.told_verification_id or 0
+    for one in verifications.of_incident(session, row.incident_id):
+        fits = one.fix_id == row.fix_id and one.applied_at >= row.opened_at
+        if fits and one.state in _ENDS:
+            return one if one.id > told else None
+    return None
+
+
+def _asked(organization_id: int, row: PullRequestRow, ask: Callable[[], Status]) -> Status | None:
+    try:
+        with answers_of(repositories.kind_of_name(row.kind)):
+            return ask()
+    except HostFailed as error:
+        _failed(organization_id, row.id, error)
+        return None
+
+
+def _tell(organization_id: int, row: PullRequestRow, host: Host, verdict: VerificationRow) -> None:
+    marker = texts.marker_of_comment(verdict.id)
+    try:
+        with answers_of(repositories.kind_of_name(row.kind)):
+            # An attempt before this one may have arrived although its answer did not.
+            url = host.find_comment(_number(row), marker) if row.comment_attempts > 1 else None
+            if url is None:
+                text = texts.comment(verification_of(verdict), row.incident_id, incident_url(row.incident_id))
+                url = host.comment(_number(row), text)
+    except HostFailed as error:
+        _failed(organization_id, row.id, error)
+        return
+    with organization_session(organization_id) as session:
+        stored = session.get(PullRequestRow, row.id, with_for_update=True)
+        if stored is None:
+            return
+        stored.told_verification_id, stored.comment_url, stored.comment_attempts = verdict.id, url, 0
+        stored.last_error, stored.next_check_at = None, _next(stored)
+        detail = {"incident": row.incident_id, "verification": verdict.id, "verdict": verdict.state, "url": url}
+        audit.record_system(session, "pull_request.comment", f"pull request {row.id}", detail)
+
+
+def _note(organization_id: int, pull_request_id: int, status: Status) -> None:
+    with organization_session(organization_id) as session:
+        row = session.get(PullRequestRow, pull_request_id, with_for_update=True)
+        if row is None:
+            return
+        row.state, row.merged_at = status.state, status.merged_at or row.merged_at
+        row.checked_at, row.last_error = datetime.now(UTC), None
+        row.next_check_at = _next(row)
+
+
+def _failed(organization_id: int, pull_request_id: int, error: HostFailed) -> None:
+    with organization_session(organization_id) as session:
+        row = session.get(PullRequestRow, pull_request_id, with_for_update=True)
+        if row is None:
+            return
+        row.last_error = error.detail[:500]
+        # Twice as long after each failure in a row: the time since the last answer.
+        since = datetime.now(UTC) - (row.checked_at or row.opened_at)
+        wait = max(_AFTER_FAILURE, min(since, _LONGEST))
+        if error.retry_after_s is not None:
+            wait = max(wait, timedelta(seconds=error.retry_after_s))
+        row.next_check_at = datetime.now(UTC) + wait
+    log.info("pull_request_not_read", pull_request=pull_request_id, reason=error.reason)
+
+
+def _next(row: PullRequestRow) -> datetime:
+    now = datetime.now(UTC)
+    # A merged one waits for its verdict, which is looked up here alone.
+    age = now - (row.merged_at or row.opened_at)
+    if row.state == "merged":
+        return now + (timedelta(minutes=1) if age < timedelta(days=2) else _SELDOM)
+    return now + next((every for until, every in _OFTEN if age < until), _SELDOM)
+
+
+def _number(row: PullRequestRow) -> int:
+    assert row.number is not None
+    return row.number

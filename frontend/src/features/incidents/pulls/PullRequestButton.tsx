@@ -1,0 +1,62 @@
+import { Link } from "@tanstack/react-router";
+import { useId, useState, type ReactElement } from "react";
+
+import type { Schemas } from "@/api/client";
+import { numberOf, type FixPullRequest } from "@/api/pulls";
+import { Button } from "@/ui/Button";
+
+import { PullRequestDialog } from "./PullRequestDialog";
+import styles from "./Pulls.module.css";
+
+interface PullRequestButtonProps {
+  incidentId: number;
+  fix: Schemas["Fix"];
+  /** Undefined: not known yet. */
+  known: FixPullRequest | undefined;
+  mayOpen: boolean;
+  maySetUp: boolean;
+}
+
+/** Opens the preview; the pull request once there is one; the way to the settings where no repository has the workload. */
+export function PullRequestButton({ incidentId, fix, known, mayOpen, maySetUp }: PullRequestButtonProps): ReactElement {
+  const [open, setOpen] = useState(false);
+  const reasonId = useId();
+  const pull = known?.pull_request ?? null;
+  if (pull !== null && pull.state !== "closed") {
+    return (
+      <a className={styles["link"]} href={pull.url} target="_blank" rel="noreferrer" aria-label={`Pull request ${numberOf(pull)}, ${pull.state}: ${fix.title}`}>
+        {numberOf(pull)} {pull.state} ↗
+      </a>
+    );
+  }
+  if (known?.needs_repository === true && maySetUp) {
+    return (
+      <Link className={styles["link"]} to="/settings/$section" params={{ section: "repositories" }} aria-label={`Set up a repository: ${fix.title}`}>
+        Set up repository
+      </Link>
+    );
+  }
+  const reason = known === undefined ? "Looking for a repository." : mayOpen ? (known.reason ?? undefined) : VIEWER;
+  return (
+    <>
+      <Button
+        kind="quiet"
+        aria-label={`Open pull request: ${fix.title}`}
+        aria-describedby={reason === undefined ? undefined : reasonId}
+        title={reason}
+        disabled={reason !== undefined || known?.possible !== true}
+        onClick={() => setOpen(true)}
+      >
+        Open pull request
+      </Button>
+      {reason !== undefined && (
+        <span id={reasonId} className="visually-hidden">
+          {reason}
+        </span>
+      )}
+      <PullRequestDialog incidentId={incidentId} fix={fix} open={open} onOpenChange={setOpen} />
+    </>
+  );
+}
+
+export const VIEWER = "Your role can read, but not open pull requests. Ask an editor or admin.";

@@ -1,0 +1,25 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+
+import type { Incident } from "@/api/incidents";
+import { meQuery } from "@/api/me";
+import { pullRequestsQuery } from "@/api/pulls";
+import type { FixPulls } from "@/widgets/FixList";
+
+import { PullRequestButton } from "./PullRequestButton";
+import { PullRequestNote } from "./PullRequestNote";
+
+/** For each fix that a file can hold: a button or the pull request that it became, and a note in its details. */
+export function usePulls({ id }: Incident): FixPulls {
+  const { data: all } = useQuery(pullRequestsQuery(id));
+  const { data: me } = useQuery(meQuery());
+  const mayOpen = me?.scopes.includes("incidents:write") ?? false;
+  const maySetUp = me?.scopes.includes("repositories:write") ?? false;
+  return useMemo(() => {
+    const known = new Map((all ?? []).map((one) => [one.fix_id, one]));
+    return {
+      button: (fix) => <PullRequestButton incidentId={id} fix={fix} known={known.get(fix.id)} mayOpen={mayOpen} maySetUp={maySetUp} />,
+      note: (fix) => <PullRequestNote known={known.get(fix.id)} mayOpen={mayOpen} maySetUp={maySetUp} />,
+    };
+  }, [all, id, mayOpen, maySetUp]);
+}

@@ -1,0 +1,65 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState, type ReactElement } from "react";
+
+import { meQuery } from "@/api/me";
+import { repositoriesQuery, useCreateRepository } from "@/api/pulls";
+import { Section } from "@/ui/Section";
+import { useToast } from "@/ui/Toast";
+import { Async } from "@/widgets/Async";
+
+import { RepositoryForm } from "./RepositoryForm";
+import { RepositoryRow } from "./RepositoryRow";
+import { newRepository, requestOf } from "./repositoryForm";
+import styles from "./Settings.module.css";
+
+/** Which repository has the file of which workload, so that fixes can become pull requests. */
+export function Repositories(): ReactElement {
+  const repositories = useQuery(repositoriesQuery());
+  const { data: me } = useQuery(meQuery());
+  const mayChange = me?.scopes.includes("repositories:write") ?? false;
+  return (
+    <>
+      <Section title="Repositories" note="Fixes of workloads whose file is named here can be opened as pull requests. The first repository that has a workload is taken.">
+        <Async query={repositories} label="Loading repositories">
+          {(all) =>
+            all.length === 0 ? (
+              <p className={styles["dim"]}>No repositories yet. Add one below.</p>
+            ) : (
+              <ul aria-label="Repositories">
+                {all.map((one) => (
+                  <RepositoryRow key={one.id} repository={one} mayChange={mayChange} />
+                ))}
+              </ul>
+            )
+          }
+        </Async>
+      </Section>
+      {mayChange && <Add />}
+    </>
+  );
+}
+
+function Add(): ReactElement {
+  const create = useCreateRepository();
+  const toast = useToast();
+  const [form, setForm] = useState(newRepository);
+  return (
+    <Section title="Add repository" note="The token is encrypted and never shown again.">
+      <RepositoryForm
+        label="Add repository"
+        form={form}
+        onChange={setForm}
+        busy={create.isPending}
+        error={create.error}
+        onSubmit={() =>
+          create.mutate(requestOf(form), {
+            onSuccess: ({ repository }) => {
+              toast({ text: `${repository} added` });
+              setForm(newRepository());
+            },
+          })
+        }
+      />
+    </Section>
+  );
+}

@@ -1,0 +1,169 @@
+"""What becomes of a pull request: its state, and the verdict on the fix as a comment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from jitterscope.db import organization_session
+from jitterscope.incidents.verification import visit as verification
+from jitterscope.pulls import refresh
+from jitterscope.pulls.models import PullRequestRow
+from jitterscope.recordings.model import Recording
+from tests.backend.incidents.stories import story
+from tests.backend.pulls.conftest import Opener
+
+
+@contextmanager
+def row(opener: Opener) -> Iterator[PullRequestRow]:
+    with organization_session(opener.service.organization.id) as session:
+        yield session.query(PullRequestRow).one()
+
+
+def visit(opener: Opener) -> int:
+    """Let the time until the next look pass, and look."""
+    with row(opener) as one:
+        one.next_check_at = datetime.now(UTC) - timedelta(seconds=1)
+    return refresh.visit(opener.service.organization.id)
+
+
+def shown(opener: Opener, incident: int) -> Any:
+    return opener.listed(incident)["raise_cpu_limit"]["pull_request"]
+
+
+def opened(opener: Opener, *parts: Recording) -> int:
+    """An incident whose fix became a pull request, before what came after the first part."""
+    opener.connect()
+    incident = story(opener.service, *parts) if len(parts) > 1 else opener.incident(parts[0])
+    opener.open(incident)
+    with row(opener) as one:
+        one.opened_at -= timedelta(minutes=30)
+    return incident
+
+
+def test_states_follow_the_host(opener: Opener, kubernetes_fault: Recording) -> None:
+    incident = opened(opener, kubernetes_fault)
+    visit(opener)
+    assert shown(opener, incident)["state"] == "open"
+    opener.host.merge(1)
+    visit(opener)
+    after = shown(opener, incident)
+    assert (after["state"], after["merged_at"]) == ("merged", "2026-11-25T20:00:00Z")
+    asked = len(opener.host.requests)
+    visit(opener)
+    assert len(opener.host.requests) == asked, "a merged one is not asked for again"
+
+
+def test_a_closed_one_is_not_looked_at_again(opener: Opener, kubernetes_fault: Recording) -> None:
+    incident = opened(opener, kubernetes_fault)
+    opener.host.pulls[0].state = "closed"
+    visit(opener)
+    assert shown(opener, incident)["state"] == "closed"
+    assert visit(opener) == 0
+
+
+def test_the_verdict_is_commented_once(
+    opener: Opener, kubernetes_fault: Recording, kubernetes_more_cpu: Recording
+) -> None:
+    incident = opened(opener, kubernetes_fault, kubernetes_more_cpu)
+    opener.host.merge(1)
+    visit(opener)
+    assert opener.host.pulls[0].comments == [], "no verdict yet"
+    verification.visit(opener.service.organization.id, incident)
+    detail = opener.service.get(f"/incidents/{incident}")
+    assert detail["verification"]["state"] == "verified"
+    visit(opener)
+    (comment,) = opener.host.pulls[0].comments
+    assert comment.startswith("**Verified: the fix helped.**")
+    assert "| figure | before | after | predicted (90 % interval) |" in comment
+    row_of = next(line for line in comment.splitlines() if line.startswith("| **"))
+    assert "%" in row_of or "ms/min" in row_of
+    assert "CPU limit: 0.5 → 4" in comment
+    assert f"jitterscope:verification={detail['verification']['id']}" in comment
+    assert shown(opener, incident)["comment_url"].startswith(opener.host.url)
+    visit(opener)
+    assert len(opener.host.pulls[0].comments) == 1
+    assert opener.service.get("/audit")["items"][0]["action"] == "pull_request.comment"
+
+
+def test_a_comment_whose_answer_was_lost_is_not_written_twice(
+    opener: Opener, kubernetes_fault: Recording, kubernetes_more_cpu: Recording
+) -> None:
+    incident = opened(opener, kubernetes_fault, kubernetes_more_cpu)
+    verification.visit(opener.service.organization.id, incident)
+    visit(opener)
+    with row(opener) as one:  # as if the worker had died before it wrote that down
+        one.told_verification_id, one.comment_url, one.comment_attempts = None, None, 1
+    visit(opener)
+    assert len(opener.host.pulls[0].comments) == 1
+    assert shown(opener, incident)["comment_url"] is not None
+
+
+def test_a_fix_that_does_not_help_is_said_so(
+    opener: Opener, kubernetes_fault: Recording, kubernetes_no_help: Recording
+) -> None:
+    incident = opened(opener, kubernetes_fault, kubernetes_no_help)
+    verification.visit(opener.service.organization.id, incident)
+    assert opener.service.get(f"/incidents/{incident}")["state"] == "did_not_help"
+    visit(opener)
+    (comment,) = opener.host.pulls[0].comments
+    assert comment.startswith("**The fix did not help.**")
+
+
+def test_a_fix_that_was_there_before_is_none_of_this_one(
+    opener: Opener, kubernetes_fault: Recording, kubernetes_more_cpu: Recording
+) -> None:
+    incident = opened(opener, kubernetes_fault, kubernetes_more_cpu)
+    with row(opener) as one:
+        one.opened_at = datetime.now(UTC)
+    verification.visit(opener.service.organization.id, incident)
+    visit(opener)
+    assert opener.host.pulls[0].comments == []
+
+
+def test_a_host_that_fails_is_asked_less_and_less(opener: Opener, kubernetes_fault: Recording) -> None:
+    incident = opened(opener, kubernetes_fault)
+    part = "/pulls/1" if opener.kind == "github" else "/merge_requests/1"
+    opener.host.fail("GET", part, 503, {"message": "Maintenance"})
+    visit(opener)
+    one = shown(opener, incident)
+    assert one["state"] == "open"
+    assert "503: Maintenance" in one["last_error"]
+    assert refresh.visit(opener.service.organization.id) == 0, "not due yet"
+    opener.host.fail("GET", part, 429, {"message": "Slow down"}, **{"Retry-After": "1800"})
+    visit(opener)
+    with row(opener) as stored:
+        assert stored.next_check_at > datetime.now(UTC) + timedelta(seconds=1700)
+    visit(opener)
+    assert shown(opener, incident)["last_error"] is None
+
+
+def test_it_is_asked_for_less_often_with_its_age(opener: Opener, kubernetes_fault: Recording) -> None:
+    opened(opener, kubernetes_fault)
+    waits = []
+    for age in (
+        timedelta(minutes=10),
+        timedelta(hours=5),
+        timedelta(days=5),
+        timedelta(days=50),
+    ):
+        with row(opener) as one:
+            one.opened_at = datetime.now(UTC) - age
+        visit(opener)
+        with row(opener) as one:
+            waits.append(round((one.next_check_at - datetime.now(UTC)).total_seconds() / 60))
+    assert waits == [1, 5, 30, 720]
+
+
+def test_without_its_repository_it_stays_listed(opener: Opener, kubernetes_fault: Recording) -> None:
+    incident = opened(opener, kubernetes_fault)
+    repository = opener.service.get("/repositories")[0]["id"]
+    opener.service.client.delete(
+        f"/api/v1/repositories/{repository}",
+        headers=opener.service.organization.headers,
+    )
+    assert visit(opener) == 0
+    assert shown(opener, incident)["state"] == "open"
+    assert not opener.listed(incident)["raise_cpu_limit"]["possible"]
