@@ -57,7 +57,7 @@ def test_a_repository_is_set_up_and_a_pull_request_opened(
 ) -> None:
     page = open_window().page
     page.goto(f"/incidents/{product.incident_id}")
-    page.get_by_role("link", name=re.compile("^Set up a repository: Raise the CPU limit")).click()
+    page.get_by_role("link", name=re.compile("^Set up repository: Raise the CPU limit")).click()
     form = page.get_by_role("form", name="Add repository")
     form.get_by_label("Address").fill(host.url)
     form.get_by_label("Repository").fill(REPOSITORY)
@@ -67,9 +67,9 @@ def test_a_repository_is_set_up_and_a_pull_request_opened(
     form.get_by_role("button", name="Add repository").click()
     row = page.get_by_role("list", name="Repositories").get_by_role("listitem").first
     expect(row).to_contain_text("all workloads in kube-system")
-    expect(page.get_by_text(f"{REPOSITORY} added")).to_be_visible()
+    expect(page.get_by_text(f"{REPOSITORY} added").first).to_be_visible()
     row.get_by_role("button", name=f"Test {REPOSITORY}").click()
-    expect(page.get_by_text(re.compile("The token reads main at"))).to_be_visible()
+    expect(page.get_by_text(re.compile("The token reads main at")).first).to_be_visible()
     assert TOKEN not in page.content()
     settled(page)
     assert violations(page) == []
@@ -82,7 +82,7 @@ def test_a_repository_is_set_up_and_a_pull_request_opened(
     assert violations(page) == []
     dialog.get_by_role("button", name="Open pull request").click()
     expect(dialog).to_be_hidden()
-    link = page.get_by_role("link", name=re.compile("^Pull request #1, open: Raise the CPU limit"))
+    link = page.get_by_role("link", name=re.compile("^#1 open, pull request: Raise the CPU limit"))
     expect(link).to_have_attribute("href", f"{host.url}/{REPOSITORY}/pull/1")
     expect(page.get_by_text(re.compile(f"#1 in {REPOSITORY}"))).to_be_visible()
     (pull,) = host.pulls

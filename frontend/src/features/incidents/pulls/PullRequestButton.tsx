@@ -24,14 +24,15 @@ export function PullRequestButton({ incidentId, fix, known, mayOpen, maySetUp }:
   const pull = known?.pull_request ?? null;
   if (pull !== null && pull.state !== "closed") {
     return (
-      <a className={styles["link"]} href={pull.url} target="_blank" rel="noreferrer" aria-label={`Pull request ${numberOf(pull)}, ${pull.state}: ${fix.title}`}>
-        {numberOf(pull)} {pull.state} ↗
+      <a className={styles["link"]} href={pull.url} target="_blank" rel="noreferrer" aria-label={`${numberOf(pull)} ${pull.state}, pull request: ${fix.title}`}>
+        {`${numberOf(pull)} ${pull.state} `}
+        <span aria-hidden="true">↗</span>
       </a>
     );
   }
   if (known?.needs_repository === true && maySetUp) {
     return (
-      <Link className={styles["link"]} to="/settings/$section" params={{ section: "repositories" }} aria-label={`Set up a repository: ${fix.title}`}>
+      <Link className={styles["link"]} to="/settings/$section" params={{ section: "repositories" }} aria-label={`Set up repository: ${fix.title}`}>
         Set up repository
       </Link>
     );
