@@ -92,7 +92,7 @@ def test_members_write_alone_gives_and_takes_no_role(client: TestClient, cast: C
     ):
         response = client.request(method, f"/api/v1{path}", json=body, headers=bearer(secret))
         assert (response.status_code, response.json()["type"]) == (403, "urn:jitterscope:problem:role-not-held"), path
-    readers = cast.token(cast.member("admin"), "*:read", "members:write")
+    readers = cast.token(cast.member("admin"), "*:read", "views:write", "members:write")
     invited = client.post("/api/v1/members/invitations", json=invite | {"role": "viewer"}, headers=bearer(readers))
     assert invited.status_code == 201, "with all the rights of a viewer it may invite one"
 
