@@ -17,6 +17,7 @@ from tests.chaos.drill import Drill
 
 # Longer than the collector's first waits, so that several of its attempts fall into each outage.
 OUTAGE_S = 6.0
+_TAKES_AGAIN = "the backend takes batches again"
 _OTHERS = "SELECT pid FROM pg_stat_activity WHERE datname = 'jitterscope' AND application_name = 'jitterscope'"
 
 
@@ -37,6 +38,8 @@ def test_postgresql_refuses_connections(folder: Path, open_page: Callable[[str],
                 time.sleep(OUTAGE_S)
             drills.wait(lambda: drill.readyz()[1]["status"] == "ready", "readiness")
             drills.calm(page)
+            # The collector waits between two tries, longer the longer the outage was.
+            drills.wait(lambda: drill.events("collector", _TAKES_AGAIN), "that the collector's batches are taken")
             told[why] = _told_once(drill)
         ticks = drill.every_tick_once()
         assert drill.collector("spool_dropped_total") == drill.collector("spool_quarantined_total") == 0
@@ -64,7 +67,7 @@ def _told_once(drill: Drill) -> dict[str, int]:
     assert 1 <= found["api"] <= 3
     assert found["worker"] <= 3
     # A batch may get through while connections are still being used up.
-    assert 1 <= len(drill.events("collector", "the backend takes batches again")) <= 3
+    assert 1 <= len(drill.events("collector", _TAKES_AGAIN)) <= 3
     assert not [line for line in drill.events("api", "request") if line["status"] == 503]
     assert drill.complaints() == []
     return found

@@ -106,6 +106,7 @@ def test_a_fix_applied_to_the_running_fault_is_verified_before_the_users_eyes(
     live: Live, window: Window, tmp_path: Path
 ) -> None:
     page = window.page
+    page.goto("/incidents")
     # The list is open all the time: the incident comes by itself.
     expect(page.get_by_text("live", exact=True)).to_be_visible()
     row = page.get_by_role("listitem").filter(has_text=live.bench.cgroup.key)

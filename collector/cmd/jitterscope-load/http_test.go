@@ -104,8 +104,9 @@ func TestConnectionsOfTheirOwn(t *testing.T) {
 	if s := r.summary(); s.Answered != 200 || opened() != 200 || h.opened != 200 {
 		t.Errorf("got %+v, and %d of %d connections arrived; want 200", s, opened(), h.opened)
 	}
-	if len(h.connections) > 100 {
-		t.Errorf("%d places for connections: those of closed ones are not used again", len(h.connections))
+	// How many are open at a time depends on how long this process waits for a CPU.
+	if len(h.connections) >= h.opened {
+		t.Errorf("%d places for %d connections: those of closed ones are not used again", len(h.connections), h.opened)
 	}
 }
 
