@@ -8,7 +8,6 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/ringbuf"
-	"golang.org/x/sys/unix"
 )
 
 // Ring reads a ring buffer map without blocking and, once warm, without allocating. The programs do not wake readers.
@@ -46,29 +45,6 @@ func (r *Ring) Next() []byte {
 
 // Close unmaps the ring.
 func (r *Ring) Close() error { return r.reader.Close() }
-
-// Clock converts CLOCK_MONOTONIC, which the programs stamp with, to the wall clock. Set it anew every tick: the wall
-// clock is slewed and stepped, the monotonic clock is not.
-type Clock struct{ offsetNS int64 }
-
-// Set reads both clocks, the monotonic one twice around the other, and keeps the tightest of three tries: being
-// preempted between two readings would shift everything.
-func (c *Clock) Set() {
-	var before, wall, after unix.Timespec
-	best := int64(1 << 62)
-	for range 3 {
-		_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &before)
-		_ = unix.ClockGettime(unix.CLOCK_REALTIME, &wall)
-		_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &after)
-		if spread := after.Nano() - before.Nano(); spread < best {
-			best = spread
-			c.offsetNS = wall.Nano() - (before.Nano() + spread/2)
-		}
-	}
-}
-
-// NS converts to nanoseconds since the Unix epoch.
-func (c *Clock) NS(monotonic uint64) int64 { return int64(monotonic) + c.offsetNS }
 
 // Shrink has a ring buffer map of a collection hold at most so many bytes, a power of two, instead of what it was compiled
 // with: the ring is memory of this process, too.

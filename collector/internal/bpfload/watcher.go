@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/jitterscope/jitterscope/collector/internal/bpf"
 	"github.com/jitterscope/jitterscope/collector/internal/pollstop"
 )
 
@@ -103,7 +104,7 @@ func (w *Watcher) record(kind uint32, body []byte, take func(Load)) {
 
 // describe asks the kernel about a program that was loaded at a time of CLOCK_BOOTTIME.
 func describe(id, pid uint32, endNS int64) Load {
-	load := Load{PID: pid, EndUS: (endNS + bootToWall()) / 1000, Gone: true}
+	load := Load{PID: pid, EndUS: (endNS + bpf.WallOffsetNS(unix.CLOCK_BOOTTIME)) / 1000, Gone: true}
 	info, err := readInfo(id)
 	if err != nil {
 		return load
@@ -113,14 +114,6 @@ func describe(id, pid uint32, endNS int64) Load {
 	load.Name, load.Type = info.name(), typeName(info.kind)
 	load.Instructions, load.Verified = info.translatedBytes/8, info.verified
 	return load
-}
-
-// bootToWall is what to add to CLOCK_BOOTTIME for nanoseconds since the Unix epoch.
-func bootToWall() int64 {
-	var boot, wall unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot)
-	_ = unix.ClockGettime(unix.CLOCK_REALTIME, &wall)
-	return wall.Nano() - boot.Nano()
 }
 
 // Close ends it; Run must have returned.
