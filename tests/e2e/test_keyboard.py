@@ -14,13 +14,19 @@ def open_palette(page: Page) -> None:
     expect(page.get_by_role("dialog").get_by_role("combobox")).to_be_focused()
 
 
-def test_keys_that_come_before_the_palette_are_not_lost(open_window: OpenWindow, product: Product) -> None:
-    page = open_window().page
+def ask_for_held_palette(page: Page, product: Product) -> list[Route]:
+    """On the list of incidents, the palette is asked for, and its code is held back: the requests that wait."""
     waiting: list[Route] = []
     page.route("**/CommandPalette-*.js", lambda route: waiting.append(route))
     page.goto("/incidents")
     expect(page.get_by_role("link", name=product.title)).to_be_visible()
     page.keyboard.press("Control+k")
+    return waiting
+
+
+def test_keys_that_come_before_the_palette_are_not_lost(open_window: OpenWindow, product: Product) -> None:
+    page = open_window().page
+    waiting = ask_for_held_palette(page, product)
     page.keyboard.type("explore: contaimers")
     for _ in "mers":
         page.keyboard.press("Backspace")
@@ -40,11 +46,7 @@ def test_keys_that_come_before_the_palette_are_not_lost(open_window: OpenWindow,
 
 def test_escape_ends_the_palette_before_it_is_there(open_window: OpenWindow, product: Product) -> None:
     page = open_window().page
-    waiting: list[Route] = []
-    page.route("**/CommandPalette-*.js", lambda route: waiting.append(route))
-    page.goto("/incidents")
-    expect(page.get_by_role("link", name=product.title)).to_be_visible()
-    page.keyboard.press("Control+k")
+    waiting = ask_for_held_palette(page, product)
     page.keyboard.type("x")
     page.keyboard.press("Escape")
     expect(page.get_by_role("status", name="Loading search")).to_have_count(0)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
 from labs.hosting import own_product
 from labs.product import Product
+from tests.support.rendered_chart import EVERYTHING
 from tests.support.said import say
 
 
@@ -51,3 +53,11 @@ def product() -> Iterator[Product]:
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     if "shared_product" not in getattr(nextitem, "fixturenames", ()):
         _shared.end()
+
+
+@pytest.fixture
+def everything(tmp_path: Path) -> Path:
+    """Values that turn on every option of the chart."""
+    file = tmp_path / "values.yaml"
+    file.write_text(EVERYTHING)
+    return file

@@ -16,7 +16,7 @@ import yaml
 
 from jitterscope.settings import REPOSITORY
 from labs.kubernetes import building, chart
-from tests.support.rendered_chart import EVERYTHING, OF_OPERATORS, RENDERS, VERSIONS, by_name, helm, rendered
+from tests.support.rendered_chart import OF_OPERATORS, RENDERS, VERSIONS, by_name, helm, rendered
 from tests.support.said import say
 
 # What people write → what Helm's refusal names.
@@ -78,13 +78,6 @@ def installs() -> dict[str, list[str]]:
         values = [words[i + 1] for i, word in enumerate(words) if word == "--set"]
         told[",".join(values)] = [option for value in values for option in ("--set", value)]
     return told
-
-
-@pytest.fixture
-def everything(tmp_path: Path) -> Path:
-    file = tmp_path / "values.yaml"
-    file.write_text(EVERYTHING)
-    return file
 
 
 @RENDERS

@@ -95,8 +95,9 @@ def tried(here: Watched, case: Case, fault: Fault, say: Say) -> Report:
         to_incident_s=fault.to_incident_s,
     )
     done = attempt.attempt(here.product, ongoing, case.fix, say)
-    incidents = [one for one in here.product.all_incidents() if one["cause"] == case.cause]
-    rest = [one for one in here.product.all_incidents() if one["cause"] != case.cause]
+    listed = here.product.all_incidents()
+    incidents = [one for one in listed if one["cause"] == case.cause]
+    rest = [one for one in listed if one["cause"] != case.cause]
     if len(incidents) != 1:
         named = [f"{one['subject']['name']}: {one['title']}" for one in incidents]
         raise LabError(f"One fault is {len(incidents)} incidents: {'; '.join(named)}")

@@ -31,19 +31,25 @@ def with_command(
     return [*([] if made is None else [made]), *patches_]
 
 
+def multisocket(
+    snapshot: Snapshot, server: ResourceView, count: int, label: str = "In the server block of the Corefile"
+) -> list[Patch]:
+    """Several sockets, with a restart: in the first block, which decides for its address and port."""
+    text = f"multisocket {count}"
+    edits = plugin(corefile.of(server)[:1], text)
+    return with_command(snapshot, server, edits, Patch(label=label, language="corefile", text=text), restart=True)
+
+
 def command(snapshot: Snapshot, server: ResourceView, edits: Iterable[str], *, restart: bool = False) -> Patch | None:
     """None where no ConfigMap of Kubernetes is known to have the Corefile: of the subject's own CoreDNS alone.
 
     `restart`: a reload is not enough.
     """
-    namespace, owner = snapshot.subject.fact("workload.namespace"), snapshot.subject.fact("workload.owner")
-    own = any(one.id == server.id for one in snapshot.dns_servers)
+    found, script = _workload(snapshot, server), "; ".join(edits)
     # That of NodeLocal DNSCache is a template: what its file says is not what is in the ConfigMap.
-    kept = patches.manager(snapshot) == "kubernetes" and server.fact("dns.software") != "node-cache"
-    script = "; ".join(edits)
-    if not (own and kept and namespace and owner and script):
+    if found is None or server.fact("dns.software") == "node-cache" or not script:
         return None
-    target, space = patches.owner_of(snapshot), shlex.quote(namespace)
+    target, space = found[1], shlex.quote(found[0])
     reloads = not restart and all(block.plugin("reload") is not None for block in corefile.of(server))
     text = (
         f"names=$(kubectl -n {space} get {target} -o jsonpath='{{.spec.template.spec.volumes[*].configMap.name}}') && "
@@ -62,14 +68,19 @@ def corefile_change(
 ) -> list[Change]:
     """The change for a Corefile in a repository: none where the server is not the subject's own or does not use the
     plugin, and where the workload is not known by name."""
+    found = None if server is None else _workload(snapshot, server)
+    if server is None or found is None or not corefile.with_plugin(corefile.of(server), name):
+        return []
+    return [CorefileChange(namespace=found[0], owner=found[1], plugin=name, options=options)]
+
+
+def _workload(snapshot: Snapshot, server: ResourceView) -> tuple[str, str] | None:
+    """Namespace and owner of the subject, where it is the server's own and Kubernetes knows it by name."""
     namespace, owner = snapshot.subject.fact("workload.namespace"), snapshot.subject.fact("workload.owner")
-    if server is None or patches.manager(snapshot) != "kubernetes" or not namespace or not owner:
-        return []
     own = any(one.id == server.id for one in snapshot.dns_servers)
-    if not own or not corefile.with_plugin(corefile.of(server), name):
-        return []
-    found = patches.owner_of(snapshot)
-    return [CorefileChange(namespace=namespace, owner=found, plugin=name, options=options)]
+    if not own or patches.manager(snapshot) != "kubernetes" or not namespace or not owner:
+        return None
+    return namespace, patches.owner_of(snapshot)
 
 
 def options(

@@ -6,10 +6,10 @@ import numpy as np
 
 from jitterscope.diagnosis.areas.cpu.readings.throttling import Throttling, span_mask
 from jitterscope.diagnosis.core import wording as say
-from jitterscope.diagnosis.core.finding import Fix, Found, Patch
+from jitterscope.diagnosis.core.finding import Fix, Found
 from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.core.snapshot import Snapshot
-from jitterscope.diagnosis.programs import config_map, corefile, golang
+from jitterscope.diagnosis.programs import config_map, golang
 
 REFERENCES = ["https://coredns.io/plugins/multisocket/", "https://man7.org/linux/man-pages/man7/socket.7.html"]
 WAIT_US = 5_000
@@ -40,15 +40,7 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found) -> Fix | N
         "while the CPU was throttled; more sockets would wait too.",
         verdict="reduces" if bottleneck else "cannot_help",
         precondition=None if version >= (1, 12) else "CoreDNS 1.12.0 or later",
-        patches=config_map.with_command(
-            snapshot,
-            server,
-            config_map.plugin(corefile.of(server)[:1], "multisocket 2"),
-            Patch(label="In the server block of the Corefile", language="corefile", text="multisocket 2"),
-            restart=True,
-        )
-        if bottleneck
-        else [],
+        patches=config_map.multisocket(snapshot, server, 2) if bottleneck else [],
         caveats=[
             "Each socket is served by its own goroutines: more CPUs at once, so with a CPU limit throttling can get "
             "worse."

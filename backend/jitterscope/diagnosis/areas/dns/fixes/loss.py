@@ -13,7 +13,7 @@ from jitterscope.diagnosis.core.finding import Fix, Found, Interval, Patch, pred
 from jitterscope.diagnosis.core.landing import FixKind, Seen, Unseen
 from jitterscope.diagnosis.core.signals import number
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
-from jitterscope.diagnosis.programs import config_map, corefile
+from jitterscope.diagnosis.programs import config_map
 from jitterscope.diagnosis.programs import versions as dns_versions
 
 VERIFY = "dns_socket_drops and dns_timeouts stay 0, and no answer takes a whole timeout."
@@ -72,13 +72,7 @@ def multisocket(snapshot: Snapshot, server: ResourceView) -> Fix | None:
         verdict="reduces",
         summary="Each socket has a buffer and a reader of its own, so that a burst from several clients spreads.",
         precondition=None if allowed else f"CoreDNS {gate.since_text} or later",
-        patches=config_map.with_command(
-            snapshot,
-            server,
-            config_map.plugin(corefile.of(server)[:1], "multisocket 2"),
-            Patch(label="In the server block of the Corefile", language="corefile", text="multisocket 2"),
-            restart=True,
-        ),
+        patches=config_map.multisocket(snapshot, server, 2),
         caveats=["Datagrams of one client address and port all go to one socket."],
     )
 

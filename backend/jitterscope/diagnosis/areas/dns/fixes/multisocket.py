@@ -81,13 +81,7 @@ def _coredns(snapshot: Snapshot, server: ResourceView, count: int) -> Fix:
         if has
         else f"CoreDNS {gate.since_text} or later"
         + (f"; this is {server.fact('dns.version')}" if has is False else ""),
-        patches=config_map.with_command(
-            snapshot,
-            server,
-            config_map.plugin(blocks[:1], f"multisocket {count}"),
-            Patch(label=where, language="corefile", text=f"multisocket {count}"),
-            restart=True,
-        ),
+        patches=config_map.multisocket(snapshot, server, count, label=where),
         caveats=[
             "Only the first server block of an address and port decides; later ones are ignored.",
             "More readers use more concurrent CPUs. With a CPU limit, throttling can follow.",
