@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.backend.ingest.remote_writer import every, request_of
 from tests.e2e.conftest import OpenWindow, Product
+from tests.e2e.test_accessibility import violations
 
 BOUNDS = {"0.005": 10.0, "0.1": 90.0, "1": 100.0, "+Inf": 100.0}
 NAME = "coredns_dns_request_duration_seconds_bucket"
@@ -43,7 +44,9 @@ def test_from_a_container_to_the_quantiles_of_one_zone(open_window: OpenWindow, 
     page.goto(f"/resources/{product.subject_id}?minutes=15")
     section = page.get_by_role("region", name="From Prometheus")
     expect(section).to_contain_text("2 metrics, 9 series")
-    section.get_by_role("link", name=f"Explore {NAME}").click()
+    expect(section.get_by_role("link", name="Explore: go_goroutines")).to_be_visible()
+    assert violations(page) == []
+    section.get_by_role("link", name=f"1 of 2 label sets shown: {NAME}").click()
     expect(page.get_by_role("heading", name=NAME, level=1)).to_be_visible()
     expect(page.get_by_role("button", name="Quantiles")).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_role("main")).to_contain_text("2 label sets.")

@@ -219,6 +219,7 @@ func (h *httpClient) receive(timeout time.Duration) error {
 			h.happened(c, buffer)
 		}
 	}
+	h.giveUp(time.Now().Add(-timeout).UnixNano())
 	return nil
 }
 

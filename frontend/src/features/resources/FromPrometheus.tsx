@@ -76,6 +76,10 @@ export function FromPrometheus({ resource, window }: { resource: ResourceDetail;
   );
 }
 
+function wayTo(labelSets: number): string {
+  return labelSets === 1 ? "Explore" : `1 of ${count(labelSets)} label sets shown`;
+}
+
 /** The first label set of a metric, and the way to the others. */
 function Figure({ resource, metric, window, changes }: { resource: ResourceDetail; metric: MetricName; window: TimeView; changes: readonly ChartChange[] }): ReactElement {
   const { data, isError, error, refetch } = useInfiniteQuery(metricSeriesQuery(metric.name, { resource: resource.id }, window, { points: POINTS, limit: 1 }));
@@ -92,8 +96,8 @@ function Figure({ resource, metric, window, changes }: { resource: ResourceDetai
             changes={changes}
             action={
               <p className={styles["set"]} title={labelsText(series.labels)}>
-                <Link to="/explore/metrics" search={{ name: metric.name, resource: resource.id }} aria-label={`Explore ${metric.name}`}>
-                  {page.found === 1 ? "Explore" : `1 of ${count(page.found)} label sets shown`}
+                <Link to="/explore/metrics" search={{ name: metric.name, resource: resource.id }} aria-label={`${wayTo(page.found)}: ${metric.name}`}>
+                  {wayTo(page.found)}
                 </Link>{" "}
                 {labelsText(series.labels)}
               </p>
