@@ -1,4 +1,4 @@
-"""The cursor of lists that are ordered by id, newest first."""
+"""Where a page of a list begins."""
 
 from __future__ import annotations
 
@@ -6,9 +6,20 @@ from jitterscope.errors import Problem
 from jitterscope.kit import cursor as cursors
 
 
-def before_id(cursor: str | None) -> int | None:
-    """The id before which a page begins; None: it is the first. Raises Problem 400 for what is not a cursor."""
+def position(cursor: str | None, count: int) -> tuple[int, ...] | None:
+    """The `count` integers of a cursor; None: the first page. Raises Problem 400 where it is not of that list."""
     try:
-        return cursors.decode(cursor, 1)[0] if cursor else None
+        return cursors.decode(cursor, count) if cursor else None
     except cursors.BadCursor as error:
-        raise Problem(400, "invalid-cursor", "Invalid cursor", str(error), "Start again without a cursor.") from error
+        raise bad_cursor(str(error)) from error
+
+
+def one_position(cursor: str | None) -> int | None:
+    """As `position`, of a list whose cursors are one integer: an id or a count."""
+    found = position(cursor, 1)
+    return found[0] if found else None
+
+
+def bad_cursor(why: str) -> Problem:
+    """The answer to what is not a cursor of the list that was asked for."""
+    return Problem(400, "invalid-cursor", "Invalid cursor", why, "Start again without a cursor.")

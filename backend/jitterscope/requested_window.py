@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jitterscope.errors import Problem
 from jitterscope.kit.instant import BadInstant, parse_us
+from jitterscope.paging import bad_cursor, position
 from jitterscope.series.types import TICK_US
 
 _MIN_US, _HOUR_US = 60_000_000, 3_600_000_000
@@ -50,3 +51,22 @@ def on_grid(since_us: int, until_us: int) -> tuple[int, int]:
     """Both rounded down to ticks, a tick apart at least."""
     start_us = since_us - since_us % TICK_US
     return start_us, max(until_us - until_us % TICK_US, start_us + TICK_US)
+
+
+def page_in_minutes(
+    cursor: str | None, from_: str | None, to: str | None, now_us: int, default_us: int, longest_us: int
+) -> tuple[int, int, int]:
+    """A window widened to whole minutes, and how many entries lie before the page.
+
+    A cursor holds all three: later pages are of the window of the first one.
+    """
+    at = position(cursor, 3)
+    if at is None:
+        from_us, to_us = newest_window(from_, to, now_us, default_us, longest_us)
+        start_us = from_us - from_us % _MIN_US
+        return start_us, start_us + -(-(to_us - start_us) // _MIN_US) * _MIN_US, 0
+    from_us, to_us, first = at
+    if first < 0 or from_us % _MIN_US or to_us % _MIN_US:
+        raise bad_cursor("the cursor belongs to another list")
+    check_window(from_us, to_us, longest_us + 2 * _MIN_US)
+    return from_us, to_us, first

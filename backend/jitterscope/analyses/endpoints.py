@@ -15,10 +15,10 @@ from jitterscope.answers import refuses
 from jitterscope.bounds import CHART, QUICK, UPLOAD, bounded
 from jitterscope.db import organization_session
 from jitterscope.diagnosis.core import shown
-from jitterscope.errors import Problem
 from jitterscope.kit import cursor as cursors
 from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
+from jitterscope.paging import one_position
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(prefix="/analyses", tags=["analyses"])
@@ -77,7 +77,7 @@ def list_analyses(
 ) -> Page[AnalysisSummary]:
     """Analyses, newest first, without their reports."""
     with organization_session(principal.organization_id) as session:
-        rows = service.newest(session, _before(cursor), limit + 1)
+        rows = service.newest(session, one_position(cursor), limit + 1)
         items = [_summary(row) for row in rows[:limit]]
     return Page(items=items, next_cursor=cursors.encode(items[-1].id) if len(rows) > limit else None)
 
@@ -111,12 +111,3 @@ def _whole(row: AnalysisRow) -> Analysis:
 def _columns(row: AnalysisRow) -> dict[str, Any]:
     columns = {name: getattr(row, name) for name in AnalysisSummary.model_fields if name != "problem"}
     return columns | {"problem": None if row.problem is None else AnalysisProblem.model_validate(row.problem)}
-
-
-def _before(cursor: str | None) -> int | None:
-    if cursor is None:
-        return None
-    try:
-        return cursors.decode(cursor, 1)[0]
-    except cursors.BadCursor as error:
-        raise Problem(400, "invalid-cursor", "Invalid cursor", str(error), "Start again without a cursor.") from error

@@ -17,7 +17,6 @@ from jitterscope.containers.listing import Entry, Listing, Wanted
 from jitterscope.containers.schemas import ContainerItem, Containers, Order
 from jitterscope.containers.views import worst_tick
 from jitterscope.db import organization_session
-from jitterscope.errors import Problem
 from jitterscope.inventory.schemas import ResourceRef
 from jitterscope.kit import cursor as cursors
 from jitterscope.tenancy.auth import Principal, require
@@ -44,7 +43,8 @@ def list_containers(
     limit: Annotated[int, Query(ge=1, le=100)] = 50,
 ) -> Containers:
     """Containers of a window, which is widened to whole minutes: by default the last hour, at most 24 h."""
-    from_us, to_us, first = _position(cursor) or (*_window(from_, to), 0)
+    now_us = time.time_ns() // 1000
+    from_us, to_us, first = asked.page_in_minutes(cursor, from_, to, now_us, _DEFAULT_US, _LONGEST_US)
     wanted = Wanted((from_us, to_us), search.replace("\0", ""), node, gone, every, throttled)
     with organization_session(principal.organization_id) as session:
         found = listing.read(session, wanted, order, descending, slice(first, first + limit))
@@ -58,30 +58,6 @@ def list_containers(
         compared=found.compared,
         listed=found.listed,
     )
-
-
-def _window(from_: str | None, to: str | None) -> tuple[int, int]:
-    from_us, to_us = asked.newest_window(from_, to, time.time_ns() // 1000, _DEFAULT_US, _LONGEST_US)
-    start_us = from_us - from_us % MINUTE_US
-    return start_us, start_us + -(-(to_us - start_us) // MINUTE_US) * MINUTE_US
-
-
-def _position(cursor: str | None) -> tuple[int, int, int] | None:
-    """Window and place of the page after: the window stays that of the first page."""
-    if cursor is None:
-        return None
-    try:
-        from_us, to_us, first = cursors.decode(cursor, 3)
-    except cursors.BadCursor as error:
-        raise _bad(str(error)) from None
-    if first < 0 or from_us % MINUTE_US or to_us % MINUTE_US:
-        raise _bad("the cursor belongs to another list")
-    asked.check_window(from_us, to_us, _LONGEST_US + 2 * MINUTE_US)
-    return from_us, to_us, first
-
-
-def _bad(why: str) -> Problem:
-    return Problem(422, "invalid-request", "Invalid request", f"cursor: {why}", "Start again without a cursor.")
 
 
 def _item(found: Listing, one: Entry, to_us: int) -> ContainerItem:

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from jitterscope import db
 from jitterscope.answers import refuses
 from jitterscope.bounds import CHART, bounded
-from jitterscope.errors import Problem, not_found
+from jitterscope.errors import not_found
 from jitterscope.inventory import facts, overview, service
 from jitterscope.inventory.collectors import SILENT
 from jitterscope.inventory.models import Collector, Resource
@@ -29,6 +29,7 @@ from jitterscope.inventory.schemas import (
 from jitterscope.inventory.types import FactRow, ResourceKind
 from jitterscope.kit import cursor as cursors
 from jitterscope.kit.schema import Page
+from jitterscope.paging import one_position
 from jitterscope.series import service as series
 from jitterscope.series.catalogue import FACTS, METRICS
 from jitterscope.series.types import TICK_US
@@ -55,7 +56,7 @@ def list_resources(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Page[ResourceItem]:
     """Resources by name, with limits and what they used in the last minute. Those that are gone only on request."""
-    after_id = _cursor(cursor)
+    after_id = one_position(cursor)
     with db.organization_session(principal.organization_id) as session:
         rows = overview.find(
             session, kind=kind, search=(search or "").replace("\0", "") or None, node_id=node, throttled=throttled,
@@ -141,17 +142,6 @@ def _fact(row: FactRow) -> FactItem:
         since=datetime.fromtimestamp(row.since_us / 1e6, UTC),
         meaning=None if known is None else known.meaning,
     )
-
-
-def _cursor(cursor: str | None) -> int | None:
-    if cursor is None:
-        return None
-    try:
-        return cursors.decode(cursor, 1)[0]
-    except cursors.BadCursor as error:
-        raise Problem(
-            422, "invalid-request", "Invalid request", f"cursor: {error}", "Start again without a cursor."
-        ) from None
 
 
 def _now_us() -> int:

@@ -30,7 +30,7 @@ from jitterscope.notify.schemas import (
     Delivery,
     DeliveryState,
 )
-from jitterscope.paging import before_id
+from jitterscope.paging import one_position
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(prefix="/channels", tags=["channels"])
@@ -131,7 +131,7 @@ def list_deliveries(
     cursor: str | None = None,
 ) -> Page[Delivery]:
     """What was sent, waits, or was given up (`state=dead`); newest first."""
-    before = before_id(cursor)
+    before = one_position(cursor)
     with organization_session(principal.organization_id) as session:
         service.get_channel(session, channel_id)
         query = select(DeliveryRow).where(DeliveryRow.channel_id == channel_id)

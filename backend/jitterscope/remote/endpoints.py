@@ -19,6 +19,7 @@ from jitterscope.inventory import service as inventory
 from jitterscope.inventory.schemas import ResourceRef
 from jitterscope.kit import cursor as cursors
 from jitterscope.kit.compressed import respond
+from jitterscope.paging import one_position
 from jitterscope.remote import belonging, drawing, metrics, senders, setups
 from jitterscope.remote.schemas import (
     LabelValue,
@@ -74,7 +75,7 @@ def list_metrics(
     limit: Annotated[int, Query(ge=1, le=200)] = 100,
 ) -> MetricNames:
     """Names of metrics that came by remote write and have samples from about the begin of the window on, by name."""
-    after = _position(cursor)
+    after = max(0, one_position(cursor) or 0)
     with db.organization_session(principal.organization_id) as session:
         selection = _selection(session, None, search, match, resource, _window(from_, to)[0])
         found, names, series = external_search.names(session, selection, after, limit)
@@ -139,7 +140,7 @@ def query_metric(
     """Series of a metric, a page of label sets at a time, with how many there are."""
     if points * limit > _MOST_POINTS:
         raise _bad("points", f"points times label sets may be {_MOST_POINTS} in one request")
-    after = _position(cursor)
+    after = max(0, one_position(cursor) or 0)
     from_us, to_us = _window(from_, to)
     with db.organization_session(principal.organization_id) as session:
         selection = _selection(session, name, "", match, resource, from_us)
@@ -248,15 +249,6 @@ def _narrow(labels: list[Label]) -> str | None:
     if not telling:
         return None
     return "Filter by " + ", ".join(f"{one.name} ({one.found} values)" for one in telling) + "."
-
-
-def _position(cursor: str | None) -> int:
-    if cursor is None:
-        return 0
-    try:
-        return max(0, cursors.decode(cursor, 1)[0])
-    except cursors.BadCursor as error:
-        raise _bad("cursor", f"{error}") from None
 
 
 def _time(at_us: int | None) -> datetime | None:

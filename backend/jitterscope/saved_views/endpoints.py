@@ -15,7 +15,7 @@ from jitterscope.errors import Problem
 from jitterscope.kit import cursor as cursors
 from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
-from jitterscope.paging import before_id
+from jitterscope.paging import one_position
 from jitterscope.saved_views import store
 from jitterscope.saved_views.models import SavedViewRow
 from jitterscope.saved_views.schemas import Page as Path
@@ -40,7 +40,7 @@ def list_views(
     limit: Annotated[int, Query(ge=1, le=200)] = 100,
 ) -> Page[SavedView]:
     """Views of the caller and those that others share, newest first."""
-    before = before_id(cursor)
+    before = one_position(cursor)
     with organization_session(principal.organization_id) as session:
         rows = store.listed(session, _user(principal), page, before, limit + 1)
         items = _views(session, principal, rows[:limit])

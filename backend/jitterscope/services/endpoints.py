@@ -53,7 +53,8 @@ def list_services(
     limit: Annotated[int, Query(ge=1, le=100)] = 50,
 ) -> Services:
     """DNS and TCP servers of a window, which is widened to whole minutes: by default the last hour, at most 24 h."""
-    from_us, to_us, first = _position(cursor) or (*_window(from_, to), 0)
+    now_us = time.time_ns() // 1000
+    from_us, to_us, first = asked.page_in_minutes(cursor, from_, to, now_us, _DEFAULT_US, _LONGEST_US)
     with organization_session(principal.organization_id) as session:
         part = slice(first, first + limit)
         found = listing.read(session, search.replace("\0", ""), (from_us, to_us), order, descending, part)
@@ -105,30 +106,6 @@ def _kind(one: Kind, seconds: float) -> RequestKind:
         client_errors_ratio=one.share_of_judged(one.client_errors),
         server_errors_ratio=one.share_of_judged(one.server_errors),
     )
-
-
-def _window(from_: str | None, to: str | None) -> tuple[int, int]:
-    from_us, to_us = asked.newest_window(from_, to, time.time_ns() // 1000, _DEFAULT_US, _LONGEST_US)
-    start_us = from_us - from_us % _MINUTE_US
-    return start_us, start_us + -(-(to_us - start_us) // _MINUTE_US) * _MINUTE_US
-
-
-def _position(cursor: str | None) -> tuple[int, int, int] | None:
-    """Window and place of the page after: the window stays that of the first page."""
-    if cursor is None:
-        return None
-    try:
-        from_us, to_us, first = cursors.decode(cursor, 3)
-    except cursors.BadCursor as error:
-        raise _bad(str(error)) from None
-    if first < 0 or from_us % _MINUTE_US or to_us % _MINUTE_US:
-        raise _bad("the cursor belongs to another list")
-    asked.check_window(from_us, to_us, _LONGEST_US + 2 * _MINUTE_US)
-    return from_us, to_us, first
-
-
-def _bad(why: str) -> Problem:
-    return Problem(422, "invalid-request", "Invalid request", f"cursor: {why}", "Start again without a cursor.")
 
 
 def _item(found: Listing, one: Entry) -> ServiceItem:

@@ -15,7 +15,7 @@ from jitterscope.incidents.lifecycle import actions
 from jitterscope.kit import cursor as cursors
 from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
-from jitterscope.paging import before_id
+from jitterscope.paging import one_position
 from jitterscope.sharing import links, views
 from jitterscope.sharing.models import SharingPolicyRow
 from jitterscope.sharing.schemas import NewSharedLink, SharedLink, SharedLinkRequest, SharingPolicy, SharingState
@@ -96,7 +96,7 @@ def set_sharing_policy(
 
 
 def _listed(principal: Principal, incident_id: int | None, limit: int, cursor: str | None) -> Page[SharedLink]:
-    before = before_id(cursor)
+    before = one_position(cursor)
     with organization_session(principal.organization_id) as session:
         if incident_id is not None:
             actions.get(session, incident_id)

@@ -12,7 +12,7 @@ from jitterscope.audit import service
 from jitterscope.bounds import QUICK, bounded
 from jitterscope.kit import cursor as cursors
 from jitterscope.kit.schema import Page, Schema
-from jitterscope.paging import before_id
+from jitterscope.paging import one_position
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(prefix="/audit", tags=["audit"])
@@ -36,7 +36,7 @@ def list_audit(
     cursor: str | None = None,
 ) -> Page[AuditItem]:
     """What was changed in the organization, and by whom; newest first."""
-    before = before_id(cursor)
+    before = one_position(cursor)
     with db.organization_session(principal.organization_id) as session:
         found = service.entries(session, principal.organization_id, before, limit + 1)
         items = [AuditItem.model_validate(entry) for entry in found[:limit]]

@@ -30,7 +30,7 @@ from jitterscope.incidents.mutes import service as mutes
 from jitterscope.kit import cursor as cursors
 from jitterscope.kit.declared import audited
 from jitterscope.kit.schema import Page
-from jitterscope.paging import before_id
+from jitterscope.paging import one_position
 from jitterscope.tenancy.auth import Principal, require
 
 all_causes()  # imported now, not while the first request waits
@@ -68,7 +68,7 @@ def list_incidents(
             text=q,
             since=since,
             muted=muted,
-            before_id=before_id(cursor),
+            before_id=one_position(cursor),
             limit=limit + 1,
         )
         items = [views.summary_of(row) for row in rows[:limit]]
@@ -160,7 +160,7 @@ def list_risks(
     """Findings of the last 24 h that hurt nobody yet; newest first."""
     with organization_session(principal.organization_id) as session:
         rows = queries.risks(
-            session, subject_id=subject, causes=cause or (), before_id=before_id(cursor), limit=limit + 1
+            session, subject_id=subject, causes=cause or (), before_id=one_position(cursor), limit=limit + 1
         )
         items = [views.risk_of(row) for row in rows[:limit]]
     return Page(items=items, next_cursor=cursors.encode(items[-1].id) if len(rows) > limit else None)

@@ -13,7 +13,7 @@ from jitterscope.incidents.api.overview_schemas import AppliedFix, Overview
 from jitterscope.incidents.api.verification_schemas import VerificationState
 from jitterscope.kit import cursor as cursors
 from jitterscope.kit.schema import Page
-from jitterscope.paging import before_id
+from jitterscope.paging import one_position
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(tags=["incidents"])
@@ -40,6 +40,6 @@ def list_fixes(
 ) -> Page[AppliedFix]:
     """Fixes that were applied, newest first, each with the figure that decided before and after."""
     with organization_session(principal.organization_id) as session:
-        items = overview.fixes(session, state or (), before_id(cursor), limit + 1)
+        items = overview.fixes(session, state or (), one_position(cursor), limit + 1)
     more = len(items) > limit
     return Page(items=items[:limit], next_cursor=cursors.encode(items[limit - 1].id) if more else None)

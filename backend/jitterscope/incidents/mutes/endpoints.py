@@ -18,7 +18,7 @@ from jitterscope.incidents.mutes.schemas import Mute, MuteCreate, MuteFilter, Mu
 from jitterscope.kit import cursor as cursors
 from jitterscope.kit.declared import audited, not_audited
 from jitterscope.kit.schema import Page
-from jitterscope.paging import before_id
+from jitterscope.paging import one_position
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(prefix="/mutes", tags=["mutes"])
@@ -35,7 +35,7 @@ def list_mutes(
     cursor: str | None = None,
 ) -> Page[Mute]:
     """Mutes, newest first; `ended`: those that are over, or those that are not."""
-    before = before_id(cursor)
+    before = one_position(cursor)
     with organization_session(principal.organization_id) as session:
         rows = store.page(session, datetime.now(UTC), ended=ended, before_id=before, limit=limit + 1)
         items = views.mutes_of(session, rows[:limit])

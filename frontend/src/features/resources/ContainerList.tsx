@@ -12,7 +12,7 @@ import { EmptyState, ErrorState, Skeleton } from "@/ui/states";
 
 import styles from "./Containers.module.css";
 import { ContainerTable } from "./ContainerTable";
-import { DEFAULT_MINUTES, DEFAULT_ORDER, isDescending, zoneOf, type ResourceListSearch } from "./search";
+import { DEFAULT_MINUTES, SORTING, zoneOf, type ResourceListSearch } from "./search";
 
 /** Containers of a range, those with the worst tick first. */
 export function ContainerList({ search, onSearch }: { search: ResourceListSearch; onSearch: (search: ResourceListSearch) => void }): ReactElement {
@@ -26,8 +26,8 @@ export function ContainerList({ search, onSearch }: { search: ResourceListSearch
       throttled: search.throttled === true,
       gone: search.all === true,
       every: search.every === true,
-      order: search.order ?? DEFAULT_ORDER,
-      descending: isDescending(search),
+      order: SORTING.orderOf(search),
+      descending: SORTING.isDescending(search),
     }),
   );
   const items = useMemo(() => data?.pages.flatMap((page) => page.items) ?? [], [data]);

@@ -7,12 +7,12 @@ import { cpuScale, type SparkScale } from "@/charts/spark/spark";
 import { namesOf, tickSearch, tickTime } from "@/lib/container";
 import { bytes, cpus, microseconds, MISSING } from "@/lib/format";
 import { bothZones } from "@/lib/time";
-import { SortHeading } from "@/ui/SortHeading";
 import { Table, tableStyles } from "@/ui/Table";
 import { Time, useNowUs } from "@/ui/Time";
+import { SortHeadings, type SortColumn } from "@/widgets/SortHeadings";
 
 import styles from "./Containers.module.css";
-import { DEFAULT_ORDER, isDescending, sortedBy, zoneOf, type ResourceListSearch } from "./search";
+import { SORTING, zoneOf, type ResourceListSearch } from "./search";
 import { peaksText, throttledText } from "./words";
 
 export interface ContainerTableProps {
@@ -22,7 +22,7 @@ export interface ContainerTableProps {
   onSearch: (search: ResourceListSearch) => void;
 }
 
-const COLUMNS: readonly { order: ContainerOrder; title: string; isFigure: boolean }[] = [
+const COLUMNS: readonly SortColumn<ContainerOrder>[] = [
   { order: "name", title: "Container", isFigure: false },
   { order: "node", title: "Node", isFigure: false },
   { order: "worst", title: "Worst tick", isFigure: true },
@@ -39,21 +39,16 @@ const SPARK_AT = 4;
 /** A row for each container; a press on a heading sorts by it. */
 export function ContainerTable({ items, page, search, onSearch }: ContainerTableProps): ReactElement {
   const scale = useMemo(() => cpuScale(items.map((item) => ({ values: item.peaks, threshold: item.cpu_limit }))), [items]);
-  const order = search.order ?? DEFAULT_ORDER;
-  const heading = (column: (typeof COLUMNS)[number]): ReactElement => (
-    <SortHeading key={column.order} isFigure={column.isFigure} sorted={column.order === order ? (isDescending(search) ? "descending" : "ascending") : null} onSort={() => onSearch(sortedBy(search, column.order))}>
-      {column.title}
-    </SortHeading>
-  );
+  const headings = { sorting: SORTING, search, onSearch };
   return (
     <Table label="Containers">
       <thead>
         <tr>
-          {COLUMNS.slice(0, SPARK_AT).map(heading)}
+          <SortHeadings columns={COLUMNS.slice(0, SPARK_AT)} {...headings} />
           <th scope="col">
             <span className={styles["unsorted"]}>Worst 100 ms by {page.step_us === 60_000_000 ? "minute" : `${page.step_us / 60_000_000} min`}</span>
           </th>
-          {COLUMNS.slice(SPARK_AT).map(heading)}
+          <SortHeadings columns={COLUMNS.slice(SPARK_AT)} {...headings} />
         </tr>
       </thead>
       <tbody>

@@ -1,5 +1,6 @@
 import type { ContainerOrder } from "@/api/containers";
 import { optionalString, optionalNumber, oneOf, pictureSearch, type PictureSearch } from "@/lib/search";
+import { sorting, type Sorted } from "@/lib/sorting";
 import type { Zone } from "@/lib/time";
 
 export const KINDS = ["cgroup", "process", "tcp_server", "tcp_upstream", "dns_server", "dns_path", "probe", "node"] as const;
@@ -8,10 +9,10 @@ export const DEFAULT_MINUTES = 60;
 /** The server's bound of a window, in minutes. */
 export const LONGEST_MINUTES = 1440;
 const ORDERS = ["name", "node", "throttled", "worst", "peak", "mean", "limit", "memory", "seen"] as const satisfies readonly ContainerOrder[];
-export const DEFAULT_ORDER: ContainerOrder = "worst";
+export const SORTING = sorting<ContainerOrder>("worst", ["name", "node"]);
 
 /** The explorer's filter in the URL. What orders and bounds the list in time is of containers alone. */
-export interface ResourceListSearch {
+export interface ResourceListSearch extends Sorted<ContainerOrder> {
   q?: string | undefined;
   kind?: (typeof KINDS)[number] | undefined;
   node?: number | undefined;
@@ -20,9 +21,6 @@ export interface ResourceListSearch {
   all?: true | undefined;
   /** Also the cgroups that hold containers. */
   every?: true | undefined;
-  order?: ContainerOrder | undefined;
-  /** Absent: the direction that this order starts with. */
-  direction?: "up" | "down" | undefined;
   minutes?: (typeof MINUTES)[number] | undefined;
   /** An absolute range, µs; absent: the last minutes. */
   from?: number | undefined;
@@ -54,20 +52,6 @@ export function resourceListSearch(search: Record<string, unknown>): ResourceLis
 }
 
 export const zoneOf = ({ zone }: ResourceListSearch): Zone => zone ?? "local";
-
-/** Words start with A, figures with the most. */
-const STARTS_UP: readonly ContainerOrder[] = ["name", "node"];
-
-export function isDescending({ order = DEFAULT_ORDER, direction }: ResourceListSearch): boolean {
-  return direction === undefined ? !STARTS_UP.includes(order) : direction === "down";
-}
-
-/** After a press on a column's heading: another order, or the same the other way round. */
-export function sortedBy(search: ResourceListSearch, order: ContainerOrder): ResourceListSearch {
-  const again = (search.order ?? DEFAULT_ORDER) === order;
-  const next: ResourceListSearch = { ...search, order: order === DEFAULT_ORDER ? undefined : order, direction: undefined };
-  return again && search.direction === undefined ? { ...next, direction: isDescending(search) ? "up" : "down" } : next;
-}
 
 /** A resource's picture, and the window it can move in, in minutes. */
 export interface ResourceSearch extends PictureSearch {

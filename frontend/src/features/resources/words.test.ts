@@ -1,6 +1,6 @@
 import { namesOf, shortPath, tickSearch, tickTime } from "@/lib/container";
 
-import { resourceListSearch, sortedBy, isDescending } from "./search";
+import { resourceListSearch } from "./search";
 import { errorsText, peaksText, throttledText } from "./words";
 
 const ID = "3f2a9c0d11e84b6f9a70c1d2e3f4a5b6c7d8e9f00112233445566778899aabbc";
@@ -24,12 +24,6 @@ describe("the explorer in the URL", () => {
     expect(resourceListSearch({ from: 10 })).toEqual({});
   });
 
-  it("turns round with the second press and back with the third", () => {
-    const once = sortedBy({}, "peak");
-    const twice = sortedBy(once, "peak");
-    expect([isDescending(once), isDescending(twice), sortedBy(twice, "peak")]).toEqual([true, false, once]);
-    expect(isDescending(sortedBy({}, "name"))).toBe(false);
-  });
 });
 
 describe("figures of a container", () => {

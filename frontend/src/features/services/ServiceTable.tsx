@@ -6,12 +6,12 @@ import { Spark } from "@/charts/spark/Spark";
 import { commonScale, type SparkScale } from "@/charts/spark/spark";
 import { microseconds, MISSING, percent } from "@/lib/format";
 import { Chip } from "@/ui/Chip";
-import { SortHeading } from "@/ui/SortHeading";
 import { Table, tableStyles } from "@/ui/Table";
 import { ObjectiveCell } from "@/widgets/objective/ObjectiveCell";
 import { SeverityChip } from "@/widgets/Severity";
+import { SortHeadings, type SortColumn } from "@/widgets/SortHeadings";
 
-import { DEFAULT_ORDER, isDescending, sortedBy, type ServicesSearch } from "./search";
+import { SORTING, type ServicesSearch } from "./search";
 import styles from "./Services.module.css";
 import { hopParts, rateText, serverErrorsText, SLOW_US, throttledText, worstText } from "./words";
 
@@ -22,7 +22,7 @@ export interface ServiceTableProps {
   onSearch: (search: ServicesSearch) => void;
 }
 
-const COLUMNS: readonly { order: ServiceOrder; title: string; isFigure: boolean }[] = [
+const COLUMNS: readonly SortColumn<ServiceOrder>[] = [
   { order: "name", title: "Service", isFigure: false },
   { order: "slow", title: "Over 20 ms", isFigure: true },
   { order: "p99", title: "p99", isFigure: true },
@@ -41,21 +41,16 @@ const ASKS_AT = 7;
 /** A row for each server; a press on a heading sorts by it. */
 export function ServiceTable({ items, fromUs, search, onSearch }: ServiceTableProps): ReactElement {
   const scale = useMemo(() => commonScale(items.map((item) => item.worst_us)), [items]);
-  const order = search.order ?? DEFAULT_ORDER;
-  const heading = (column: (typeof COLUMNS)[number]): ReactElement => (
-    <SortHeading key={column.order} isFigure={column.isFigure} sorted={column.order === order ? (isDescending(search) ? "descending" : "ascending") : null} onSort={() => onSearch(sortedBy(search, column.order))}>
-      {column.title}
-    </SortHeading>
-  );
+  const headings = { sorting: SORTING, search, onSearch };
   return (
     <Table label="Services">
       <thead>
         <tr>
-          {COLUMNS.slice(0, OBJECTIVE_AT).map(heading)}
+          <SortHeadings columns={COLUMNS.slice(0, OBJECTIVE_AT)} {...headings} />
           <Unsorted>Objective</Unsorted>
-          {COLUMNS.slice(OBJECTIVE_AT, ASKS_AT).map(heading)}
+          <SortHeadings columns={COLUMNS.slice(OBJECTIVE_AT, ASKS_AT)} {...headings} />
           <Unsorted>Asks</Unsorted>
-          {COLUMNS.slice(ASKS_AT).map(heading)}
+          <SortHeadings columns={COLUMNS.slice(ASKS_AT)} {...headings} />
         </tr>
       </thead>
       <tbody>

@@ -14,7 +14,7 @@ import { Page } from "@/ui/Page";
 import { EmptyState, ErrorState, Skeleton } from "@/ui/states";
 import { SavedViews } from "@/widgets/views/SavedViews";
 
-import { DEFAULT_MINUTES, DEFAULT_ORDER, isDescending, MINUTES, type ServicesSearch } from "./search";
+import { DEFAULT_MINUTES, MINUTES, SORTING, type ServicesSearch } from "./search";
 import styles from "./Services.module.css";
 import { ServiceTable } from "./ServiceTable";
 
@@ -28,7 +28,7 @@ export function ServicesPage(): ReactElement {
   const filter = useCallback((q: string | undefined) => change({ q }), [change]);
   const minutes = search.minutes ?? DEFAULT_MINUTES;
   const { data, isError, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(
-    servicesQuery({ minutes, to: search.to, search: search.q ?? "", order: search.order ?? DEFAULT_ORDER, descending: isDescending(search) }),
+    servicesQuery({ minutes, to: search.to, search: search.q ?? "", order: SORTING.orderOf(search), descending: SORTING.isDescending(search) }),
   );
   const items = useMemo(() => data?.pages.flatMap((page) => page.items) ?? [], [data]);
   const first = data?.pages[0];

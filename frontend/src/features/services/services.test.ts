@@ -1,6 +1,6 @@
 import type { ServiceItem } from "@/api/services";
 
-import { isDescending, servicesSearch, sortedBy } from "./search";
+import { servicesSearch } from "./search";
 import { hopParts, rateText, serverErrorsText, throttledText, worstText } from "./words";
 
 const item = (values: Partial<ServiceItem>): ServiceItem => values as ServiceItem;
@@ -11,18 +11,6 @@ describe("the list in the URL", () => {
     expect(servicesSearch({ order: "color", direction: "left", minutes: 7, q: 3 })).toEqual({});
   });
 
-  it("starts figures with the most and names with A", () => {
-    expect([isDescending({}), isDescending({ order: "p99" }), isDescending({ order: "name" })]).toEqual([true, true, false]);
-  });
-
-  it("turns round with the second press and back with the third", () => {
-    const once = sortedBy({ q: "web" }, "p99");
-    const twice = sortedBy(once, "p99");
-    expect(once).toMatchObject({ q: "web", order: "p99", direction: undefined });
-    expect([isDescending(once), isDescending(twice), isDescending(sortedBy(twice, "p99"))]).toEqual([true, false, true]);
-    expect(sortedBy(twice, "name")).toMatchObject({ order: "name", direction: undefined });
-    expect([isDescending(sortedBy({}, "slow")), isDescending(sortedBy(sortedBy({}, "slow"), "slow"))]).toEqual([false, true]);
-  });
 });
 
 describe("words", () => {
