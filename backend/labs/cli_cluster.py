@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from labs.console import fail, progress
 from labs.errors import LabError
 from labs.kubernetes import cluster as clusters
+from labs.kubernetes.layout import MOST_NODES
 
-app = typer.Typer(name="cluster", help="A real one-node Kubernetes on this machine.")
+app = typer.Typer(name="cluster", help="A real Kubernetes on this machine, of one node or more.")
 
 
 @app.command()
-def up() -> None:
+def up(
+    nodes: Annotated[
+        int, typer.Option(min=1, max=MOST_NODES, help="How many; each has a kubelet of its own, all share the kernel")
+    ] = 2,
+) -> None:
     """Start the cluster; it runs until `jitterscope cluster down`."""
     say = progress()
     try:
-        made = clusters.found() or clusters.up(say)
+        made = clusters.found() or clusters.up(say, nodes=nodes)
     except LabError as error:
         fail(str(error))
-    say("The node is ready")
+    ready = ", ".join(node.name for node in made.nodes)
+    say(f"Ready: {ready}")
+    if len(made.nodes) != nodes:
+        fail(f"The cluster that runs has other nodes than the {nodes} asked for. `jitterscope cluster down` ends it.")
     print(f"export KUBECONFIG={made.files.admin} PATH={made.programs.folder}:$PATH")
 
 

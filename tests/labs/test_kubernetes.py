@@ -170,7 +170,7 @@ def test_the_patch_lands_and_is_verified(number: int, subject: str, patched: str
 
 @pytest.mark.timeout(2400)
 @live(30, by_turn=False)
-@pytest.mark.parametrize("killed", ["starter", "node"])
+@pytest.mark.parametrize("killed", ["starter", "node1", "node2"])
 def test_nothing_stays_of_a_cluster_that_was_killed(killed: str) -> None:
     before = _traces()
     files, command = layout.Files.of_this_user(), [sys.executable, "-c", _START]
@@ -178,12 +178,18 @@ def test_nothing_stays_of_a_cluster_that_was_killed(killed: str) -> None:
         assert starter.stdout is not None
         assert starter.stdout.readline() == "up\n"
         assert _traces() != before
-        pid = cluster.running_pid(files)
+        nodes = {node.name: node for node in files.nodes()}
+        pids = {"starter": starter.pid, **{name: cluster.running_pid(files, node) for name, node in nodes.items()}}
+        pid = pids[killed]
         assert pid is not None
-        os.kill(starter.pid if killed == "starter" else pid, signal.SIGKILL)
+        os.kill(pid, signal.SIGKILL)
+        # The nodes end with their starter, and the others with the first.
+        ending = [nodes["node2"]] if killed == "node2" else list(nodes.values())
         deadline = time.monotonic() + 30
-        while cluster.running_pid(files) is not None and time.monotonic() < deadline:
+        while any(cluster.running_pid(files, node) is not None for node in ending):
+            assert time.monotonic() < deadline
             time.sleep(0.1)
+        assert cluster.found() is None
         starter.kill()
     cluster.remove(say)
     assert _traces() == before
@@ -192,8 +198,8 @@ def test_nothing_stays_of_a_cluster_that_was_killed(killed: str) -> None:
 _START = """
 import os, time
 from labs.kubernetes import cluster
-made = cluster.up(lambda text: None, os.getpid())
-made.kubectl("create", "deployment", "idle", "--image=registry.k8s.io/pause:3.10")
+made = cluster.up(lambda text: None, os.getpid(), nodes=2)
+made.kubectl("create", "deployment", "idle", "--image=registry.k8s.io/pause:3.10", "--replicas=4")
 made.kubectl("rollout", "status", "deployment/idle", "--timeout=60s")
 print("up", flush=True)
 time.sleep(600)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -51,14 +51,21 @@ class Watched:
 
 
 @contextmanager
-def watched(say: Say) -> Iterator[Watched]:
-    """The cluster with the chart's collectors, and a product of its own that they send to."""
-    with cluster.running(say) as made, product_for_others(say, attempt.ENVIRONMENT) as (product, token):
+def watched(say: Say, nodes: int = 1) -> Iterator[Watched]:
+    """The cluster with the chart's collectors, and a product of its own that they send to.
+
+    One node: the first, with nothing of the lab on others. More: all that there are.
+    """
+    with (
+        cluster.running(say, nodes) as made,
+        made.only_first_node() if nodes == 1 else nullcontext(),
+        product_for_others(say, attempt.ENVIRONMENT) as (product, token),
+    ):
         port = urlsplit(product.url).port
         if port is None:
             raise LabError(f"{product.url} has no port.")
         with forwarding.forwarded(port) as server:
-            chart.install_collectors(made, server, token, say)
+            chart.install_collectors(made, server, token, say, on_all=nodes > 1)
             try:
                 product.wait_for("the node's collector", product.receives, 60)
                 yield Watched(made, product)

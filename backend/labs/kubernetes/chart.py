@@ -10,6 +10,7 @@ from labs import built
 from labs.console import Say
 from labs.kubernetes import images
 from labs.kubernetes.cluster import Cluster
+from labs.kubernetes.layout import NODE
 
 CHART = REPOSITORY / "helm" / "jitterscope"
 RELEASE = NAMESPACE = "jitterscope"
@@ -20,10 +21,10 @@ SPOOL = "/var/lib/jitterscope-collector"
 _CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 
 
-def install_collectors(cluster: Cluster, server: str, token: str, say: Say) -> None:
+def install_collectors(cluster: Cluster, server: str, token: str, say: Say, *, on_all: bool = False) -> None:
     """Install the chart with `helm install`, as docs/deploy.md says for a cluster without a backend.
 
-    Raises LabError where a collector does not become ready.
+    On the first node, or on all. Raises LabError where a collector does not become ready.
     """
     load_collector(cluster)
     cluster.apply(
@@ -41,6 +42,8 @@ def install_collectors(cluster: Cluster, server: str, token: str, say: Say) -> N
     )
     say("Installing the chart")
     values = f"backend.enabled=false,existingSecret=jitterscope,collector.server={server}"
+    if not on_all:
+        values += f",collector.nodeSelector.kubernetes\\.io/hostname={NODE}"
     cluster.helm(
         "install", RELEASE, str(CHART), "--namespace", NAMESPACE, "--set", values, "--wait", "--timeout", "120s"
     )
@@ -57,7 +60,7 @@ def uninstall(cluster: Cluster) -> list[str]:
     """Uninstall it; what of it is still in the cluster once its pods had time to end."""
     cluster.helm("uninstall", RELEASE, "--namespace", NAMESPACE, "--wait")
     # What was not sent yet would come to the next product, as news of long ago.
-    cluster.on_node("rm", "-rf", SPOOL)
+    remove_spools(cluster)
     kinds = "all,configmap,serviceaccount,role,rolebinding,clusterrole,clusterrolebinding"
     labelled = ("-l", f"app.kubernetes.io/instance={RELEASE}", "-A")
     deadline = time.monotonic() + _END_PATIENCE_S
@@ -66,3 +69,9 @@ def uninstall(cluster: Cluster) -> list[str]:
         if not left or time.monotonic() > deadline:
             return left
         time.sleep(0.5)
+
+
+def remove_spools(cluster: Cluster) -> None:
+    """What collectors kept on the nodes."""
+    for node in cluster.nodes:
+        cluster.on_node("rm", "-rf", SPOOL, node=node)

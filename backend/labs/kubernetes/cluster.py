@@ -11,18 +11,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from jitterscope.settings import REPOSITORY
-from labs import packages
 from labs.console import Say
 from labs.errors import LabError
-from labs.kubernetes import building, configuration, images, tree
+from labs.kubernetes import building, configuration, images, links, tree
 from labs.kubernetes.building import Programs
-from labs.kubernetes.layout import HOST_ADDRESS, HOST_LINK, LINK_BITS, NODE, SANDBOX_IMAGE, Files
+from labs.kubernetes.layout import FIRST, MOST_NODES, SANDBOX_IMAGE, Files, Node
 
 _READY_PATIENCE_S = 240.0
 _END_PATIENCE_S = 30.0
@@ -59,20 +59,55 @@ class Cluster:
         """What helm prints. Raises LabError where it fails."""
         return self._run([self.programs["helm"], *words], None)
 
+    @property
+    def nodes(self) -> list[Node]:
+        return self.files.nodes()
+
     def load(self, image: images.Image) -> None:
-        """Give an image to the node's container runtime."""
+        """Give an image to the container runtime of each node."""
         archive = self.files.folder / "image.tar"
         image.write(archive)
         # containerd's socket is in the node's mount namespace.
-        self.on_node(str(self.programs.debian / "usr/bin/ctr"), "-n", "k8s.io", "images", "import", str(archive))
+        taken = [str(self.programs.debian / "usr/bin/ctr"), "-n", "k8s.io", "images", "import", str(archive)]
+        with ThreadPoolExecutor(len(self.nodes)) as together:
+            list(together.map(lambda node: self.on_node(*taken, node=node), self.nodes))
         archive.unlink()
 
-    def on_node(self, *command: str) -> str:
-        """Run a command in the node's namespaces. Raises LabError where it fails."""
-        pid = running_pid(self.files)
+    def on_node(self, *command: str, node: Node = FIRST) -> str:
+        """Run a command in a node's namespaces. Raises LabError where it fails."""
+        return self._run(["nsenter", f"--target={self.pid(node)}", "--mount", "--net", *command], None)
+
+    def pid(self, node: Node) -> int:
+        """The process of a node. Raises LabError where it has ended."""
+        pid = running_pid(self.files, node)
         if pid is None:
-            raise LabError("The cluster has ended.")
-        return self._run(["nsenter", f"--target={pid}", "--mount", "--net", *command], None)
+            raise LabError(f"{node.name} has ended.")
+        return pid
+
+    def restart_kubelet(self, node: Node) -> None:
+        """End a node's kubelet and start it again. Raises LabError where that fails."""
+        starts, pid = self.files.of(node).kubelet_starts, self.pid(node)
+        before, deadline = starts.read_text(), time.monotonic() + _END_PATIENCE_S
+        os.kill(pid, signal.SIGHUP)
+        while starts.read_text() == before:
+            if time.monotonic() > deadline:
+                raise LabError(f"The kubelet of {node.name} did not start again: see {self.files.of(node).logs}.")
+            time.sleep(0.05)
+
+    @contextmanager
+    def only_first_node(self) -> Iterator[None]:
+        """Nothing new is scheduled on the others, but what DaemonSets have there.
+
+        What is the kernel's is not one node's here, so two collectors would tell of it twice.
+        """
+        others = [node.name for node in self.nodes if node != FIRST]
+        for name in others:
+            self.kubectl("cordon", name)
+        try:
+            yield
+        finally:
+            for name in others:
+                self.kubectl("uncordon", name)
 
     def _run(self, command: list[str], standard_input: str | None) -> str:
         home = self.files.folder / "home"  # helm and kubectl keep caches there
@@ -88,13 +123,14 @@ class Cluster:
         return done.stdout
 
 
-def running_pid(files: Files) -> int | None:
-    """The process of the node that runs, which holds the lock."""
+def running_pid(files: Files, node: Node = FIRST) -> int | None:
+    """The process of a node that runs, which holds its lock."""
+    place = files.of(node).lock
     try:
-        with files.lock.open("r+") as lock:
+        with place.open("r+") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        written = files.lock.read_text()
+        written = place.read_text()
         return int(written) if written else None
     except FileNotFoundError:
         pass
@@ -106,31 +142,36 @@ def found() -> Cluster | None:
     if not Path(configuration.JOURNALD).exists():
         raise LabError("systemd-journald is missing for the kubelet's log: run `make deps`.")
     files = Files.of_this_user()
-    if running_pid(files) is None or not files.ready.exists():
+    if FIRST not in (nodes := files.nodes()):
+        return None
+    if not all(running_pid(files, node) is not None and files.of(node).ready.exists() for node in nodes):
         return None
     return Cluster(files, building.ready(lambda _text: None))
 
 
-def up(say: Say, owner: int = 0) -> Cluster:
-    """Start it, and wait until its node is ready; it ends when the process `owner` does (0: nobody's).
+def up(say: Say, owner: int = 0, nodes: int = 1) -> Cluster:
+    """Start it, and wait until its nodes are ready; it ends when the process `owner` does (0: nobody's).
 
     Raises LabError where it cannot, and where one runs already.
     """
     if os.geteuid() != 0:
         raise LabError("The cluster needs root: it makes namespaces and cgroups.")
-    files = Files.of_this_user()
-    if running_pid(files) is not None:
+    files, made = Files.of_this_user(), [Node(number) for number in range(1, nodes + 1)]
+    if _alive(files):
         raise LabError("A cluster runs already. `make cluster-down` ends it.")
     programs = building.ready(say)
     remove(say)
-    say(f"Starting Kubernetes {building.KUBERNETES}")
-    configuration.write(files, programs)
-    files.lock.touch()
+    say(f"Starting Kubernetes {building.KUBERNETES} with {nodes} node{'s' * (nodes > 1)}")
+    configuration.write(files, made, programs)
     cluster = Cluster(files, programs)
     pause = Path(programs["pause"])
     try:
-        node = _start(files, owner)
-        _wait_until_ready(cluster, node)
+        links.create()
+        for node in made:
+            files.of(node).lock.touch()
+            # The others end with the first.
+            _start(cluster, node, owner if node == FIRST else _started[0].pid)
+        _wait_until_ready(cluster)
         cluster.load(images.Image(SANDBOX_IMAGE, {"/pause": pause}, entrypoint=["/pause"], user="65535:65535"))
     except BaseException:
         remove(say)
@@ -139,78 +180,92 @@ def up(say: Say, owner: int = 0) -> Cluster:
 
 
 @contextmanager
-def running(say: Say) -> Iterator[Cluster]:
-    """The cluster that runs already, or one that is removed afterwards, also when this process is killed."""
+def running(say: Say, nodes: int = 1) -> Iterator[Cluster]:
+    """The cluster that runs already, or one that is removed afterwards, also when this process is killed.
+
+    Raises LabError where the one that runs has fewer nodes.
+    """
     if (cluster := found()) is not None:
+        if len(cluster.nodes) < nodes:
+            raise LabError(f"The cluster that runs has too few nodes: this needs {nodes}. `make cluster-down` ends it.")
         yield cluster
         return
     try:
-        yield up(say, os.getpid())
+        yield up(say, os.getpid(), nodes)
     finally:
         remove(say)
 
 
-def _start(files: Files, owner: int) -> subprocess.Popen[bytes]:
+def _start(cluster: Cluster, node: Node, owner: int) -> None:
     """The node's process, outside the session of this one, and the link to it."""
-    with (files.logs / "node.log").open("wb") as log:
-        node = subprocess.Popen(
-            [*_APART, sys.executable, "-m", "labs.kubernetes.node", str(owner)],
+    with (cluster.files.of(node).logs / "node.log").open("wb") as log:
+        process = subprocess.Popen(
+            [*_APART, sys.executable, "-m", "labs.kubernetes.node", str(node.number), str(owner)],
             cwd=REPOSITORY / "backend",
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    _started.append(node)
-    own, entered = Path("/proc/self/ns/net").readlink(), Path(f"/proc/{node.pid}/ns/net")
-    while node.poll() is None and entered.readlink() == own:
+    _started.append(process)
+    own, entered = Path("/proc/self/ns/net").readlink(), Path(f"/proc/{process.pid}/ns/net")
+    while process.poll() is None and entered.readlink() == own:
         time.sleep(0.01)
-    for words in (
-        ["link", "add", HOST_LINK, "type", "veth", "peer", "name", "eth0", "netns", str(node.pid)],
-        ["address", "add", f"{HOST_ADDRESS}/{LINK_BITS}", "dev", HOST_LINK],
-        ["link", "set", HOST_LINK, "up"],
-    ):
-        packages.run(["ip", *words])
-    return node
+    links.attach(node, process.pid)
 
 
-def _wait_until_ready(cluster: Cluster, node: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + _READY_PATIENCE_S
-    while not cluster.files.ready.exists() or not _is_ready(cluster):
-        if node.poll() is not None:
-            log = (cluster.files.logs / "node.log").read_text(errors="replace")
-            told = cluster.files.failure.read_text() if cluster.files.failure.exists() else log[-2000:]
-            raise LabError(f"The node did not start: {told}")
+def _wait_until_ready(cluster: Cluster) -> None:
+    files, deadline = cluster.files, time.monotonic() + _READY_PATIENCE_S
+    while not _is_ready(cluster):
+        for node, process in zip(cluster.nodes, _started, strict=True):
+            if process.poll() is not None:
+                log = (files.of(node).logs / "node.log").read_text(errors="replace")
+                failure = files.of(node).failure
+                raise LabError(f"{node.name} did not start: {failure.read_text() if failure.exists() else log[-2000:]}")
         if time.monotonic() > deadline:
-            raise LabError(f"The node was not ready within {_READY_PATIENCE_S:.0f} s: see {cluster.files.logs}.")
+            raise LabError(f"The nodes were not ready within {_READY_PATIENCE_S:.0f} s: see {files.folder}/node*/log.")
         time.sleep(0.2)
 
 
 def _is_ready(cluster: Cluster) -> bool:
+    if not all(cluster.files.of(node).ready.exists() for node in cluster.nodes):
+        return False
     try:
-        conditions = cluster.get("node", NODE)["status"].get("conditions", [])
+        nodes = cluster.get("nodes")["items"]
     except LabError:
-        return False  # it has not registered yet
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+        return False
+    conditions = [one for node in nodes for one in node["status"].get("conditions", [])]
+    ready = [one for one in conditions if one["type"] == "Ready" and one["status"] == "True"]
+    return len(ready) == len(cluster.nodes)
+
+
+def _alive(files: Files) -> list[Node]:
+    """The nodes that run, of any cluster."""
+    return [node for node in map(Node, range(1, MOST_NODES + 1)) if running_pid(files, node) is not None]
 
 
 def remove(say: Say) -> None:
-    """End the cluster and remove its processes, cgroups, link, and files; what a killed one left too."""
+    """End the cluster and remove its processes, cgroups, links, and files; what a killed one left too."""
     files = Files.of_this_user()
-    if (pid := running_pid(files)) is not None:
+    if _alive(files):
         say("Ending the cluster")
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGTERM)
+        _signal(files, signal.SIGTERM)
         deadline = time.monotonic() + _END_PATIENCE_S
-        while running_pid(files) is not None and time.monotonic() < deadline:
+        while _alive(files) and time.monotonic() < deadline:
             time.sleep(0.05)
-        if (pid := running_pid(files)) is not None:
-            os.kill(pid, signal.SIGKILL)
+        _signal(files, signal.SIGKILL)
     while _started:
         _started.pop().wait(_END_PATIENCE_S)
     tree.remove()
-    # The link goes with the network namespace, which the kernel takes down some time after its last process.
-    subprocess.run(["ip", "link", "delete", HOST_LINK], capture_output=True, check=False)
-    # All mounts of the node were in its own mount namespace: nothing of others is below this folder.
+    links.remove()
+    # All mounts of the nodes were in their own mount namespaces: nothing of others is below this folder.
     shutil.rmtree(files.folder, ignore_errors=True)
-    files.lock.unlink(missing_ok=True)
+    for node in map(Node, range(1, MOST_NODES + 1)):
+        files.of(node).lock.unlink(missing_ok=True)
+
+
+def _signal(files: Files, number: signal.Signals) -> None:
+    for node in _alive(files):
+        if (pid := running_pid(files, node)) is not None:
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)

@@ -234,7 +234,7 @@ def _remove(made: Cluster) -> None:
     made.shell(f"helm uninstall {RELEASE} -n {NAMESPACE} --ignore-not-found --wait")
     for command in REMOVAL:
         made.shell(f"{command} --ignore-not-found")
-    made.on_node("rm", "-rf", chart.SPOOL)
+    chart.remove_spools(made)
 
 
 @contextmanager

@@ -1,8 +1,10 @@
-"""The node: `python -m labs.kubernetes.node OWNER`, in network and mount namespaces of its own.
+"""A node: `python -m labs.kubernetes.node NUMBER OWNER`, in network and mount namespaces of its own.
 
 It starts the programs, and ends all of them, pods too, when it is told to (SIGTERM), when one of them ends, or when the
 process OWNER is gone (0: nobody's). Its programs die with it even when it is killed; pods stay then, until
-`cluster.remove`. The PID namespace is the machine's: collectors in pods need the real PIDs, for hostPID and eBPF.
+`cluster.remove`. At SIGHUP it starts its kubelet again. The PID namespace is the machine's: collectors in pods need the
+real PIDs, for hostPID and eBPF. The kernel is the machine's too: of other nodes a node sees the processes, but not the
+cgroups.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import httpx
@@ -22,37 +24,52 @@ import psutil
 
 from labs import packages, processes
 from labs.errors import LabError
-from labs.kubernetes import building, configuration, tree
+from labs.kubernetes import building, configuration, control_plane, tree
 from labs.kubernetes.building import Programs
-from labs.kubernetes.configuration import WANTED_SYSCTLS, Command
-from labs.kubernetes.layout import API, HOST_ADDRESS, LINK_BITS, NODE_ADDRESS, Files
+from labs.kubernetes.configuration import KUBELET, WANTED_SYSCTLS
+from labs.kubernetes.control_plane import Command
+from labs.kubernetes.layout import API, FIRST, HOST_ADDRESS, LINK_BITS, Files, Node
 
 _API_PATIENCE_S = 180.0
-_LINK_PATIENCE_S = 20.0
+_LINK_PATIENCE_S = _END_PATIENCE_S = 20.0
 
 
-class Node:
-    """The running programs."""
+class Running:
+    """The running programs of a node."""
 
-    def __init__(self, files: Files, programs: Programs, ends: Callable[[], bool]) -> None:
-        self._files, self._programs, self._ends = files, programs, ends
+    def __init__(self, files: Files, node: Node, programs: Programs, ends: Callable[[], bool]) -> None:
+        self._files, self._own, self._node = files, files.of(node), node
+        self._programs, self._ends = programs, ends
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self) -> None:
         """Start everything. Raises LabError where a program ends or the API server does not come."""
-        for command in configuration.storage(self._files, self._programs):
+        leads = self._node == FIRST
+        for command in control_plane.storage(self._files, self._programs) if leads else ():
+            self._spawn(command)
+        for command in configuration.runtime(self._own, self._programs):
             self._spawn(command)
         self._wait_for_api()
-        for command in configuration.control(self._files, self._programs):
+        for command in control_plane.control(self._files, self._programs) if leads else ():
             self._spawn(command)
-        self._files.ready.touch()
+        for command in configuration.agents(self._files, self._node, self._programs):
+            self._spawn(command)
+        self._own.ready.touch()
+
+    def restart_kubelet(self) -> None:
+        """End it and start it again; pods go on."""
+        processes.terminate(self._running[KUBELET], _END_PATIENCE_S)
+        for command in configuration.agents(self._files, self._node, self._programs):
+            if command.name == KUBELET:
+                self._spawn(command)
+        self._own.kubelet_starts.write_text(str(1 + int(self._own.kubelet_starts.read_text())))
 
     def _spawn(self, command: Command) -> None:
-        with (self._files.logs / f"{command.name}.log").open("wb") as log:
+        with (self._own.logs / f"{command.name}.log").open("ab") as log:
             self._running[command.name] = processes.spawn(
                 command.words,
-                cgroup_procs=tree.procs_files(),
-                environment={"HOME": str(self._files.folder), **self._programs.environment},
+                cgroup_procs=tree.procs_files(self._node),
+                environment={"HOME": str(self._own.folder), **self._programs.environment},
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
@@ -77,7 +94,7 @@ class Node:
         """Raises LabError where a program has ended."""
         for name, process in self._running.items():
             if process.poll() is not None:
-                log = (self._files.logs / f"{name}.log").read_text(errors="replace") or _journal(process.pid)
+                log = (self._own.logs / f"{name}.log").read_text(errors="replace") or _journal(process.pid)
                 raise LabError(f"{name} ended with {process.returncode}: {log[-2000:]}")
 
 
@@ -86,7 +103,7 @@ def _journal(pid: int) -> str:
     return packages.run(["journalctl", "--directory=/run/log/journal", "--output=cat", f"_PID={pid}"])
 
 
-def _mount(files: Files) -> None:
+def _mount(files: Files, node: Node) -> None:
     """What programs of a node keep at fixed places is kept elsewhere, and seen by nobody but them.
 
     The mounts go with the namespace, which goes with its last process.
@@ -105,8 +122,9 @@ def _mount(files: Files) -> None:
     for name in ("kubelet", "containerd"):  # images do not belong into memory
         place = Path("/var/lib") / name
         place.mkdir(exist_ok=True)
-        (files.folder / name).mkdir()
-        packages.run(["mount", "--bind", str(files.folder / name), str(place)])
+        kept = files.of(node).folder / name
+        kept.mkdir()
+        packages.run(["mount", "--bind", str(kept), str(place)])
     sysctls = Path("/run/sysctls")
     sysctls.mkdir()
     for name, value in WANTED_SYSCTLS.items():
@@ -114,9 +132,18 @@ def _mount(files: Files) -> None:
         file.write_text(f"{value}\n")
         if Path("/proc/sys", name).exists():
             packages.run(["mount", "--bind", str(file), f"/proc/sys/{name}"])
+    _hide([root / other.cgroup for root in tree.roots() for other in files.nodes() if other != node])
 
 
-def _connect() -> None:
+def _hide(folders: Sequence[Path]) -> None:
+    """Show empty folders instead."""
+    empty = Path("/run/empty")
+    empty.mkdir()
+    for folder in folders:
+        packages.run(["mount", "--bind", "-o", "ro", str(empty), str(folder)])
+
+
+def _connect(node: Node, nodes: Sequence[Node]) -> None:
     """Take the address on the link that the starter makes."""
     deadline = time.monotonic() + _LINK_PATIENCE_S
     while subprocess.run(["ip", "link", "show", "eth0"], capture_output=True, check=False).returncode:
@@ -125,9 +152,10 @@ def _connect() -> None:
         time.sleep(0.02)
     for words in (
         ["link", "set", "lo", "up"],
-        ["address", "add", f"{NODE_ADDRESS}/{LINK_BITS}", "dev", "eth0"],
+        ["address", "add", f"{node.address}/{LINK_BITS}", "dev", "eth0"],
         ["link", "set", "eth0", "up"],
         ["route", "add", "default", "via", HOST_ADDRESS],
+        *(["route", "add", other.pod_network, "via", other.address] for other in nodes if other != node),
     ):
         packages.run(["ip", *words])
     Path("/proc/sys/net/ipv4/ip_forward").write_text("1")  # of this network namespace
@@ -135,11 +163,12 @@ def _connect() -> None:
 
 def main() -> int:
     """Run until told to end."""
-    files, owner = Files.of_this_user(), int(sys.argv[1])
+    files, node, owner = Files.of_this_user(), Node(int(sys.argv[1])), int(sys.argv[2])
+    own, nodes = files.of(node), files.nodes()
     told: list[int] = []
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda got, _frame: told.append(got))
-    with files.lock.open("r+") as lock:
+    with own.lock.open("r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         lock.truncate()
         lock.write(str(os.getpid()))
@@ -147,28 +176,34 @@ def main() -> int:
         owned_since = psutil.Process(owner).create_time() if owner else 0.0
 
         def ends() -> bool:
-            return bool(told) or (bool(owner) and not _is_alive(owner, owned_since))
+            asked = any(one != signal.SIGHUP for one in told)
+            return asked or (bool(owner) and not _is_alive(owner, owned_since))
 
         try:
-            tree.create()
-            _mount(files)
-            _connect()
-            node = Node(files, building.ready(print), ends)
-            node.start()
+            tree.create(nodes)
+            _mount(files, node)
+            _connect(node, nodes)
+            running = Running(files, node, building.ready(print), ends)
+            running.start()
             while not ends():
-                node.check()
+                if signal.SIGHUP in told:
+                    told.remove(signal.SIGHUP)
+                    running.restart_kubelet()
+                running.check()
                 time.sleep(0.2)
         except (LabError, OSError) as error:
-            files.failure.write_text(str(error))
+            own.failure.write_text(str(error))
             return 1
         finally:
-            tree.remove()
+            tree.remove_node(node)
     return 0
 
 
 def _is_alive(pid: int, since: float) -> bool:
     try:
-        return psutil.Process(pid).create_time() == since
+        process = psutil.Process(pid)
+        # Who was killed stays a zombie until its starter asks for it.
+        return process.create_time() == since and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,11 @@ class Right:
     namespace: str = ""
     name: str = ""
 
+    def __str__(self) -> str:
+        """As a person says it: "get configmaps kube-dns in kube-system"."""
+        of = f" in {self.namespace}" if self.namespace else ""
+        return " ".join(filter(None, (self.verb, self.resource, self.name))) + of
+
     def covers(self, other: Right) -> bool:
         """Whether who holds this may do the other."""
         same = (self.verb, self.group, self.resource) == (other.verb, other.group, other.resource)
@@ -29,8 +35,45 @@ class Right:
 
 def granted(cluster: Cluster, selector: str) -> set[Right]:
     """By the roles with these labels, bound cluster-wide or in their namespace."""
-    roles = cluster.get("clusterroles,roles", "-A", "-l", selector)["items"]
-    return {right for role in roles for right in _of(role)}
+    return {right for role in _roles(cluster, selector) for right in _of(role)}
+
+
+@contextmanager
+def without(cluster: Cluster, selector: str, right: Right) -> Iterator[None]:
+    """The roles with these labels give everything but this one right until the context ends."""
+    roles = [role for role in _roles(cluster, selector) if right in set(_of(role))]
+    try:
+        for role in roles:
+            rules = [rule for old in role["rules"] for rule in _except(old, right)]
+            cluster.kubectl("replace", "-f", "-", standard_input=json.dumps(_written(role, rules)))
+        yield
+    finally:
+        for role in roles:
+            cluster.kubectl("replace", "-f", "-", standard_input=json.dumps(_written(role, role["rules"])))
+
+
+def _roles(cluster: Cluster, selector: str) -> list[dict[str, Any]]:
+    return list(cluster.get("clusterroles,roles", "-A", "-l", selector)["items"])
+
+
+def _written(role: Mapping[str, Any], rules: object) -> dict[str, Any]:
+    """To be sent back: not bound to the version that was read."""
+    metadata = {name: value for name, value in role["metadata"].items() if name != "resourceVersion"}
+    return {**role, "metadata": metadata, "rules": rules}
+
+
+def _except(rule: Mapping[str, Any], right: Right) -> Iterator[dict[str, Any]]:
+    """The rule in parts of one verb and one resource, without the part that gives the right."""
+    for verb in rule["verbs"]:
+        for group in rule["apiGroups"]:
+            for resource in rule["resources"]:
+                part: dict[str, Any] = {"verbs": [verb], "apiGroups": [group], "resources": [resource]}
+                names = rule.get("resourceNames")
+                if (verb, group, resource) == (right.verb, right.group, right.resource):
+                    names = [name for name in names or [] if name != right.name]
+                    if not names:
+                        continue
+                yield part if names is None else {**part, "resourceNames": names}
 
 
 def _of(role: Mapping[str, Any]) -> Iterator[Right]:
@@ -48,6 +91,13 @@ class Asked:
 
     allowed: frozenset[Right]
     refused: frozenset[Right]
+
+
+def accounts(audit_log: Path, namespace: str) -> set[str]:
+    """The service accounts of a namespace that asked the API server for anything, as NAMESPACE:NAME."""
+    start = f"system:serviceaccount:{namespace}:"
+    users = {str(event["user"].get("username", "")) for event in _lines(audit_log)}
+    return {user.removeprefix("system:serviceaccount:") for user in users if user.startswith(start)}
 
 
 def asked(audit_log: Path, account: str) -> Asked:

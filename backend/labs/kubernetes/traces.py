@@ -6,10 +6,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from labs.errors import LabError
 from labs.kubernetes import tree
-from labs.kubernetes.cluster import Cluster, running_pid
-from labs.kubernetes.layout import CGROUP
+from labs.kubernetes.cluster import Cluster
+from labs.kubernetes.layout import CGROUP, FIRST
 
 # Kinds that say what happens, not what there is.
 _PASSING = ("events", "componentstatuses", "leases")
@@ -41,9 +40,7 @@ def objects(cluster: Cluster) -> set[str]:
 
 def node(cluster: Cluster) -> set[str]:
     """What there is on the node but images; of processes only those that last a second."""
-    pid = running_pid(cluster.files)
-    if pid is None:
-        raise LabError("The cluster has ended.")
+    pid = cluster.pid(FIRST)
     before = _processes()
     mounts = {line.split()[4] for line in Path(f"/proc/{pid}/mountinfo").read_text().splitlines()}
     root = Path(f"/proc/{pid}/root")

@@ -1,12 +1,13 @@
-"""The cluster's cgroup in every hierarchy of this machine, cgroup v1 and v2."""
+"""The cluster's cgroup in every hierarchy of this machine, cgroup v1 and v2, with one for each node below it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from labs.cgroups import remove_tree
-from labs.kubernetes.layout import CGROUP, SYSTEM
+from labs.kubernetes.layout import CGROUP, Node
 
 
 def roots(mounts: str | None = None) -> list[Path]:
@@ -16,29 +17,39 @@ def roots(mounts: str | None = None) -> list[Path]:
     return list(dict.fromkeys(Path(row[1]) for row in rows if row[2] in ("cgroup", "cgroup2")))
 
 
-def create() -> None:
-    """Make it, with the controllers that pods need."""
+def create(nodes: Iterable[Node]) -> None:
+    """Make it, with the controllers that pods need. Each node does so, before it hides the others."""
+    inner, leaves = [CGROUP, *(node.cgroup for node in nodes)], [node.system for node in nodes]
     for root in roots():
-        for folder in (root, root / CGROUP):
+        for folder in (root, *(root / name for name in inner)):
             folder.mkdir(exist_ok=True)
             control = folder / "cgroup.subtree_control"
             for controller in ("cpu", "cpuset", "memory", "pids", "io") if control.exists() else ():
                 with suppress(OSError):  # not on this kernel, or bound to a v1 hierarchy
                     control.write_text(f"+{controller}")
-        (root / SYSTEM).mkdir(exist_ok=True)
+        for name in leaves:
+            (root / name).mkdir(exist_ok=True)
         # As the cgroups of other labs: what else runs on this machine must not be what a case finds.
         for name, weight in (("cpu.weight", 400), ("cpu.shares", 4 * 1024)):
             if (root / CGROUP / name).exists():
                 (root / CGROUP / name).write_text(str(weight))
         for name in ("cpuset.cpus", "cpuset.mems"):  # v1: empty in a new cgroup, which then takes no process
             if (root / name).exists():
-                for folder in (root / CGROUP, root / SYSTEM):
-                    (folder / name).write_text((root / name).read_text())
+                for cgroup in (*inner, *leaves):
+                    (root / cgroup / name).write_text((root / name).read_text())
 
 
-def procs_files() -> list[Path]:
-    """Writing "0" to each moves the writer to where the cluster's programs run."""
-    return [root / SYSTEM / "cgroup.procs" for root in roots()]
+def procs_files(node: Node) -> list[Path]:
+    """Writing "0" to each moves the writer to where the node's programs run."""
+    return [root / node.system / "cgroup.procs" for root in roots()]
+
+
+def remove_node(node: Node) -> None:
+    """Kill everything in a node's and remove it; the cluster's with its last node."""
+    for root in roots():
+        remove_tree(root / node.cgroup)
+        with suppress(OSError):  # another node is left
+            (root / CGROUP).rmdir()
 
 
 def remove() -> None:

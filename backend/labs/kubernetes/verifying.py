@@ -17,7 +17,7 @@ from labs.console import Say
 from labs.kubernetes import configuration, images, objects
 from labs.kubernetes.cluster import Cluster
 from labs.kubernetes.fault import Case, Fault
-from labs.kubernetes.layout import SANDBOX_IMAGE
+from labs.kubernetes.layout import FIRST, SANDBOX_IMAGE
 from labs.kubernetes.objects import CLIENTS, SYSTEM, Object, Workload
 from labs.podstart.variants import OBJECTIVE_S
 
@@ -83,14 +83,14 @@ def _needed(say: Say) -> int:
 @contextmanager
 def _waited_for(cluster: Cluster, socket: Path) -> Iterator[None]:
     """The plugin at the end of the node's chain, as an agent installs its own; containerd follows the folder."""
-    plugin = configuration.plugins(cluster.files) / _AGENT
+    plugin = cluster.files.of(FIRST).plugins / _AGENT
     plugin.write_text(f"#!{Path(sys.executable).resolve()} -IS\n{_PLUGIN.read_text()}")
     plugin.chmod(0o755)
     try:
-        configuration.write_pod_network(cluster.files, {"type": _AGENT, "socket": str(socket)})
+        configuration.write_pod_network(cluster.files, FIRST, {"type": _AGENT, "socket": str(socket)})
         yield
     finally:
-        configuration.write_pod_network(cluster.files)
+        configuration.write_pod_network(cluster.files, FIRST)
 
 
 def _agent(folder: Path, programs: int) -> Workload:

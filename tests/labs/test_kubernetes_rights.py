@@ -1,0 +1,100 @@
+"""The rights of the chart's collector in a cluster: it uses each and no other, and without one stops what docs say."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+
+import pytest
+
+from labs.kubernetes import case, chart, dns, layout, objects, rights
+from labs.kubernetes.case import Watched
+from labs.kubernetes.rights import Right
+from tests.support import privileges
+from tests.support.lab_plan import live
+from tests.support.said import say
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes namespaces and cgroups: needs root")
+SELECTOR = f"app.kubernetes.io/instance={chart.RELEASE}"
+ACCOUNT = f"{chart.NAMESPACE}:{chart.RELEASE}-collector"
+# The kubelet of a cluster that has nodes/pods asks for the broader one where that is refused.
+BROADER = Right("get", "", "nodes/proxy", name=layout.NODE)
+# As long as a source that asks somebody takes for two tries.
+SETTLES_S = 12.0
+
+
+def said(here: Watched) -> Mapping[str, str]:
+    """Source → what the collector says of it."""
+    [own] = here.product.collectors().values()
+    return {one["name"]: f"{one['state']} {one['detail']}".strip() for one in own["sources"]}
+
+
+def asked(here: Watched) -> rights.Asked:
+    return rights.asked(here.cluster.files.audit_log, ACCOUNT)
+
+
+def unused(here: Watched, held: set[Right]) -> set[Right]:
+    used = asked(here).allowed
+    return {one for one in held if not any(one.covers(other) for other in used)}
+
+
+def restart(here: Watched) -> None:
+    """What a collector has asked once it does not ask again soon."""
+    name = f"daemonset/{chart.RELEASE}-collector"
+    here.cluster.kubectl("-n", chart.NAMESPACE, "rollout", "restart", name)
+    here.cluster.kubectl("-n", chart.NAMESPACE, "rollout", "status", name, "--timeout=120s")
+
+
+def stopped(here: Watched, before: Mapping[str, str], wanted: set[str]) -> dict[str, str]:
+    """The sources of which the collector says something new, once they are the wanted ones, and some time after."""
+
+    def now() -> dict[str, str]:
+        return {name: text for name, text in said(here).items() if text != before[name]}
+
+    here.product.wait_for(f"a change of {sorted(wanted)} alone", lambda: now().keys() == wanted, 60)
+    time.sleep(SETTLES_S)
+    return now()
+
+
+def try_without(here: Watched, right: Right, before: Mapping[str, str], wanted: set[str]) -> None:
+    """Take a right away from a collector that starts then."""
+    made, earlier = here.cluster, asked(here).refused
+
+    def refused() -> set[Right]:
+        return set(asked(here).refused - earlier)
+
+    with rights.without(made, SELECTOR, right):
+        assert right not in rights.granted(made, SELECTOR)
+        restart(here)
+        here.product.wait_for(f"that it was refused to {right}", refused, 60)
+        found = stopped(here, before, wanted)
+        say(f"{right}: {found}")
+        assert found.keys() == wanted, found
+        assert not any(text.startswith("active") for text in found.values()), found
+        assert {one for one in refused() if not right.covers(one)} <= {BROADER}
+
+
+@pytest.mark.timeout(2400)
+@live(180, by_turn=False)
+def test_each_right_is_used_and_stops_what_is_said() -> None:
+    of_docs = {privileges.words(row[0])[0]: set(privileges.words(row[1])) for row in privileges.rows("right")}
+    with case.watched(say) as here:
+        made = here.cluster
+        objects.load_coredns(made)
+        with objects.running(made, (dns.cluster_dns(),)):
+            held = rights.granted(made, SELECTOR)
+            assert {str(one) for one in held} == of_docs.keys()
+            here.product.wait_for("the use of every right", lambda: not unused(here, held), 60)
+            # No other account of the chart asks for anything, and this one for nothing that others allow.
+            assert rights.accounts(made.files.audit_log, chart.NAMESPACE) == {ACCOUNT}
+            used = asked(here)
+            assert not used.refused
+            assert all(any(one.covers(other) for one in held) for other in used.allowed), used.allowed
+            time.sleep(SETTLES_S)
+            before = said(here)
+            for right in sorted(held):
+                try_without(here, right, before, of_docs[str(right)])
+            assert rights.granted(made, SELECTOR) == held
+            restart(here)
+            here.product.wait_for("that all works again", lambda: said(here) == before, 60)
