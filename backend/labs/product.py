@@ -85,8 +85,16 @@ class Product:
 
     def cgroup_id(self, key: str) -> int | None:
         """The newest cgroup resource with this key (its path below the hierarchy root)."""
+        return max((int(one["id"]) for one in self.cgroups_of(key) if one["key"] == key), default=None)
+
+    def cgroups_of(self, key: str) -> list[dict[str, Any]]:
+        """The cgroup resources with this text in their key, at most 50."""
         items = self._get("/resources", kind="cgroup", search=key, limit=50).json()["items"]
-        return max((int(one["id"]) for one in items if one["key"] == key), default=None)
+        return [one for one in items if key in one["key"]]
+
+    def resource(self, resource_id: int) -> dict[str, Any]:
+        """One resource, with every change of its facts, oldest first."""
+        return dict(self._get(f"/resources/{resource_id}").json())
 
     def resources(self, kind: str) -> list[dict[str, Any]]:
         """The resources of a kind, at most 200."""

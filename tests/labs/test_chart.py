@@ -110,6 +110,17 @@ def test_every_object_is_one_that_kubernetes_knows(version: str, everything: Pat
 
 
 @RENDERS
+def test_only_the_collector_has_a_token_of_the_cluster(everything: Path) -> None:
+    holders: set[str] = set()
+    for options in (["--values", str(everything)], ["--set", "trial.enabled=true"]):
+        for one in rendered("1.34.0", *options):
+            pod = one.get("spec", {}).get("template", {}).get("spec")
+            if pod is not None and pod.get("automountServiceAccountToken") is not False:
+                holders.add(f"{one['kind']}/{one['metadata']['name']}")
+    assert holders == {"DaemonSet/jitterscope-collector"}
+
+
+@RENDERS
 def test_an_older_kubernetes_is_refused_by_its_version(everything: Path) -> None:
     done = helm("template", "jitterscope", chart.CHART, "--kube-version", "1.29.14", "--values", everything)
     assert done.returncode != 0

@@ -169,7 +169,7 @@ def test_the_patch_lands_and_is_verified(number: int, subject: str, patched: str
 
 
 @pytest.mark.timeout(2400)
-@live(30, by_turn=False)
+@live(30, cpus=0.0, by_turn=False)
 @pytest.mark.parametrize("killed", ["starter", "node1", "node2"])
 def test_nothing_stays_of_a_cluster_that_was_killed(killed: str) -> None:
     before = _traces()

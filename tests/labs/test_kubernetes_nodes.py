@@ -87,7 +87,7 @@ def pods(cluster: Cluster, name: str) -> list[Object]:
 
 
 @pytest.mark.timeout(2400)
-@live(60, by_turn=building.are_built())
+@live(60, cpus=0.0, by_turn=building.are_built())
 def test_two_nodes_are_one_cluster() -> None:
     with case.watched(say, nodes=2) as here:
         made = here.cluster

@@ -75,3 +75,9 @@ def remove_spools(cluster: Cluster) -> None:
     """What collectors kept on the nodes."""
     for node in cluster.nodes:
         cluster.on_node("rm", "-rf", SPOOL, node=node)
+
+
+def memory_limit_mib(cluster: Cluster) -> float:
+    """Of a collector."""
+    spec = cluster.get("-n", NAMESPACE, "daemonset", f"{RELEASE}-collector")["spec"]["template"]["spec"]
+    return float(spec["containers"][0]["resources"]["limits"]["memory"].removesuffix("Mi"))

@@ -12,7 +12,6 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
-import ssl
 import subprocess
 import sys
 import time
@@ -24,11 +23,11 @@ import psutil
 
 from labs import packages, processes
 from labs.errors import LabError
-from labs.kubernetes import building, configuration, control_plane, tree
+from labs.kubernetes import api, building, configuration, control_plane, tree
 from labs.kubernetes.building import Programs
 from labs.kubernetes.configuration import KUBELET, WANTED_SYSCTLS
 from labs.kubernetes.control_plane import Command
-from labs.kubernetes.layout import API, FIRST, HOST_ADDRESS, LINK_BITS, Files, Node
+from labs.kubernetes.layout import FIRST, HOST_ADDRESS, LINK_BITS, Files, Node
 
 _API_PATIENCE_S = 180.0
 _LINK_PATIENCE_S = _END_PATIENCE_S = 20.0
@@ -75,14 +74,12 @@ class Running:
             )
 
     def _wait_for_api(self) -> None:
-        pki, deadline = self._files.pki, time.monotonic() + _API_PATIENCE_S
-        context = ssl.create_default_context(cafile=str(pki / "ca.crt"))
-        context.load_cert_chain(pki / "admin.crt", pki / "admin.key")
-        with httpx.Client(verify=context, base_url=API, timeout=5, trust_env=False) as client:
+        deadline = time.monotonic() + _API_PATIENCE_S
+        with api.client(self._files) as asking:
             while not self._ends():
                 self.check()
                 try:
-                    if client.get("/readyz").status_code == httpx.codes.OK:
+                    if asking.get("/readyz").status_code == httpx.codes.OK:
                         return
                 except httpx.HTTPError:
                     pass
