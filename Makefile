@@ -55,8 +55,8 @@ down: build-python ## Stop everything that `make up` started; the data stay in .
 status: build-python ## Show what runs
 	@$(RUN) jitterscope status
 
-cluster-up: build-python build-collector ## Start a real one-node Kubernetes (root; the first build takes 11 min of CPU)
-	@$(RUN) jitterscope cluster up
+cluster-up: build-python build-collector ## Start a real Kubernetes of two nodes, or ARGS="--nodes 1" (root; the first build takes 11 min of CPU)
+	@$(RUN) jitterscope cluster up $(ARGS)
 
 cluster-down: build-python ## End it and remove everything of it, also after a crash; the built programs stay cached
 	@$(RUN) jitterscope cluster down

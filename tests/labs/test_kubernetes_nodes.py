@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from labs.kubernetes import building, case, layout, objects
+from labs.kubernetes import building, case, churn, layout, objects
 from labs.kubernetes.cluster import Cluster
 from labs.kubernetes.objects import Object
 from tests.support.lab_plan import live
@@ -136,3 +136,22 @@ def test_two_nodes_are_one_cluster() -> None:
                 assert one["node"]["name"] == uids[next(uid for uid in uids if uid in one["key"])], one
         finally:
             made.kubectl("delete", "namespace", SPACE, "--wait=false")
+
+
+@pytest.mark.timeout(2400)
+@live(420, cpus=0.0, by_turn=False)
+def test_names_are_right_while_pods_come_and_go() -> None:
+    report = churn.run(200, 300, say)
+    say(report.model_dump_json())
+    assert report.created == report.deleted == 200
+    assert report.moved > 0
+    assert not report.names.wrong
+    assert not report.names.unnamed
+    assert not report.names.pods_not_seen
+    for one in report.collectors:
+        assert one.pods > 50
+        assert one.memory_max_mib < one.memory_limit_mib
+        assert one.dropped_batches == 0
+        # A tick that is missing was counted as missed, and a late one as late.
+        assert one.missing_ticks <= one.counted_missed_ticks + 2
+        assert abs(one.late_ticks - one.counted_late_ticks) <= 2

@@ -61,7 +61,7 @@ def compared(product: Product, pods: Iterable[Seen]) -> Named:
         for one in found:
             cgroups += 1
             told = product.resource(int(one["id"]))
-            problem, known_ms = _judged(pod, one, told["history"])
+            problem, known_ms = judged(pod, one, told["history"])
             if problem is not None:
                 wrong.append(f"{one['key']}: {problem}")
             elif known_ms is None:
@@ -82,7 +82,7 @@ def compared(product: Product, pods: Iterable[Seen]) -> Named:
     )
 
 
-def _judged(pod: Seen, cgroup: Mapping[str, Any], history: list[Any]) -> tuple[str | None, float | None]:
+def judged(pod: Seen, cgroup: Mapping[str, Any], history: list[Any]) -> tuple[str | None, float | None]:
     """(what was ever wrong, how long until all was known); None for what is not the case."""
     is_pod = cgroup["key"].endswith(f"pod{pod.uid}")
     wanted: dict[str, set[str]] = {"workload.namespace": {pod.namespace}, "workload.pod": {pod.name}}

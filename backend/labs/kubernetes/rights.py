@@ -44,7 +44,7 @@ def without(cluster: Cluster, selector: str, right: Right) -> Iterator[None]:
     roles = [role for role in _roles(cluster, selector) if right in set(_of(role))]
     try:
         for role in roles:
-            rules = [rule for old in role["rules"] for rule in _except(old, right)]
+            rules = [rule for old in role["rules"] for rule in narrowed(old, right)]
             cluster.kubectl("replace", "-f", "-", standard_input=json.dumps(_written(role, rules)))
         yield
     finally:
@@ -62,7 +62,7 @@ def _written(role: Mapping[str, Any], rules: object) -> dict[str, Any]:
     return {**role, "metadata": metadata, "rules": rules}
 
 
-def _except(rule: Mapping[str, Any], right: Right) -> Iterator[dict[str, Any]]:
+def narrowed(rule: Mapping[str, Any], right: Right) -> Iterator[dict[str, Any]]:
     """The rule in parts of one verb and one resource, without the part that gives the right."""
     for verb in rule["verbs"]:
         for group in rule["apiGroups"]:
