@@ -89,7 +89,10 @@ def test_each_right_is_used_and_stops_what_is_said() -> None:
     with case.watched(say) as here:
         made = here.cluster
         objects.load_coredns(made)
-        with objects.running(made, (dns.cluster_dns(),)):
+        objects.load_driver(made)
+        # A collector knows a server that listens at every address by its queries.
+        asks = objects.driver("dns-load", "--names=kubernetes.default.svc.cluster.local.", "--seconds=2400", "--qps=10")
+        with objects.running(made, (dns.cluster_dns(), asks)):
             held = rights.granted(made, SELECTOR)
             assert {str(one) for one in held} == of_docs.keys()
             wait_for_use(here, held)

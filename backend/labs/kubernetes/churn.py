@@ -75,22 +75,27 @@ class _Churn:
             steps = self._steps(first, second, say)
             acted: list[Future[float]] = []
             created = 0
-            while (passed := time.monotonic() - began) < seconds or created < pods:
+            while (
+                (passed := time.monotonic() - began) < seconds or created < pods or not all(one.done() for one in acted)
+            ):
                 while created < pods and passed >= created * seconds / pods:
                     self._create(created)
                     created += 1
                 while len(acted) < len(steps) and passed >= steps[len(acted)][0] * seconds:
                     acted.append(acting.submit(steps[len(acted)][1]))
                 self._delete_due(self._look())
+                for one in acted:
+                    if one.done():
+                        one.result()  # its error, where it failed
                 time.sleep(_LOOKS_EVERY_S)
             drain_s, _back, kubelet_away_s = (one.result() for one in acted)
+        say("Deleting the pods that are left")
         self._cluster.kubectl("-n", SPACE, "delete", "pods", "-l", "app=wave", "--now", "--wait=true")
-        self._look()
-        told = [one for one in self.seen.values() if one.owner is None]
+        left = {one.uid for one in self._look()}
         return {
             "seconds": round(time.monotonic() - began, 1),
             "created": created,
-            "deleted": len(told),
+            "deleted": sum(one.owner is None and one.uid not in left for one in self.seen.values()),
             "drained": second.name,
             "drain_s": round(drain_s, 1),
             "moved": sum(one.owner is not None and one.uid not in residents for one in self.seen.values()),
@@ -115,6 +120,7 @@ class _Churn:
             say(f"Restarting the kubelet of {first.name}")
             began, known = time.monotonic(), set(self.seen)
             self._cluster.restart_kubelet(first)
+            say("It was started")
             while not any(
                 one.node == first.name and one.ran for one in self.seen.copy().values() if one.uid not in known
             ):
