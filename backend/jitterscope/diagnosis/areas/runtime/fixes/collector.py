@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from jitterscope.diagnosis.areas.runtime.readings.pauses import Pauses
 from jitterscope.diagnosis.core.finding import Fix
 from jitterscope.diagnosis.core.signals import read_cpu
@@ -35,7 +37,12 @@ def propose(snapshot: Snapshot, pauses: Pauses) -> list[Fix]:
     return [fix for fix in proposals if fix is not None]
 
 
+_LAB = "service-gc --variant gc-pause --apply"
 FIXES = (
-    jvm_tuning.COLLECTOR, jvm_tuning.PAUSE_GOAL, jvm_tuning.LARGER_HEAP, node_tuning.OLD_SPACE, node_tuning.SEMI_SPACE,
+    replace(jvm_tuning.COLLECTOR, lab=f"{_LAB} jvm_collector"),
+    replace(jvm_tuning.PAUSE_GOAL, lab=f"{_LAB} jvm_pause_goal"),
+    replace(jvm_tuning.LARGER_HEAP, lab=f"{_LAB} jvm_larger_heap"),
+    node_tuning.OLD_SPACE,
+    node_tuning.SEMI_SPACE,
     python_tuning.FREEZE,
-)  # fmt: skip
+)
