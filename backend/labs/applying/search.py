@@ -17,9 +17,6 @@ from labs.search.variants import Parameters, Variant, expected_cause, names_of
 from labs.search.watched import LAB
 
 _SECONDS, _LEAD_S = 1_500.0, 0.5
-# The collector reads a pod's resolv.conf 1, 3, 7 … 63 and 127 s after its start. What lies between the fix and the next
-# look counts as before it: let that be little.
-_BEFORE_S = 100.0
 
 
 @contextmanager
@@ -38,7 +35,7 @@ def ongoing(variant: Variant, parameters: Parameters, folder: Path, say: Say) ->
 
         keys = (made.cluster_dns.cgroup.key, *(pod.cgroup.key for pod in made.pods))
         cause = expected_cause(parameters)
-        yield Ongoing(LAB, variant.value, cause, keys, goes_on, bound(FIXES, made), before_s=_BEFORE_S)
+        yield Ongoing(LAB, variant.value, cause, keys, goes_on, bound(FIXES, made))
 
 
 def _ndots(made: Bench, fix: ProposedFix) -> None:

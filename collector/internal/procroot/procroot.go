@@ -36,6 +36,15 @@ func Open(proc string, pid int, path string) (*os.File, error) {
 	return file, nil
 }
 
+// Stat tells of a file as it is now, found as ReadFile finds it.
+func Stat(proc string, pid int, path string) (os.FileInfo, error) {
+	file, info, err := open(proc, pid, path, 0)
+	if err != nil {
+		return nil, err
+	}
+	return info, file.Close()
+}
+
 // List returns the names in a directory, at most limit.
 func List(proc string, pid int, path string, limit int) ([]string, error) {
 	directory, _, err := open(proc, pid, path, unix.O_DIRECTORY)

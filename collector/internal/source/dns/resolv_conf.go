@@ -18,21 +18,25 @@ import (
 	"github.com/jitterscope/jitterscope/collector/internal/names"
 	"github.com/jitterscope/jitterscope/collector/internal/netns"
 	"github.com/jitterscope/jitterscope/collector/internal/netsock"
+	"github.com/jitterscope/jitterscope/collector/internal/procroot"
 	"github.com/jitterscope/jitterscope/collector/internal/procwatch"
 	"github.com/jitterscope/jitterscope/collector/internal/sampler"
 	"github.com/jitterscope/jitterscope/collector/internal/source"
 )
 
 func init() {
-	source.Register("resolv_conf", func() sampler.Source { return &resolvConf{} }, "process")
+	source.Register("resolv_conf", func() sampler.Source { return &resolvConf{now: time.Now} }, "process")
 }
 
 const (
 	resolvAgain   = time.Second // a young container is still being given its network and files; then after 2, 4, 8 … seconds
 	resolvMost    = 64 * time.Second
-	resolvAtOnce  = 32 // cgroups in one round of discovery
-	resolvMaxPIDs = 4  // tried in a cgroup
+	resolvAtOnce  = 32              // cgroups in one round of discovery
+	resolvCheck   = 5 * time.Second // then a known file is looked at: another one, or changed, is read at once
+	resolvChecks  = 64              // of those in one round
+	resolvMaxPIDs = 4               // tried in a cgroup
 	maxAddresses  = 32
+	resolvPath    = "/etc/resolv.conf"
 )
 
 // resolvConf states how containers look names up, and under which addresses they ask. It samples nothing on the grid.
@@ -41,6 +45,7 @@ type resolvConf struct {
 	watcher  *procwatch.Watcher
 	host     dnsservers.ResolvConf // the node's own
 	hostNS   uint64
+	now      func() time.Time
 
 	mu     sync.Mutex
 	groups map[string]*resolvingGroup
@@ -50,6 +55,20 @@ type resolvingGroup struct {
 	group    *sampler.Group
 	due      time.Time
 	interval time.Duration
+	file     *resolvFile // what its facts were read from; nil: none were
+	checked  time.Time
+}
+
+// resolvFile is a resolv.conf as it was when it was read.
+type resolvFile struct {
+	pid  int
+	info os.FileInfo
+}
+
+// changed says whether the process has another file by now. Where it has ended, the next look finds another process.
+func (f *resolvFile) changed(proc string) bool {
+	info, err := procroot.Stat(proc, f.pid, resolvPath)
+	return err == nil && (!os.SameFile(info, f.info) || info.Size() != f.info.Size() || !info.ModTime().Equal(f.info.ModTime()))
 }
 
 func (r *resolvConf) Name() string { return "resolv_conf" }
@@ -60,8 +79,8 @@ func (r *resolvConf) Start(_ context.Context, registry *sampler.Registry) error 
 	if r.hostNS, err = netns.ID(registry.Roots.Proc, "1"); err != nil {
 		r.hostNS, _ = netns.ID(registry.Roots.Proc, "self")
 	}
-	if r.host, err = dnsservers.ReadResolvConf(registry.Roots.Proc, 1, "/etc/resolv.conf"); err != nil {
-		r.host, _ = dnsservers.ReadResolvConf(registry.Roots.Proc, os.Getpid(), "/etc/resolv.conf")
+	if r.host, err = dnsservers.ReadResolvConf(registry.Roots.Proc, 1, resolvPath); err != nil {
+		r.host, _ = dnsservers.ReadResolvConf(registry.Roots.Proc, os.Getpid(), resolvPath)
 	}
 	registry.OnCgroups(r.change)
 	return nil
@@ -78,18 +97,30 @@ func (r *resolvConf) change(added, removed []*sampler.Group) {
 	}
 }
 
-// Discover looks at the cgroups that are due.
+// Discover looks at the cgroups that are due, and at those whose file changed.
 func (r *resolvConf) Discover(ctx context.Context) {
-	now := time.Now()
+	now := r.now()
 	r.mu.Lock()
-	var due []*resolvingGroup
+	var due, known []*resolvingGroup
 	for _, g := range r.groups {
-		if now.After(g.due) {
+		switch {
+		case now.After(g.due):
 			due = append(due, g)
+		case g.file != nil && now.Sub(g.checked) >= resolvCheck:
+			known = append(known, g)
 		}
 	}
 	r.mu.Unlock()
 	slices.SortFunc(due, func(a, b *resolvingGroup) int { return a.due.Compare(b.due) })
+	slices.SortFunc(known, func(a, b *resolvingGroup) int { return a.checked.Compare(b.checked) })
+	var changed []*resolvingGroup
+	for _, g := range known[:min(len(known), resolvChecks)] {
+		g.checked = now
+		if g.file.changed(r.registry.Roots.Proc) {
+			changed = append(changed, g)
+		}
+	}
+	due = append(changed, due...)
 	watched := make(map[string]bool)
 	for _, process := range r.watcher.Processes() {
 		watched[process.Cgroup] = true
@@ -99,19 +130,24 @@ func (r *resolvConf) Discover(ctx context.Context) {
 			return
 		}
 		g.due = now.Add(g.interval)
-		g.interval = min(2*g.interval, resolvMost)
-		r.look(g.group, watched[g.group.Path])
+		g.interval, g.checked = min(2*g.interval, resolvMost), now
+		g.file = r.look(g.group, watched[g.group.Path])
 	}
 }
 
 // look states the facts of a cgroup if it is a container, or its processes resolve names in another way than the node does, or
-// it is watched anyway. Of the node's other services nothing is to be said: the node's resolv.conf holds for them.
-func (r *resolvConf) look(group *sampler.Group, watched bool) {
+// it is watched anyway. Of the node's other services nothing is to be said: the node's resolv.conf holds for them. It returns the
+// file that they were read from.
+func (r *resolvConf) look(group *sampler.Group, watched bool) *resolvFile {
 	proc := r.registry.Roots.Proc
 	for _, pid := range processesIn(group) {
-		conf, err := dnsservers.ReadResolvConf(proc, pid, "/etc/resolv.conf")
+		info, err := procroot.Stat(proc, pid, resolvPath) // before it is read: a later change is then seen
 		if err != nil {
 			continue // another process may be there still, or have one
+		}
+		conf, err := dnsservers.ReadResolvConf(proc, pid, resolvPath)
+		if err != nil {
+			continue
 		}
 		namespace, err := netns.ID(proc, strconv.Itoa(pid))
 		if err != nil {
@@ -120,7 +156,7 @@ func (r *resolvConf) look(group *sampler.Group, watched bool) {
 		container := names.Identify(group.Path).ContainerID != ""
 		own := namespace != r.hostNS
 		if !container && !own && !watched && reflect.DeepEqual(conf, r.host) {
-			return
+			return nil
 		}
 		r.fact(group, "dns.resolv_conf", conf)
 		if own {
@@ -128,8 +164,9 @@ func (r *resolvConf) look(group *sampler.Group, watched bool) {
 				r.fact(group, "net.addresses", addresses)
 			}
 		}
-		return
+		return &resolvFile{pid, info}
 	}
+	return nil
 }
 
 func (r *resolvConf) fact(group *sampler.Group, name string, value any) {
