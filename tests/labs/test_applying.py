@@ -232,7 +232,7 @@ def test_a_fix_of_every_cause_is_tried() -> None:
     ],
 )
 def test_options_of_a_jvm_replace_what_set_the_same(title: str, command: str) -> None:
-    now = "java -XX:ActiveProcessorCount=4 -XX:+UseParallelGC -Xmx840m Service".split()
+    now = ["java", "-XX:ActiveProcessorCount=4", "-XX:+UseParallelGC", "-Xmx840m", "Service"]
     assert service.with_options(now, service.options_of({"title": title})) == command.split()
 
 
