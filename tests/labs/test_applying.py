@@ -164,12 +164,17 @@ def tried(
 
 # Names that look like those of NSS are another cause.
 SESSION = {"names": "session"}
+# A file that half as much memory again has room for.
+FITS = {"file_mib": 105.0}
 
 
 TRIES = [
     tried(170, "cpu/gc_throttling", "coredns-gc fault", "raise_cpu_limit", "seen", "verified"),
     tried(170, "cpu/gc_throttling", "service-gc go", "raise_cpu_limit", "seen", "verified"),
     tried(170, "cpu/gc_throttling", "service-gc jvm-parallel", "raise_cpu_limit", "seen", "verified"),
+    tried(200, "runtime/gc_pause", "service-gc gc-pause", "jvm_collector", "seen", "verified"),
+    tried(200, "cpu/event_loop_blocked", "event-loop fault-node", "off_loop", "declared", "verified"),
+    tried(200, "memory/reclaim_stall", "coredns-oom reclaim", "raise_memory_limit", "seen", "verified", FITS),
     tried(170, "cpu/neighbours", "noisy-neighbour fault", "raise_cpu_weight", "seen", "verified"),
     tried(170, "io/disk_stall", "disk-stall fault", "raise_io_limit", "seen", "verified"),
     tried(
