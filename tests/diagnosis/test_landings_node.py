@@ -174,13 +174,15 @@ def test_the_programs_of_a_pod_are_those_of_a_whole_set() -> None:
     assert json.loads(again.value) == {"cilium-agent": sorted(CILIUM_112)}
 
 
-def test_what_a_tool_loads_when_it_starts_is_not_loaded_per_pod() -> None:
+@pytest.mark.parametrize("starts", [1, 2, 3])
+def test_what_a_tool_loads_when_it_starts_is_not_loaded_per_pod(starts: int) -> None:
     """Else a collector that was started is a change, both when it comes and when the window loses it."""
     snapshot = run(PodLoad(loader=Loader("cilium-agent", CILIUM_112), seed=5))
     last = next(event for event in reversed(snapshot.node.events) if event.kind == "bpf.load")
-    begin_us = snapshot.start_us + 1_000_000
+    begun_us = [snapshot.start_us + 1_000_000 * (1 + start) for start in range(starts)]
     started = tuple(
         replace(last, start_us=begin_us + 1_000 * i, duration_us=500, attributes=own)
+        for begin_us in begun_us
         for i, own in enumerate({**last.attributes, "command": "tracer", "name": name} for name in ("one", "two"))
     )
     node = replace(snapshot.node, events=tuple(sorted((*started, *snapshot.node.events), key=lambda one: one.start_us)))

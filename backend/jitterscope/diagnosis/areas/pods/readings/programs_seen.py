@@ -10,13 +10,15 @@ from jitterscope.diagnosis.core.snapshot import Event, FactValue, Snapshot
 
 PROGRAMS = "seen.bpf_programs"
 _SHOWN = 4
+# Of the sets of who loaded most often: an agent beside it loads one for each pod too, and may be held up.
+_OFTEN = 0.6
 
 
 def programs(snapshot: Snapshot) -> FactValue | None:
     """JSON {command: [names]} of the newest set that each loaded for two pods in a row, or for the only one.
 
-    Since the first of these. None where no set was loaded as a whole. Who loaded one set only while another loaded one
-    pod after pod did it for itself, as a tracing tool that was started.
+    Since the first of these. None where no set was loaded as a whole. Who loaded far fewer sets than another, which
+    loaded one pod after pod, did it for itself, as a tracing tool that is started now and then.
     """
     by_command: dict[str, list[Event]] = {}
     for event in bpf_loads.events_of(snapshot):
@@ -26,10 +28,11 @@ def programs(snapshot: Snapshot) -> FactValue | None:
         sets = [(one[0].start_us, _names(one)) for one in _whole_sets(snapshot, events)]
         if _newest(sets) is not None:
             loaded[command] = sets
-    for_pods = {command: sets for command, sets in loaded.items() if len(sets) > 1}
+    most = max(map(len, loaded.values()), default=0)
+    for_pods = {command: sets for command, sets in loaded.items() if len(sets) >= _OFTEN * most}
     found: dict[str, list[str]] = {}
     since_us = snapshot.end_us
-    for command, sets in sorted((for_pods or loaded).items()):
+    for command, sets in sorted(for_pods.items()):
         if (newest := _newest(sets)) is not None and newest[1]:
             found[command] = sorted(newest[1])
             since_us = min(since_us, newest[0])
