@@ -34,7 +34,7 @@ class Ongoing:
     goes_on: Callable[[], bool]
     fixes: Mapping[str, Apply]
     before_s: float = 70.0
-    to_incident_s: float = 90.0
+    to_incident_s: float = 180.0
     comparable_s: float = 60.0
 
 
