@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from jitterscope.diagnosis.core.area import Amounts, Lane, Line, Mark, Measure
-from jitterscope.diagnosis.core.signals import has, series
+from jitterscope.diagnosis.core.signals import has, series, spans
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 
 # Of a counter of µs per tick of 100 ms: CPUs, or the share of the tick.
@@ -59,8 +59,8 @@ MASS_EXIT = Mark("process.mass_exit", "many threads ended", "command")
 
 
 def exposure(snapshot: Snapshot, known: FloatArray, unit_us: float) -> FloatArray:
-    """Recorded time of each tick in units of `unit_us`; NaN where the series has no value."""
-    return np.where(np.isfinite(known), snapshot.step_us / unit_us, np.nan)
+    """Time that each reading speaks for in units of `unit_us`; NaN where the series has no value."""
+    return spans(known) * (snapshot.step_us / unit_us)
 
 
 def _memory_wait(snapshot: Snapshot) -> Amounts | None:

@@ -10,6 +10,9 @@ import numpy as np
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
 
+# How far apart a collector that is short of CPU reads what it reads once a second, late ones included.
+SHED_TICKS = 20
+
 
 @dataclass(frozen=True, slots=True)
 class Cpu:
@@ -52,6 +55,19 @@ def series(view: ResourceView, metric: str, ticks: int) -> FloatArray:
 def has(view: ResourceView, metric: str) -> bool:
     values = view.series.get(metric)
     return values is not None and bool(np.isfinite(values).any())
+
+
+def spans(values: FloatArray) -> FloatArray:
+    """Ticks that each reading of a counter speaks for, NaN where none was taken.
+
+    A collector short of CPU reads some of them once a second only: such a reading has everything since the one before.
+    After a longer silence it has its own tick.
+    """
+    at = np.flatnonzero(np.isfinite(values))
+    apart = np.diff(at, prepend=at[:1] - 1).astype(np.float64)
+    found = np.full(len(values), np.nan)
+    found[at] = np.where(apart <= SHED_TICKS, apart, 1.0)
+    return found
 
 
 def number(text: str | None) -> float | None:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from jitterscope.diagnosis.core.area import Amounts, Load, Measure
+from jitterscope.diagnosis.core.signals import SHED_TICKS
 from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray, Snapshot
 from jitterscope.diagnosis.core.stats import BoolArray
 
@@ -122,10 +123,20 @@ def _column(amounts: Amounts, count: int, size: int, tick_s: float) -> Column:
 
 
 def _covered(known: BoolArray) -> FloatArray:
-    """Ticks of each block that readings speak for: one that is taken every so often stands until the next."""
+    """Ticks of each block that readings speak for: one that is taken every so often stands until the next.
+
+    How often can change: a collector short of CPU goes from every tick to once a second.
+    """
+    size = known.shape[1]
+    covered = np.zeros(len(known))
     at = np.flatnonzero(known)
-    spacing = float(np.median(np.diff(at))) if len(at) > 1 else 1.0
-    covered: FloatArray = np.minimum(known.sum(axis=1) * spacing, known.shape[1])
+    if not len(at):
+        return covered
+    apart = np.diff(at, prepend=at[:1] - 1)
+    longest = max(SHED_TICKS, float(np.median(apart)))
+    for block in np.flatnonzero(known.any(axis=1)):
+        inside = apart[at // size == block]
+        covered[block] = min(size, len(inside) * min(longest, float(np.median(inside))))
     return covered
 
 

@@ -9,7 +9,7 @@ from jitterscope.diagnosis.areas.memory.readings.signals import Memory
 from jitterscope.diagnosis.core.area import Amounts
 from jitterscope.diagnosis.core.lanes import exposure
 from jitterscope.diagnosis.core.refaults import read_refaults
-from jitterscope.diagnosis.core.signals import has, series
+from jitterscope.diagnosis.core.signals import has, series, spans
 from jitterscope.diagnosis.core.snapshot import FloatArray, Snapshot
 
 # Of the limit: from here on a kill is near.
@@ -84,4 +84,5 @@ def cpus(snapshot: Snapshot) -> FloatArray | None:
     metric = "host_user_us" if of_node else "cpu_usage_us"
     if not has(snapshot.subject, metric):
         return None
-    return series(snapshot.subject, metric, snapshot.ticks) / snapshot.step_us
+    used = series(snapshot.subject, metric, snapshot.ticks)
+    return used / spans(used) / snapshot.step_us

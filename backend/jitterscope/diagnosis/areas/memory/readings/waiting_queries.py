@@ -28,7 +28,7 @@ from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.signals import series
 from jitterscope.diagnosis.core.signs import peak
 from jitterscope.diagnosis.core.snapshot import FloatArray, ResourceView, Snapshot
-from jitterscope.diagnosis.core.stats import lead_lag
+from jitterscope.diagnosis.core.stats import BoolArray, lead_lag
 
 # A query that costs more than this is not what fills memory; CoreDNS needs 15 to 25 KiB, a TLS connection some more.
 MOST_PER_QUERY, LEAST_PER_QUERY = 256 * 1024, 512
@@ -39,16 +39,24 @@ USUAL_S = 20.0
 FILLS_TIMES = 3.0
 # Of the limit, in use without page cache at a kill.
 FILLED = 0.6
+# Of the pace at which queries pile up fastest: below it hardly more come to wait.
+SLOWER = 1 / 6
+# How far back from a burst growth without it is looked for, and in how many ticks it must be seen.
+_BEFORE_TICKS, _LEAST_QUIET = 100, 8
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """How many queries wait, one value a tick, and what counts them: `unit` is "queries", "goroutines" or so."""
+    """How many queries wait, one value a tick, and what counts them: `unit` is "queries", "goroutines" or so.
+
+    `counted`: ticks in which they were.
+    """
 
     views: tuple[ResourceView, ...]
     metric: str
     unit: str
     values: FloatArray
+    counted: BoolArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +118,19 @@ def may_pile_up(snapshot: Snapshot) -> bool:
 def waiting(snapshot: Snapshot, life: Life) -> Waiting | None:
     """Queries without an answer where packets are captured, without those that a killed process left behind."""
     views = tuple(view for view in snapshot.dns_servers if "dns_inflight" in view.series)
-    values = _summed(snapshot, views, "dns_inflight")
-    if not np.isfinite(values).any():
+    recorded = _summed(snapshot, views, "dns_inflight")
+    counted = np.isfinite(recorded)
+    # Nothing is drawn from what another life left to what this one began with.
+    own = slice(life.start, life.end)
+    if not counted[own].any():
         return None
-    values = filled(values)
+    values = filled(recorded)
+    values[own] = filled(recorded[own])
     if life.again and life.start < len(values):
         # Nobody works on these; the capture gives each up after 5 s.
         gone = np.cumsum(np.nan_to_num(_summed(snapshot, views, "dns_timeouts")[life.start :]))
-        values = values.copy()
         values[life.start :] -= np.maximum(0.0, values[life.start] - gone)
-    return Waiting(views, "dns_inflight", "queries", np.maximum(values, 0.0))
+    return Waiting(views, "dns_inflight", "queries", np.maximum(values, 0.0), counted)
 
 
 def _summed(snapshot: Snapshot, views: tuple[ResourceView, ...], metric: str) -> FloatArray:
@@ -156,7 +167,7 @@ def burst_until(snapshot: Snapshot, memory: Memory, life: Life, stop: int) -> Bu
     more = top - float(counted.values[onset])
     if more <= 0:  # a single tick that smoothing took away
         return NoBurst(f"Queries do not pile up: {top:,.0f} wait, as many as when memory began to grow.", numbers)
-    held, explained = _shares(snapshot, memory.net, queue, life.start, rise, more)
+    held, explained = _shares(snapshot, memory.net, queue, counted.counted, life.start, rise, more)
     per_query = held / more
     together = lead_lag(counted.values[onset:stop], memory.net[onset:stop], 1).correlation
     numbers |= {"bytes_per_query": per_query, "explained_ratio": explained, "correlation": together}
@@ -202,10 +213,10 @@ def _knee(queue: FloatArray) -> int:
         return 0
     pace = np.convolve(steps, np.ones(3) / 3, mode="same")
     fastest = int(np.argmax(pace))
-    slower = np.flatnonzero(pace[: fastest + 1] < pace[fastest] / 6)
+    slower = np.flatnonzero(pace[: fastest + 1] < pace[fastest] * SLOWER)
     knee = int(slower[-1]) if len(slower) else 0
     # The mean of three ticks rises before the queue does.
-    while knee < fastest and steps[knee] < pace[fastest] / 6:
+    while knee < fastest and steps[knee] < pace[fastest] * SLOWER:
         knee += 1
     return knee
 
@@ -216,16 +227,28 @@ def _full(queue: FloatArray, start: int, onset: int) -> int:
     return onset + int(np.flatnonzero(part >= part[0] + 0.85 * (part.max() - part[0]))[0])
 
 
+def _aside(net: FloatArray, queue: FloatArray, counted: BoolArray, start: int, onset: int) -> float:
+    """Bytes a tick by which memory grew before the queries did, in ticks in which hardly more came to wait.
+
+    A server that starts amid a burst grows with queries that nobody counts yet: what was not seen is not quiet.
+    """
+    first = max(start, onset - _BEFORE_TICKS)
+    pace = np.diff(queue)
+    quiet = pace[first - start : onset - start] < pace.max() * SLOWER
+    quiet &= counted[first:onset] & counted[first + 1 : onset + 1]
+    grown = np.cumsum(np.diff(net[first : onset + 1])[quiet])
+    return max(0.0, slope(grown)) if len(grown) >= _LEAST_QUIET else 0.0
+
+
 def _shares(
-    snapshot: Snapshot, net: FloatArray, queue: FloatArray, start: int, rise: Growth, more: float
+    snapshot: Snapshot, net: FloatArray, queue: FloatArray, counted: BoolArray, start: int, rise: Growth, more: float
 ) -> tuple[float, float]:
     """(bytes that `more` waiting queries hold, share of the rise that these and their garbage are, 0..1).
 
     What grew before the queries did is taken to go on. What comes once they are as many as can wait is their garbage,
     as long as it is no more than garbage can be.
     """
-    earlier = net[max(start, rise.onset - 100) : rise.onset + 1]
-    aside = max(0.0, slope(earlier)) if len(earlier) >= 8 else 0.0
+    aside = _aside(net, queue, counted, start, rise.onset)
     full = min(max(_full(queue, start, rise.onset), rise.onset + 2), rise.end - 1)
     part = max(0.05, float(queue[full - start] - queue[rise.onset - start]) / more)
     held = max(0.0, float(net[full] - net[rise.onset]) - aside * (full - rise.onset)) / min(1.0, part)
@@ -267,6 +290,14 @@ def _joining(snapshot: Snapshot, counted: Waiting, rise: Growth, share: int) -> 
     return max(0.0, slope(part[-max(3, len(part) // share) :]) * 1e6 / snapshot.step_us)
 
 
+def _unanswered_per_s(snapshot: Snapshot, rise: Growth) -> float:
+    """How many more queries come than answers go each second, while they pile up: pauses between bursts aside."""
+    asked, answered = (_summed(snapshot, snapshot.dns_servers, name) for name in ("dns_queries", "dns_answers"))
+    more = np.nan_to_num(asked)[rise.onset + 1 : rise.end] - np.nan_to_num(answered)[rise.onset + 1 : rise.end]
+    piling = more[more > SLOWER * smooth(more).max(initial=0.0)]
+    return float(piling.mean()) * 1e6 / snapshot.step_us if len(piling) else 0.0
+
+
 def _ceiling(
     snapshot: Snapshot, counted: Waiting, rise: Growth, usual: float, top: float, joining: float, life: Life
 ) -> tuple[float, str, float | None, float]:
@@ -277,8 +308,13 @@ def _ceiling(
     if wait_s is not None and rise.seconds >= 1.2 * wait_s and lately * rise.seconds > 0.3 * top:
         # Still growing after the first ones must have left: the rate rises, or the server itself is behind.
         wait_s, bound = None, "none"
-    # Little's law: as many wait as join in the time that each waits.
-    reached = max(top, usual + joining * (rise.seconds if wait_s is None else wait_s))
+    if wait_s is not None and bound == "deadline":
+        # Each is held for as long, whatever the capture counts: it gives up before the server does.
+        joining = _unanswered_per_s(snapshot, rise)
+        reached = max(top, joining * wait_s)
+    else:
+        # Little's law: as many wait as join in the time that each waits.
+        reached = max(top, usual + joining * (rise.seconds if wait_s is None else wait_s))
     lasts = (reached - top) / joining if joining > 0 else 0.0
     # Where more wait than that, they do not wait in forward.
     if cap is not None and top <= 1.3 * cap and cap < reached:

@@ -22,15 +22,16 @@ _KEPT = 1.5
 
 def load_of(found: Burst, limit: float) -> MemoryLoad:
     """`limit` bytes (inf: none)."""
-    low, high = found.per_query_range
+    (low, high), expected = found.per_query_range, found.per_query
     base = found.growth.base
     if base > _KEPT * found.calm:
         # What was kept is used again by the first that wait: beyond the calm each needs as much at most.
         base = found.calm
-        high = max(high, (found.growth.now - base) / found.most)
+        most = (found.growth.now - base) / found.most
+        low, expected, high = min(low, most), min(expected, most), max(high, most)
     return MemoryLoad(
         base_bytes=base,
-        per_query_bytes=(low, found.per_query, high),
+        per_query_bytes=(low, expected, high),
         joining_per_s=found.joining_per_s,
         ceiling=found.ceiling,
         garbage=1 + 2 * found.garbage,
