@@ -84,13 +84,15 @@ class Measure(Quantity):
 
     `needs`: metrics, distributions ("dns_latency_us"), and events ("pod.start") that are read for it, each from the
     resources that record it. `decides`: a verdict may rest on it; the first that is known decides. `least`:
-    the least difference that anybody would notice, in `unit`.
+    the least difference that anybody would notice, in `unit`. `sign_of`: the id of a measure that this one only
+    forebodes: where that happened before the change and is known on both sides, it decides instead.
     """
 
     needs: tuple[str, ...]
     read: Callable[[Snapshot], Amounts | float | None]
     decides: bool = True
     least: float = 0.0
+    sign_of: str | None = None
 
 
 def measured(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -73,7 +73,10 @@ def figures(
     deciding: Sequence[str],
     predicted: Mapping[str, Interval],
 ) -> tuple[Figure, ...]:
-    """What is known on both sides; those of `deciding` first and in that order, then the others."""
+    """What is known on both sides; those of `deciding` first and in that order, then the others.
+
+    A sign of what itself is measured decides nothing: more room is used for longer, and that is no harm.
+    """
     order = {name: number for number, name in enumerate(deciding)}
     found = []
     for measure in sorted(measures, key=lambda one: order.get(one.id, len(order))):
@@ -84,7 +87,8 @@ def figures(
                 found.append(_over_blocks(measure, old, new, measure.id in order, interval))
         elif measure.id in before.window and measure.id in after.window:
             found.append(_plain(measure, before.window[measure.id], after.window[measure.id], interval))
-    return tuple(found)
+    happened = {one.measure.id for one in found if one.decides and one.before}
+    return tuple(replace(one, decides=one.decides and one.measure.sign_of not in happened) for one in found)
 
 
 def _over_blocks(measure: Measure, before: Column, after: Column, decides: bool, predicted: Interval | None) -> Figure:

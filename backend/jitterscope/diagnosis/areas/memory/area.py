@@ -61,7 +61,7 @@ AREA = Area(
         Measure("oom_kills_per_h", "OOM kills", "1/h", ("memory_usage_bytes", "memory_oom_kills", KILL),
                 figures.oom_kills),
         Measure("near_limit_ratio", "Time above 80 % of the memory limit, page cache aside", "ratio", _MEMORY,
-                figures.near_limit, least=0.01),
+                figures.near_limit, least=0.01, sign_of="oom_kills_per_h"),
         lanes.MEMORY_WAIT,
         answers.SLOW_ANSWERS,
         measured(

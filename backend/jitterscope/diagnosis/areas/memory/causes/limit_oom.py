@@ -70,21 +70,35 @@ def find(snapshot: Snapshot) -> Case | NotFound | NotEnoughData:
         if isinstance(case, Case):
             return case
         why = why or case
+        if life.killed and _by_queries(snapshot, memory, life):
+            break  # what killed it last is known: an earlier kill that tells less is no other trouble
     return why or NotFound(cause=ID, reason="Too little data to see memory grow.")
 
 
-def _judge(snapshot: Snapshot, memory: Memory, life: Life) -> Case | NotFound:
-    limit = float(memory.limit[min(life.end, snapshot.ticks) - 1])
-    rise = memory_signals.growth(memory.net, life, snapshot.step_us)
+def _limit(snapshot: Snapshot, memory: Memory, life: Life) -> float:
+    return float(memory.limit[min(life.end, snapshot.ticks) - 1])
+
+
+def _by_queries(snapshot: Snapshot, memory: Memory, life: Life) -> Burst | None:
+    """The burst of queries that memory follows, if it is what ended the life."""
     queries = burst(snapshot, life)
-    if isinstance(queries, Burst) and (not life.killed or queries.fills(limit)):
+    if isinstance(queries, Burst) and (not life.killed or queries.fills(_limit(snapshot, memory, life))):
+        return queries
+    return None
+
+
+def _judge(snapshot: Snapshot, memory: Memory, life: Life) -> Case | NotFound:
+    limit = _limit(snapshot, memory, life)
+    rise = memory_signals.growth(memory.net, life, snapshot.step_us)
+    if (queries := _by_queries(snapshot, memory, life)) is not None:
         return NotFound(
             cause=ID,
             reason=f"Memory follows the queries that wait: {queries.most:,.0f} at {report.kib(queries.per_query)} each "
             f"explain {say.percent(queries.explained)} of its rise.",
             numbers={"explained_ratio": queries.explained, "bytes_per_query": queries.per_query},
         )
-    why = queries.reason if isinstance(queries, NoBurst) else "Few queries wait."
+    unexplained = burst(snapshot, life)
+    why = unexplained.reason if isinstance(unexplained, NoBurst) else "Few queries wait."
     if life.killed:
         if (elsewhere := _elsewhere(snapshot, memory, life)) is not None:
             return elsewhere

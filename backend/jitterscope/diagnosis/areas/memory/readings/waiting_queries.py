@@ -157,7 +157,9 @@ def burst_until(snapshot: Snapshot, memory: Memory, life: Life, stop: int) -> Bu
     low, top = float(queue.min()), float(queue[-3:].max())
     onset = life.start + max(int(np.flatnonzero(queue <= low + ONSET * (top - low))[-1]), _knee(queue))
     before = counted.values[max(life.start, onset - _ticks(snapshot, USUAL_S)) : onset + 1]
-    usual = float(np.median(before))
+    # A server that was just started again has had no usual time yet: what piled up since belongs to the burst.
+    young = life.again and onset - life.start < _ticks(snapshot, USUAL_S)
+    usual = low if young else float(np.median(before))
     numbers = {"waiting": top, "usual": usual}
     if top - usual < LEAST_WAITING or top < TIMES_USUAL * usual:
         return NoBurst(f"Queries do not pile up: {top:,.0f} wait, usually {usual:,.0f}.", numbers)
@@ -184,7 +186,9 @@ def burst_until(snapshot: Snapshot, memory: Memory, life: Life, stop: int) -> Bu
     if together < 0.8 and stop - onset >= 8:
         return NoBurst(f"Memory does not follow the queries that wait (r {together:.2f}).", numbers)
     piled = per_query * max(0.0, float(counted.values[onset]) - low)
-    if (full := _would_fill(memory, life, rise, piled, snapshot.step_us)) is not None:
+    # Before anything was counted, nobody knows what memory grew with.
+    seen = replace(life, start=life.start + int(np.argmax(counted.counted[life.start : onset + 1])))
+    if (full := _would_fill(memory, seen, rise, piled, snapshot.step_us)) is not None:
         return NoBurst(
             f"Memory had grown by {(full.risen - piled) / (1 << 20):,.0f} MiB in {full.seconds:.0f} s before queries "
             f"piled up, and would have reached its limit without them: {top:,.0f} wait since.", numbers,
