@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jitterscope.diagnosis.core.finding import Patch
+from jitterscope.diagnosis.core.finding import Patch, WorkloadChange
 from jitterscope.diagnosis.core.snapshot import FactValue, ResourceView, Snapshot
 from jitterscope.diagnosis.programs import config_map, corefile
 from jitterscope.diagnosis.scenarios.dns import corefiles
+from jitterscope.pulls.files import corefile_text
 
 # Gives the name of the ConfigMap, the ConfigMap, and keeps what it is told to replace; a restart is noted.
 _KUBECTL = """#!/bin/sh
@@ -120,6 +122,47 @@ def test_a_flag_replaces_another_one(tmp_path: Path) -> None:
     assert now == TWO.replace("force_tcp", "prefer_udp")
 
 
+def test_a_flag_is_replaced_only_where_it_is(tmp_path: Path) -> None:
+    text = TWO.replace("    kubernetes", "    forward corp 10.1.1.1 {\n        max_fails 0\n    }\n    kubernetes")
+    snapshot, server = _case(text)
+    edits = config_map.options(server, "forward", {"prefer_udp": None}, without=("force_tcp",), only_with="force_tcp")
+    now, _ = run(tmp_path, text, config_map.command(snapshot, server, edits))
+    assert now == text.replace("force_tcp", "prefer_udp")
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        (
+            "options",
+            lambda server: config_map.options(
+                server, "forward", {"prefer_udp": None, "expire": "1s"}, without=("force_tcp",), only_with="force_tcp"
+            ),
+        ),
+        ("a plugin", lambda server: config_map.plugin(corefile.of(server)[:1], "multisocket 4")),
+        ("instead of one", lambda server: config_map.plugin(corefile.of(server), "cache 60 {\n    prefetch 10\n}")),
+    ],
+)  # fmt: skip
+def test_a_repository_s_file_gets_what_the_command_writes(
+    tmp_path: Path, name: str, make: Callable[[ResourceView], list[config_map.Edit]]
+) -> None:
+    """The same meaning, by CoreDNS's grammar; the places of plugins in a block say nothing."""
+    snapshot, server = _case(TWO)
+    patches_ = config_map.with_command(
+        snapshot, server, make(server), Patch(label="Corefile", language="corefile", text="x")
+    )
+    now, _ = run(tmp_path, TWO, patches_[0])
+    (change,) = patches_[1].changes
+    assert not isinstance(change, WorkloadChange)
+    filed = corefile_text.change_corefile(TWO, change)
+    assert filed != TWO, name
+    meant = [
+        [(one.keys, sorted(one.plugins, key=lambda plugin: plugin.name)) for one in corefile.of(_case(text)[1])]
+        for text in (now, filed)
+    ]
+    assert meant[0] == meant[1]
+
+
 def test_two_plugins_in_the_first_block(tmp_path: Path) -> None:
     """As `autopath` wants it."""
     snapshot, server = _case(TWO)
@@ -131,8 +174,8 @@ def test_two_plugins_in_the_first_block(tmp_path: Path) -> None:
 
 
 def test_only_the_subjects_own_corefile_in_kubernetes_is_changed() -> None:
-    edits = ["/x/d"]
     snapshot, server = _case(LIMITED)
+    edits = config_map.options(server, "forward", {"max_concurrent": 700})
     assert config_map.command(snapshot, server, edits) is not None
     assert config_map.command(replace(snapshot, dns_servers=()), server, edits) is None
     docker, server = _case(LIMITED, manager="docker")

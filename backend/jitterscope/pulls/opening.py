@@ -160,7 +160,7 @@ def _draft(session: Session, incident_id: int, fix_id: str) -> Draft:
 
 def _no_file(changes: Sequence[Change]) -> str:
     names = dict.fromkeys(
-        f"{'the Corefile of ' if one.kind == 'corefile' else ''}{one.owner} in {one.namespace}" for one in changes
+        f"{'' if one.kind == 'workload' else 'the Corefile of '}{one.owner} in {one.namespace}" for one in changes
     )
     return f"No repository is set up for {', '.join(names)}."
 

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from jitterscope.diagnosis.core.finding import Change, CorefileChange, Fix, WorkloadChange
+from jitterscope.diagnosis.core.finding import Change, Fix, WorkloadChange
 from jitterscope.notify.conditions import Conditions, Place, matches
 from jitterscope.pulls.files import corefile_text, helm, kustomization, manifest
 from jitterscope.pulls.files.errors import CannotChange
@@ -69,7 +69,7 @@ def _file_of(change: Change, files: Iterable[RepositoryFile]) -> RepositoryFile 
     place = Place(change.namespace, names, "")
     for one in files:
         conditions = Conditions.model_construct(causes=[], namespaces=one.namespaces, resources=one.workloads, nodes=[])
-        takes = (one.format == "corefile") == isinstance(change, CorefileChange)
+        takes = (one.format == "corefile") == (not isinstance(change, WorkloadChange))
         if takes and matches(conditions, "", (place,)):
             return one
     return None
@@ -113,7 +113,7 @@ def plan(targets: Sequence[Target], read: Read, form: Form) -> Planned:
 
 
 def _changed(change: Change, file: RepositoryFile, text: str | None) -> str:
-    if isinstance(change, CorefileChange):
+    if not isinstance(change, WorkloadChange):
         return corefile_text.change_corefile(text or "", change)
     if file.format == "helm_values":
         return helm.change_values(text or "", change, file.values_key)
@@ -123,7 +123,7 @@ def _changed(change: Change, file: RepositoryFile, text: str | None) -> str:
 
 
 def _notes(change: Change, file: RepositoryFile, text: str | None) -> list[str]:
-    if text is None or isinstance(change, CorefileChange):
+    if text is None or not isinstance(change, WorkloadChange):
         return []
     if file.format == "helm_values":
         return helm.notes_on(text, change, file.values_key)
@@ -133,7 +133,7 @@ def _notes(change: Change, file: RepositoryFile, text: str | None) -> list[str]:
 def _beside(target: Target) -> RepositoryFile:
     """A patch file of its own in the folder of the file."""
     change = target.change
-    if isinstance(change, CorefileChange):
+    if not isinstance(change, WorkloadChange):
         raise CannotChange("A Corefile is one text, which Kustomize cannot patch.", "Change the Corefile itself.")
     folder, _, _ = target.file.path.rpartition("/")
     name = f"jitterscope-{change.owner.replace('/', '-')}.yaml"

@@ -3493,7 +3493,8 @@ export interface components {
          * CorefileChange
          * @description Options of a plugin in the Corefile that a Kubernetes workload reads, wherever that plugin is used there.
          *
-         *     `options` are set by name; None removes one. A value is what stands behind the name on its line.
+         *     `options` are set by name; None removes one. A value is what stands behind the name on its line; "": nothing does.
+         *     `only_with`: only where the plugin has this option.
          */
         CorefileChange: {
             /**
@@ -3503,6 +3504,8 @@ export interface components {
             kind: "corefile";
             /** Namespace */
             namespace: string;
+            /** Only With */
+            only_with: string | null;
             /** Options */
             options: {
                 [key: string]: string | null;
@@ -5421,7 +5424,7 @@ export interface components {
          */
         Patch: {
             /** Changes */
-            changes: (components["schemas"]["WorkloadChange"] | components["schemas"]["CorefileChange"])[];
+            changes: (components["schemas"]["WorkloadChange"] | components["schemas"]["CorefileChange"] | components["schemas"]["PluginChange"])[];
             /** Label */
             label: string;
             /**
@@ -5436,6 +5439,27 @@ export interface components {
         PinRequest: {
             /** Pinned */
             pinned: boolean;
+        };
+        /**
+         * PluginChange
+         * @description A plugin in server blocks of such a Corefile, instead of the one of its name there.
+         *
+         *     `blocks` has the keys of each server block (".:53"). `text`: the plugin's lines, with those of its own block.
+         */
+        PluginChange: {
+            /** Blocks */
+            blocks: string[][];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "corefile_plugin";
+            /** Namespace */
+            namespace: string;
+            /** Owner */
+            owner: string;
+            /** Text */
+            text: string;
         };
         /** PodStart */
         PodStart: {

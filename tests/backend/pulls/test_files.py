@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from jitterscope.diagnosis.core.finding import CorefileChange, WorkloadChange
+from jitterscope.diagnosis.core.finding import CorefileChange, PluginChange, WorkloadChange
 from jitterscope.pulls.files import corefile_text, helm, kustomization
 from jitterscope.pulls.files.errors import CannotChange
 from tests.backend.pulls.test_manifests import LIMIT, container, lines, workload
@@ -122,6 +122,54 @@ def test_options_of_a_corefile_alone_and_in_a_config_map() -> None:
     assert new.endswith("  other: x # y\n")
     in_block = corefile_text.change_corefile(COREFILE, corefile("cache", serve_stale="1h immediate"))
     assert lines(COREFILE, in_block) == ["+        serve_stale 1h immediate"]
+
+
+def test_an_option_without_a_value_and_only_where_another_one_is() -> None:
+    """prefer_udp instead of force_tcp: the forward that does not force TCP stays as it is."""
+    flag = corefile(prefer_udp="", force_tcp=None)
+    only = flag.model_copy(update={"only_with": "force_tcp"})
+    swapped = ["-\t\tforce_tcp", "+\t\tprefer_udp"]
+    assert sorted(lines(COREFILE, corefile_text.change_corefile(COREFILE, only))) == sorted(swapped)
+    everywhere = lines(COREFILE, corefile_text.change_corefile(COREFILE, flag))
+    assert "+        prefer_udp" in everywhere, "no blank where a value would be"
+    assert corefile_text.change_corefile(only_udp := COREFILE.replace("force_tcp", "policy random"), only) == only_udp
+
+
+def block(text: str, *blocks: list[str]) -> PluginChange:
+    return PluginChange(namespace="kube-system", owner="deployment/coredns", blocks=list(blocks), text=text)
+
+
+@pytest.mark.parametrize(
+    ("text", "change", "expected"),
+    [
+        (COREFILE, block("multisocket 4", [".:53"]), ["+    multisocket 4"]),
+        (
+            COREFILE.replace("errors # all", "multisocket 2"),
+            block("multisocket 4", [".:53"]),
+            ["-    multisocket 2", "+    multisocket 4"],
+        ),
+        (
+            COREFILE,
+            block("cache 300 {\n    prefetch 10\n}", [".:53"], ["corp:53"]),
+            [
+                "-    cache 30 {", "-        success 1", "+    cache 300 {", "+        prefetch 10",
+                "+\tcache 300 {", "+\t\tprefetch 10", "+\t}",
+            ],
+        ),
+        ("a:53, b {\n}\n", block("cache 30", ["a:53", "b"]), ["+    cache 30"]),
+    ],
+    ids=["first in its block", "another number", "with a block of its own, in two", "two keys, empty"],
+)  # fmt: skip
+def test_a_plugin_in_server_blocks(text: str, change: PluginChange, expected: list[str]) -> None:
+    new = corefile_text.change_corefile(text, change)
+    assert lines(text, new) == expected
+    assert corefile_text.change_corefile(new, change) == new, "the same again changes nothing"
+
+
+def test_a_server_block_that_is_not_there_is_not_made() -> None:
+    with pytest.raises(CannotChange) as refused:
+        corefile_text.change_corefile(COREFILE, block("multisocket 4", [".:53"], ["corp"]))
+    assert refused.value.text == "The Corefile has no server block corp."
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,8 @@ class WorkloadChange(Part):
 class CorefileChange(Part):
     """Options of a plugin in the Corefile that a Kubernetes workload reads, wherever that plugin is used there.
 
-    `options` are set by name; None removes one. A value is what stands behind the name on its line.
+    `options` are set by name; None removes one. A value is what stands behind the name on its line; "": nothing does.
+    `only_with`: only where the plugin has this option.
     """
 
     kind: Literal["corefile"] = "corefile"
@@ -80,9 +81,23 @@ class CorefileChange(Part):
     owner: str
     plugin: str
     options: dict[str, str | None]
+    only_with: str | None = None
 
 
-Change = Annotated[WorkloadChange | CorefileChange, Field(discriminator="kind")]
+class PluginChange(Part):
+    """A plugin in server blocks of such a Corefile, instead of the one of its name there.
+
+    `blocks` has the keys of each server block (".:53"). `text`: the plugin's lines, with those of its own block.
+    """
+
+    kind: Literal["corefile_plugin"] = "corefile_plugin"
+    namespace: str
+    owner: str
+    blocks: list[list[str]]
+    text: str
+
+
+Change = Annotated[WorkloadChange | CorefileChange | PluginChange, Field(discriminator="kind")]
 
 
 class Patch(Part):

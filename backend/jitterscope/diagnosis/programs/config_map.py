@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from jitterscope.diagnosis.core import patches
-from jitterscope.diagnosis.core.finding import Change, CorefileChange, Patch
+from jitterscope.diagnosis.core.finding import Change, CorefileChange, Patch, PluginChange
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
-from jitterscope.diagnosis.programs import corefile
-from jitterscope.diagnosis.programs.corefile import Block
+from jitterscope.diagnosis.programs import corefile, versions
+from jitterscope.diagnosis.programs.corefile import Block, Plugin
 
 # A line end and blanks, as JSON writes them.
 _END, _BLANK = r"\\n", r"([ ]|\\t)"
@@ -23,12 +24,29 @@ _CUT = r"""/^ *"Corefile[^"]*":/ s/\\n/\\n\n/g"""
 _JOIN = r""":more; /\\n$/ { N; s/\\n\n/\\n/; b more }"""
 
 
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One edit of a Corefile: a script of sed for the ConfigMap, and what it is in a file of a repository.
+
+    `change` takes the namespace and the owner of the workload.
+    """
+
+    script: str
+    change: Callable[[str, str], Change]
+
+
 def with_command(
-    snapshot: Snapshot, server: ResourceView | None, edits: Iterable[str], *patches_: Patch, restart: bool = False
+    snapshot: Snapshot, server: ResourceView | None, edits: Sequence[Edit], *patches_: Patch, restart: bool = False
 ) -> list[Patch]:
-    """The command, where a ConfigMap has the server's Corefile, before what a person would write into it."""
+    """The command, where a ConfigMap has the server's Corefile, before what a person would write into it.
+
+    The first of `patches_` says the same as the edits, and so has what a pull request changes.
+    """
     made = None if server is None else command(snapshot, server, edits, restart=restart)
-    return [*([] if made is None else [made]), *patches_]
+    found = None if server is None else _workload(snapshot, server) or _node_local(snapshot, server)
+    changes = [] if found is None else [edit.change(*found) for edit in edits]
+    written = [one.model_copy(update={"changes": [] if number else changes}) for number, one in enumerate(patches_)]
+    return [*([] if made is None else [made]), *written]
 
 
 def multisocket(
@@ -40,12 +58,12 @@ def multisocket(
     return with_command(snapshot, server, edits, Patch(label=label, language="corefile", text=text), restart=True)
 
 
-def command(snapshot: Snapshot, server: ResourceView, edits: Iterable[str], *, restart: bool = False) -> Patch | None:
+def command(snapshot: Snapshot, server: ResourceView, edits: Iterable[Edit], *, restart: bool = False) -> Patch | None:
     """None where no ConfigMap of Kubernetes is known to have the Corefile: of the subject's own CoreDNS alone.
 
     `restart`: a reload is not enough.
     """
-    found, script = _workload(snapshot, server), "; ".join(edits)
+    found, script = _workload(snapshot, server), "; ".join(edit.script for edit in edits)
     # That of NodeLocal DNSCache is a template: what its file says is not what is in the ConfigMap.
     if found is None or server.fact("dns.software") == "node-cache" or not script:
         return None
@@ -63,17 +81,6 @@ def command(snapshot: Snapshot, server: ResourceView, edits: Iterable[str], *, r
     return Patch(label=label, language="shell", text=text)
 
 
-def corefile_change(
-    snapshot: Snapshot, server: ResourceView | None, name: str, options: dict[str, str | None]
-) -> list[Change]:
-    """The change for a Corefile in a repository: none where the server is not the subject's own or does not use the
-    plugin, and where the workload is not known by name."""
-    found = None if server is None else _workload(snapshot, server)
-    if server is None or found is None or not corefile.with_plugin(corefile.of(server), name):
-        return []
-    return [CorefileChange(namespace=found[0], owner=found[1], plugin=name, options=options)]
-
-
 def _workload(snapshot: Snapshot, server: ResourceView) -> tuple[str, str] | None:
     """Namespace and owner of the subject, where it is the server's own and Kubernetes knows it by name."""
     namespace, owner = snapshot.subject.fact("workload.namespace"), snapshot.subject.fact("workload.owner")
@@ -83,37 +90,65 @@ def _workload(snapshot: Snapshot, server: ResourceView) -> tuple[str, str] | Non
     return namespace, patches.owner_of(snapshot)
 
 
+def _node_local(snapshot: Snapshot, server: ResourceView) -> tuple[str, str] | None:
+    """NodeLocal DNSCache in front of the subject, under the names of its manifest; GKE's add-on sets its own back."""
+    if server.fact("dns.software") != "node-cache" or versions.gke(snapshot) is not None:
+        return None
+    return "kube-system", "daemonset/node-local-dns"
+
+
 def options(
-    server: ResourceView, name: str, values: Mapping[str, str | int | None], without: Sequence[str] = ()
-) -> list[str]:
-    """Edits that set options of a plugin wherever it is (None: an option without a value), and remove others."""
-    edits = []
+    server: ResourceView,
+    name: str,
+    values: Mapping[str, str | int | None],
+    without: Sequence[str] = (),
+    only_with: str | None = None,
+) -> list[Edit]:
+    """The edit that sets options of a plugin wherever it is (None: an option without a value), and removes others.
+
+    `only_with`: only where it has this option. Empty where the plugin is nowhere.
+    """
+    scripts = []
     for block in corefile.with_plugin(corefile.of(server), name):
+        own = [one for one in block.plugins if one.name == name and (only_with is None or _has(one, only_with))]
         inside = [f"/^{_BLANK}*{one}({_BLANK}.*)?{_END}$/d" for one in (*values, *without)]
         added = "".join(f"        {key}{'' if value is None else f' {value}'}\n" for key, value in values.items())
-        for plugin in dict.fromkeys(one for one in block.plugins if one.name == name):
+        for plugin in dict.fromkeys(own):
             line = _words((name, *plugin.arguments))
             # The block that it has, or one of its own.
             inside.append(rf"s/^({_BLANK}*{line}){_BLANK}*\{{{_END}$/\1 {{{_lines(added)}/")
             if added:
                 closed = f"{added}    }}\n"
                 inside.append(rf"s/^({_BLANK}*{line}){_BLANK}*{_END}$/\1 {{{_lines(closed)}/")
-        edits.append(_within(block, inside))
-    return edits
+        scripts += [_within(block, inside)] if own else []
+    told = {**dict.fromkeys(without), **{key: "" if value is None else str(value) for key, value in values.items()}}
+
+    def change(namespace: str, owner: str) -> Change:
+        return CorefileChange(namespace=namespace, owner=owner, plugin=name, options=told, only_with=only_with)
+
+    return [Edit("; ".join(scripts), change)] if scripts else []
 
 
-def plugin(blocks: Iterable[Block], text: str) -> list[str]:
-    """Edits that put a plugin with its options into server blocks, in place of the one of its name."""
+def plugin(blocks: Sequence[Block], text: str) -> list[Edit]:
+    """The edit that puts a plugin with its options into server blocks, instead of the one of its name."""
     name = text.split(None, 1)[0]
     lines = "".join(f"    {line}\n" for line in text.splitlines())
-    edits = []
+    scripts = []
     for block in blocks:
         old = [
             rf"/^{_BLANK}*{name}({_BLANK}.*)?\{{{_END}$/,/^{_BLANK}*\}}{_END}$/d",
             rf"/^{_BLANK}*{name}({_BLANK}.*)?{_END}$/d",
         ]
-        edits.append(_within(block, [*old, rf"s/{_head(block)}$/&{_lines(lines)[len(_END) :]}/"]))
-    return edits
+        scripts.append(_within(block, [*old, rf"s/{_head(block)}$/&{_lines(lines)[len(_END) :]}/"]))
+
+    def change(namespace: str, owner: str) -> Change:
+        return PluginChange(namespace=namespace, owner=owner, blocks=[list(one.keys) for one in blocks], text=text)
+
+    return [Edit("; ".join(scripts), change)] if scripts else []
+
+
+def _has(plugin: Plugin, option: str) -> bool:
+    return any(one[0] == option for one in plugin.options)
 
 
 def _within(block: Block, edits: Sequence[str]) -> str:

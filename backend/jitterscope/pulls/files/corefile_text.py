@@ -1,4 +1,4 @@
-"""Options of plugins in a Corefile, set in its text: alone, in a ConfigMap, and with comments kept."""
+"""Plugins of a Corefile and their options, set in its text: alone, in a ConfigMap, and with comments kept."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from yaml.nodes import MappingNode, Node, ScalarNode
 
-from jitterscope.diagnosis.core.finding import CorefileChange
+from jitterscope.diagnosis.core.finding import CorefileChange, PluginChange
 from jitterscope.pulls.files import yaml_nodes as nodes
 from jitterscope.pulls.files.errors import CannotChange
 
@@ -22,7 +22,7 @@ class _Line:
     depth: int
 
 
-def change_corefile(text: str, change: CorefileChange) -> str:
+def change_corefile(text: str, change: CorefileChange | PluginChange) -> str:
     """A Corefile, or the YAML of a ConfigMap with one, with the change in it. Raises CannotChange."""
     if not _is_yaml(text):
         return _changed(text, change)
@@ -57,20 +57,70 @@ def _corefiles(documents: list[Node]) -> list[tuple[str, ScalarNode]]:
     return found
 
 
-def _changed(text: str, change: CorefileChange) -> str:
+def _changed(text: str, change: CorefileChange | PluginChange) -> str:
     lines = text.splitlines(keepends=True)
     parsed = _parsed(lines)
+    if isinstance(change, PluginChange):
+        heads = [_head(parsed, keys) for keys in change.blocks]
+        for head in sorted(heads, reverse=True):
+            lines = _with_plugin(lines, parsed, head, change.text)
+        return "".join(lines)
     places = [n for n, line in enumerate(parsed) if line.depth == 1 and line.words[:1] == (change.plugin,)]
     if not places:
         raise CannotChange(f"The Corefile does not use the plugin {change.plugin}.", _ANOTHER_FILE)
+    if change.only_with is not None:
+        places = [place for place in places if _sets(parsed, place, change.only_with)]
     for place in reversed(places):
         lines = _in_plugin(lines, parsed, place, change)
     return "".join(lines)
 
 
+def _head(parsed: list[_Line], keys: list[str]) -> int:
+    """The line with which the server block of these keys begins."""
+    for number, line in enumerate(parsed):
+        found = [key for word in line.words[:-1] for key in word.split(",") if key]
+        if line.depth == 0 and line.words[-1:] == ("{",) and found == keys:
+            return number
+    raise CannotChange(f"The Corefile has no server block {', '.join(keys)}.", _ANOTHER_FILE)
+
+
+def _with_plugin(lines: list[str], parsed: list[_Line], head: int, text: str) -> list[str]:
+    """The plugin in a server block: where the one of its name is, else first."""
+    close = _close(parsed, head)
+    inside = [n for n in range(head + 1, close) if parsed[n].depth == 1 and parsed[n].words]
+    indent = _indent(lines[inside[0]]) if inside else "    "
+    end = "\r\n" if lines[head].endswith("\r\n") else "\n"
+    step = "\t" if "\t" in indent else "    "
+    new = [f"{indent}{line.replace('    ', step)}{end}" for line in text.splitlines()]
+    old = [n for n in inside if parsed[n].words[0] == text.split(None, 1)[0]]
+    gone = {n for place in old for n in range(place, _last(parsed, place) + 1)}
+    at = old[0] if old else head + 1
+    kept = [[] if n in gone else [line] for n, line in enumerate(lines)]
+    return [line for n, one in enumerate(kept) for line in ([*new, *one] if n == at else one)]
+
+
+def _last(parsed: list[_Line], place: int) -> int:
+    """The last line of a plugin."""
+    return _close(parsed, place) if parsed[place].words[-1:] == ("{",) else place
+
+
+def _close(parsed: list[_Line], place: int) -> int:
+    """The line that closes the brace at the end of another one."""
+    depth = parsed[place].depth + 1
+    return next(n for n in range(place + 1, len(parsed)) if parsed[n].depth == depth and parsed[n].words[:1] == ("}",))
+
+
+def _sets(parsed: list[_Line], place: int, option: str) -> bool:
+    return any(parsed[n].words[:1] == (option,) for n in range(place + 1, _last(parsed, place)))
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
 def _in_plugin(lines: list[str], parsed: list[_Line], place: int, change: CorefileChange) -> list[str]:
     end = "\r\n" if lines[place].endswith("\r\n") else "\n"
-    indent = lines[place][: len(lines[place]) - len(lines[place].lstrip())]
+    indent = _indent(lines[place])
     wanted = {name: value for name, value in change.options.items() if value is not None}
     if parsed[place].words[-1:] != ("{",):
         if not wanted:
@@ -78,12 +128,12 @@ def _in_plugin(lines: list[str], parsed: list[_Line], place: int, change: Corefi
         step = "\t" if "\t" in indent else "    "
         code, comment = _split(lines[place].rstrip("\r\n"))
         block = [f"{code.rstrip()} {{{comment}{end}"]
-        block += [f"{indent}{step}{name} {value}{end}" for name, value in wanted.items()]
+        block += [f"{indent}{step}{name} {value}".rstrip() + end for name, value in wanted.items()]
         return [*lines[:place], *block, f"{indent}}}{end}", *lines[place + 1 :]]
-    close = next(n for n in range(place + 1, len(lines)) if parsed[n].depth == 2 and parsed[n].words[:1] == ("}",))
+    close = _close(parsed, place)
     inside = [n for n in range(place + 1, close) if parsed[n].depth == 2 and parsed[n].words]
     first = lines[inside[0]] if inside else None
-    inner = first[: len(first) - len(first.lstrip())] if first is not None else indent + "    "
+    inner = _indent(first) if first is not None else indent + "    "
     new: list[str] = []
     for number in range(place + 1, close):
         name = parsed[number].words[0] if number in inside else None
@@ -91,8 +141,8 @@ def _in_plugin(lines: list[str], parsed: list[_Line], place: int, change: Corefi
             new.append(lines[number])
         elif name in wanted:
             _, comment = _split(lines[number].rstrip("\r\n"))
-            new.append(f"{inner}{name} {wanted.pop(name)}{comment}{end}")
-    new += [f"{inner}{name} {value}{end}" for name, value in wanted.items()]
+            new.append(f"{inner}{name} {wanted.pop(name)}".rstrip() + comment + end)
+    new += [f"{inner}{name} {value}".rstrip() + end for name, value in wanted.items()]
     return [*lines[: place + 1], *new, *lines[close:]]
 
 

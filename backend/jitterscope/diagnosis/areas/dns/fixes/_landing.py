@@ -28,7 +28,11 @@ def plugins(facts: Facts, name: str) -> list[Plugin]:
 
 def option(facts: Facts, plugin: str, name: str) -> Words | None:
     """Arguments of an option of a plugin, of the first server block that sets it; None: none does."""
-    return next((one[1:] for found in plugins(facts, plugin) for one in found.options if one[0] == name), None)
+    return next((one for found in plugins(facts, plugin) if (one := _option(found, name)) is not None), None)
+
+
+def _option(plugin: Plugin, name: str) -> Words | None:
+    return next((one[1:] for one in plugin.options if one[0] == name), None)
 
 
 def only_corefile(before: Facts, after: Facts, plugin: str, names: Words = (), arguments: bool = False) -> bool:
@@ -58,10 +62,10 @@ def sets(plugin: str, *names: str) -> Callable[[Facts, Facts], bool]:
     """Some server block gets the first of these options, or another value of it; the others may change with it."""
 
     def lands(before: Facts, after: Facts) -> bool:
-        new = option(after, plugin, names[0])
-        return new is not None and new != option(before, plugin, names[0]) and only_corefile(
-            before, after, plugin, names
-        )  # fmt: skip
+        if not only_corefile(before, after, plugin, names):
+            return False
+        pairs = zip(plugins(before, plugin), plugins(after, plugin), strict=True)
+        return any((new := _option(now, names[0])) is not None and new != _option(old, names[0]) for old, now in pairs)
 
     return lands
 

@@ -12,6 +12,7 @@ from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 from jitterscope.diagnosis.programs import cluster_autoscaler as dns_autoscaler
 from jitterscope.diagnosis.programs import config_map
 from jitterscope.diagnosis.programs import versions as dns_versions
+from jitterscope.diagnosis.programs.config_map import Edit
 
 FORWARD = "https://coredns.io/plugins/forward/"
 VERIFY = "Idle connections (dns_upstream_idle, dns_tcp_idle) become few, and the accept queue stays empty."
@@ -43,19 +44,18 @@ def max_idle(snapshot: Snapshot, server: ResourceView | None, limit: float | Non
             snapshot,
             server,
             _forward(server, {"max_idle_conns": number}),
-            _in_forward(snapshot, server, "max_idle_conns", str(number)),
+            _in_forward(f"max_idle_conns {number}"),
         ),
         caveats=["More queries open a connection of their own, which costs a round trip each."],
     )
 
 
-def _forward(server: ResourceView | None, values: dict[str, str | int | None]) -> list[str]:
+def _forward(server: ResourceView | None, values: dict[str, str | int | None]) -> list[Edit]:
     return [] if server is None else config_map.options(server, "forward", values)
 
 
-def _in_forward(snapshot: Snapshot, server: ResourceView | None, option: str, value: str) -> Patch:
-    changes = config_map.corefile_change(snapshot, server, "forward", {option: value})
-    return Patch(label="In forward", language="corefile", text=f"{option} {value}", changes=changes)
+def _in_forward(text: str) -> Patch:
+    return Patch(label="In forward", language="corefile", text=text)
 
 
 def _share(snapshot: Snapshot, limit: float | None) -> int:
@@ -94,7 +94,7 @@ def expire(snapshot: Snapshot, server: ResourceView | None, expire_s: float | No
             snapshot,
             server,
             _forward(server, {"expire": "1s"}),
-            _in_forward(snapshot, server, "expire", "1s"),
+            _in_forward("expire 1s"),
         ),
         caveats=[f"From CoreDNS {gate.since_text} on it no longer works: the clean-up then runs every 10 s."],
         verify=VERIFY,
@@ -120,7 +120,7 @@ def prefer_udp_here(snapshot: Snapshot, graph: PathGraph, server: ResourceView) 
         patches=config_map.with_command(
             snapshot,
             server,
-            config_map.options(server, "forward", {"prefer_udp": None}, without=("force_tcp",)),
+            without_tcp(server),
             Patch(
                 label=f"Corefile, zone {edge.zone}",
                 language="diff",
@@ -132,6 +132,13 @@ def prefer_udp_here(snapshot: Snapshot, graph: PathGraph, server: ResourceView) 
         undo="Restore force_tcp instead of prefer_udp and reload.",
         references=[FORWARD, gate.source],
     )
+
+
+def without_tcp(server: ResourceView | None) -> list[Edit]:
+    """prefer_udp instead of force_tcp, where that is set."""
+    if server is None:
+        return []
+    return config_map.options(server, "forward", {"prefer_udp": None}, without=("force_tcp",), only_with="force_tcp")
 
 
 def _expires_sooner(before: Facts, after: Facts) -> bool:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from jitterscope.diagnosis.areas.dns import settings
 from jitterscope.diagnosis.areas.dns.fixes import _landing as landing
+from jitterscope.diagnosis.areas.dns.fixes import pool
 from jitterscope.diagnosis.areas.dns.fixes.connections import VERIFY, without_limit
 from jitterscope.diagnosis.areas.dns.readings.path import Edge, PathGraph
 from jitterscope.diagnosis.core.finding import Fix, Found, Patch
 from jitterscope.diagnosis.core.landing import Facts, FixKind, Seen, Unseen
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
+from jitterscope.diagnosis.programs import config_map
 from jitterscope.diagnosis.programs import versions as dns_versions
 
 FORWARD = "https://coredns.io/plugins/forward/"
@@ -55,13 +57,16 @@ def prefer_udp(snapshot: Snapshot, graph: PathGraph, servers: tuple[ResourceView
         "this limit. force_tcp must go: it takes precedence over prefer_udp.",
         predicted=without_limit(found),
         precondition=None if asker is not None else "The servers in front are CoreDNS or node-local-dns with force_tcp",
-        patches=[
+        patches=config_map.with_command(
+            snapshot,
+            asker,
+            pool.without_tcp(asker),
             Patch(
                 label="Corefile (ConfigMap node-local-dns, the zones that are forwarded here)",
                 language="diff",
                 text=f" forward . {target} {{\n{removed}+    prefer_udp\n }}",
-            )
-        ],
+            ),
+        ),
         caveats=[
             "NodeLocal DNSCache uses TCP so that a datagram lost on its way (conntrack races) does not cost the "
             "client a 5 s timeout: watch dns_timeouts.",

@@ -79,6 +79,11 @@ def serve_stale(snapshot: Snapshot, server: ResourceView, found: Found) -> Fix |
             summary=f"The cache plugin has serve_stale from CoreDNS {gate.since_text} on.",
         )
     text = "cache 30 {\n    serve_stale 1h immediate\n}"
+    edits = (
+        config_map.options(server, "cache", {"serve_stale": "1h immediate"})
+        if caches
+        else config_map.plugin(corefile.with_plugin(corefile.of(server), "forward"), text)
+    )
     return Fix(
         **base,
         verdict="reduces",
@@ -87,21 +92,15 @@ def serve_stale(snapshot: Snapshot, server: ResourceView, found: Found) -> Fix |
         patches=config_map.with_command(
             snapshot,
             server,
-            config_map.plugin(corefile.with_plugin(corefile.of(server), "forward"), text),
-            Patch(
-                label="Corefile",
-                language="corefile",
-                text=text,
-                changes=config_map.corefile_change(snapshot, server, "cache", {"serve_stale": "1h immediate"}),
-            ),
+            edits,
+            Patch(label="Corefile", language="corefile", text=text),
         ),
         caveats=["Old addresses are served, for up to the given time.", "`immediate` needs CoreDNS 1.9.2."],
     )
 
 
-def _in_forward(snapshot: Snapshot, server: ResourceView, option: str, value: str) -> Patch:
-    changes = config_map.corefile_change(snapshot, server, "forward", {option: value})
-    return Patch(label="In forward", language="corefile", text=f"{option} {value}", changes=changes)
+def _in_forward(text: str) -> Patch:
+    return Patch(label="In forward", language="corefile", text=text)
 
 
 def read_timeout(snapshot: Snapshot, server: ResourceView, mean_us: float, found: Found) -> Fix | None:
@@ -133,7 +132,7 @@ def read_timeout(snapshot: Snapshot, server: ResourceView, mean_us: float, found
             snapshot,
             server,
             config_map.options(server, "forward", {"read_timeout": f"{seconds}s"}),
-            _in_forward(snapshot, server, "read_timeout", f"{seconds}s"),
+            _in_forward(f"read_timeout {seconds}s"),
         ),
         caveats=["Clients give up after 5 s themselves."],
     )
@@ -176,7 +175,7 @@ def max_concurrent(
             snapshot,
             server,
             config_map.options(server, "forward", {"max_concurrent": number}),
-            _in_forward(snapshot, server, "max_concurrent", str(number)),
+            _in_forward(f"max_concurrent {number}"),
         ),
         caveats=["It also refuses queries for names that the upstream would answer quickly."],
     )

@@ -109,12 +109,7 @@ def _max_concurrent(snapshot: Snapshot, server: ResourceView, burst: Burst, load
             snapshot,
             server,
             edits,
-            Patch(
-                label="Corefile",
-                language="corefile",
-                text=_block(server, number),
-                changes=config_map.corefile_change(snapshot, server, "forward", {"max_concurrent": str(number)}),
-            ),
+            Patch(label="Corefile", language="corefile", text=_block(server, number)),
         ),
         caveats=caveats,
     )
