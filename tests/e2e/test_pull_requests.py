@@ -107,7 +107,7 @@ def test_why_not_is_said(open_window: OpenWindow, product: Product, host: GitHub
     buttons.first.click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_role("alert")).to_contain_text("The file has no deployment/coredns-b")
-    dialog.get_by_role("button", name="Use a Kustomize patch as a new file").click()
+    dialog.get_by_role("button", name="Use a new Kustomize patch file").click()
     expect(dialog.get_by_role("region", name=re.compile("jitterscope-deployment-coredns-b.yaml"))).to_be_visible()
     expect(dialog).to_contain_text("There is no kustomization.yaml in clusters/prod")
     dialog.get_by_role("button", name="Cancel").click()

@@ -31,7 +31,7 @@ def list_repositories(principal: Reader) -> list[Repository]:
 
 @router.post("", status_code=201, dependencies=[audited("repository.create")])
 @bounded(QUICK)
-@refuses(409, "The organization has as many as it may have.")
+@refuses(409, "The organization has reached its limit.")
 def create_repository(principal: Writer, request: RepositoryRequest) -> Repository:
     """Add one. Pull requests for fixes of its workloads can be opened from now on."""
     with organization_session(principal.organization_id) as session:

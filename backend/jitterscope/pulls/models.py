@@ -58,3 +58,4 @@ class PullRequestRow(Base):
     told_verification_id: Mapped[int | None] = mapped_column(BigInteger)
     comment_url: Mapped[str | None] = mapped_column(Text)
     comment_attempts: Mapped[int] = mapped_column(Integer, default=0)
+    reminded_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))

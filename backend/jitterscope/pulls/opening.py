@@ -119,7 +119,7 @@ def open_(principal: Principal, incident_id: int, fix_id: str, form: Form) -> Pu
         row = session.get(PullRequestRow, place_id)
         if row is None:
             raise Problem(
-                409, "taken-over", "Another request opened it", "Opening it took longer than it may.", "Look again."
+                409, "taken-over", "Another request opened it", "Opening it took too long.", "Look again."
             )
         row.branch, row.number, row.url, row.state = branch, opened.number, opened.url, "open"
         row.checked_at = datetime.now(UTC)
@@ -150,7 +150,7 @@ def _draft(session: Session, incident_id: int, fix_id: str) -> Draft:
     if chosen is None:
         raise Problem(
             409, "no-repository", "No repository has this workload", _no_file(changes),
-            "An admin names its file in Settings > Repositories.",
+            "Ask an admin to add its file in Settings > Repositories.",
         )  # fmt: skip
     row = rows[chosen.repository]
     earlier = sum(one.fix_id == fix_id and one.state != "opening" for one in _of_incident(session, incident_id))
@@ -249,7 +249,7 @@ def _take_place(session: Session, draft: Draft, principal: Principal, known: Pul
     place_id: int | None = session.scalar(statement.on_conflict_do_nothing().returning(PullRequestRow.id))
     if place_id is None:
         raise Problem(
-            409, "being-opened", "It is being opened", "Another request opens this pull request now.",
-            "Look again in some seconds.",
+            409, "being-opened", "It is being opened", "Another request is opening this pull request.",
+            "Look again in a few seconds.",
         )  # fmt: skip
     return place_id

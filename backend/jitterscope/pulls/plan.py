@@ -49,9 +49,9 @@ def impossible(fix: Fix) -> str | None:
         return "This fix cannot help here."
     changes = changes_of(fix)
     if not changes:
-        return "What this fix changes is in no manifest, Helm values, or Corefile of a Kubernetes workload."
+        return "No manifest, Helm values, or Corefile of a Kubernetes workload holds what this fix changes."
     other = [one for one in changes if isinstance(one, WorkloadChange) and not manifest.can_be_written(one)]
-    return f"{other[0].owner} is of a kind that is not changed by pull requests." if other else None
+    return f"{other[0].owner} is of a kind that pull requests do not change." if other else None
 
 
 def choose(changes: Sequence[Change], repositories: Sequence[Sequence[RepositoryFile]]) -> Chosen | None:
@@ -107,7 +107,7 @@ def plan(targets: Sequence[Target], read: Read, form: Form) -> Planned:
     if not files:
         raise CannotChange(
             f"{targets[0].file.path} has this change already.",
-            "Wait until it is rolled out, or look whether something else overrides it.",
+            "Wait until it is rolled out, or check whether something else overrides it.",
         )
     return Planned(tuple(files), tuple(notes))
 

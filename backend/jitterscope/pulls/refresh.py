@@ -17,13 +17,10 @@ from sqlalchemy.orm import Session
 from jitterscope.audit import service as audit
 from jitterscope.db import isolated, organization_session
 from jitterscope.errors import Problem
-from jitterscope.incidents.api.views import incident_url
-from jitterscope.incidents.verification import verifications
-from jitterscope.incidents.verification.models import VerificationRow
-from jitterscope.incidents.verification.views import verification_of
-from jitterscope.pulls import repositories, texts
+from jitterscope.pulls import news, repositories
 from jitterscope.pulls.hosts.host import Host, HostFailed, Status
 from jitterscope.pulls.models import PullRequestRow, RepositoryRow
+from jitterscope.pulls.news import News
 from jitterscope.pulls.talking import answers_of
 
 log = structlog.get_logger(__name__)
@@ -39,7 +36,6 @@ _OFTEN = (
 _SELDOM = timedelta(hours=12)
 _AFTER_FAILURE, _LONGEST = timedelta(minutes=5), timedelta(hours=12)
 _MOST_ATTEMPTS = 12
-_ENDS = ("verified", "did_not_help", "made_worse")
 
 
 def visit(organization_id: int) -> int:
@@ -82,8 +78,8 @@ def _look(organization_id: int, pull_request_id: int) -> None:
             return
         # A worker that dies now leaves the next look for later.
         row.next_check_at = datetime.now(UTC) + _AFTER_FAILURE
-        verdict = _untold(session, row)
-        if verdict is not None:
+        told = news.of(session, row) if row.comment_attempts < _MOST_ATTEMPTS else None
+        if told is not None:
             row.comment_attempts += 1
         elif row.state == "merged":
             row.next_check_at = _next(row)
@@ -98,20 +94,8 @@ def _look(organization_id: int, pull_request_id: int) -> None:
         return
     if status is not None:
         _note(organization_id, row.id, status)
-    if verdict is not None and (status is None or status.state != "closed"):
-        _tell(organization_id, row, host, verdict)
-
-
-def _untold(session: Session, row: PullRequestRow) -> VerificationRow | None:
-    """The newest verdict on the fix since the pull request was opened, where it was not commented yet."""
-    if row.comment_attempts >= _MOST_ATTEMPTS:
-        return None
-    told = row.told_verification_id or 0
-    for one in verifications.of_incident(session, row.incident_id):
-        fits = one.fix_id == row.fix_id and one.applied_at >= row.opened_at
-        if fits and one.state in _ENDS:
-            return one if one.id > told else None
-    return None
+    if told is not None and (status is None or status.state != "closed"):
+        _tell(organization_id, row, host, told)
 
 
 def _asked(organization_id: int, row: PullRequestRow, ask: Callable[[], Status]) -> Status | None:
@@ -123,15 +107,13 @@ def _asked(organization_id: int, row: PullRequestRow, ask: Callable[[], Status])
         return None
 
 
-def _tell(organization_id: int, row: PullRequestRow, host: Host, verdict: VerificationRow) -> None:
-    marker = texts.marker_of_comment(verdict.id)
+def _tell(organization_id: int, row: PullRequestRow, host: Host, told: News) -> None:
     try:
         with answers_of(repositories.kind_of_name(row.kind)):
             # An attempt before this one may have arrived although its answer did not.
-            url = host.find_comment(_number(row), marker) if row.comment_attempts > 1 else None
+            url = host.find_comment(_number(row), told.marker) if row.comment_attempts > 1 else None
             if url is None:
-                text = texts.comment(verification_of(verdict), row.incident_id, incident_url(row.incident_id))
-                url = host.comment(_number(row), text)
+                url = host.comment(_number(row), told.text)
     except HostFailed as error:
         _failed(organization_id, row.id, error)
         return
@@ -139,10 +121,12 @@ def _tell(organization_id: int, row: PullRequestRow, host: Host, verdict: Verifi
         stored = session.get(PullRequestRow, row.id, with_for_update=True)
         if stored is None:
             return
-        stored.told_verification_id, stored.comment_url, stored.comment_attempts = verdict.id, url, 0
-        stored.last_error, stored.next_check_at = None, _next(stored)
-        detail = {"incident": row.incident_id, "verification": verdict.id, "verdict": verdict.state, "url": url}
-        audit.record_system(session, "pull_request.comment", f"pull request {row.id}", detail)
+        if told.verification_id is None:
+            stored.reminded_at = datetime.now(UTC)
+        else:
+            stored.told_verification_id, stored.comment_url = told.verification_id, url
+        stored.comment_attempts, stored.last_error, stored.next_check_at = 0, None, _next(stored)
+        audit.record_system(session, "pull_request.comment", f"pull request {row.id}", {**told.detail, "url": url})
 
 
 def _note(organization_id: int, pull_request_id: int, status: Status) -> None:

@@ -165,7 +165,7 @@ def _seal(token: SecretStr) -> str:
     value = token.get_secret_value().strip()
     if not value.isascii() or not value.isprintable():
         raise Problem(
-            422, "invalid-repository", "Invalid repository", "The token has characters that no token has.",
+            422, "invalid-repository", "Invalid repository", "The token has invalid characters.",
             "Copy the token again.",
         )  # fmt: skip
     return sealed.seal(value)

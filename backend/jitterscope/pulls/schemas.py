@@ -166,6 +166,9 @@ class PullRequest(Schema):
     checked_at: datetime | None
     last_error: str | None = Field(description="Why its state could not be read, or its comment not be written")
     comment_url: str | None = Field(description="Of the comment with the verdict")
+    reminded_at: datetime | None = Field(
+        description="When a comment said that no data shows the merged change, so that it has to be declared"
+    )
 
 
 class FixPullRequest(Schema):

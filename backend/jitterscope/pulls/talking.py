@@ -17,13 +17,13 @@ log = structlog.get_logger(__name__)
 # Title and what to do.
 _MEANING: dict[Reason, tuple[str, str]] = {
     "unreachable": ("{} cannot be reached", "Check the address in the repository's settings, and try again later."),
-    "token": ("{} refused the token", "An admin sets a new token in the repository's settings."),
-    "forbidden": ("{} forbids it", "Give the token the rights to write contents and pull requests of the repository."),
-    "missing": ("{} does not have it", "Check the repository, its base branch, and that the token may see it."),
-    "refused": ("{} refused it", "Correct what it names, and try again."),
-    "rate_limit": ("{} limits how often it is asked", "Try again after the seconds in Retry-After."),
-    "moved": ("{} has it at another address", "Set the new address in the repository's settings."),
-    "unreadable": ("{} gave no usable answer", "Check the address and the path in the repository's settings."),
+    "token": ("{} refused the token", "Ask an admin to set a new token in the repository's settings."),
+    "forbidden": ("{} forbids it", "Grant the token write access to contents and pull requests of the repository."),
+    "missing": ("{} cannot find it", "Check the repository, its base branch, and that the token may see it."),
+    "refused": ("{} refused it", "Correct what the message names, and try again."),
+    "rate_limit": ("{} limits the request rate", "Try again after the seconds in Retry-After."),
+    "moved": ("{} redirects to another address", "Set the new address in the repository's settings."),
+    "unreadable": ("{} sent no usable answer", "Check the address and the path in the repository's settings."),
 }
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 from jitterscope.diagnosis.core.finding import Fix, Interval
-from jitterscope.diagnosis.core.registry import quantities_of
+from jitterscope.diagnosis.core.landing import FixKind, Seen, Unseen
+from jitterscope.diagnosis.core.registry import fix_of, quantities_of
 from jitterscope.diagnosis.verification.plan import measure_of
 from jitterscope.diagnosis.verification.wording import figure
 from jitterscope.incidents.api.schemas import Incident
@@ -16,8 +18,10 @@ _VERDICTS = {
     "verified": "Verified: the fix helped.",
     "did_not_help": "The fix did not help.",
     "made_worse": "The fix made it worse.",
+    "replaced": "No verdict.",
 }
 _MOST_TITLE = 200
+_DECLARE = "Once it is rolled out, press **I applied this fix** on {}."
 
 
 def marker_of_pull_request(incident_id: int, fix_id: str) -> str:
@@ -28,6 +32,11 @@ def marker_of_pull_request(incident_id: int, fix_id: str) -> str:
 def marker_of_comment(verification_id: int) -> str:
     """The same of a comment."""
     return f"<!-- jitterscope:verification={verification_id} -->"
+
+
+def marker_of_reminder(pull_request_id: int) -> str:
+    """The same of the comment that no data shows the change."""
+    return f"<!-- jitterscope:pull-request={pull_request_id}:not-seen -->"
 
 
 def title(fix: Fix, subject: str) -> str:
@@ -47,17 +56,51 @@ def body(incident: Incident, fix: Fix, url: str, notes: Sequence[str]) -> str:
     if mind:
         parts.append("### Before you merge\n\n" + "\n".join(f"- {escape(one)}" for one in mind))
     parts += [
-        "### After it is rolled out\n\nJitterscope compares the time before with the time after the change and writes "
-        f"the verdict here as a comment. {escape(fix.verify)}",
+        f"### After it is rolled out\n\n{_afterwards(fix_of(incident.cause, fix.id))} {escape(fix.verify)}",
         f"### Undo\n\nRevert this, or: {escape(fix.undo)}",
         marker_of_pull_request(incident.id, fix.id),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def comment(verification: Verification, incident_id: int, url: str) -> str:
-    """The verdict on the change, with what was measured before and after it."""
+def _afterwards(kind: FixKind | None) -> str:
+    compares = "Jitterscope compares the time before with the time after the change and writes the verdict here"
+    unseen = _unseen(kind)
+    return (
+        f"{compares} as a comment."
+        if unseen is None
+        else f"{unseen} {_DECLARE.format('the page of the incident')} {compares}."
+    )
+
+
+def _unseen(kind: FixKind | None) -> str | None:
+    """Why no data shows the change of a fix; None where they do."""
+    if kind is None or not isinstance(kind.landing, Unseen):
+        return None
+    return f"Jitterscope cannot see this change. {escape(kind.landing.why)}"
+
+
+def reminder(pull_request_id: int, incident_id: int, url: str, kind: FixKind | None, ended: datetime | None) -> str:
+    """That a merged change was not seen to land, why, and how a verdict comes all the same."""
+    why = _unseen(kind)
+    if why is None and ended is not None:
+        why = f"The incident ended at {ended:%Y-%m-%d %H:%M:%S} UTC, and its workload is not watched any more."
+    elif why is None:
+        why = "No data of the workload shows the change."
+        if kind is not None and isinstance(kind.landing, Seen):
+            why += f" It is recognized by this: {escape(kind.landing.how)}"
+    page = f"the page of [incident {incident_id}](<{url}>)"
+    parts = [f"**No verdict yet.** {why}", f"{_DECLARE.format(page)} The verdict then follows here."]
+    return "\n\n".join([*parts, marker_of_reminder(pull_request_id)]) + "\n"
+
+
+def comment(verification: Verification, incident_id: int, url: str, fix_id: str) -> str:
+    """The verdict on the change of a fix, with what was measured before and after it."""
     parts = [f"**{_VERDICTS[verification.state]}** {escape(verification.verdict or '')}".rstrip()]
+    if verification.fix_id is None:
+        parts.append("More was changed than this fix changes. The verdict is about all of it.")
+    elif verification.fix_id != fix_id:
+        parts.append(f"The change was recognized as another fix: {escape(verification.fix_title)}.")
     known = [one for one in verification.measures if one.before is not None and one.after is not None]
     if known:
         rows = "\n".join(map(_row, known))
@@ -67,7 +110,9 @@ def comment(verification: Verification, incident_id: int, url: str) -> str:
         for one in verification.changes
         if one.old is not None or one.new is not None
     ]
+    by_hand = verification.started_by != "jitterscope"
     seen = f"Changed at {verification.applied_at:%Y-%m-%d %H:%M:%S} UTC"
+    seen += f", declared by {escape(verification.started_by)}" if by_hand else ""
     parts.append(seen + (f": {'; '.join(map(escape, changed))}." if changed else "."))
     parts += [escape(note) for note in verification.notes]
     parts += [f"[Incident {incident_id}](<{url}>)", marker_of_comment(verification.id)]

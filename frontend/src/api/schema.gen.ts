@@ -5714,6 +5714,11 @@ export interface components {
             opened_at: string;
             /** Opened By */
             opened_by: string;
+            /**
+             * Reminded At
+             * @description When a comment said that no data shows the merged change, so that it has to be declared
+             */
+            reminded_at: string | null;
             /** Repository */
             repository: string;
             /**

@@ -180,7 +180,7 @@ def test_a_server_block_that_is_not_there_is_not_made() -> None:
         (". {\n  forward . 1.1.1.1\n", "not closed"),
         (
             'kind: ConfigMap\ndata:\n  Corefile: ". {\\n forward . 1.1.1.1\\n}"\n',
-            "no text block",
+            "not a text block",
         ),
     ],
 )

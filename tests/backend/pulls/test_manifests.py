@@ -140,10 +140,10 @@ def test_only_the_named_lines_of_a_manifest_change(change: WorkloadChange, expec
         (DEPLOYMENT, container("other", resources={"limits": {"cpu": "1"}}), "comes from somewhere else"),
         (DEPLOYMENT, container(env=[{"name": "C", "$patch": "delete"}]), "does not have"),
         (DEPLOYMENT + "---\n" + DEPLOYMENT, LIMIT, "2 objects"),
-        (DEPLOYMENT.replace("  500m", " {{ .Values.cpu }}"), LIMIT, "no plain scalar"),
+        (DEPLOYMENT.replace("  500m", " {{ .Values.cpu }}"), LIMIT, "not a plain scalar"),
         ("spec:\n  a: [", LIMIT, "not plain YAML (line 2)"),
         ("", LIMIT, "no object"),
-        (DEPLOYMENT.replace("  500m", " &cpu 500m"), LIMIT, "no plain scalar"),
+        (DEPLOYMENT.replace("  500m", " &cpu 500m"), LIMIT, "not a plain scalar"),
         (
             DEPLOYMENT.replace('              value: "1"', "              valueFrom: {fieldRef: {fieldPath: x}}"),
             container(env=[{"name": "A", "value": "2"}]),

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from jitterscope.db import organization_session
+from jitterscope.incidents.verification import verifications
 from jitterscope.incidents.verification import visit as verification
+from jitterscope.inventory.types import FactRow
 from jitterscope.pulls import refresh
 from jitterscope.pulls.models import PullRequestRow
 from jitterscope.recordings.model import Recording
-from tests.backend.incidents.stories import story
+from tests.backend.incidents.stories import changed, story, without_facts
 from tests.backend.pulls.conftest import Opener
 
 
@@ -31,6 +34,12 @@ def visit(opener: Opener) -> int:
 
 def shown(opener: Opener, incident: int) -> Any:
     return opener.listed(incident)["raise_cpu_limit"]["pull_request"]
+
+
+def with_fact(recording: Recording, name: str, value: str) -> Recording:
+    """Of the container."""
+    fact = FactRow(name, value, recording.start_us)
+    return changed(recording, lambda one: replace(one, facts=(*one.facts, fact)) if one.kind == "cgroup" else one)
 
 
 def opened(opener: Opener, *parts: Recording) -> int:
@@ -121,6 +130,89 @@ def test_a_fix_that_was_there_before_is_none_of_this_one(
     verification.visit(opener.service.organization.id, incident)
     visit(opener)
     assert opener.host.pulls[0].comments == []
+
+
+def merged(opener: Opener, ago: timedelta) -> None:
+    """As the host says it, so long ago."""
+    opener.host.merge(1)
+    visit(opener)
+    with row(opener) as one:
+        one.merged_at = datetime.now(UTC) - ago
+
+
+def test_a_fix_that_a_person_declares_gets_its_verdict(
+    opener: Opener, kubernetes_fault: Recording, kubernetes_more_cpu: Recording
+) -> None:
+    """The collector sees no quota: without the declaration there would be no verdict."""
+    silent = without_facts(kubernetes_more_cpu, "cpu.quota_us", "cpu.period_us", "cpu.burst_us")
+    incident = opened(opener, kubernetes_fault, silent)
+    merged(opener, timedelta(minutes=5))
+    verification.visit(opener.service.organization.id, incident)
+    visit(opener)
+    assert opener.host.pulls[0].comments == [], "it may still be seen"
+    merged(opener, timedelta(hours=25))
+    visit(opener)
+    visit(opener)
+    (reminder,) = opener.host.pulls[0].comments
+    assert reminder.startswith("**No verdict yet.** No data of the workload shows the change.")
+    assert "The CPU quota" in reminder, "how it is seen"
+    assert "press **I applied this fix** on the page of [incident" in reminder
+    assert shown(opener, incident)["reminded_at"] is not None
+    assert shown(opener, incident)["comment_url"] is None
+    at = datetime.now(UTC) - timedelta(seconds=silent.ticks / 10)
+    given = {"fix_id": "raise_cpu_limit", "applied_at": at.isoformat()}
+    opener.service.post(f"/incidents/{incident}/verify", given)
+    visit(opener)
+    assert len(opener.host.pulls[0].comments) == 1, "no verdict yet"
+    verification.visit(opener.service.organization.id, incident)
+    visit(opener)
+    verdict = opener.host.pulls[0].comments[-1]
+    assert verdict.startswith("**Verified: the fix helped.**")
+    assert ", declared by " in verdict
+    assert len(opener.host.pulls[0].comments) == 2
+    assert shown(opener, incident)["comment_url"] is not None
+
+
+def test_a_change_with_more_in_it_is_told_as_that(
+    opener: Opener, kubernetes_fault: Recording, kubernetes_more_cpu: Recording
+) -> None:
+    """A new image is rolled out together with the limit: no fix is recognized, and the verdict is about both."""
+    newer = with_fact(kubernetes_more_cpu, "workload.image", "registry.k8s.io/coredns/coredns:v1.12.0")
+    older = with_fact(kubernetes_fault, "workload.image", "registry.k8s.io/coredns/coredns:v1.11.1")
+    incident = opened(opener, older, newer)
+    merged(opener, timedelta(minutes=5))
+    verification.visit(opener.service.organization.id, incident)
+    assert opener.service.get(f"/incidents/{incident}")["verification"]["fix_id"] is None
+    visit(opener)
+    (comment,) = opener.host.pulls[0].comments
+    assert "More was changed than this fix changes. The verdict is about all of it." in comment
+    assert "CPU limit: 0.5 → 4" in comment
+    assert "1.12.0" in comment
+
+
+def test_a_change_before_the_merge_is_another_one_unless_it_is_the_fix(
+    opener: Opener, kubernetes_fault: Recording, kubernetes_more_cpu: Recording
+) -> None:
+    newer = with_fact(kubernetes_more_cpu, "workload.image", "registry.k8s.io/coredns/coredns:v1.12.0")
+    older = with_fact(kubernetes_fault, "workload.image", "registry.k8s.io/coredns/coredns:v1.11.1")
+    incident = opened(opener, older, newer)
+    verification.visit(opener.service.organization.id, incident)
+    merged(opener, timedelta(seconds=1))
+    visit(opener)
+    assert opener.host.pulls[0].comments == []
+
+
+def test_one_that_cannot_be_judged_is_told_so(
+    opener: Opener, kubernetes_fault: Recording, kubernetes_more_cpu: Recording
+) -> None:
+    incident = opened(opener, kubernetes_fault, kubernetes_more_cpu)
+    verification.visit(opener.service.organization.id, incident)
+    with organization_session(opener.service.organization.id) as session:
+        (made,) = verifications.of_incident(session, incident)
+        made.state, made.verdict = "replaced", "The change was reverted before it could be judged."
+    visit(opener)
+    (comment,) = opener.host.pulls[0].comments
+    assert comment.startswith("**No verdict.** The change was reverted before it could be judged.")
 
 
 def test_a_host_that_fails_is_asked_less_and_less(opener: Opener, kubernetes_fault: Recording) -> None:

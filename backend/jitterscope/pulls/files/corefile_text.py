@@ -28,7 +28,7 @@ def change_corefile(text: str, change: CorefileChange | PluginChange) -> str:
         return _changed(text, change)
     for key, value in reversed(_corefiles(nodes.parse(text))):
         if value.style != "|":
-            raise CannotChange(f"{key} is no text block (|) in this file.", "Write it as one first.")
+            raise CannotChange(f"{key} is not a text block (|) in this file.", "Write it as one first.")
         start, end = value.start_mark.index, value.end_mark.index
         head, _, body = text[start:end].partition("\n")
         text = text[:start] + f"{head}\n{_changed(body, change)}" + text[end:]

@@ -12,7 +12,7 @@ from jitterscope.pulls.files import yaml_nodes as nodes
 from jitterscope.pulls.files.errors import CannotChange
 from jitterscope.pulls.files.steps import Named, Operation, Path, in_words, operations
 
-_WHERE = "Give the key below which the chart has it in the repository's settings, or take the Kustomize patch."
+_WHERE = "Give the key below which the chart has it in the repository's settings, or use a Kustomize patch."
 # Steps of spec.template.spec.containers[name].
 _IN_CONTAINER = 5
 _REPLICAS = ("replicaCount", "replicas")

@@ -33,7 +33,7 @@ def with_patch(text: str, file_name: str) -> str:
     found = nodes.find(documents[0], ("patches",))
     end = yaml_text.line_end(text)
     if not found.missing and not isinstance(found.node, SequenceNode | ScalarNode):
-        raise CannotChange("`patches` of the kustomization is no list.", "Add the patch to it by hand.")
+        raise CannotChange("`patches` of the kustomization is not a list.", "Add the patch to it by hand.")
     if found.missing:
         text = text if text.endswith("\n") else text + end
         new = text + yaml_text.block({"patches": [{"path": file_name}]}, 0, end)

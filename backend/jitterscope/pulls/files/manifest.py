@@ -20,7 +20,7 @@ _KINDS = {
     "replicaset": ("ReplicaSet", "apps/v1"),
     "job": ("Job", "batch/v1"),
 }
-_ANOTHER_FILE = "Name the file that has it in the repository's settings, or take the Kustomize patch as a new file."
+_ANOTHER_FILE = "Name the file that has it in the repository's settings, or use a new Kustomize patch file."
 
 
 def change_manifest(text: str, change: WorkloadChange) -> str:

@@ -18,7 +18,7 @@ from jitterscope.pulls.files.steps import Named, Scalar, Step
 # Bounds what a hostile file costs: aliases let a few lines stand for millions of nodes.
 _MOST_NODES = 200_000
 _TAG = "tag:yaml.org,2002:"
-_BY_HAND = "Change the file by hand, or take the Kustomize patch as a new file."
+_BY_HAND = "Change the file by hand, or use a new Kustomize patch file."
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def parse(text: str) -> list[Node]:
         where = f" (line {mark.line + 1})" if mark is not None else ""
         raise CannotChange(
             f"The file is not plain YAML{where}: {getattr(error, 'problem', None) or 'it cannot be read'}.",
-            "Name the file with the values of the chart." if "{{" in text else "Correct the file, or name another one.",
+            "Set the file with the chart's values." if "{{" in text else "Correct the file, or name another one.",
         ) from None
     except RecursionError:
         raise CannotChange("The file's YAML is nested too deeply.", _BY_HAND) from None

@@ -17,7 +17,7 @@ from jitterscope.pulls.files import yaml_nodes as nodes
 from jitterscope.pulls.files.errors import CannotChange
 from jitterscope.pulls.files.steps import Named, Operation, Path, Scalar, Step, in_words
 
-_BY_HAND = "Change the file by hand, or take the Kustomize patch as a new file."
+_BY_HAND = "Change the file by hand, or use a new Kustomize patch file."
 
 
 def change(text: str, document: int, operation: Operation) -> str:
@@ -82,7 +82,7 @@ def _set(text: str, document: Node, operation: Operation) -> str:
 def _replaced(text: str, node: Node, value: Scalar) -> str:
     start, end = node.start_mark.index, node.end_mark.index
     if not isinstance(node, ScalarNode) or node.style in ("|", ">") or text[start : start + 1] in ("&", "!"):
-        raise CannotChange("The value that is to change is no plain scalar in this file.", _BY_HAND)
+        raise CannotChange("The value to change is not a plain scalar in this file.", _BY_HAND)
     if start == end:  # nothing behind the colon
         return f"{text[:start]} {_written(value)}{text[end:]}"
     return text[:start] + _written(value, node.style) + text[end:]
@@ -158,7 +158,7 @@ def _last(node: Node) -> Node:
         below = node.value[-1]
         below = below[1] if isinstance(node, MappingNode) else below
         if below.start_mark.index < node.start_mark.index:  # an alias: its own text is elsewhere
-            raise CannotChange("The place that is to change ends in a YAML alias (*).", _BY_HAND)
+            raise CannotChange("The place to change ends in a YAML alias (*).", _BY_HAND)
         node = below
     return node
 

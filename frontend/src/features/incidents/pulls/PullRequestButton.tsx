@@ -1,12 +1,13 @@
 import { Link } from "@tanstack/react-router";
-import { useId, useState, type ReactElement } from "react";
+import { Suspense, lazy, useId, useState, type ReactElement } from "react";
 
 import type { Schemas } from "@/api/client";
 import { numberOf, type FixPullRequest } from "@/api/pulls";
 import { Button } from "@/ui/Button";
 
-import { PullRequestDialog } from "./PullRequestDialog";
 import styles from "./Pulls.module.css";
+
+const PullRequestDialog = lazy(async () => ({ default: (await import("./PullRequestDialog")).PullRequestDialog }));
 
 interface PullRequestButtonProps {
   incidentId: number;
@@ -55,7 +56,11 @@ export function PullRequestButton({ incidentId, fix, known, mayOpen, maySetUp }:
           {reason}
         </span>
       )}
-      <PullRequestDialog incidentId={incidentId} fix={fix} open={open} onOpenChange={setOpen} />
+      {open && (
+        <Suspense fallback={null}>
+          <PullRequestDialog incidentId={incidentId} fix={fix} open onOpenChange={setOpen} />
+        </Suspense>
+      )}
     </>
   );
 }

@@ -55,7 +55,7 @@ function Preview({ incidentId, fixId, onDone }: { incidentId: number; fixId: str
       )}
       <DialogActions>
         <Button onClick={onDone}>Cancel</Button>
-        {cannotEdit && <Button onClick={() => setForm("kustomize_patch")}>Use a Kustomize patch as a new file</Button>}
+        {cannotEdit && <Button onClick={() => setForm("kustomize_patch")}>Use a new Kustomize patch file</Button>}
         <Button kind="primary" disabled={data === undefined || open.isPending} onClick={submit}>
           {open.isPending ? "Opening…" : "Open pull request"}
         </Button>

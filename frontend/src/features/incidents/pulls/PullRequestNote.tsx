@@ -31,6 +31,7 @@ export function PullRequestNote({ known, mayOpen, maySetUp }: PullRequestNotePro
             .{" "}
           </>
         )}
+        {pull.reminded_at !== null && pull.comment_url === null && "No data shows that it landed. Once it is rolled out, press I applied this fix. "}
         {pull.last_error}
       </>
     );

@@ -1,0 +1,73 @@
+"""What a pull request is to be told next: the verdict on its fix, or that nobody has seen it land."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from jitterscope.diagnosis.core.landing import Seen
+from jitterscope.diagnosis.core.registry import fix_of
+from jitterscope.incidents.api.views import incident_url
+from jitterscope.incidents.lifecycle import actions
+from jitterscope.incidents.verification import verifications
+from jitterscope.incidents.verification.models import VerificationRow
+from jitterscope.incidents.verification.views import verification_of
+from jitterscope.pulls import texts
+from jitterscope.pulls.models import PullRequestRow
+
+# A change that collectors see lands sooner, where it lands at all.
+NOT_SEEN_AFTER = timedelta(hours=24)
+_ENDS = ("verified", "did_not_help", "made_worse", "replaced")
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """A comment to write. `marker` is in its text; `verification_id` is None where it says that there is none."""
+
+    text: str
+    marker: str
+    verification_id: int | None
+    detail: Mapping[str, Any]
+
+
+def of(session: Session, row: PullRequestRow) -> News | None:
+    """None: there is nothing to say that was not said."""
+    incident = actions.get(session, row.incident_id)
+    found = next(
+        (one for one in verifications.of_incident(session, incident.id) if _is_of(one, row, incident.cause)), None
+    )
+    url = incident_url(incident.id)
+    if found is not None:
+        if found.state not in _ENDS or found.id <= (row.told_verification_id or 0):
+            return None
+        text = texts.comment(verification_of(found), incident.id, url, row.fix_id)
+        detail = {"incident": incident.id, "verification": found.id, "verdict": found.state}
+        return News(text, texts.marker_of_comment(found.id), found.id, detail)
+    if row.state != "merged" or row.reminded_at is not None or _may_still_land(row, incident.cause):
+        return None
+    text = texts.reminder(row.id, incident.id, url, fix_of(incident.cause, row.fix_id), incident.resolved_at)
+    return News(text, texts.marker_of_reminder(row.id), None, {"incident": incident.id, "verdict": None})
+
+
+def _is_of(verification: VerificationRow, row: PullRequestRow, cause: str) -> bool:
+    """Whether it measures what the pull request changed: the fix itself, or a change after the merge with its facts."""
+    if verification.applied_at < row.opened_at:
+        return False
+    if verification.fix_id == row.fix_id:
+        return True
+    kind = fix_of(cause, row.fix_id)
+    if row.merged_at is None or verification.applied_at < row.merged_at or kind is None:
+        return False
+    facts = kind.landing.facts if isinstance(kind.landing, Seen) else ()
+    return any(step["name"] in facts for step in verification.changes)
+
+
+def _may_still_land(row: PullRequestRow, cause: str) -> bool:
+    """Without anybody's help."""
+    kind = fix_of(cause, row.fix_id)
+    seen = kind is not None and isinstance(kind.landing, Seen)
+    return seen and datetime.now(UTC) - (row.merged_at or row.opened_at) < NOT_SEEN_AFTER
