@@ -112,7 +112,7 @@ def problem_for(error: Exception) -> Problem:
             413,
             "body-too-large",
             "The body is too large",
-            f"This route takes at most {error.most_bytes:,} bytes.",
+            f"This route accepts at most {error.most_bytes:,} bytes.",
             "Send less in one request.",
         )
     if isinstance(error, HTTPException):

@@ -27,7 +27,7 @@ def test_a_cause_is_muted_for_a_while_and_the_mute_is_ended(
     page = open_window().page
     page.goto(f"/incidents/{product.incident_id}")
     page.get_by_role("button", name="Mute").click()
-    page.get_by_role("menuitem", name="With a reason, an end, or for more…").click()
+    page.get_by_role("menuitem", name="With a reason, an end, or a wider scope…").click()
     dialog = page.get_by_role("dialog", name="Mute")
     dialog.get_by_label("This cause everywhere").check()
     dialog.get_by_role("button", name="1 day").click()

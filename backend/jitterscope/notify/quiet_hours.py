@@ -20,7 +20,7 @@ _DAY = timedelta(days=1)
 class WeeklyHours(Schema):
     """From `start` on each of `days` to `end`: of the next day where `end` is not after `start`."""
 
-    days: list[Day] = Field(min_length=1, max_length=7, description="Days on which they begin")
+    days: list[Day] = Field(min_length=1, max_length=7, description="Start days")
     start: WallTime = Field(description="22:00", examples=["22:00"])
     end: WallTime = Field(description="07:00", examples=["07:00"])
     time_zone: str = Field(max_length=64, description="IANA name", examples=["Europe/Berlin"])
@@ -40,7 +40,7 @@ class WeeklyHours(Schema):
     @model_validator(mode="after")
     def _ends(self) -> Self:
         if len(self.days) == len(DAYS) and self.start == self.end:
-            raise ValueError("these hours never end: leave out a day, or give another end")
+            raise ValueError("these hours never end: remove a day, or choose another end")
         return self
 
     def ends(self, at: datetime) -> datetime | None:

@@ -86,7 +86,7 @@ def parse(body: bytes) -> Press:
         found = _BLOCK.match(str(action["block_id"]))
         user = content["user"]
         if content["type"] != "block_actions" or found is None or action["action_id"] not in ACTIONS:
-            raise NotAPress("it is about no button of Jitterscope")
+            raise NotAPress("it is not about a Jitterscope button")
         organization_id, channel_id, incident_id = map(int, found.groups())
         return Press(
             organization_id=organization_id,
@@ -102,7 +102,7 @@ def parse(body: bytes) -> Press:
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         if isinstance(error, NotAPress):
             raise
-        raise NotAPress("it is no interaction payload of Slack") from None
+        raise NotAPress("it is not a Slack interaction payload") from None
 
 
 def _text(content: dict[str, Any], name: str) -> str | None:

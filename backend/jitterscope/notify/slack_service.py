@@ -47,7 +47,7 @@ def check(session: Session, press: Press, body: bytes, timestamp: str, signature
         raise Problem(
             403, "another-conversation", "Another conversation",
             f"The message is in {press.conversation}, the channel's messages go to {config.channel}.",
-            "Press the button in the conversation that Jitterscope posts to.",
+            "Press the button in the conversation where Jitterscope posts.",
         )  # fmt: skip
 
 

@@ -148,7 +148,7 @@ def query_metric(
         kind = external_search.kind_of(session, name) or "gauge"
         shown = view or metrics.view_of(name, kind, described)
         if shown == "quantiles" and not name.endswith(metrics.BUCKETS):
-            raise _bad("view", "quantiles are of histograms: ask for the metric that ends with _bucket")
+            raise _bad("view", "quantiles need a histogram: ask for the metric that ends with _bucket")
         sets, found = external_search.label_sets(session, selection, after, limit, histogram=shown == "quantiles")
         drawn = drawing.draw(session, sets, shown, from_us, to_us, points)
         narrow = _narrow(external_search.labels(session, selection)) if found > len(sets) else None

@@ -50,7 +50,7 @@ def list_views(
 @router.post("", status_code=201, dependencies=[audited("view.create")])
 @bounded(QUICK)
 @refuses(403, "The caller may not share views.")
-@refuses(409, "The member has as many views as one may have.")
+@refuses(409, "The member has reached the limit of views.")
 def create_view(principal: Writer, request: SavedViewRequest) -> SavedView:
     """Save a page with its parameters. Saved with a token, it is its owner's. Sharing it needs `shared_views:write`."""
     _check_sharing(principal, request)

@@ -26,7 +26,7 @@ from jitterscope.tenancy.auth import Principal, require
 router = APIRouter(tags=["sharing"])
 Reader = Annotated[Principal, Depends(require("incidents:read"))]
 Writer = Annotated[Principal, Depends(require("incidents:write"))]
-_MEANWHILE = "Another member edited or discarded the text meanwhile."
+_MEANWHILE = "Another member edited or discarded the text in the meantime."
 
 
 @router.get(

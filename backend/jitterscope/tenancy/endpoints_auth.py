@@ -55,7 +55,7 @@ def set_cookie(response: Response, cookie: str) -> None:
 
 @router.post("/auth/login", dependencies=[anyone("it is the door"), audited("session.start")])
 @bounded(SIGN_IN)
-@refuses(401, "Email address and password do not fit.")
+@refuses(401, "Email address or password is incorrect.")
 @refuses(403, "The account is no member of that organization.")
 def log_in(body: LoginRequest, request: Request, response: Response) -> Me:
     """Start a session: sets an HttpOnly cookie. Wrong credentials and unknown users look the same."""
@@ -153,7 +153,7 @@ def read_invitation(body: InvitationToken, request: Request) -> OpenInvitation:
 
 @router.post("/auth/accept", dependencies=[anyone("the link is the credential"), audited("member.join")])
 @bounded(SIGN_IN)
-@refuses(401, "Nobody is signed in, and the request has no password.")
+@refuses(401, "The request has neither a session nor a password.")
 @refuses(403, "The request came from another site.")
 @refuses(404, "The link is unknown, expired, or used.")
 @refuses(409, "The address has an account or a membership, or the invitation is for another address.")
@@ -167,7 +167,7 @@ def accept_invitation(body: AcceptRequest, request: Request, response: Response)
     if body.password is not None:
         user_id = joining.accept_as_new(invited, body.token, body.name, body.password.get_secret_value())
     elif before is None or before.user_id is None:
-        raise unauthenticated("An invitation without a password is for who is signed in.")
+        raise unauthenticated("Sign in first to accept an invitation without a password.")
     else:
         check_origin(request)
         user_id = joining.accept_as(invited, body.token, cookie, _email(before))
@@ -203,9 +203,9 @@ def send_verification(principal: Caller, request: Request) -> None:
         raise Problem(
             409,
             "no-mail",
-            "This installation sends no mails",
+            "This installation sends no email",
             "No mail server is configured.",
-            "Ask whoever runs this installation to set JITTERSCOPE_SMTP_HOST.",
+            "Ask the operator of this installation to set JITTERSCOPE_SMTP_HOST.",
         )
     per_hour(5, "mails to", _email(principal)).take("mails to this address")
     started = joining.start_verification(request.cookies.get(COOKIE, ""))

@@ -106,7 +106,7 @@ def verify_email(cookie: str, token: str) -> None:
             404,
             "verification-not-found",
             "Link not valid",
-            "The link is unknown, expired or already used, or it was sent for another account.",
+            "The link is unknown, expired, already used, or was sent to another account.",
             "Sign in as the person who asked for it, or send a new link from Settings, Your account.",
         )
     if result == "taken":

@@ -122,7 +122,7 @@ def _expiry(principal: Principal, wanted: datetime | None) -> datetime | None:
             "expiry-not-held",
             "Not allowed",
             f"{principal.actor} ends at {principal.expires_at:%Y-%m-%d %H:%M:%SZ}; what it makes cannot last longer.",
-            "Give an earlier `expires_at`, or none: then both end together.",
+            "Give an earlier `expires_at`, or omit it: then both end together.",
         )
     return wanted
 

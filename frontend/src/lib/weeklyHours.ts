@@ -25,8 +25,8 @@ export function hoursInWords(hours: WeeklyHours): string {
 
 /** Why the server would refuse them; null where it would not. `endless`: what is wrong with hours that never end. */
 export function hoursProblem(hours: WeeklyHours, name: string, endless: string): string | null {
-  if (hours.days.length === 0) return `${name} need a day to begin on.`;
-  if (hours.start === "" || hours.end === "") return `${name} need a time to begin and one to end.`;
+  if (hours.days.length === 0) return `${name} need at least one start day.`;
+  if (hours.start === "" || hours.end === "") return `${name} need a start and an end.`;
   if (hours.days.length === WEEK.length && hours.start === hours.end) return endless;
   return isZone(hours.time_zone) ? null : `There is no time zone ${hours.time_zone}.`;
 }

@@ -12,7 +12,7 @@ const ENDED: Record<Exclude<SharedLink["state"], "active">, string> = {
   revoked: "revoked",
   expired: "expired",
   forbidden: "off: not allowed by the organization",
-  owner_may_not: "off: its maker may not share any more",
+  owner_may_not: "off: its creator can no longer share",
 };
 
 export interface LinkTableProps {

@@ -71,9 +71,9 @@ def _subject(session: Session, resource_id: int) -> tuple[ResourceRow, ResourceR
     subject = inventory.owning_subject(session, resource_id)
     if subject is None:
         raise Problem(
-            422, "no-cgroup", "Nothing is measured of this resource",
-            "A comparison measures containers and nodes. This resource is in no cgroup.",
-            "Choose a container, or what runs in one.",
+            422, "no-cgroup", "Nothing is measured for this resource",
+            "Compare measures containers and nodes. This resource is not in a cgroup.",
+            "Choose a container or a resource in one.",
         )  # fmt: skip
     return row, subject
 

@@ -51,10 +51,10 @@ class SlackUser:
     ],
 )
 @bounded(PRESS)
-@refuses(400, "It is no press of a button of Jitterscope.")
-@refuses(401, "The signature does not fit, or is too old.")
+@refuses(400, "It is not a press of a Jitterscope button.")
+@refuses(401, "The signature does not match, or is too old.")
 @refuses(403, "The message is not in the channel's conversation.")
-@refuses(404, "The organization has no such incident any more.")
+@refuses(404, "The organization no longer has this incident.")
 @refuses(409, "It was handled already, or the incident is resolved.")
 async def slack_interactions(request: Request) -> Response:
     """Acknowledge or mute an incident by a button of a Slack message. The message is changed afterwards."""
@@ -70,13 +70,13 @@ def _press(body: bytes, timestamp: str, signature: str) -> None:
     if not timestamp or not signature:
         raise Problem(
             401, "bad-signature", "Not signed", "X-Slack-Request-Timestamp and X-Slack-Signature are missing.",
-            "Let Slack send the request: it signs what its users press.",
+            "Slack sends this request and signs it.",
         )  # fmt: skip
     try:
         press = slack_press.parse(body)
     except NotAPress as error:
         raise Problem(
-            400, "no-press", "Not understood", f"The request cannot be used: {error}.",
+            400, "no-press", "Not understood", f"The request is not valid: {error}.",
             "Set this address as the Request URL under Interactivity & Shortcuts of the Slack app.",
         ) from None  # fmt: skip
     refused: Problem | None = None

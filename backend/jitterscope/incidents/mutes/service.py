@@ -167,7 +167,7 @@ def check_filter(asked: MuteFilter) -> None:
     if all(one is None for one in given) and asked.conditions == Conditions():
         raise Problem(
             422, "mutes-everything", "Nothing chosen", "This mute would be for every incident.",
-            "Say what it is for; the resource pattern * is for everything.",
+            "Set a condition; the resource pattern * matches everything.",
         )  # fmt: skip
 
 

@@ -42,7 +42,7 @@ class OpsgenieConfig(BaseModel):
     @classmethod
     def _api_key(cls, value: SecretStr) -> SecretStr:
         if not value.get_secret_value().isprintable() or not value.get_secret_value().isascii():
-            raise ValueError("the key has characters that no header can hold")
+            raise ValueError("the key has characters that are not valid in a header")
         return value
 
 

@@ -28,7 +28,7 @@ export function VerifyPage(): ReactElement {
   return (
     <main className={styles["screen"]}>
       {token === "" ? (
-        <ErrorState title="Incomplete link" detail="The part after # is missing. Copy the whole link from the mail." />
+        <ErrorState title="Incomplete link" detail="The part after # is missing. Copy the whole link from the email." />
       ) : me.data !== undefined ? (
         <section className={styles["card"]}>
           <h1>Verify your address</h1>
@@ -58,7 +58,7 @@ export function VerifyPage(): ReactElement {
       ) : me.isError ? (
         <section className={styles["card"]}>
           <h1>Verify your address</h1>
-          <p className={styles["lead"]}>Sign in with the account that asked for the mail.</p>
+          <p className={styles["lead"]}>Sign in with the account that requested the email.</p>
           <p className={styles["hint"]}>
             <Link to="/sign-in" search={{ next: "/verify" }} hash={token}>
               Sign in

@@ -105,7 +105,7 @@ function Senders(): ReactElement | null {
   if (data === undefined || data.senders.length === 0) return null;
   return (
     <div className={styles["tokens"]}>
-      <Section title="Senders of remote write" note={`${receivedText(data)}. They bring metrics; causes are found by collectors alone.`}>
+      <Section title="Senders of remote write" note={`${receivedText(data)}. They send metrics only. Causes need a collector.`}>
         <ReceivedTable received={data} />
         <p>
           <Link to="/explore/metrics">Explore metrics</Link>

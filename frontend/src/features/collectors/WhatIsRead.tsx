@@ -20,7 +20,7 @@ export function WhatIsRead(): ReactElement {
     <div className={styles["tokens"]}>
       <Section
         title="What collectors read"
-        note="For all collectors of the organization. What is off is dropped on arrival within seconds, and collectors stop reading it. A collector's own configuration can turn off more."
+        note="For all collectors of the organization. Data that is off is dropped on arrival within seconds, and collectors stop reading it. A collector's own configuration can turn off more."
       >
         <Async query={collection} label="Loading switches">
           {(found) => (

@@ -39,7 +39,7 @@ export function ComparePage(): ReactElement {
     <Page title="Compare" lead={LEAD}>
       {resource === undefined || from === undefined || to === undefined || from >= to ? (
         <EmptyState title="No window to compare" action={<Link to="/resources">Go to Explore</Link>}>
-          <p>Open an incident or a container, and press Compare (x) at its chart.</p>
+          <p>Open an incident or a container, and press Compare (x) beside its chart.</p>
         </EmptyState>
       ) : (
         <Sides search={search} resourceId={resource} window={{ fromUs: from, toUs: to }} />
@@ -84,7 +84,7 @@ function Compared({ search, mine, theirs, window, otherWindow }: ComparedProps):
         </EmptyState>
       ) : (
         <div className={styles["parts"]}>
-          <Section title="Differences" note="The tests of verification, over blocks of 10 s. p allows for all figures that were tested (Holm).">
+          <Section title="Differences" note="The same tests as verification, over blocks of 10 s. p is corrected for all figures tested (Holm).">
             <Async query={comparison} label="Loading differences">
               {(data) => <Differences comparison={data} />}
             </Async>

@@ -16,7 +16,7 @@ const SHOWN = 6;
 export function Changes(): ReactElement {
   const changes = useQuery(changesQuery(SHOWN));
   return (
-    <Section title="Changes" note="Of the last 24 h: limits, images, versions, and settings that collectors saw, and what pipelines reported.">
+    <Section title="Changes" note="Last 24 h: limits, images, versions, and settings that collectors saw, and what pipelines reported.">
       <Async query={changes} label="Loading changes">
         {(data) => (
           <>
@@ -32,7 +32,7 @@ export function Changes(): ReactElement {
             {(data.found > data.items.length || !data.complete) && (
               <p className={styles["none"]}>
                 {data.found > data.items.length && `${count(data.found - data.items.length)} earlier changes are not shown. `}
-                {!data.complete && "Only the resources seen last and the newest reports were looked at."}
+                {!data.complete && "Only the most recent resources and reports were searched."}
               </p>
             )}
           </>

@@ -71,7 +71,7 @@ function NoCollector(): ReactElement {
         <p>Nothing is measured yet. A collector is one static binary, installed with one command. Its node and containers then appear here.</p>
         {!mayAdd && <p>Your role cannot add one. Ask an editor or an admin of {me?.organization.name ?? "your organization"}.</p>}
         <p>
-          Prometheus, Grafana Alloy, and the OpenTelemetry Collector can <Link to="/explore/metrics">send metrics</Link> as well; no cause is looked for in them.
+          Prometheus, Grafana Alloy, and the OpenTelemetry Collector can <Link to="/explore/metrics">send metrics</Link> as well. They are not searched for causes.
         </p>
         <p>
           Without a collector, Jitterscope reads packet captures, logs, and metric dumps: see <Link to="/evidence">Evidence</Link>.

@@ -31,7 +31,7 @@ export function OnlyRemoteWrite({ received, mayAdd }: { received: Received; mayA
   return (
     <Page title="Home" ownHeading>
       <header className={styles["now"]}>
-        <h1>No collector: metrics arrive, causes are not looked for</h1>
+        <h1>No collector: metrics arrive, but causes cannot be found</h1>
         <p className={styles["coverage"]}>
           {receivedText(received)}, from {plural(received.senders_found, "sender")}.
         </p>

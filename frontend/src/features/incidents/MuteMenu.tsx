@@ -18,7 +18,7 @@ export function MuteMenu({ incident }: { incident: Incident }): ReactElement {
   const [asked, setAsked] = useState(false);
   const byRule = incident.mute !== null && !incident.mute.only_this;
   const toMutes = (): void => void navigate({ to: "/settings/$section", params: { section: "mutes" } });
-  usePageCommand("Mute this incident or more", () => setAsked(true));
+  usePageCommand("Mute this incident or others", () => setAsked(true));
   return (
     <>
       {incident.muted ? (
@@ -40,7 +40,7 @@ export function MuteMenu({ incident }: { incident: Incident }): ReactElement {
                 </MenuItem>
               ))}
               <MenuSeparator />
-              <MenuItem onSelect={() => setAsked(true)}>With a reason, an end, or for more…</MenuItem>
+              <MenuItem onSelect={() => setAsked(true)}>With a reason, an end, or a wider scope…</MenuItem>
             </>
           )}
         </Menu>

@@ -38,7 +38,7 @@ export function NoteEditor({ incidentId, noteId, note, deletes, onDone }: NoteEd
   return (
     <form ref={form} className={styles["editor"]} onSubmit={submit}>
       {deletes ? (
-        <p>The history keeps that there was a note, and the audit trail its words.</p>
+        <p>The history keeps an entry without the text. The audit trail keeps the text.</p>
       ) : (
         <Field label="Words of the note">{(attributes) => <textarea {...attributes} rows={3} maxLength={2000} value={text} onChange={(event) => setText(event.target.value)} />}</Field>
       )}

@@ -106,7 +106,7 @@ function Nothing({ search, onSearch }: Omit<ListProps, "window">): ReactElement 
   if (search.q !== undefined || search.match !== undefined || search.resource !== undefined) {
     return (
       <EmptyState title="No metrics match" action={<Button onClick={() => onSearch({ q: undefined, match: undefined, resource: undefined })}>Clear filter</Button>}>
-        <p>Every word is looked for in the name. Shorten it, remove a label filter, or choose a longer window.</p>
+        <p>The name must contain every word. Shorten the text, remove a label filter, or choose a longer window.</p>
       </EmptyState>
     );
   }

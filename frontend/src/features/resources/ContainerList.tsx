@@ -77,7 +77,7 @@ function Nothing({ page, search, onSearch }: { page: Containers; search: Resourc
         action={search.all === true ? <Button onClick={() => onSearch({ ...search, q: undefined, node: undefined })}>Clear filter</Button> : <Button onClick={() => onSearch({ ...search, all: true })}>Include containers that are gone</Button>}
       >
         <p>
-          {search.q !== undefined && "The text is looked for in names, paths and nodes. Shorten it, or "}
+          {search.q !== undefined && "The search covers names, paths, and nodes. Shorten the text, or "}
           {search.q === undefined ? "Choose" : "choose"} another range{search.all === true ? "" : ", or include containers that are gone"}.
         </p>
       </EmptyState>

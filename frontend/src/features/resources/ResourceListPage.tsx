@@ -23,7 +23,7 @@ export function ResourceListPage(): ReactElement {
   const change = useCallback((next: ResourceListSearch) => void navigate({ search: next, replace: true, resetScroll: false }), [navigate]);
   const kind = search.kind ?? "cgroup";
   const lead =
-    kind === "cgroup" ? "Containers by what they were throttled in the range, each with its worst tick." : "What the collectors see, with CPU over the last minute: mean, peak 100 ms and limit.";
+    kind === "cgroup" ? "Containers by throttled time in the range, each with its worst tick." : "What the collectors see, with CPU over the last minute: mean, peak 100 ms and limit.";
   return (
     <Page title={kind === "cgroup" ? "Containers" : kind === "node" ? "Nodes" : "Resources"} lead={lead} actions={<SavedViews />}>
       <ResourceFilters search={search} onChange={change} />

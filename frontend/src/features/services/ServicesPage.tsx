@@ -80,7 +80,7 @@ function Nothing({ isFiltered }: { isFiltered: boolean }): ReactElement {
   if (isFiltered) {
     return (
       <EmptyState title="No services match">
-        <p>The text is looked for in the names of servers, containers, processes and nodes. Shorten it, or choose a longer window.</p>
+        <p>The search covers names of servers, containers, processes, and nodes. Shorten the text, or choose a longer window.</p>
       </EmptyState>
     );
   }

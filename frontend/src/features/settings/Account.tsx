@@ -26,7 +26,7 @@ function Address(): ReactElement | null {
   const { data: me } = useQuery(meQuery());
   const send = useMutation({
     mutationFn: () => unwrap(api.POST("/api/v1/me/verification")),
-    onSuccess: () => toast({ text: "Mail sent. Open its link in this browser." }),
+    onSuccess: () => toast({ text: "Email sent. Open its link in this browser." }),
     onError: tell,
   });
   if (me === undefined) return null;
@@ -35,18 +35,18 @@ function Address(): ReactElement | null {
       <p>
         {me.email}{" "}
         <span className={styles["dim"]}>
-          {me.email_verified === true ? "✓ verified" : `not verified: it means something only in ${me.organization.name}`}
+          {me.email_verified === true ? "✓ verified" : `not verified: it is valid only in ${me.organization.name}`}
         </span>
       </p>
       {me.email_verified !== true &&
         (me.sends_mail ? (
           <p style={{ marginTop: 14 }}>
             <Button disabled={send.isPending} onClick={() => send.mutate()}>
-              {send.isPending ? "Sending…" : "Send verification mail"}
+              {send.isPending ? "Sending…" : "Send verification email"}
             </Button>
           </p>
         ) : (
-          <p className={styles["dim"]}>This installation sends no mails, so it cannot verify addresses.</p>
+          <p className={styles["dim"]}>This installation sends no email, so it cannot verify addresses.</p>
         ))}
     </Section>
   );

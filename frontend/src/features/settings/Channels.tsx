@@ -17,7 +17,7 @@ export function Channels(): ReactElement {
   const refusal = me === undefined || me.scopes.includes("channels:write") ? null : `Your role, ${me.role ?? "none"}, cannot change channels. Ask an admin of ${me.organization.name}.`;
   return (
     <>
-      <Section title="Notification channels" note="Each change of an incident is sent to every channel that it matches. A delivery whose answer is lost can arrive twice.">
+      <Section title="Notification channels" note="Each change of an incident is sent to every matching channel. A delivery can arrive twice if its response is lost.">
         {refusal !== null && <p className={styles["dim"]}>{refusal}</p>}
         <Async query={channels} label="Loading channels">
           {(all) =>

@@ -29,7 +29,7 @@ export function FilterFields({ value, onChange }: Omit<FilterFieldsProps, "kind"
       </Field>
       <Patterns
         label="Namespaces"
-        hint="Patterns with commas between them: kube-system, team-*. Empty: all. An incident whose namespace is not known, such as one of a node, matches no pattern."
+        hint="Comma-separated patterns: kube-system, team-*. Empty: all. An incident whose namespace is not known, such as one of a node, matches no pattern."
         condition="namespaces"
         value={value}
         onChange={onChange}

@@ -99,7 +99,7 @@ function Ask({ member, to, ingestTokens, onCancel, onDecide }: AskProps): ReactE
   const ends = leaves ? "Sessions and API tokens of the member end at once." : "A viewer cannot own ingest tokens.";
   const owns =
     ingestTokens.length > 0
-      ? ` ${member.name} owns ${plural(ingestTokens.length, "ingest token")}: ${ingestTokens.join(", ")}. Collectors stop without them. Whoever knows one can send data with it.`
+      ? ` ${member.name} owns ${plural(ingestTokens.length, "ingest token")}: ${ingestTokens.join(", ")}. Collectors stop without them. Anyone who has one can send data with it.`
       : "";
   const decide = (tokens?: IngestTokens): void => {
     if (to !== undefined) onDecide(to, tokens);

@@ -76,7 +76,7 @@ function Invitations(): ReactElement {
     invite.mutate();
   };
   return (
-    <Section title="Invite member" note={me?.sends_mail === true ? "The link goes to the address by mail. It works once." : "Send the link yourself. It works once."}>
+    <Section title="Invite member" note={me?.sends_mail === true ? "The link is sent by email. It works once." : "Send the link yourself. It works once."}>
       <form className={styles["inline"]} onSubmit={submit}>
         <Field label="Email">
           {(attributes) => <input {...attributes} type="email" required value={email} onChange={(event) => setEmail(event.target.value)} />}

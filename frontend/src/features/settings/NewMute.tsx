@@ -42,7 +42,7 @@ export function NewMute({ refusal }: { refusal: string | null }): ReactElement {
   const [reason, setReason] = useState("");
   const toast = useToast();
   const create = useCreateMute();
-  const problem = patternsProblem(form.patterns) ?? (form.hours === null ? null : hoursProblem(form.hours, "Weekly hours", "These hours never end. Leave out a day, or give another end."));
+  const problem = patternsProblem(form.patterns) ?? (form.hours === null ? null : hoursProblem(form.hours, "Weekly hours", "These hours never end. Remove a day, or choose another end."));
   const filter = useMemo(() => filterOf(form), [form]);
   const isEmpty = coversAll(filter);
   const settled = useSettled(filter, problem === null && !isEmpty);
@@ -63,11 +63,11 @@ export function NewMute({ refusal }: { refusal: string | null }): ReactElement {
   };
   const refused = create.error === null ? null : explain(create.error);
   return (
-    <Section title="Add mute" note="Everything that is filled in has to fit. An incident that reached several namespaces or nodes is muted only if each of them fits.">
+    <Section title="Add mute" note="All conditions must match. An incident that reached several namespaces or nodes is muted only if each of them matches.">
       <form className={styles["form"]} onSubmit={submit}>
-        <Patterns label="Namespaces" hint="Patterns with commas between them: dev, team-*" condition="namespaces" value={form} onChange={setForm} />
+        <Patterns label="Namespaces" hint="Comma-separated patterns: dev, team-*" condition="namespaces" value={form} onChange={setForm} />
         <Patterns label="Causes" hint="Such as cpu/*, dns/udp_loss" condition="causes" value={form} onChange={setForm} />
-        <Patterns label="Resources" hint="Names, pods, containers, workloads, or cgroup paths, such as batch-*, dev/api. * is everything." condition="resources" value={form} onChange={setForm} />
+        <Patterns label="Resources" hint="Names, pods, containers, workloads, or cgroup paths, such as batch-*, dev/api. * matches everything." condition="resources" value={form} onChange={setForm} />
         <Patterns label="Nodes" hint="Such as edge-*" condition="nodes" value={form} onChange={setForm} />
         <fieldset className={styles["checks"]}>
           <legend>Severities (none: all)</legend>

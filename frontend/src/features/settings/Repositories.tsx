@@ -19,7 +19,7 @@ export function Repositories(): ReactElement {
   const mayChange = me?.scopes.includes("repositories:write") ?? false;
   return (
     <>
-      <Section title="Repositories" note="Fixes of workloads whose file is named here can be opened as pull requests. The first repository that has a workload is taken.">
+      <Section title="Repositories" note="Fixes for workloads with a file listed here can be opened as pull requests. The first repository that matches a workload is used.">
         <Async query={repositories} label="Loading repositories">
           {(all) =>
             all.length === 0 ? (

@@ -119,8 +119,8 @@ function FileFields({ number, file, onChange, onRemove }: FileFieldsProps): Reac
           </select>
         )}
       </Field>
-      {file.format === "helm_values" && text("Key", "valuesKey", "Below which the chart has the workload, such as controller. Empty: at the top.")}
-      {text("Namespaces", "namespaces", "Patterns with commas between them: kube-system, team-*. Empty: all.")}
+      {file.format === "helm_values" && text("Key", "valuesKey", "Key that holds the workload's values, such as controller. Empty: the top level.")}
+      {text("Namespaces", "namespaces", "Comma-separated patterns: kube-system, team-*. Empty: all.")}
       {text("Workloads", "workloads", "Such as coredns, deployment/cart-*. Empty: all.")}
     </div>
   );

@@ -59,7 +59,7 @@ export function RepositoryRow({ repository, mayChange }: { repository: Repositor
         open={asked}
         onOpenChange={setAsked}
         title={`Remove repository: ${name}`}
-        description="Its token is deleted. Pull requests that were opened stay where they are, and Jitterscope no longer looks at them."
+        description="Its token is deleted. Open pull requests stay open, and Jitterscope no longer follows them."
       >
         <DialogActions>
           <Button onClick={() => setAsked(false)}>Cancel</Button>

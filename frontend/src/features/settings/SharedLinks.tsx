@@ -22,7 +22,7 @@ export function SharedLinks(): ReactElement {
   const scopes = me?.scopes ?? [];
   return (
     <>
-      <Section title="Read-only links" note="A link shows one incident, without an account, to whoever has it. It expires after at most 90 days.">
+      <Section title="Read-only links" note="Anyone with the link can read one incident without an account. It expires after at most 90 days.">
         <Async query={policy} label="Loading sharing">
           {({ links_allowed, changed_by, changed_at }) => (
             <>
@@ -66,7 +66,7 @@ function Links({ whyNot }: { whyNot: string | null }): ReactElement {
   const { data, isError, error, refetch, hasNextPage, fetchNextPage } = useInfiniteQuery(linksQuery());
   const links = data?.pages.flatMap((page) => page.items);
   return (
-    <Section title="Links" note="Made on the pages of incidents, under Share.">
+    <Section title="Links" note="Created on incident pages, under Share.">
       {links === undefined ? (
         isError ? <ErrorState {...explain(error)} onRetry={() => void refetch()} /> : <Skeleton lines={4} label="Loading links" />
       ) : links.length === 0 ? (

@@ -53,7 +53,7 @@ function NewToken({ onCreated }: { onCreated: () => Promise<void> }): ReactEleme
     create.mutate();
   };
   return (
-    <Section title="New API token" note="A token is yours: it can never do more than you can, and ends when you leave the organization.">
+    <Section title="New API token" note="A token acts for you: it can never do more than you can, and it stops working when you leave the organization.">
       <form className={styles["form"]} onSubmit={submit}>
         <Field label="Name" hint="What uses it: “grafana”, “deploy pipeline”.">
           {(attributes) => <input {...attributes} required value={name} onChange={(event) => setName(event.target.value)} />}

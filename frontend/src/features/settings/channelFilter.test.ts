@@ -22,8 +22,8 @@ describe("what a channel is for", () => {
     expect(problemOf({ ...NEW_FILTER, quiet })).toBeNull();
     expect(problemOf({ ...NEW_FILTER, patterns: { ...NEW_FILTER.patterns, nodes: names(20) } })).toBeNull();
     expect(problemOf({ ...NEW_FILTER, patterns: { ...NEW_FILTER.patterns, nodes: names(21) } })).toBe("A list has at most 20 patterns.");
-    expect(problemOf({ ...NEW_FILTER, quiet: { ...quiet, days: [] } })).toBe("Quiet hours need a day to begin on.");
-    expect(problemOf({ ...NEW_FILTER, quiet: { ...quiet, end: "" } })).toBe("Quiet hours need a time to begin and one to end.");
+    expect(problemOf({ ...NEW_FILTER, quiet: { ...quiet, days: [] } })).toBe("Quiet hours need at least one start day.");
+    expect(problemOf({ ...NEW_FILTER, quiet: { ...quiet, end: "" } })).toBe("Quiet hours need a start and an end.");
     expect(problemOf({ ...NEW_FILTER, quiet: { ...quiet, end: quiet.start } })).toContain("never end");
     expect(problemOf({ ...NEW_FILTER, quiet: { ...quiet, time_zone: "Europe/Atlantis" } })).toBe("There is no time zone Europe/Atlantis.");
   });

@@ -16,7 +16,7 @@ export function HoursFields({ value, onChange }: HoursFieldsProps): ReactElement
   return (
     <>
       <fieldset className={styles["days"]}>
-        <legend>Days on which they begin</legend>
+        <legend>Start days</legend>
         {WEEK.map((day) => (
           <label key={day}>
             <input

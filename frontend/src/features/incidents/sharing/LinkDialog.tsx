@@ -44,7 +44,7 @@ export function LinkDialog({ incidentId, view, selection, onOpenChange }: LinkDi
       open
       onOpenChange={onOpenChange}
       title="Read-only link"
-      description="Whoever has the link sees this incident without an account: the verdict, its picture, evidence, fixes, and verification, with names of pods, nodes, and lookups. No notes, no names of members, nothing else."
+      description="Anyone with the link can read this incident without an account: the verdict, its picture, evidence, fixes, and verification, with names of pods, nodes, and lookups. No notes, no member names, nothing else."
     >
       {forbidden ? (
         <p className={styles["state"]} role="status">

@@ -8,7 +8,7 @@ import { Async } from "@/widgets/Async";
 import { PostMortemEditor } from "./PostMortemEditor";
 import styles from "./Sharing.module.css";
 
-const DESCRIPTION = "Markdown from what was measured and done. What you save here is what everybody in the organization sees.";
+const DESCRIPTION = "Markdown of what was measured and done. Everyone in the organization sees what you save here.";
 
 /** The incident as Markdown: written from the data, or as members edited it. */
 export function PostMortemDialog({ incidentId, onOpenChange }: { incidentId: number; onOpenChange: (open: boolean) => void }): ReactElement {
@@ -31,7 +31,7 @@ export function PostMortemDialog({ incidentId, onOpenChange }: { incidentId: num
       </Async>
       {warned && (
         <p role="alert" className={styles["conflict"]}>
-          Your edits are not saved. Save them, or close again to drop them.
+          Your edits are not saved. Save them, or close again to discard them.
         </p>
       )}
     </Dialog>

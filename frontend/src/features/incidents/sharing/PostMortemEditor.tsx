@@ -98,7 +98,7 @@ export function PostMortemEditor({ incidentId, kept, content, onUnsaved }: PostM
           <p>
             {theirs.at === null ? "The saved edits were discarded" : `${theirs.by ?? "Another member"} saved another text`} after you opened this. Nothing of yours is lost: put what you need of it into your text, then save.
           </p>
-          <textarea className={styles["text"]} aria-label="Text that is saved now" readOnly rows={8} value={theirs.content} />
+          <textarea className={styles["text"]} aria-label="Saved text" readOnly rows={8} value={theirs.content} />
           <p className={styles["choices"]}>
             <Button
               onClick={() => {

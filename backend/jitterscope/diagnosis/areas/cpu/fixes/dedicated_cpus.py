@@ -68,7 +68,7 @@ def propose(snapshot: Snapshot, found: Found, need: float) -> Fix | None:
         precondition=precondition,
         patches=[text],
         caveats=[
-            f"The server cannot use more than {whole} CPU{'s' if whole > 1 else ''} any more, even on an idle node.",
+            f"The server cannot use more than {whole} CPU{'s' if whole > 1 else ''}, even on an idle node.",
             "Kernel threads and interrupts still run on these CPUs.",
         ],
         verify=VERIFY,

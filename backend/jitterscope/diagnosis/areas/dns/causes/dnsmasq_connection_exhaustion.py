@@ -133,7 +133,7 @@ CAUSE = Cause(
     "further connections, the client sends its query, and it stays unread. NodeLocal DNSCache makes it likely: "
     "`force_tcp` turns each query into one on TCP, and CoreDNS opens a connection whenever none is idle, without a "
     "bound. Wanted are as many connections as queries per second times the seconds that an answer takes. Found when "
-    "the children are at the limit AND connections wait, within 0.2 s; at the limit alone nobody is hurt. Answers "
+    "the children are at the limit AND connections wait, within 0.2 s; at the limit alone there is no harm. Answers "
     "are late after one to two seconds; the first query fails about five seconds after it began.",
     needs=NEEDS,
     rivals=("dns/connection_pool_churn", "dns/slow_upstream", "dns/udp_loss"),

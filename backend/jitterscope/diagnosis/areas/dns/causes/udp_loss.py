@@ -39,10 +39,10 @@ def _found(snapshot: Snapshot, case: Loss) -> Found:
     ratio = case.lost / max(1.0, asked)
     name = say.who(snapshot)
     if case.where == "socket":
-        title = f"{name}'s socket dropped {case.lost:,.0f} queries in bursts; each waits until its client asks again"
+        title = f"{name}'s socket dropped {case.lost:,.0f} queries in bursts; each waits until its client retries"
         summary = (
             f"{case.lost:,.0f} of {asked:,.0f} datagrams ({say.percent(ratio)}) found the receive buffer full. The "
-            "server never saw them; a client that uses glibc or Go asks again after 5 s."
+            "server never saw them; a client that uses glibc or Go retries after 5 s."
         )
     else:
         assert case.edge is not None
@@ -101,7 +101,7 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 CAUSE = Cause(
     id=ID,
     title="Datagrams are lost: queries wait for a timeout",
-    summary="A query or its answer is lost, and whoever sent it waits 2 s (CoreDNS) or 5 s (glibc, Go) to ask again.",
+    summary="A query or its answer is lost, and its sender waits 2 s (CoreDNS) or 5 s (glibc, Go) before it retries.",
     mechanism="UDP repeats nothing by itself: a full receive buffer, a race in conntrack (two queries from one "
     "socket at once, kubernetes/kubernetes#56903) or a lossy link drops a datagram, and the query waits for the "
     "resolver's timeout. Found at a socket that drops in bursts, or at a forwarder whose late answers all come "

@@ -51,7 +51,7 @@ def propose(snapshot: Snapshot, use: Amplification) -> Fix | None:
         title="CoreDNS autopath",
         summary="CoreDNS follows the pod's search list itself and answers the first query with the name that exists: "
         "1 query "
-        f"per type instead of {per_lookup(use.chains):.1f}. It needs `pods verified`, that is to watch every pod.",
+        f"per type instead of {per_lookup(use.chains):.1f}. It needs `pods verified`, so it watches every pod.",
         verdict="reduces",
         precondition="CoreDNS sees the addresses of the pods (no NodeLocal DNSCache or NAT between), and they are in "
         "this cluster.",

@@ -38,7 +38,7 @@ def max_idle(snapshot: Snapshot, server: ResourceView | None, limit: float | Non
         **base,
         verdict="reduces",
         summary=f"After a burst each CoreDNS keeps {number} idle connections to each upstream and closes the others "
-        "immediately. It does not bound how many a burst opens.",
+        "immediately. It does not limit how many a burst opens.",
         precondition=None if allowed else f"CoreDNS {gate.since_text} or later in front",
         patches=config_map.with_command(
             snapshot,

@@ -70,7 +70,7 @@ def prefer_udp(snapshot: Snapshot, graph: PathGraph, servers: tuple[ResourceView
         caveats=[
             "NodeLocal DNSCache uses TCP so that a datagram lost on its way (conntrack races) does not cost the "
             "client a 5 s timeout: watch dns_timeouts.",
-            "On GKE the add-on owns the ConfigMap and may set it back.",
+            "On GKE the add-on owns the ConfigMap and can reset it.",
         ],
     )
 
@@ -122,7 +122,7 @@ def cloud_dns(snapshot: Snapshot, found: Found) -> Fix | None:
         id="cloud_dns",
         title="Cloud DNS for GKE instead of kube-dns",
         summary="Names of the cluster are then answered by Cloud DNS through the metadata server of each node: no "
-        "kube-dns, no dnsmasq and none of its limits in the path. NodeLocal DNSCache can stay.",
+        "kube-dns, no dnsmasq or its limits in the path. NodeLocal DNSCache can stay.",
         verdict="removes",
         predicted=without_limit(found),
         precondition="A Standard cluster (Autopilot has it already) without reliance on changed kube-dns settings",

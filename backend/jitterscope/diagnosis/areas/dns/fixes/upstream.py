@@ -33,7 +33,7 @@ def another(snapshot: Snapshot, server: ResourceView, time: UpstreamTime, found:
     if is_dnsmasq(server):
         change = f"-server={address}\n+server=OTHER\n+server=THIRD"
         text = Patch(label="Configuration of dnsmasq", language="diff", text=change)
-        extra = "dnsmasq asks the quicker of several servers; --all-servers asks all at once."
+        extra = "dnsmasq asks the fastest of several servers; --all-servers asks all at once."
     else:
         zone = time.edge.zone
         text = Patch(
@@ -44,7 +44,7 @@ def another(snapshot: Snapshot, server: ResourceView, time: UpstreamTime, found:
     return Fix(
         id="another_upstream",
         title="Ask another upstream",
-        summary=f"{address} is slow by itself, so nothing on this server makes its answers quicker. {extra}",
+        summary=f"{address} is slow by itself, so nothing on this server makes its answers faster. {extra}",
         verdict="removes",
         predicted=predictions(slow_ratio=_without(found, 0.0, 0.05, 0.5)),
         precondition="Another server answers the same names",
@@ -87,7 +87,7 @@ def serve_stale(snapshot: Snapshot, server: ResourceView, found: Found) -> Fix |
     return Fix(
         **base,
         verdict="reduces",
-        summary="Names that were answered before get their old answer at once while the new one is fetched.",
+        summary="Names that were answered before get their old answer at once while a new one is fetched.",
         precondition=None if allowed else f"CoreDNS {gate.since_text} or later",
         patches=config_map.with_command(
             snapshot,
@@ -125,8 +125,8 @@ def read_timeout(snapshot: Snapshot, server: ResourceView, mean_us: float, found
     return Fix(
         **base,
         verdict="reduces",
-        summary="CoreDNS gives an attempt up after 2 s and asks again, which doubles the load of an upstream that "
-        "would have answered. Late answers then take the place of failures.",
+        summary="CoreDNS gives up an attempt after 2 s and retries, which doubles the load of an upstream that "
+        "would have answered. Late answers then replace failures.",
         precondition=None if allowed else f"CoreDNS {gate.since_text} or later",
         patches=config_map.with_command(
             snapshot,
@@ -151,7 +151,7 @@ def max_concurrent(
     rate = float(np.nansum(time.answers)) / max(1.0, float((time.answers > 0).sum()))
     base = {
         "id": "max_concurrent",
-        "title": "Bound what waits for it (max_concurrent)",
+        "title": "Limit queries that wait for it (max_concurrent)",
         "verify": "Memory stays flat while the upstream is slow; coredns_max_concurrent_rejects counts what is "
         "refused.",
         "undo": "Remove the line and reload.",
@@ -167,7 +167,7 @@ def max_concurrent(
     return Fix(
         **base,
         verdict="unknown",
-        summary=f"It makes nothing quicker, but bounds the harm: each query that waits holds memory, and beyond "
+        summary=f"It speeds up nothing, but limits the harm: each query that waits holds memory, and beyond "
         f"{number} of them clients get {result} at once. {rate:,.0f} queries/s × the upstream's usual time need far "
         "fewer.",
         precondition=None if gate.open(version) else f"CoreDNS {gate.since_text} or later",

@@ -40,7 +40,7 @@ def faster(snapshot: Snapshot, found: Found, stall: DiskStall) -> Fix | None:
         title="A disk of its own, or of a faster class",
         summary=f"The disk is {which}. A local SSD, or a volume with more throughput and requests per second, answers "
         "in "
-        "less time; a volume that nobody else uses has no queue of others.",
+        "less time; a volume of its own has no queue of others.",
         verdict="reduces",
         precondition="The data can be moved, and a faster class of disk or volume is there.",
         caveats=[

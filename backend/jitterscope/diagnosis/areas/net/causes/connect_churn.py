@@ -62,7 +62,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         confidence=_confidence(found),
         severity=level,
         harm=harm_of(level, known=True),
-        title=f"Clients of {say.who(snapshot)} connect anew for {say.percent(min(1.0, found.per_request))} of its "
+        title=f"Clients of {say.who(snapshot)} open a new connection for {say.percent(min(1.0, found.per_request))} of its "
         f"requests, which takes {took} each time",
         summary=f"{found.opened:,.0f} connections for {found.requests:,.0f} requests, {found.again:,.0f} of them by "
         f"an address that had opened another one within 10 s. The handshake takes a round trip of {took} before a "
@@ -155,7 +155,7 @@ def _reconnected(snapshot: Snapshot) -> bool:
 CAUSE = Cause(
     id=ID,
     title="A new connection for each request",
-    summary="Clients connect anew for each request, and the handshake takes as long as the request itself.",
+    summary="Clients open a new connection for each request, and the handshake takes as long as the request itself.",
     mechanism="A TCP handshake is a round trip before the first byte of a request can leave; TLS adds one or two. A "
     "client that keeps its connection pays that once. Between machines of one network a round trip is 0.1 ms and "
     "hardly counts; between zones, regions or through a VPN it is tens of ms, and doubles what each request takes. "
@@ -166,7 +166,7 @@ CAUSE = Cause(
     detect=detect,
     propose=propose,
     false_positives=(
-        "Many clients behind one address (a NAT, a proxy that passes connections on) look like one that connects anew.",
+        "Many clients behind one address (a NAT, a proxy that passes connections on) look like one that opens new connections.",
     ),
     references=(
         "https://www.rfc-editor.org/rfc/rfc9112#section-9.3",

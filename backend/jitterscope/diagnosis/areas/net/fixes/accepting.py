@@ -98,7 +98,7 @@ def _backlog(snapshot: Snapshot, found: Overflow, backlog: int, listener: Listen
             *([] if sustained else [_wait(snapshot, found)]),
             "net.core.somaxconn of the network namespace caps it when listen() is called"
             + (f": {found.at.somaxconn:,.0f} here." if found.at.somaxconn is not None else "."),
-            "The program has to listen anew: restart it.",
+            "The program must listen again: restart it.",
         ],
         verify=VERIFY,
         undo=f"Set the backlog to {limit:,.0f} again and restart the program.",

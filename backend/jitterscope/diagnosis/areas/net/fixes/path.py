@@ -72,7 +72,7 @@ def _timer(pid: str) -> Fix:
         precondition="Clients are in the same data center: round trips far below 40 ms.",
         patches=[
             Patch(
-                label="In the server's network namespace, as root, until it is made anew",
+                label="In the server's network namespace, as root, until it is created again",
                 language="shell",
                 text=f"nsenter -t {pid} -n ip route show\nnsenter -t {pid} -n ip route change ROUTE rto_min 40ms",
             )

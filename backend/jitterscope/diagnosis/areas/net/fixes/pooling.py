@@ -61,7 +61,7 @@ FIXES = (
     FixKind(
         id="reuse_connections",
         title="Keep connections open in the clients",
-        precondition="Clients that connect anew for each request, and a protocol with keep-alive.",
+        precondition="Clients that open a new connection for each request, and a protocol with keep-alive.",
         landing=Unseen("It is a setting of programs, mostly on other machines."),
         measures=("connects_per_request", "listen_drops_ratio"),
         lab="accept-queue --variant connect-churn --apply reuse_connections",

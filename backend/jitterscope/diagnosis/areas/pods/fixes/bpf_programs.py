@@ -180,7 +180,7 @@ FIXES = (
         title="Switch IPv6 off in Cilium",
         precondition="No pod and no service of the cluster uses IPv6.",
         landing=Seen(
-            "The agent loads no program for IPv6 for a pod any more.",
+            "The agent no longer loads a program for IPv6 for a pod.",
             (PROGRAMS,),
             lambda before, after: bool(gone := _left_out(before, after)) and all(map(_of_ipv6, gone)),
         ),

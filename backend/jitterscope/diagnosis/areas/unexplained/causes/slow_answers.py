@@ -155,7 +155,7 @@ CAUSE = Cause(
     "together, are a stall of the server: it was stopped, waited for a lock, a disk or another server, or ran "
     "something else. Where the time went is told by what is recorded meanwhile: how long requests lay unread in the "
     "socket, the CPU time of the program, how long its threads were ready to run, and whether its limit held it back. "
-    "Late is over the server's objective where somebody set one, else over 20 ms and over three times its median. An "
+    "Late is over the server's objective where one is set, else over 20 ms and over three times its median. An "
     "objective that is missed without any stall is told as well. A stall is judged 5 s after its end, or once it "
     "lasts 10 s: until then other causes have their say, and what one of them explains is an incident of that cause.",
     needs=(),
