@@ -4,8 +4,9 @@
 A threaded HTTP service asks a Valkey server; both get a steady load over 40 connections each. A stall is drawn every
 `--every` seconds: SIGSTOP, a lock held, a frozen file system, a paused peer, a script or a sleep on Valkey's only
 thread. It is told where a finding with harm, of what the product stored until 7 s after it, has its time, and an
-incident of the server was seen then or later. Where its time went is read as the diagnosis reads it. Run as root in
-backend/: `uv run python ../tests/bench/stalls.py --count 50`.
+incident of the server was seen then or later. Where its time went is read as the diagnosis reads it. `--keep` saves
+what was stored around each that is silent or wrong. Run as root in backend/: `uv run python ../tests/bench/stalls.py
+--count 50`.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from jitterscope.diagnosis.areas.unexplained.readings.whereabouts import accounts
 from jitterscope.diagnosis.core.engine import detect
+from jitterscope.recordings import file
+from jitterscope.recordings.model import Recording
 from jitterscope.recordings.snapshots import snapshot_of
 from labs.cgroups import Hierarchies, LabRun
 from labs.console import progress
@@ -180,9 +183,12 @@ def _share(value: float | None) -> str:
     return "not known" if value is None else f"{value:.2f}"
 
 
-def found_of(product: Product, cgroup_id: int, made: Made) -> tuple[str, list[str]]:
+def recorded(product: Product, cgroup_id: int, made: Made) -> Recording:
+    return product.recording(cgroup_id, made.start_us - 40_000_000, made.end_us + 7_000_000)
+
+
+def found_of(recording: Recording, made: Made) -> tuple[str, list[str]]:
     """Where the time of a stall went, by what is stored, and what the engine finds in the minute around it."""
-    recording = product.recording(cgroup_id, made.start_us - 40_000_000, made.end_us + 7_000_000)
     snapshot = snapshot_of(recording)
     near = [one for one in accounts(snapshot) if one.stall.start_us < made.end_us and one.stall.end_us > made.start_us]
     best = max(near, key=lambda one: one.stall.late, default=None)
@@ -201,6 +207,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=50)
     parser.add_argument("--every", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", type=Path, help="folder for recordings of those that are silent or wrong")
     chosen = parser.parse_args()
     draw = random.Random(chosen.seed)
     say = progress()
@@ -257,11 +264,15 @@ def main() -> None:
             time.sleep(chosen.every * draw.uniform(0.95, 1.05))
         time.sleep(20.0)
         right = 0
-        for made in stalls:
-            where, causes = found_of(product, ids[made.kind.subject], made)
+        for number, made in enumerate(stalls, 1):
+            recording = recorded(product, ids[made.kind.subject], made)
+            where, causes = found_of(recording, made)
             made.told = bool(causes) and is_told(product, ids[made.kind.subject], since_us, made)
-            right += where.startswith(made.kind.where)
-            mark = "right" if where.startswith(made.kind.where) else f"WRONG, is {made.kind.where}"
+            is_right = where.startswith(made.kind.where)
+            right += is_right
+            mark = "right" if is_right else f"WRONG, is {made.kind.where}"
+            if chosen.keep and not (made.told and is_right):
+                file.save(recording, chosen.keep / f"{chosen.seed}-{number}-{made.kind.name}.jitterscope")
             print(f"{made.kind.name:26} {made.wanted_s * 1000:4.0f} ms {'told' if made.told else 'SILENT':6} {mark}: "
                   f"{where} {causes}")  # fmt: skip
         print(f"{len(stalls)} stalls: {sum(one.told for one in stalls)} told, where right in {right}")

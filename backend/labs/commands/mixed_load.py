@@ -1,0 +1,36 @@
+"""`jitterscope lab mixed-load`: twelve real servers under ordinary load, of which the product must say nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from labs.commanding import Json, Token, Url, complaints, given_of, host
+from labs.console import progress
+from labs.mixed.parameters import Parameters
+from labs.mixed.watched import table, watch
+
+NAME = "mixed-load"
+
+
+def command(
+    minutes: Annotated[float | None, typer.Option(help="Length of the load in min [5]")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of rates, their changes, and CPU limits [1]")] = None,
+    rate: Annotated[float | None, typer.Option(help="Factor of all rates [1]")] = None,
+    url: Url = None,
+    token: Token = None,
+    keep: Annotated[Path | None, typer.Option(help="Folder for a recording of each incident and risk")] = None,
+    json_: Json = False,
+) -> None:
+    """Twelve real servers under ordinary load without a fault: no incident and no risk is right (docs/labs.md)."""
+    given = given_of(locals(), {"url", "token", "keep", "json_"})
+    say = progress()
+    with complaints(url, token):
+        parameters = Parameters(**given)
+        with host(url, token, say) as product:
+            report = watch(product, parameters, keep, say)
+    typer.echo(table(report), err=json_)
+    if json_:
+        typer.echo(report.model_dump_json())

@@ -1,0 +1,15 @@
+"""Parameters of the mixed-load lab."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Parameters(BaseModel):
+    """One run. `seed` decides rates, their changes, and which containers have a CPU limit."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    minutes: float = Field(5, ge=0.5, le=240, description="length of the load (min)")
+    seed: int = Field(1, ge=0, description="of all that is random")
+    rate: float = Field(1.0, gt=0, le=20, description="factor of all rates")

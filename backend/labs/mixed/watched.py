@@ -1,0 +1,178 @@
+"""A mixed-load run that a product watches: what it says of a node on which nothing is wrong."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+from pydantic import BaseModel, ConfigDict
+
+from jitterscope.diagnosis.core.severity import SLOW_US
+from labs.console import Say
+from labs.mixed.fleet import Member, fleet
+from labs.mixed.parameters import Parameters
+from labs.mixed.traffic import Stream, run
+from labs.product import Product
+from labs.repeating import Repeating
+from labs.report import IncidentLine, line_of
+from labs.watching import find_cgroups, last_word, now_us, record
+
+LAB = "mixed-load"
+_AROUND_US = 60_000_000
+
+
+class ServerFigures(BaseModel):
+    """Of one container, by the lab's own account; None where other servers of the fleet ask it.
+
+    `slow`: answers over 20 ms and those that never came. CPU figures are in CPUs.
+    """
+
+    name: str
+    cpu_limit: float | None
+    requests: int | None = None
+    slow: int | None = None
+    p50_ms: float | None = None
+    p99_ms: float | None = None
+    max_ms: float | None = None
+
+
+class MachineFigures(BaseModel):
+    """CPUs in use by anything, over whole seconds of the run; `full_s`: seconds in which all were."""
+
+    cpus: int
+    busy_mean: float
+    busy_p99: float
+    full_s: int
+
+
+class MixedReport(BaseModel):
+    """What the product said, of the fleet and of its node, beside what the lab measured itself."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    lab: str
+    parameters: dict[str, Any]
+    incidents: list[IncidentLine]
+    risks: list[IncidentLine]
+    servers: list[ServerFigures]
+    machine: MachineFigures
+
+
+@dataclass(frozen=True, slots=True)
+class _Second:
+    busy: float
+    full: bool
+
+
+class _Machine(Repeating):
+    """How busy the machine is, each second."""
+
+    def __init__(self) -> None:
+        super().__init__(1.0)
+        self._seen: list[_Second] = []
+        psutil.cpu_percent(percpu=True)
+
+    def look(self, late_us: int) -> None:
+        busy = [one / 100 for one in psutil.cpu_percent(percpu=True)]
+        self._seen.append(_Second(sum(busy), min(busy) > 0.98))
+
+    def figures(self) -> MachineFigures:
+        busy = [one.busy for one in self._seen[1:]] or [0.0]
+        return MachineFigures(
+            cpus=psutil.cpu_count() or 1, busy_mean=round(float(np.mean(busy)), 2),
+            busy_p99=round(float(np.quantile(busy, 0.99)), 2), full_s=sum(one.full for one in self._seen[1:]),
+        )  # fmt: skip
+
+
+def watch(product: Product, parameters: Parameters, keep: Path | None, say: Say) -> MixedReport:
+    """Run it and report both accounts. `keep`: a folder for what the product stored around each of its findings."""
+    since_us = now_us()
+    with tempfile.TemporaryDirectory(prefix="jitterscope-lab-") as folder, fleet(parameters, Path(folder), say) as made:
+        members, clients = made
+        ids = find_cgroups(product, [one.cgroup.key for one in members])
+        from_us = now_us()
+        with _Machine() as machine:
+            streams = run(parameters, members, clients, Path(folder), say)
+        to_us = now_us()
+        say("Waiting for the product's final verdict")
+        said = last_word(product, ids, from_us, to_us)
+        # Its node's, and what was said while the servers started.
+        everyone = [*ids, *([] if (node := product.node_id()) is None else [node])]
+        incidents = {one["id"]: one for id_ in everyone for one in product.incidents(id_, since_us)}
+        incidents |= {one["id"]: one for one in said.incidents}
+        risks = {one["id"]: one for id_ in everyone for one in product.risks(id_)}
+        if keep is not None:
+            keep.mkdir(parents=True, exist_ok=True)
+            for kind, found in (("incident", incidents), ("risk", risks)):
+                for one in found.values():
+                    _keep(product, kind, one, (since_us, to_us), parameters, keep)
+    figures = {one.member.name: _figures(one) for one in streams}
+    return MixedReport(
+        lab=LAB,
+        parameters=parameters.model_dump(mode="json"),
+        incidents=[line_of(one) for one in incidents.values()],
+        risks=[line_of(one) for one in risks.values()],
+        servers=[figures.get(one.name, _unasked(one)) for one in members],
+        machine=machine.figures(),
+    )
+
+
+def _limit(member: Member) -> float | None:
+    return None if member.cpu_limit_us < 0 else member.cpu_limit_us / 100_000
+
+
+def _unasked(member: Member) -> ServerFigures:
+    return ServerFigures(name=member.name, cpu_limit=_limit(member))
+
+
+def _figures(stream: Stream) -> ServerFigures:
+    latency, lost = stream.latencies()
+    answered = latency[~lost]
+    p50, p99, slowest = np.quantile(answered, (0.5, 0.99, 1.0)) / 1e3 if answered.size else (None, None, None)
+    return ServerFigures(
+        name=stream.member.name, cpu_limit=_limit(stream.member), requests=latency.size,
+        slow=int(((latency > SLOW_US) | lost).sum()), p50_ms=p50, p99_ms=p99, max_ms=slowest,
+    )  # fmt: skip
+
+
+def _keep(
+    product: Product, kind: str, found: dict[str, Any], run_us: tuple[int, int], parameters: Parameters, folder: Path
+) -> None:
+    """Around when it was first and last seen, as far as that is in the run."""
+    first, last = (
+        round(datetime.fromisoformat(found[name]).timestamp() * 1e6)
+        for name in (("onset_at", "last_seen_at") if kind == "incident" else ("first_seen_at", "last_seen_at"))
+    )
+    name = f"{parameters.seed}-{kind}-{found['id']}-{found['cause'].replace('/', '-')}"
+    labels = {"lab": LAB, "seed": str(parameters.seed), "title": found["title"]}
+    record(
+        product, found["subject"]["resource_id"], max(run_us[0], first - _AROUND_US),
+        min(run_us[1], last + _AROUND_US), labels, folder / f"{name}.jitterscope",
+    )  # fmt: skip
+
+
+def table(report: MixedReport) -> str:
+    """For people."""
+    lines = [f"{'':14}{'limit':>8}{'requests':>10}{'slow':>7}{'p50 ms':>9}{'p99 ms':>9}{'max ms':>9}"]
+    for one in report.servers:
+        limit = "none" if one.cpu_limit is None else f"{one.cpu_limit:g}"
+        row = f"{one.name:14}{limit:>8}"
+        if one.requests is not None:
+            row += f"{one.requests:>10,}{one.slow:>7}"
+            row += "".join("        -" if value is None else f"{value:>9.2f}" for value in
+                           (one.p50_ms, one.p99_ms, one.max_ms))  # fmt: skip
+        lines.append(row)
+    machine = report.machine
+    lines.append(
+        f"machine: {machine.busy_mean:g} of {machine.cpus} CPUs busy at the mean, {machine.busy_p99:g} at p99, "
+        f"all of them for {machine.full_s} s"
+    )
+    for kind, found in (("incident", report.incidents), ("risk", report.risks)):
+        for line in found:
+            lines += [f"{kind}: {line.cause} ({line.confidence}, {line.severity}) of {line.subject}", f"  {line.title}"]
+    return "\n".join(lines if report.incidents or report.risks else [*lines, "no incident, no risk"])

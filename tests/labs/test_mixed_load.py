@@ -1,0 +1,28 @@
+"""The mixed-load lab, short: twelve real servers without a fault, the whole product watching."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from labs.mixed.parameters import Parameters
+from labs.mixed.watched import watch
+from labs.product import Product
+from tests.support.lab_plan import live
+from tests.support.said import say
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups and watches packets: needs root")
+UNASKED = {"postgresql", "valkey", "mariadb"}
+
+
+@live(90)
+@pytest.mark.timeout(600)
+def test_nothing_is_said_of_servers_without_a_fault(product: Product) -> None:
+    report = watch(product, Parameters(minutes=0.7, seed=7), None, say)
+    say(report.model_dump_json())
+    assert not report.incidents
+    assert not report.risks
+    assert {one.name for one in report.servers if one.requests is None} == UNASKED
+    for one in report.servers:
+        assert one.requests is None or one.requests > 500
