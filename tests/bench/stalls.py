@@ -211,6 +211,7 @@ def main() -> None:
     chosen = parser.parse_args()
     draw = random.Random(chosen.seed)
     say = progress()
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # through the clean-up
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="jitterscope-stalls-")))
         product = stack.enter_context(own_product(say))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from jitterscope.diagnosis.areas.unexplained.readings.stalls import SETTLE_US, stalls
@@ -72,6 +73,44 @@ def test_where_the_time_went(kind: Kind, where: str, seconds: float, protocol: s
 def test_a_busy_server_that_is_stopped_works_off_what_waited(rate: float) -> None:
     """0.04 to 0.72 CPU: the CPU time of the work that waited is no sign that it ran during the stall."""
     (account,) = accounts(held("stopped", 0.25, rate=rate))
+    assert account.where == "socket"
+
+
+def test_threads_that_wait_together_before_a_stop_do_not_wait_for_all_of_it() -> None:
+    """25 threads wake up at once on a full node, 10 ms before the process is stopped: 9 ms of run delay each."""
+    snapshot = held("stopped", 0.35, rate=300.0)
+    (account,) = accounts(snapshot)
+    first = (account.stall.start_us - snapshot.start_us) // snapshot.step_us
+    assert account.stall.start_us % snapshot.step_us > 0.3 * snapshot.step_us, "the tick has a part before the stall"
+    (process,) = snapshot.processes
+    delay = process.series["process_run_delay_us"].copy()
+    delay[first] += 225_000
+    crowded = replace(process, series={**process.series, "process_run_delay_us": delay})
+    (account,) = accounts(replace(snapshot, processes=(crowded,)))
+    assert account.where == "socket"
+    assert account.delay is not None
+    assert account.delay <= 70_000 / account.stall.length_us
+
+
+def test_what_was_read_just_before_a_stop_was_not_read_while_it_lasted() -> None:
+    """A burst that came and was read in the last ms before the stop outnumbers what came and lay unread after it."""
+    snapshot = held("stopped", 0.35, rate=100.0)
+    (server,), (account,) = snapshot.tcp_servers, accounts(snapshot)
+    queries, burst = server.queries, 60
+    assert queries is not None
+    assert queries.queue_wait_us is not None
+    end_us = account.stall.end_us
+    sent = EPOCH_US + 20_025_000 + 80 * np.arange(burst)
+    order = np.argsort(all_sent := np.concatenate([queries.sent_us, sent]), kind="stable")
+    more = replace(
+        queries,
+        sent_us=all_sent[order],
+        latency_us=np.concatenate([queries.latency_us, end_us - sent])[order],
+        result=np.concatenate([queries.result, np.zeros(burst, np.int64)])[order],
+        queue_wait_us=np.concatenate([queries.queue_wait_us, np.full(burst, 30)])[order],
+    )
+    (account,) = accounts(replace(snapshot, tcp_servers=(replace(server, queries=more),)))
+    assert account.stall.late > burst + 20
     assert account.where == "socket"
 
 

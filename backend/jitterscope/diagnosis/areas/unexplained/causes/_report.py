@@ -31,7 +31,8 @@ _MEANING: dict[Where, str] = {
     "runnable": "Its threads were ready and other work had the CPUs.",
     "socket": "A program that does not even read is stopped (SIGSTOP, the freezer, a debugger), or the thread that "
     "reads waits: for a disk, for a lock, for another server.",
-    "blocked": "It read and then waited: for a lock, for a disk, for another server.",
+    "blocked": "It read and then waited: for a lock, for a disk, for another server; or it was stopped while it "
+    "worked on all that it had.",
     "idle": "It was stopped or waited for a lock, a disk or another server. Whether it had read the {noun} was not "
     "recorded.",
     "outside": "Neither unread in the socket nor being worked on: the time passed in the network stack of the node.",

@@ -32,6 +32,8 @@ GAP_US = 100_000
 FEWEST, SHARE, BY_CHANCE = 3, 0.2, 0.01
 # Shorter ones are told by a cause or by nobody: any machine makes some. An objective says itself what is too long.
 LEAST_US = 40_000
+# So much of a stall is its begin.
+BEGIN = 0.1
 # A program that has just started is slow for reasons of its own: cold caches, code that is not compiled yet.
 WARM_UP_US = 30_000_000
 
@@ -165,9 +167,14 @@ def _spans(snapshot: Snapshot, server: ResourceView, late: _Late) -> list[Stall]
 def _waited(
     snapshot: Snapshot, server: ResourceView, late: _Late, part: IntArray, span: tuple[int, int]
 ) -> float | None:
-    """Time unread in the socket: of the late ones themselves, else of all that were read while it lasted."""
+    """Time unread in the socket: of the late ones themselves, else of all that were read while it lasted.
+
+    What came as it began may have been read just before: where enough came later, those tell.
+    """
     if late.waits is not None and (known := late.waits[part] >= 0).any():
         chosen = part[known]
+        later = chosen[late.sent[chosen] >= span[0] + BEGIN * (span[1] - span[0])]
+        chosen = later if len(later) >= FEWEST else chosen
         return float(late.waits[chosen].sum() / late.took[chosen].sum() * (late.many[part] * late.took[part]).sum())
     waits = server.distributions.get(metric(server, "wait"))
     if waits is None:

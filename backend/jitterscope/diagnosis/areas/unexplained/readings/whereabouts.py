@@ -1,8 +1,9 @@
 """Where the time of a stall went: unread in the socket, on a CPU, waiting for one, throttled, or none of these.
 
 Shares are of the stall's own length, above what the same ticks usually have: a tick of 100 ms is also what was before
-and after, and what had to wait is worked off behind it. A share of at least `MOST` decides; up to `LITTLE` excludes.
-What lies between, or varies by more than `NOISE` from tick to tick anyway, decides nothing.
+and after, and what had to wait is worked off behind it. The kernel counts a wait when it is over, and many threads wait
+at once: until a tick ends no more counts than there was of the stall by then. A share of at least `MOST` decides; up to
+`LITTLE` excludes. What lies between, or varies by more than `NOISE` from tick to tick anyway, decides nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from jitterscope.diagnosis.areas.unexplained.readings.processes import serving
-from jitterscope.diagnosis.areas.unexplained.readings.stalls import Stall, calm, stalls, ticks_of
+from jitterscope.diagnosis.areas.unexplained.readings.stalls import Stall, calm, overlaps, stalls, ticks_of
 from jitterscope.diagnosis.core.reading import reading
 from jitterscope.diagnosis.core.signals import has, number, read_cpu, series
 from jitterscope.diagnosis.core.sketch import value_of
@@ -77,10 +78,11 @@ def accounts(snapshot: Snapshot) -> tuple[Account, ...]:
 def _account(snapshot: Snapshot, stall: Stall, quiet: BoolArray) -> Account:
     processes = serving(snapshot, stall.server)
     part, length = ticks_of(snapshot, stall), stall.length_us
+    passed_us = np.cumsum(overlaps(snapshot, stall.start_us, stall.end_us)[part]) * snapshot.step_us
 
-    def share(views: Sequence[ResourceView], metric: str, lag: int = 0) -> float | None:
+    def share(views: Sequence[ResourceView], metric: str) -> float | None:
         known = [series(view, metric, snapshot.ticks) for view in views if has(view, metric)]
-        return _share(np.sum(known, axis=0), slice(part.start, part.stop + lag), length, quiet) if known else None
+        return _share(np.sum(known, axis=0), part, passed_us, length, quiet) if known else None
 
     cpu, whole = share(processes, "process_cpu_us"), False
     if cpu is None:
@@ -110,8 +112,11 @@ def _account(snapshot: Snapshot, stall: Stall, quiet: BoolArray) -> Account:
     )
 
 
-def _share(values: FloatArray, part: slice, length_us: int, quiet: BoolArray) -> float | None:
-    """What the ticks have above the usual, of the stall's length; None where one is missing or all of it is noise."""
+def _share(values: FloatArray, part: slice, passed_us: FloatArray, length_us: int, quiet: BoolArray) -> float | None:
+    """What the ticks have above the usual, of the stall's length; None where one is missing or all of it is noise.
+
+    `passed_us`: of the stall, until each tick ends.
+    """
     inside = values[part]
     usual = robust_baseline(values[quiet])
     if not len(inside) or not np.isfinite(inside).all() or not usual.n:
@@ -119,7 +124,10 @@ def _share(values: FloatArray, part: slice, length_us: int, quiet: BoolArray) ->
     above = float(inside.sum()) - usual.median * len(inside)
     if 2 * usual.spread * np.sqrt(len(inside)) > NOISE * length_us and above < 2 * length_us:
         return None
-    return max(0.0, above / length_us)
+    counted = 0.0
+    for more, passed in zip(inside - usual.median, passed_us, strict=True):
+        counted = min(counted + float(more), float(passed))
+    return max(0.0, counted / length_us)
 
 
 def _throttled(snapshot: Snapshot, part: slice, length_us: int) -> float | None:
