@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tempfile
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -20,10 +22,12 @@ from labs.mixed.traffic import Stream, run
 from labs.product import Product
 from labs.repeating import Repeating
 from labs.report import IncidentLine, line_of
-from labs.watching import find_cgroups, last_word, now_us, record
+from labs.watching import find_cgroups, now_us, record
 
 LAB = "mixed-load"
 _AROUND_US = 60_000_000
+# Data come within a second, what is not answered is given up after 5 s, and trouble is looked at again every 10 s.
+_SETTLE_S = 16.0
 
 
 class ServerFigures(BaseModel):
@@ -89,34 +93,52 @@ class _Machine(Repeating):
         )  # fmt: skip
 
 
+class _Told(Repeating):
+    """Incidents and risks of some subjects, told as they come; by kind and number."""
+
+    def __init__(self, product: Product, subject_ids: Sequence[int], since_us: int, say: Say) -> None:
+        super().__init__(10.0)
+        self._product, self._ids, self._since_us, self._say = product, subject_ids, since_us, say
+        self.found: dict[tuple[str, int], dict[str, Any]] = {}
+
+    def look(self, late_us: int) -> None:
+        for subject in self._ids:
+            for kind, listed in (
+                ("incident", self._product.incidents(subject, self._since_us)), ("risk", self._product.risks(subject))
+            ):  # fmt: skip
+                for one in listed:
+                    if (kind, one["id"]) not in self.found:
+                        self._say(f"{kind} {one['cause']} of {one['subject']['name']}: {one['title']}")
+                    self.found[kind, one["id"]] = one
+
+    def of(self, kind: str) -> list[IncidentLine]:
+        return [line_of(one) for (which, _), one in sorted(self.found.items()) if which == kind]
+
+
 def watch(product: Product, parameters: Parameters, keep: Path | None, say: Say) -> MixedReport:
     """Run it and report both accounts. `keep`: a folder for what the product stored around each of its findings."""
     since_us = now_us()
     with tempfile.TemporaryDirectory(prefix="jitterscope-lab-") as folder, fleet(parameters, Path(folder), say) as made:
         members, clients = made
         ids = find_cgroups(product, [one.cgroup.key for one in members])
-        from_us = now_us()
-        with _Machine() as machine:
+        ids += [] if (node := product.node_id()) is None else [node]
+        told = _Told(product, ids, since_us, say)
+        with _Machine() as machine, told:
             streams = run(parameters, members, clients, Path(folder), say)
         to_us = now_us()
         say("Waiting for the product's final verdict")
-        said = last_word(product, ids, from_us, to_us)
-        # Its node's, and what was said while the servers started.
-        everyone = [*ids, *([] if (node := product.node_id()) is None else [node])]
-        incidents = {one["id"]: one for id_ in everyone for one in product.incidents(id_, since_us)}
-        incidents |= {one["id"]: one for one in said.incidents}
-        risks = {one["id"]: one for id_ in everyone for one in product.risks(id_)}
-        if keep is not None:
-            keep.mkdir(parents=True, exist_ok=True)
-            for kind, found in (("incident", incidents), ("risk", risks)):
-                for one in found.values():
-                    _keep(product, kind, one, (since_us, to_us), parameters, keep)
+        time.sleep(_SETTLE_S + product.scheduled_diagnosis_every_s)
+        told.look(0)
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+        for (kind, _), one in told.found.items():
+            _keep(product, kind, one, (since_us, to_us), parameters, keep)
     figures = {one.member.name: _figures(one) for one in streams}
     return MixedReport(
         lab=LAB,
         parameters=parameters.model_dump(mode="json"),
-        incidents=[line_of(one) for one in incidents.values()],
-        risks=[line_of(one) for one in risks.values()],
+        incidents=told.of("incident"),
+        risks=told.of("risk"),
         servers=[figures.get(one.name, _unasked(one)) for one in members],
         machine=machine.figures(),
     )
