@@ -85,12 +85,18 @@ class Product:
 
     def cgroup_id(self, key: str) -> int | None:
         """The newest cgroup resource with this key (its path below the hierarchy root)."""
-        return max((int(one["id"]) for one in self.cgroups_of(key) if one["key"] == key), default=None)
-
-    def cgroups_of(self, key: str) -> list[dict[str, Any]]:
-        """The cgroup resources with this text in their key, at most 50."""
         items = self._get("/resources", kind="cgroup", search=key, limit=50).json()["items"]
-        return [one for one in items if key in one["key"]]
+        return max((int(one["id"]) for one in items if one["key"] == key), default=None)
+
+    def all_cgroups(self) -> list[dict[str, Any]]:
+        """Every cgroup resource that there ever was."""
+        found: list[dict[str, Any]] = []
+        page: dict[str, Any] = {"items": [], "next_cursor": ""}
+        while page["next_cursor"] is not None:
+            after = {"cursor": page["next_cursor"]} if page["next_cursor"] else {}
+            page = self._get("/resources", kind="cgroup", gone=True, limit=200, **after).json()
+            found += page["items"]
+        return found
 
     def resource(self, resource_id: int) -> dict[str, Any]:
         """One resource, with every change of its facts, oldest first."""

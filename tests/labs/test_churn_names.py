@@ -32,7 +32,7 @@ FACTS = {
 
 
 def cgroup(node: str = "node1") -> dict[str, Any]:
-    key = f"/kubepods/besteffort/pod{UID}/0123"
+    key = f"/kubepods/besteffort/pod{UID}/0123456789abcdef"
     return {"key": key, "node": {"name": node}, "first_seen_at": "2026-11-25T10:00:00Z"}
 
 
@@ -46,6 +46,12 @@ def test_a_name_is_right_once_all_of_it_is_known() -> None:
     assert POD.ran
     assert churn_names.judged(POD, cgroup(), history()) == (None, 1500.0)
     assert churn_names.judged(POD, cgroup(), history(owner=None)) == (None, None)
+
+
+def test_the_id_of_a_container_is_no_name_yet() -> None:
+    early = [{"name": "workload.container", "value": "0123456789ab", "since": "2026-11-25T10:00:00Z"}]
+    assert churn_names.judged(POD, cgroup(), [*early, *history()]) == (None, 1500.0)
+    assert churn_names.judged(POD, cgroup(), [*early, *history(container=None)]) == (None, None)
 
 
 @pytest.mark.parametrize(
