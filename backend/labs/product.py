@@ -94,7 +94,8 @@ class Product:
         page: dict[str, Any] = {"items": [], "next_cursor": ""}
         while page["next_cursor"] is not None:
             after = {"cursor": page["next_cursor"]} if page["next_cursor"] else {}
-            page = self._get("/resources", kind="cgroup", gone=True, limit=200, **after).json()
+            # Each comes with what it used in the last minute: more at once are too much data.
+            page = self._get("/resources", kind="cgroup", gone=True, limit=50, **after).json()
             found += page["items"]
         return found
 
