@@ -31,7 +31,7 @@ _LIVES_S = (2.0, 5.0, 10.0, 20.0)
 _DRAINED, _BACK, _RESTARTED = 0.3, 0.45, 0.65
 _LOOKS_EVERY_S, _TICK_S = 0.5, 0.1
 # Until data of the last pods are stored, and until the first pods are.
-_SETTLES_S = 15.0
+_SETTLES_S, _STORED_S = 15.0, 180.0
 _LATE_US = 10_000
 _COUNTED = {"counted_ticks": "ticks", "counted_missed_ticks": "ticks_missed", "counted_late_ticks": "ticks_late"}
 _PAGE = "import urllib.request; print(urllib.request.urlopen('http://127.0.0.1:9464/metrics').read().decode())"
@@ -46,6 +46,9 @@ def run(pods: int, seconds: float, say: Say) -> Report:
         told = churn.run(pods, seconds, say)
         to_us, after = _now_us(), _pages(here.cluster)
         time.sleep(_SETTLES_S)
+        say("Waiting until everything is stored")
+        for one in here.product.resources("node"):
+            _wait_for_last(here, int(one["id"]), to_us)
         say("Comparing names and ticks with what ran")
         return Report(
             **told,
@@ -55,6 +58,15 @@ def run(pods: int, seconds: float, say: Say) -> Report:
                 for node in here.cluster.nodes
             ],
         )
+
+
+def _wait_for_last(here: Watched, node_id: int, to_us: int) -> None:
+    """Until the last ticks are stored: a collector sends what waits in its spool in order."""
+
+    def last() -> dict[int, float]:
+        return here.product.values(node_id, "collector_tick", to_us - 1_000_000, to_us)
+
+    here.product.wait_for("the last ticks of the collectors", last, _STORED_S)
 
 
 class _Churn:
