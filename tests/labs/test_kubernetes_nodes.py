@@ -139,7 +139,7 @@ def test_two_nodes_are_one_cluster() -> None:
 
 
 @pytest.mark.timeout(2400)
-@live(420, cpus=0.0, by_turn=False)
+@live(420, by_turn=False)
 def test_names_are_right_while_pods_come_and_go() -> None:
     report = churn.run(200, 300, say)
     say(report.model_dump_json())
