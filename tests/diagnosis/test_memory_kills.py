@@ -10,8 +10,11 @@ import pytest
 from jitterscope.diagnosis.areas.memory.causes import limit_oom, query_burst_oom
 from jitterscope.diagnosis.areas.memory.readings import figures
 from jitterscope.diagnosis.areas.memory.readings.signals import lives, read
+from jitterscope.diagnosis.areas.memory.readings.waiting_queries import Burst, burst
+from jitterscope.diagnosis.areas.memory.whatif.load import load_of
+from jitterscope.diagnosis.areas.memory.whatif.query_burst import needed_limit
 from jitterscope.diagnosis.core.finding import Found, NotFound
-from jitterscope.diagnosis.core.snapshot import Event, Snapshot
+from jitterscope.diagnosis.core.snapshot import Distribution, Event, ResourceView, Snapshot
 from jitterscope.diagnosis.scenarios.memory.simulate import MIB, MemoryWorkload, simulate_memory
 
 LEAK = MemoryWorkload(seconds=45, leaks=((10, 100, 6.0),))
@@ -126,3 +129,81 @@ def test_a_kill_that_was_counted_is_not_told_twice() -> None:
     memory = read(replace(run.snapshot, subject=replace(run.snapshot.subject, events=told)))
     assert memory is not None
     assert memory.kills.sum() == len(run.kills)
+
+
+# Bursts of 9 s in 10 s whose queries are never answered: CoreDNS holds each for 6 s, so 12,000 can wait.
+FLOOD = MemoryWorkload(
+    seconds=60, bursts=tuple((15.0 + 10 * number, 9.0, 2_000.0) for number in range(5)), wait_s=6.0, query_kib=15.0,
+    restart_s=2.0,
+)  # fmt: skip
+BLIND_TICKS = 10
+
+
+def begun_anew(snapshot: Snapshot, kills: tuple[int, ...], down_ticks: int) -> Snapshot:
+    """As on Kubernetes: with its next start a server is new to the capture, which counts nothing at first and knows of
+    no query that came before."""
+    [server] = snapshot.dns_servers
+    series = {name: values.copy() for name, values in server.series.items()}
+    for kill in kills:
+        first = min(kill + 1 + down_ticks + BLIND_TICKS, snapshot.ticks)
+        for values in series.values():
+            values[kill:first] = np.nan
+        until = next((later for later in kills if later > kill), snapshot.ticks)
+        asked = np.cumsum(series["dns_queries"][first:until])
+        series["dns_inflight"][first:until] = asked - np.concatenate([np.zeros(50), asked])[: len(asked)]
+    return replace(snapshot, dns_servers=(replace(server, series=series),))
+
+
+@pytest.fixture(scope="module")
+def flood() -> tuple[Snapshot, tuple[int, ...]]:
+    run = simulate_memory(FLOOD)
+    return begun_anew(run.snapshot, run.kills, 20), run.kills
+
+
+def test_a_server_that_starts_amid_a_burst_is_filled_by_it(flood: tuple[Snapshot, tuple[int, ...]]) -> None:
+    """What it grew by before its queries were counted is no growth without them."""
+    snapshot, kills = flood
+    assert len(kills) >= 4
+    told = 0
+    for end in range(kills[0] + 5, snapshot.ticks, 5):
+        part = until(snapshot, end)
+        assert isinstance(limit_oom.detect(part), NotFound), end
+        told += isinstance(query_burst_oom.detect(part), Found)
+    assert told == len(range(kills[0] + 5, snapshot.ticks, 5))
+
+
+def test_the_limit_that_is_needed_holds_all_that_can_wait(flood: tuple[Snapshot, tuple[int, ...]]) -> None:
+    """By whatever life of the server: 12,000 queries at 15 KiB, and as much garbage again."""
+    snapshot, _ = flood
+    memory = read(snapshot)
+    assert memory is not None
+    ended = [life for life in lives(memory) if life.killed]
+    assert len(ended) >= 4
+    for life in ended:
+        found = burst(snapshot, life)
+        assert isinstance(found, Burst), life
+        assert found.ceiling == pytest.approx(12_000, rel=0.1)
+        needed = needed_limit(load_of(found, 170.0 * MIB))
+        assert needed is not None
+        assert 360 * MIB < needed < 720 * MIB, life
+
+
+def until(snapshot: Snapshot, end: int) -> Snapshot:
+    """What was known after so many ticks."""
+
+    def cut(view: ResourceView) -> ResourceView:
+        spread = {
+            name: Distribution(one.tick[one.tick < end], one.bucket[one.tick < end], one.count[one.tick < end])
+            for name, one in view.distributions.items()
+        }
+        events = tuple(one for one in view.events if one.start_us < snapshot.start_us + end * snapshot.step_us)
+        series = {name: values[:end] for name, values in view.series.items()}
+        return replace(view, series=series, distributions=spread, events=events)
+
+    return replace(
+        snapshot,
+        ticks=end,
+        subject=cut(snapshot.subject),
+        processes=tuple(map(cut, snapshot.processes)),
+        dns_servers=tuple(map(cut, snapshot.dns_servers)),
+    )

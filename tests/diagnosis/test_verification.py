@@ -365,3 +365,56 @@ def test_what_only_a_window_shows_is_a_change_once_it_is_seen() -> None:
     changed = {"seen.drop": "5", "node.kernel": "6.1"}
     assert matching_fix([kind], steps([seen, fact], {}, changed, False), {}, changed) is None, "and another kernel"
     assert sightings(CAUSE, ()) == all_areas()["cpu"].sightings
+
+
+def memory_side(seconds: int, killed_every_s: int | None, near: float, sparse_from_s: int | None = None) -> Blocks:
+    """A container near its limit for a share of the time, killed now and then; from some moment on its memory is read
+    once a second, as by a collector that is short of CPU."""
+    n = seconds * 10
+    ticks = np.arange(n)
+    usage = np.where(ticks % 100 < 100 * near, 90.0, 10.0)
+    kills = np.zeros(n)
+    if killed_every_s is not None:
+        kills[killed_every_s * 5 :: killed_every_s * 10] = 1.0
+    if sparse_from_s is not None:
+        seen = (ticks < sparse_from_s * 10) | (ticks % 10 == 3)
+        since = np.cumsum(kills)
+        usage, kills = (np.where(seen, values, NAN) for values in (usage, kills))
+        kills[seen] = np.diff(since[seen], prepend=0.0)
+    made = window({"memory_usage_bytes": usage, "memory_oom_kills": kills, "memory_limit_hits": 2 * kills})
+    limit = (FactValue("memory.limit_bytes", "100", 0),)
+    return blocks(replace(made, subject=replace(made.subject, facts=limit)), MEMORY.measures)
+
+
+MEMORY = plan("memory/query_burst_oom", "raise_memory_limit")
+
+
+def test_a_counter_that_is_read_once_a_second_counts_for_that_second() -> None:
+    for sparse_from_s in (None, 0, 54, 60, 66):
+        made = memory_side(120, 10, 0.3, sparse_from_s)
+        kills, hits = made.columns["oom_kills_per_h"], made.columns["limit_hits_per_min"]
+        assert (kills.known, kills.exposure_s) == (True, pytest.approx(120, abs=6)), sparse_from_s
+        assert kills.figure == pytest.approx(360, rel=0.05), sparse_from_s
+        assert hits.figure == pytest.approx(12, rel=0.05), sparse_from_s
+
+
+def test_the_end_of_kills_decides_and_not_how_near_a_larger_limit_memory_stays() -> None:
+    """Read every tick before and once a second after, as on a node that is short of CPU."""
+    before = memory_side(80, 10, 0.12)
+    said = judge(comparable(before, memory_side(110, None, 0.36, 30), ()), MEMORY, {}, 60.0)
+    assert said.verdict == "verified"
+    assert (said.sentence or "").startswith("The fix helped: OOM kills went from 360/h to 0/h")
+    assert {one.measure.id: one.decides for one in said.figures}["near_limit_ratio"] is False
+    # Fewer kills are no harm either, and more are.
+    rarer = judge(comparable(before, memory_side(110, 20, 0.36), ()), MEMORY, {}, 60.0)
+    assert rarer.verdict == "waiting"
+    assert judge(comparable(before, memory_side(110, 2, 0.01), ()), MEMORY, {}, 60.0).verdict == "made_worse"
+
+
+def test_near_the_limit_decides_where_nothing_was_killed() -> None:
+    before = memory_side(80, None, 0.12)
+    for near, expected in ((0.0, "verified"), (0.36, "made_worse")):
+        said = judge(comparable(before, memory_side(110, None, near), ()), MEMORY, {}, 60.0)
+        assert said.verdict == expected
+    killed = judge(comparable(before, memory_side(110, 5, 0.0), ()), MEMORY, {}, 60.0)
+    assert killed.verdict == "made_worse"
