@@ -130,12 +130,13 @@ def _covered(known: BoolArray) -> FloatArray:
     size = known.shape[1]
     at = np.flatnonzero(known)
     if len(at) < 2:
-        return known.sum(axis=1).astype(np.float64)
+        return np.asarray(known.sum(axis=1), dtype=np.float64)
     apart = np.diff(at, prepend=at[0] - (at[1] - at[0])).astype(np.float64)
     usual = float(np.median(apart))
     stands = np.where(apart <= max(SHED_TICKS, 1.5 * usual), apart, usual)
-    covered: FloatArray = np.bincount(at // size, weights=stands, minlength=len(known))
-    return np.minimum(covered, size)
+    covered = np.zeros(len(known))
+    np.add.at(covered, at // size, stands)
+    return np.minimum(covered, float(size))
 
 
 def _means(values: FloatArray, count: int, size: int) -> FloatArray:
