@@ -65,7 +65,7 @@ class Product:
         try:
             response = self._http.get(path, params=parameters)
         except httpx.HTTPError as error:
-            raise LabError(f"The product at {self.url} does not answer: {error}") from error
+            raise LabError(f"The product at {self.url} does not answer: {error}.{self._last_logged()}") from error
         if response.status_code >= 400:
             raise LabError(f"{self.url}/api/v1{path}: {_complaint(response)}")
         return response

@@ -38,11 +38,12 @@ from jitterscope.diagnosis.areas.unexplained.readings.whereabouts import account
 from jitterscope.diagnosis.core.engine import detect
 from jitterscope.recordings import file
 from jitterscope.recordings.model import Recording
-from jitterscope.recordings.snapshots import cut, snapshot_of
+from jitterscope.recordings.snapshots import snapshot_of
 from labs.cgroups import Hierarchies, LabRun
 from labs.console import progress
 from labs.hosting import own_product
 from labs.processes import spawn, terminate
+from labs.product import Product
 from labs.servers import free_port
 
 CONNECTIONS, RATE = 40, 300.0
@@ -179,13 +180,13 @@ def _share(value: float | None) -> str:
     return "not known" if value is None else f"{value:.2f}"
 
 
-def around(made: Made) -> tuple[int, int]:
-    return made.start_us - 40_000_000, made.end_us + 7_000_000
+def recorded(product: Product, cgroup_id: int, made: Made) -> Recording:
+    return product.recording(cgroup_id, made.start_us - 40_000_000, made.end_us + 7_000_000)
 
 
 def found_of(recording: Recording, made: Made) -> tuple[str, list[str]]:
     """Where the time of a stall went, by what is stored, and what the engine finds in the minute around it."""
-    snapshot = snapshot_of(recording, *around(made))
+    snapshot = snapshot_of(recording)
     near = [one for one in accounts(snapshot) if one.stall.start_us < made.end_us and one.stall.end_us > made.start_us]
     best = max(near, key=lambda one: one.stall.late, default=None)
     figures = "no stall seen"
@@ -261,11 +262,11 @@ def main() -> None:
             time.sleep(chosen.every * draw.uniform(0.95, 1.05))
         time.sleep(20.0)
         right = 0
-        stored = {name: product.recording(ids[name], since_us - 40_000_000, now_us()) for name in ids}
         said = {name: product.incidents(ids[name], since_us) for name in ids}
         for number, made in enumerate(stalls, 1):
             subject = made.kind.subject
-            where, causes = found_of(stored[subject], made)
+            recording = recorded(product, ids[subject], made)
+            where, causes = found_of(recording, made)
             made.told = bool(causes) and is_told(said[subject], made)
             is_right = where.startswith(made.kind.where)
             right += is_right
@@ -273,7 +274,7 @@ def main() -> None:
             if chosen.keep and not (made.told and is_right):
                 chosen.keep.mkdir(parents=True, exist_ok=True)
                 name = f"{chosen.seed}-{number}-{made.kind.name.replace(' ', '-')}.jitterscope"
-                file.save(cut(stored[subject], *around(made)), chosen.keep / name)
+                file.save(recording, chosen.keep / name)
             print(f"{made.kind.name:26} {made.wanted_s * 1000:4.0f} ms {'told' if made.told else 'SILENT':6} {mark}: "
                   f"{where} {causes}")  # fmt: skip
         print(f"{len(stalls)} stalls: {sum(one.told for one in stalls)} told, where right in {right}")

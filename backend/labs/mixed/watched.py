@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from jitterscope.diagnosis.core.severity import SLOW_US
 from labs.console import Say
+from labs.errors import LabError
 from labs.mixed.fleet import Member, fleet
 from labs.mixed.parameters import Parameters
 from labs.mixed.traffic import Stream, run
@@ -132,7 +133,10 @@ def watch(product: Product, parameters: Parameters, keep: Path | None, say: Say)
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
         for (kind, _), one in told.found.items():
-            _keep(product, kind, one, (since_us, to_us), parameters, keep)
+            try:
+                _keep(product, kind, one, (since_us, to_us), parameters, keep)
+            except LabError as error:  # the report is worth more
+                say(f"No recording of {kind} {one['cause']}: {error}")
     figures = {one.member.name: _figures(one) for one in streams}
     return MixedReport(
         lab=LAB,
