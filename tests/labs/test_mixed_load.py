@@ -19,7 +19,7 @@ UNASKED = {"postgresql", "valkey", "mariadb"}
 @live(90)
 @pytest.mark.timeout(600)
 def test_nothing_is_said_of_servers_without_a_fault(product: Product) -> None:
-    report = watch(product, Parameters(minutes=0.7, seed=7), None, say)
+    report = watch(product, Parameters(minutes=0.7, seed=7), say).report
     say(report.model_dump_json())
     assert not report.incidents
     assert not report.risks

@@ -30,7 +30,9 @@ def command(
     with complaints(url, token):
         parameters = Parameters(**given)
         with host(url, token, say) as product:
-            report = watch(product, parameters, keep, say)
-    typer.echo(table(report), err=json_)
-    if json_:
-        typer.echo(report.model_dump_json())
+            watched = watch(product, parameters, say)
+            typer.echo(table(watched.report), err=json_)
+            if json_:
+                typer.echo(watched.report.model_dump_json())
+            if keep is not None:
+                watched.keep(product, keep, say)

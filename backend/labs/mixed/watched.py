@@ -116,8 +116,36 @@ class _Told(Repeating):
         return [line_of(one) for (which, _), one in sorted(self.found.items()) if which == kind]
 
 
-def watch(product: Product, parameters: Parameters, keep: Path | None, say: Say) -> MixedReport:
-    """Run it and report both accounts. `keep`: a folder for what the product stored around each of its findings."""
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A run that is over: its report, and what the product found in [from_us, to_us), by kind and number."""
+
+    report: MixedReport
+    found: dict[tuple[str, int], dict[str, Any]]
+    from_us: int
+    to_us: int
+
+    def keep(self, product: Product, folder: Path, say: Say) -> None:
+        """What the product stored around each finding, as far as it is in the run; it takes time."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for (kind, number), one in self.found.items():
+            begins = "onset_at" if kind == "incident" else "first_seen_at"
+            first, last = (
+                round(datetime.fromisoformat(one[name]).timestamp() * 1e6) for name in (begins, "last_seen_at")
+            )
+            seed = str(self.report.parameters["seed"])
+            path = folder / f"{seed}-{kind}-{number}-{one['cause'].replace('/', '-')}.jitterscope"
+            try:
+                record(
+                    product, one["subject"]["resource_id"], max(self.from_us, first - _AROUND_US),
+                    min(self.to_us, last + _AROUND_US), {"lab": LAB, "seed": seed, "title": one["title"]}, path,
+                )  # fmt: skip
+            except LabError as error:
+                say(f"No recording of {kind} {one['cause']}: {error}")
+
+
+def watch(product: Product, parameters: Parameters, say: Say) -> Watched:
+    """Run it and report both accounts."""
     since_us = now_us()
     with tempfile.TemporaryDirectory(prefix="jitterscope-lab-") as folder, fleet(parameters, Path(folder), say) as made:
         members, clients = made
@@ -130,15 +158,8 @@ def watch(product: Product, parameters: Parameters, keep: Path | None, say: Say)
         say("Waiting for the product's final verdict")
         time.sleep(_SETTLE_S + product.scheduled_diagnosis_every_s)
         told.look(0)
-    if keep is not None:
-        keep.mkdir(parents=True, exist_ok=True)
-        for (kind, _), one in told.found.items():
-            try:
-                _keep(product, kind, one, (since_us, to_us), parameters, keep)
-            except LabError as error:  # the report is worth more
-                say(f"No recording of {kind} {one['cause']}: {error}")
     figures = {one.member.name: _figures(one) for one in streams}
-    return MixedReport(
+    report = MixedReport(
         lab=LAB,
         parameters=parameters.model_dump(mode="json"),
         incidents=told.of("incident"),
@@ -146,6 +167,7 @@ def watch(product: Product, parameters: Parameters, keep: Path | None, say: Say)
         servers=[figures.get(one.name, _unasked(one)) for one in members],
         machine=machine.figures(),
     )
+    return Watched(report, told.found, since_us, to_us)
 
 
 def _limit(member: Member) -> float | None:
@@ -163,22 +185,6 @@ def _figures(stream: Stream) -> ServerFigures:
     return ServerFigures(
         name=stream.member.name, cpu_limit=_limit(stream.member), requests=latency.size,
         slow=int(((latency > SLOW_US) | lost).sum()), p50_ms=p50, p99_ms=p99, max_ms=slowest,
-    )  # fmt: skip
-
-
-def _keep(
-    product: Product, kind: str, found: dict[str, Any], run_us: tuple[int, int], parameters: Parameters, folder: Path
-) -> None:
-    """Around when it was first and last seen, as far as that is in the run."""
-    first, last = (
-        round(datetime.fromisoformat(found[name]).timestamp() * 1e6)
-        for name in (("onset_at", "last_seen_at") if kind == "incident" else ("first_seen_at", "last_seen_at"))
-    )
-    name = f"{parameters.seed}-{kind}-{found['id']}-{found['cause'].replace('/', '-')}"
-    labels = {"lab": LAB, "seed": str(parameters.seed), "title": found["title"]}
-    record(
-        product, found["subject"]["resource_id"], max(run_us[0], first - _AROUND_US),
-        min(run_us[1], last + _AROUND_US), labels, folder / f"{name}.jitterscope",
     )  # fmt: skip
 
 
