@@ -48,7 +48,7 @@ def test_a_note_is_edited_and_deleted_by_its_author(
     expect(theirs.get_by_text("limit rised")).to_be_visible()
     expect(theirs.get_by_role("button", name="Edit note: limit rised")).to_have_count(0)
     page.get_by_role("button", name="Edit note: limit rised").click()
-    words = page.get_by_label("Words of the note")
+    words = page.get_by_label("Text of the note")
     expect(words).to_be_focused()
     words.fill("limit raised to 1 CPU")
     below_the_bar(page, page.get_by_role("heading", name="History"))

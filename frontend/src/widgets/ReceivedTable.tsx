@@ -19,14 +19,18 @@ export function ReceivedTable({ received }: { received: Received }): ReactElemen
         <thead>
           <tr>
             <th scope="col">Sender</th>
-            <th scope="col">Ingest token</th>
+            <th scope="col" data-wide>
+              Ingest token
+            </th>
             <th scope="col" data-number>
               Samples
             </th>
             <th scope="col" data-number>
               Not stored
             </th>
-            <th scope="col">Last request</th>
+            <th scope="col" data-wide>
+              Last request
+            </th>
             <th scope="col">Newest sample</th>
           </tr>
         </thead>
@@ -34,10 +38,10 @@ export function ReceivedTable({ received }: { received: Received }): ReactElemen
           {received.senders.map((sender) => (
             <tr key={`${sender.token} ${sender.agent} ${sender.first_at}`}>
               <td>{sender.agent}</td>
-              <td>{sender.token}</td>
+              <td data-wide>{sender.token}</td>
               <td data-number>{significant(sender.samples_per_s)}/s</td>
               <td data-number>{count(sender.not_written)}</td>
-              <td>
+              <td data-wide>
                 <Time at={sender.last_at} />
               </td>
               <td>{sender.newest_sample === null ? "none" : <Time at={sender.newest_sample} />}</td>
@@ -45,7 +49,7 @@ export function ReceivedTable({ received }: { received: Received }): ReactElemen
           ))}
         </tbody>
       </Table>
-      {left > 0 && <p>{plural(left, "more sender")} that sent nothing more lately.</p>}
+      {left > 0 && <p>{plural(left, "more sender")} that sent nothing more recently.</p>}
     </>
   );
 }

@@ -147,7 +147,8 @@ function Differences({ comparison }: { comparison: Comparison }): ReactElement {
     return (
       <EmptyState title={mine.blocks === 0 ? "Nothing recorded in this window" : "Nothing recorded in the other window"}>
         <p>
-          {empty.subject.name} has no data from {dateTime(empty.from_us)} to {dateTime(empty.to_us)} local. Choose another time or another resource.
+          {empty.subject.name} has no data from <span className={styles["whole"]}>{dateTime(empty.from_us)}</span> to{" "}
+          <span className={styles["whole"]}>{dateTime(empty.to_us)}</span> local. Choose another time or another resource.
         </p>
       </EmptyState>
     );

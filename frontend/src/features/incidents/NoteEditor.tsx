@@ -40,7 +40,7 @@ export function NoteEditor({ incidentId, noteId, note, deletes, onDone }: NoteEd
       {deletes ? (
         <p>The history keeps an entry without the text. The audit trail keeps the text.</p>
       ) : (
-        <Field label="Words of the note">{(attributes) => <textarea {...attributes} rows={3} maxLength={2000} value={text} onChange={(event) => setText(event.target.value)} />}</Field>
+        <Field label="Text of the note">{(attributes) => <textarea {...attributes} rows={3} maxLength={2000} value={text} onChange={(event) => setText(event.target.value)} />}</Field>
       )}
       <span className={styles["tools"]}>
         <Button type="submit" kind={deletes ? "danger" : "primary"} disabled={isPending || (!deletes && (text.trim() === "" || text.trim() === note))}>

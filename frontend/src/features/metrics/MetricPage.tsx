@@ -47,7 +47,7 @@ export function MetricPage({ name, search, window, onSearch }: ListProps & { nam
         </Link>
       }
       actions={<SavedViews />}
-      lead={first === undefined ? undefined : `${first.help ?? "Its sender gives no description."} Type: ${first.type}.`}
+      lead={first === undefined || (first.found === 0 && first.help === null) ? undefined : `${first.help ?? "Its sender gives no description."} Type: ${first.type}.`}
     >
       <Filters>
         <Choice label="Shown as" options={views.map((view) => [view, VIEW_TEXT[view]])} value={first?.view ?? search.view ?? null} onChange={(view) => onSearch({ view })} />
@@ -97,6 +97,7 @@ function Charts({ pages, first, window, children }: { pages: readonly MetricChar
       </p>
       {Object.keys(common).length > 0 && <p className={styles["status"]}>All of them: {labelsText(common)}</p>}
       <ChangeList lines={changes && linesInView(changes, window)} />
+      <h2 className="visually-hidden">Series</h2>
       <div className={styles["charts"]}>
         {shown.map(({ page, series }, at) => (
           <MetricFigure

@@ -75,7 +75,9 @@ function Names({ items, search }: { items: readonly MetricName[]; search: Metric
       <thead>
         <tr>
           <th scope="col">Metric</th>
-          <th scope="col">Type</th>
+          <th scope="col" data-wide>
+            Type
+          </th>
           <th scope="col">Shown as</th>
           <th scope="col" data-number>
             Series
@@ -91,7 +93,7 @@ function Names({ items, search }: { items: readonly MetricName[]; search: Metric
               </Link>
               {one.help !== null && <p>{one.help}</p>}
             </td>
-            <td>{one.type}</td>
+            <td data-wide>{one.type}</td>
             <td>{VIEW_WORDS[one.view]}</td>
             <td data-number>{count(one.series)}</td>
           </tr>

@@ -14,7 +14,7 @@ import { Time } from "@/ui/Time";
 import { useToast } from "@/ui/Toast";
 import { useTellError } from "@/widgets/useTellError";
 
-import { conditionsInWords } from "./channelFilter";
+import { conditionsInWords, SEVERITIES } from "./channelFilter";
 import { NewMute } from "./NewMute";
 import styles from "./Settings.module.css";
 
@@ -25,7 +25,11 @@ export function Mutes(): ReactElement {
   return (
     <>
       <Section title="Mutes" note="Muted incidents are found and listed but send no messages. When a mute ends, channels are told of incidents that are still open.">
-        {refusal !== null && <p className={styles["dim"]}>{refusal}</p>}
+        {refusal !== null && (
+          <p className={styles["dim"]} style={{ marginBottom: 12 }}>
+            {refusal}
+          </p>
+        )}
         <List ended={false} nothing="No mutes. Add one below, or on the page of an incident." refusal={refusal} />
       </Section>
       <NewMute refusal={refusal} />
@@ -35,6 +39,9 @@ export function Mutes(): ReactElement {
     </>
   );
 }
+
+/** The worst first. */
+const inOrder = (severities: Mute["severities"]): readonly string[] => SEVERITIES.filter((one) => severities.includes(one)).toReversed();
 
 function List({ ended, nothing, refusal }: { ended: boolean; nothing: string; refusal: string | null }): ReactElement {
   const { data, isError, error, refetch, hasNextPage, fetchNextPage } = useInfiniteQuery(mutesQuery(ended));
@@ -98,7 +105,7 @@ function Row({ mute, refusal }: { mute: Mute; refusal: string | null }): ReactEl
 
 function What({ mute }: { mute: Mute }): ReactElement {
   const { incident_id: incidentId, incident_title: title, resource_id: resourceId, resource_name: name, severities } = mute;
-  const parts = [...(severities.length > 0 ? [severities.join(" or ")] : []), ...conditionsInWords(mute.conditions)];
+  const parts = [...(severities.length > 0 ? [inOrder(severities).join(" or ")] : []), ...conditionsInWords(mute.conditions)];
   return (
     <>
       {incidentId !== null && (

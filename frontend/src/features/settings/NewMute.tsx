@@ -69,7 +69,7 @@ export function NewMute({ refusal }: { refusal: string | null }): ReactElement {
         <Patterns label="Causes" hint="Such as cpu/*, dns/udp_loss" condition="causes" value={form} onChange={setForm} />
         <Patterns label="Resources" hint="Names, pods, containers, workloads, or cgroup paths, such as batch-*, dev/api. * matches everything." condition="resources" value={form} onChange={setForm} />
         <Patterns label="Nodes" hint="Such as edge-*" condition="nodes" value={form} onChange={setForm} />
-        <fieldset className={styles["checks"]}>
+        <fieldset className={styles["checks"]} data-short>
           <legend>Severities (none: all)</legend>
           {SEVERITIES.map((one) => (
             <label key={one}>

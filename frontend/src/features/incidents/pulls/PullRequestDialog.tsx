@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import clsx from "clsx";
 import { useState, type ReactElement } from "react";
 
 import type { Schemas } from "@/api/client";
@@ -49,7 +50,9 @@ function Preview({ incidentId, fixId, onDone }: { incidentId: number; fixId: str
       {data !== undefined ? (
         <Shown preview={data} />
       ) : error !== null && !isFetching ? (
-        <ErrorState {...explain(error)} onRetry={() => void refetch()} />
+        <div className={clsx(styles["preview"], styles["refused"])}>
+          <ErrorState {...explain(error)} onRetry={() => void refetch()} />
+        </div>
       ) : (
         <Skeleton lines={5} height={28} label="Loading preview" />
       )}
