@@ -5776,7 +5776,7 @@ export interface components {
             critical_passes: boolean;
             /**
              * Days
-             * @description Days on which they begin
+             * @description Start days
              */
             days: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
             /**
@@ -5811,7 +5811,7 @@ export interface components {
             critical_passes: boolean;
             /**
              * Days
-             * @description Days on which they begin
+             * @description Start days
              */
             days: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
             /**
@@ -7992,7 +7992,7 @@ export interface components {
         WeeklyHours: {
             /**
              * Days
-             * @description Days on which they begin
+             * @description Start days
              */
             days: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
             /**
@@ -8626,7 +8626,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["Malformed"];
-            /** @description Nobody is signed in, and the request has no password. */
+            /** @description The request has neither a session nor a password. */
             401: {
                 headers: {
                     /** @description How to authenticate */
@@ -8731,7 +8731,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["Malformed"];
-            /** @description Email address and password do not fit. */
+            /** @description Email address or password is incorrect. */
             401: {
                 headers: {
                     /** @description How to authenticate */
@@ -11136,7 +11136,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Another member edited or discarded the text meanwhile. */
+            /** @description Another member edited or discarded the text in the meantime. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11194,7 +11194,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description Another member edited or discarded the text meanwhile. */
+            /** @description Another member edited or discarded the text in the meantime. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11630,7 +11630,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The body cannot be read, or a value cannot be stored: a NUL character, a number beyond 64 bits. It is no press of a button of Jitterscope. */
+            /** @description The body cannot be read, or a value cannot be stored: a NUL character, a number beyond 64 bits. It is not a press of a Jitterscope button. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -11639,7 +11639,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The signature does not fit, or is too old. */
+            /** @description The signature does not match, or is too old. */
             401: {
                 headers: {
                     /** @description How to authenticate */
@@ -11659,7 +11659,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has no such incident any more. */
+            /** @description The organization no longer has this incident. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13067,7 +13067,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The organization has as many as it may have. */
+            /** @description The organization has reached its limit. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -14254,7 +14254,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The member has as many views as one may have. */
+            /** @description The member has reached the limit of views. */
             409: {
                 headers: {
                     [name: string]: unknown;
