@@ -60,7 +60,7 @@ def written(change: Change) -> str:
 
 def lands(kind: FixKind, after: str, before: Mapping[str, str], more: Mapping[str, str]) -> bool:
     assert isinstance(kind.landing, Seen)
-    return kind.landing.lands_as(corefile_facts(COREFILE) | before, corefile_facts(after) | more)
+    return kind.landing.lands_as({**corefile_facts(COREFILE), **before}, {**corefile_facts(after), **more})
 
 
 @pytest.mark.parametrize(

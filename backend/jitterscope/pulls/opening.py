@@ -118,9 +118,7 @@ def open_(principal: Principal, incident_id: int, fix_id: str, form: Form) -> Pu
     with organization_session(organization_id) as session:
         row = session.get(PullRequestRow, place_id)
         if row is None:
-            raise Problem(
-                409, "taken-over", "Another request opened it", "Opening it took too long.", "Look again."
-            )
+            raise Problem(409, "taken-over", "Another request opened it", "Opening it took too long.", "Look again.")
         row.branch, row.number, row.url, row.state = branch, opened.number, opened.url, "open"
         row.checked_at = datetime.now(UTC)
         row.next_check_at = row.checked_at + timedelta(minutes=1)

@@ -62,8 +62,8 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         confidence=_confidence(found),
         severity=level,
         harm=harm_of(level, known=True),
-        title=f"Clients of {say.who(snapshot)} open a new connection for {say.percent(min(1.0, found.per_request))} of its "
-        f"requests, which takes {took} each time",
+        title=f"Clients of {say.who(snapshot)} open a new connection for "
+        f"{say.percent(min(1.0, found.per_request))} of its requests, which takes {took} each time",
         summary=f"{found.opened:,.0f} connections for {found.requests:,.0f} requests, {found.again:,.0f} of them by "
         f"an address that had opened another one within 10 s. The handshake takes a round trip of {took} before a "
         f"request can be sent: {say.percent(found.share)} of what clients wait. With TLS it is one or two round "
@@ -166,7 +166,8 @@ CAUSE = Cause(
     detect=detect,
     propose=propose,
     false_positives=(
-        "Many clients behind one address (a NAT, a proxy that passes connections on) look like one that opens new connections.",
+        "Many clients behind one address (a NAT, a proxy that passes connections on) look like one that opens new "
+        "connections.",
     ),
     references=(
         "https://www.rfc-editor.org/rfc/rfc9112#section-9.3",
