@@ -92,6 +92,20 @@ def test_threads_that_wait_together_before_a_stop_do_not_wait_for_all_of_it() ->
     assert account.delay <= 70_000 / account.stall.length_us
 
 
+def test_waits_of_threads_that_wake_up_together_are_not_added_up() -> None:
+    """At the end of the wait for another server 40 threads wake up on a full node, and each waits 8 ms for a CPU."""
+    snapshot = held("peer", 0.3, rate=300.0)
+    last = (accounts(snapshot)[0].stall.end_us - snapshot.start_us) // snapshot.step_us
+    (process,) = snapshot.processes
+    delay, pressure = process.series["process_run_delay_us"].copy(), np.full(snapshot.ticks, 200.0)
+    delay[last] += 40 * 8_000
+    pressure[last] += 15_000
+    crowded = replace(process, series={**process.series, "process_run_delay_us": delay})
+    subject = replace(snapshot.subject, series={**snapshot.subject.series, "psi_cpu_some_us": pressure})
+    (account,) = accounts(replace(snapshot, processes=(crowded,), subject=subject))
+    assert account.where == "blocked"
+
+
 def test_what_was_read_just_before_a_stop_was_not_read_while_it_lasted() -> None:
     """A burst that came and was read in the last ms before the stop outnumbers what came and lay unread after it."""
     snapshot = held("stopped", 0.35, rate=100.0)

@@ -88,6 +88,10 @@ def _account(snapshot: Snapshot, stall: Stall, quiet: BoolArray) -> Account:
     if cpu is None:
         cpu, whole = share((snapshot.subject,), "cpu_usage_us"), True
     delay = share(processes, "process_run_delay_us")
+    # Threads that wait at the same time add up in their run delay; pressure counts the time in which any task waits.
+    crowded = share((snapshot.subject,), "psi_cpu_some_us")
+    if delay is not None and crowded is not None:
+        delay = min(delay, crowded)
     throttled = _throttled(snapshot, part, length)
     waited = None if stall.waited_us is None or not stall.latency_us else stall.waited_us / stall.latency_us
     worked = _worked(snapshot, stall, part)
