@@ -24,6 +24,7 @@ from jitterscope.schema import bootstrap, runner
 from jitterscope.settings import Settings, override_settings
 from jitterscope.tenancy import founding
 from jitterscope.tenancy.tokens import Kind
+from tests.support import minutes
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,11 @@ def settings_override(database: Database) -> Iterator[Callable[..., Settings]]:
             return stack.enter_context(override_settings(settings().model_copy(update=changes)))
 
         yield change
+
+
+@pytest.fixture
+def early_in_a_minute() -> None:
+    minutes.early_in_a_minute()
 
 
 @pytest.fixture(autouse=True)

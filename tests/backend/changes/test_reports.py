@@ -103,6 +103,7 @@ def test_a_token_for_pipelines_can_report_and_nothing_else(api: TestClient, orga
     assert listed(api)[0]["reported_by"] == "token ci"
 
 
+@pytest.mark.usefixtures("early_in_a_minute")
 def test_an_organization_reports_no_more_than_its_limit(
     api: TestClient, settings_override: Callable[..., Settings]
 ) -> None:

@@ -260,6 +260,7 @@ def test_a_link_ends_with_the_token_that_made_it(service: Service, incident_id: 
     assert why(service, secret) == "This link was revoked"
 
 
+@pytest.mark.usefixtures("early_in_a_minute")
 def test_who_holds_a_link_cannot_use_up_what_members_may_ask(service: Service, incident_id: int) -> None:
     _, secret = make(service, incident_id)
 

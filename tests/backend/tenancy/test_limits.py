@@ -51,6 +51,7 @@ def used(api: TestClient) -> dict[str, tuple[int, bool]]:
     return {one["name"]: (one["used"], one["near"]) for one in answer.json()}
 
 
+@pytest.mark.usefixtures("early_in_a_minute")
 def test_samples_are_counted_and_refused_and_others_go_on(
     api: TestClient, organization: Any, other_organization: Any, settings_override: Change
 ) -> None:
@@ -74,6 +75,7 @@ def test_series_of_all_nodes_together(api: TestClient, organization: Any, settin
     refused(send(api, organization, "a", series=4), "may use 5 series")
 
 
+@pytest.mark.usefixtures("early_in_a_minute")
 def test_requests_of_users_leave_ingest_alone(api: TestClient, organization: Any, settings_override: Change) -> None:
     settings_override(limit_requests_per_min=3)
     answers = [api.get("/api/v1/me").status_code for _ in range(5)]
@@ -98,6 +100,7 @@ def test_streams(api: TestClient, organization: Any, settings_override: Change) 
         refused(http.get("/events/stream"), "may use 1 streams")
 
 
+@pytest.mark.usefixtures("early_in_a_minute")
 def test_diagnoses_above_the_limit_stay_due(api: TestClient, organization: Any, settings_override: Change) -> None:
     for other in db.organization_ids():  # triggers of other tests that no worker answered
         with db.organization_session(other) as session:

@@ -38,6 +38,7 @@ def guess(client: TestClient, organization: Organization) -> list[int]:
     return [sign_in(client, organization, f"guess {number}") for number in range(11)]
 
 
+@pytest.mark.usefixtures("early_in_a_minute")
 def test_guesses_lock_out_neither_other_networks_nor_known_browsers(
     at: Callable[[str], TestClient], organization: Organization, other_organization: Organization
 ) -> None:
@@ -54,6 +55,7 @@ def test_guesses_lock_out_neither_other_networks_nor_known_browsers(
     assert sign_in(attacker, organization) == 429
 
 
+@pytest.mark.usefixtures("early_in_a_minute")
 def test_one_network_cannot_try_all_accounts(
     at: Callable[[str], TestClient], organization: Organization, settings_override: Callable[..., Settings]
 ) -> None:

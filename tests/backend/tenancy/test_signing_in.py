@@ -71,6 +71,7 @@ def test_wrong_password_and_unknown_user_look_the_same(
     assert costs[0] == costs[1]
 
 
+@pytest.mark.usefixtures("early_in_a_minute")
 def test_guessing_is_slowed_down(client: TestClient, organization: Organization) -> None:
     answers = [
         client.post("/api/v1/auth/login", json={"email": organization.email, "password": f"guess {n}"})
