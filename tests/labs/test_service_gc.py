@@ -45,6 +45,8 @@ def _symptom(report: Report[Figures], variant: Variant) -> None:
     measured = report.measured
     assert measured.slow_share is not None
     assert measured.throttled_ratio is not None
+    if variant is Variant.START_UP and not measured.throttled_ratio:
+        return  # a machine so fast that the limit does not hold the start back: nothing to say is right there, too
     # How often a fault strikes in 30 s depends on the speed of the machine.
     assert measured.slow_share < 0.005 if variant in QUICK else measured.slow_share > 0.001
     assert (measured.throttled_ratio > 0.005) == (variant in THROTTLED)

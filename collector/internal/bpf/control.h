@@ -9,8 +9,8 @@
 /* Of HTTP/2, frames of these types are neither requests nor answers (RFC 9113): RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE. */
 #define CONTROL_FRAMES (1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 8)
 #define FRAME_HEADER 9
-#define FRAMES 3
-#define CONTROL_BYTES 80
+#define FRAMES 8
+#define CONTROL_BYTES 160
 #define TLS_DATA 23
 #define TLS_HEADER 5
 #define TLS_EXTRA 17 /* content type and tag of TLS 1.3 (RFC 8446, 5.2) */
@@ -44,7 +44,8 @@ static __always_inline int may_be_control(const __u8 *head)
 	return !head[0] && !head[1] && head[3] <= 8 && CONTROL_FRAMES >> head[3] & 1;
 }
 
-/* Tells whether a segment holds nothing but control frames of HTTP/2. In TLS their size has to do: WINDOW_UPDATE and RST_STREAM
+/* Tells whether a segment holds nothing but control frames of HTTP/2, several where they were written one right behind the other.
+ * In TLS their size has to do: WINDOW_UPDATE and RST_STREAM
  * have 13 bytes, PING 17, the acknowledgment of SETTINGS 9; the alert that says farewell has 2. A function of its own, as its
  * dynptr keeps its place on the stack: nothing else may write there. */
 static __noinline int is_control(struct sk_buff *skb)
@@ -63,13 +64,16 @@ static __noinline int is_control(struct sk_buff *skb)
 		if (bpf_dynptr_read(head, sizeof(head), &packet, at, 0))
 			return 0;
 		length = (unsigned int)head[3] << 8 | head[4];
-		if (i == 0 && head[0] == TLS_DATA && head[1] == 3 && at + TLS_HEADER + length == end) {
+		if (head[0] == TLS_DATA && head[1] == 3) {
+			at += TLS_HEADER + length;
 			length -= TLS_EXTRA;
-			return length == 2 || length == 9 || length == 13 || length == 17 || length == 26 || length == 30;
+			if (length != 2 && length != 9 && length != 13 && length != 17 && length != 26 && length != 30)
+				return 0;
+		} else {
+			if (head[0] || head[1] || head[3] > 8 || !(CONTROL_FRAMES >> head[3] & 1))
+				return 0;
+			at += FRAME_HEADER + head[2];
 		}
-		if (head[0] || head[1] || head[3] > 8 || !(CONTROL_FRAMES >> head[3] & 1))
-			return 0;
-		at += FRAME_HEADER + head[2];
 		if (at >= end)
 			return at == end;
 	}

@@ -96,6 +96,9 @@ func TestDnsmasqRunsOutOfChildren(t *testing.T) {
 	reach("overflowing", map[uint32]float64{catalogue.ProcessChildren: 20, catalogue.DNSAcceptBacklog: 33})
 	waitFor(t, "drops and overflows", func() bool {
 		return o.sum(server, catalogue.DNSListenDrops, full) > 0 && o.sum(server, catalogue.DNSListenOverflows, full) > 0
+	}, func() string {
+		return fmt.Sprintf("%v drops, %v overflows; %d of 70 connections were made", o.sum(server, catalogue.DNSListenDrops, full),
+			o.sum(server, catalogue.DNSListenOverflows, full), len(connections))
 	})
 
 	_ = unix.Kill(-command.Process.Pid, unix.SIGSTOP)

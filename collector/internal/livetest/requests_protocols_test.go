@@ -151,10 +151,12 @@ func TestControlFramesAreNoAnswers(t *testing.T) {
 			o.needs("tcp_requests")
 			key := serverKey(t, server.Process.Pid, address)
 			client := webClient(protocol, newMeasured(t))
+			// Long enough that the body is there before the answer, also where the client waits for a CPU in between: behind it, it would
+			// be counted as what a stream asks next.
 			post := func() {
 				readAnswer(t, func() (*http.Response, error) {
 					body := strings.NewReader(strings.Repeat("x", 3000))
-					return client.Post(scheme+"://"+address+"/?sleep=5ms&bytes=20000", "text/plain", body)
+					return client.Post(scheme+"://"+address+"/?sleep=40ms&bytes=20000", "text/plain", body)
 				})
 			}
 			waitFor(t, "the server is known", func() bool { post(); return o.hasResource(key) })
@@ -171,8 +173,8 @@ func TestControlFramesAreNoAnswers(t *testing.T) {
 			if requests != 100 || answers != 100 || o.sum(key, catalogue.RequestsUnanswered, from) != 0 {
 				t.Errorf("%v requests, %v answers, %v unanswered", requests, answers, o.sum(key, catalogue.RequestsUnanswered, from))
 			}
-			if shortest, _ := o.quantile(key, catalogue.RequestLatencyUS, from, 0); shortest < 4900 {
-				t.Errorf("an answer within %.0f us, after a pause of 5 ms", shortest)
+			if shortest, _ := o.quantile(key, catalogue.RequestLatencyUS, from, 0); shortest < 39_000 {
+				t.Errorf("an answer within %.0f us, after a pause of 40 ms", shortest)
 			}
 		})
 	}

@@ -276,4 +276,4 @@ def test_a_workload_that_kubernetes_does_not_run(github: Opener, fault: Recordin
     github.connect({"path": PATH, "format": "manifest"})
     one = github.listed(github.incident(fault))["raise_cpu_limit"]
     assert (one["possible"], one["needs_repository"]) == (False, False)
-    assert "no manifest" in one["reason"]
+    assert "No manifest" in one["reason"]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -79,8 +80,9 @@ func (d *dnsTCP) Start(_ context.Context, registry *sampler.Registry) error {
 func (d *dnsTCP) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	for _, ns := range d.namespaces {
 		dropped := ns.sampleListening(tick, recorder)
-		// A drop is told in its tick. Others are no news of these servers: once a second.
-		if dropped || (tick.Sequence+ns.inode)%sampler.SlowEvery == 0 {
+		// A drop is told in its tick. Others are no news of these servers: once a second. What a new server's drops are counted
+		// from is read at once: the tick that would do so may be missed.
+		if dropped || ns.hasNewServer() || (tick.Sequence+ns.inode)%sampler.SlowEvery == 0 {
 			d.sampleOverflows(ns, recorder)
 		}
 		if d.connectionsDue(ns, tick) {
@@ -105,7 +107,14 @@ func (n *tcpNamespace) sampleListening(tick sampler.Tick, recorder *sampler.Reco
 	return dropped
 }
 
+func (n *tcpNamespace) hasNewServer() bool {
+	return slices.ContainsFunc(n.servers, func(s *tcpServer) bool { return !s.overflowsRead })
+}
+
 func (d *dnsTCP) sampleOverflows(ns *tcpNamespace, recorder *sampler.Recorder) {
+	for _, server := range ns.servers {
+		server.overflowsRead = true
+	}
 	text, ok := ns.netstat.Read(d.buffer[:])
 	if !ok {
 		return

@@ -19,7 +19,7 @@ type tcpServer struct {
 	overflowSlot, closeSlot, idleSlot batch.Slot
 	found                             int // how well the listening sockets of this tick fit
 	backlog, drops, lastDrops         uint64
-	dropsKnown                        bool
+	dropsKnown, overflowsRead         bool
 	backlogFor                        int   // ticks with a backlog, up to now
 	triggered                         int64 // when
 	closeWait, idle                   int
