@@ -44,10 +44,10 @@ static __always_inline int may_be_control(const __u8 *head)
 	return !head[0] && !head[1] && head[3] <= 8 && CONTROL_FRAMES >> head[3] & 1;
 }
 
-/* Tells whether a segment holds nothing but control frames of HTTP/2, several where they were written one right behind the other.
- * In TLS their size has to do: WINDOW_UPDATE and RST_STREAM
- * have 13 bytes, PING 17, the acknowledgment of SETTINGS 9; the alert that says farewell has 2. A function of its own, as its
- * dynptr keeps its place on the stack: nothing else may write there. */
+/* Tells whether a segment holds nothing but control frames of HTTP/2, several where they were written right after one another. In
+ * TLS their size has to do: WINDOW_UPDATE and RST_STREAM have 13 bytes, PING 17, the acknowledgment of SETTINGS 9, two frames in a
+ * record 26 or 30; the alert that says farewell has 2. A function of its own, as its dynptr keeps its place on the stack: nothing
+ * else may write there. */
 static __noinline int is_control(struct sk_buff *skb)
 {
 	unsigned int at = data_at(skb), end = skb->len, length;

@@ -52,6 +52,13 @@ def opened(opener: Opener, *parts: Recording) -> int:
     return incident
 
 
+def opened_with_image(opener: Opener, before: Recording, after: Recording) -> int:
+    """As `opened`, of a rollout that changed the image, too."""
+    older = with_fact(before, "workload.image", "registry.k8s.io/coredns/coredns:v1.11.1")
+    newer = with_fact(after, "workload.image", "registry.k8s.io/coredns/coredns:v1.12.0")
+    return opened(opener, older, newer)
+
+
 def test_states_follow_the_host(opener: Opener, kubernetes_fault: Recording) -> None:
     incident = opened(opener, kubernetes_fault)
     visit(opener)
@@ -176,10 +183,8 @@ def test_a_fix_that_a_person_declares_gets_its_verdict(
 def test_a_change_with_more_in_it_is_told_as_that(
     opener: Opener, kubernetes_fault: Recording, kubernetes_more_cpu: Recording
 ) -> None:
-    """A new image is rolled out together with the limit: no fix is recognized, and the verdict is about both."""
-    newer = with_fact(kubernetes_more_cpu, "workload.image", "registry.k8s.io/coredns/coredns:v1.12.0")
-    older = with_fact(kubernetes_fault, "workload.image", "registry.k8s.io/coredns/coredns:v1.11.1")
-    incident = opened(opener, older, newer)
+    """No fix is recognized, and the verdict is about both."""
+    incident = opened_with_image(opener, kubernetes_fault, kubernetes_more_cpu)
     merged(opener, timedelta(minutes=5))
     verification.visit(opener.service.organization.id, incident)
     assert opener.service.get(f"/incidents/{incident}")["verification"]["fix_id"] is None
@@ -193,9 +198,7 @@ def test_a_change_with_more_in_it_is_told_as_that(
 def test_a_change_before_the_merge_is_another_one_unless_it_is_the_fix(
     opener: Opener, kubernetes_fault: Recording, kubernetes_more_cpu: Recording
 ) -> None:
-    newer = with_fact(kubernetes_more_cpu, "workload.image", "registry.k8s.io/coredns/coredns:v1.12.0")
-    older = with_fact(kubernetes_fault, "workload.image", "registry.k8s.io/coredns/coredns:v1.11.1")
-    incident = opened(opener, older, newer)
+    incident = opened_with_image(opener, kubernetes_fault, kubernetes_more_cpu)
     verification.visit(opener.service.organization.id, incident)
     merged(opener, timedelta(seconds=1))
     visit(opener)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -79,10 +78,10 @@ func (d *dnsTCP) Start(_ context.Context, registry *sampler.Registry) error {
 
 func (d *dnsTCP) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	for _, ns := range d.namespaces {
-		dropped := ns.sampleListening(tick, recorder)
-		// A drop is told in its tick. Others are no news of these servers: once a second. What a new server's drops are counted
-		// from is read at once: the tick that would do so may be missed.
-		if dropped || ns.hasNewServer() || (tick.Sequence+ns.inode)%sampler.SlowEvery == 0 {
+		news := ns.sampleListening(tick, recorder)
+		// A drop is told in its tick, and what drops are counted from is read with a new server: the tick of its second may be
+		// missed. Others are no news of these servers: once a second.
+		if news || (tick.Sequence+ns.inode)%sampler.SlowEvery == 0 {
 			d.sampleOverflows(ns, recorder)
 		}
 		if d.connectionsDue(ns, tick) {
@@ -91,7 +90,8 @@ func (d *dnsTCP) Sample(tick sampler.Tick, recorder *sampler.Recorder) {
 	}
 }
 
-func (n *tcpNamespace) sampleListening(tick sampler.Tick, recorder *sampler.Recorder) (dropped bool) {
+// sampleListening says whether a server has dropped connections, or is counted for the first time.
+func (n *tcpNamespace) sampleListening(tick sampler.Tick, recorder *sampler.Recorder) (news bool) {
 	for _, server := range n.servers {
 		server.found, server.backlog, server.drops = noListener, 0, 0
 	}
@@ -99,22 +99,15 @@ func (n *tcpNamespace) sampleListening(tick sampler.Tick, recorder *sampler.Reco
 		return false
 	}
 	for _, server := range n.servers {
-		dropped = server.recordListening(tick, recorder) || dropped
+		news = server.recordListening(tick, recorder) || news
 		if server.backlog > 0 {
 			n.troubled = troubledFor
 		}
 	}
-	return dropped
-}
-
-func (n *tcpNamespace) hasNewServer() bool {
-	return slices.ContainsFunc(n.servers, func(s *tcpServer) bool { return !s.overflowsRead })
+	return news
 }
 
 func (d *dnsTCP) sampleOverflows(ns *tcpNamespace, recorder *sampler.Recorder) {
-	for _, server := range ns.servers {
-		server.overflowsRead = true
-	}
 	text, ok := ns.netstat.Read(d.buffer[:])
 	if !ok {
 		return

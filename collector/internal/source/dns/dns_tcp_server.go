@@ -19,7 +19,7 @@ type tcpServer struct {
 	overflowSlot, closeSlot, idleSlot batch.Slot
 	found                             int // how well the listening sockets of this tick fit
 	backlog, drops, lastDrops         uint64
-	dropsKnown, overflowsRead         bool
+	dropsKnown                        bool
 	backlogFor                        int   // ticks with a backlog, up to now
 	triggered                         int64 // when
 	closeWait, idle                   int
@@ -78,19 +78,20 @@ func isIPv4(address *dnswire.Address) bool {
 	return address[10] == 0xff && address[11] == 0xff && [10]byte(address[:10]) == [10]byte{}
 }
 
-// recordListening writes the accept queue and asks for a diagnosis where connections stay in it.
-func (s *tcpServer) recordListening(tick sampler.Tick, recorder *sampler.Recorder) (dropped bool) {
+// recordListening writes the accept queue and asks for a diagnosis where connections stay in it. It says whether connections were
+// dropped, or are counted for the first time.
+func (s *tcpServer) recordListening(tick sampler.Tick, recorder *sampler.Recorder) (news bool) {
 	if s.found == noListener { // no TCP
 		s.backlogFor = 0
 		return false
 	}
 	recorder.Set(s.backlogSlot, float64(s.backlog))
 	recorder.Delta(s.dropSlot, s.drops)
-	dropped = s.dropsKnown && s.drops != s.lastDrops
+	news = !s.dropsKnown || s.drops != s.lastDrops
 	s.lastDrops, s.dropsKnown = s.drops, true
 	if s.backlog == 0 {
 		s.backlogFor = 0
-		return dropped
+		return news
 	}
 	s.backlogFor++
 	if now := tick.EndUS(); s.backlogFor >= backlogTicks && now-s.triggered >= sampler.TriggerEveryUS {
@@ -98,7 +99,7 @@ func (s *tcpServer) recordListening(tick sampler.Tick, recorder *sampler.Recorde
 		s.server.WantNames()
 		recorder.Trigger(s.server.Subject, "accept_backlog", now)
 	}
-	return dropped
+	return news
 }
 
 // connection counts a connection for the server that it reached, and for the process that made it to ask. Within one
