@@ -24,13 +24,13 @@ from jitterscope.inventory import service as inventory
 from jitterscope.inventory.schemas import ResourceRef
 from jitterscope.kit.declared import audited
 from jitterscope.kit.instant import time_of
+from jitterscope.requested_window import From, When
 from jitterscope.tenancy import limits
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(prefix="/changes", tags=["changes"])
 Reader = Annotated[Principal, Depends(require("changes:read"))]
 Writer = Annotated[Principal, Depends(require("changes:write"))]
-When = Annotated[str | None, Query(max_length=40, description="RFC 3339 with a time zone, or µs since the epoch")]
 _DAY_US = 24 * 3600 * 1_000_000
 _LONGEST_US = 7 * _DAY_US
 _TAKEN = "The external id is another change's."
@@ -44,7 +44,7 @@ _REPEATED: dict[int | str, dict[str, Any]] = {
 @refuses(404, "The organization has no such resource.")
 def list_changes(
     principal: Reader,
-    from_: Annotated[When, Query(alias="from")] = None,
+    from_: From = None,
     to: When = None,
     resource: Annotated[
         list[int] | None,

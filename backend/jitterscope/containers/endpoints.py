@@ -19,10 +19,10 @@ from jitterscope.containers.views import worst_tick
 from jitterscope.db import organization_session
 from jitterscope.inventory.schemas import ResourceRef
 from jitterscope.kit import cursor as cursors
+from jitterscope.requested_window import From, When
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(tags=["containers"])
-When = Annotated[str | None, Query(max_length=40, description="RFC 3339 with a time zone, or µs since the epoch")]
 _DEFAULT_US, _LONGEST_US = 60 * MINUTE_US, 24 * 60 * MINUTE_US
 
 
@@ -30,7 +30,7 @@ _DEFAULT_US, _LONGEST_US = 60 * MINUTE_US, 24 * 60 * MINUTE_US
 @bounded(HEAVY)
 def list_containers(
     principal: Annotated[Principal, Depends(require("resources:read"))],
-    from_: Annotated[When, Query(alias="from")] = None,
+    from_: From = None,
     to: When = None,
     search: Annotated[str, Query(max_length=200, description="Part of the name, the path or the node's name")] = "",
     node: Annotated[int | None, Query(description="Resource id of a node")] = None,

@@ -22,6 +22,7 @@ from jitterscope.errors import Problem
 from jitterscope.incidents.api import queries, views
 from jitterscope.inventory.node_windows import NodeWindow
 from jitterscope.inventory.types import ResourceRow
+from jitterscope.requested_window import From, When
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(prefix="/dns", tags=["dns"])
@@ -29,8 +30,6 @@ Reader = Annotated[Principal, Depends(require("resources:read"))]
 Node = Annotated[
     int | None, Query(description="Resource id of a node or of anything on it; default: the node with the most servers")
 ]
-When = Annotated[str | None, Query(max_length=40, description="RFC 3339 with a time zone, or µs since the epoch")]
-From = Annotated[When, Query(alias="from")]
 Some = Annotated[
     list[int] | None, Query(max_length=32, description="Only these DNS servers; default: those that clients query")
 ]

@@ -29,6 +29,7 @@ from jitterscope.pods.schemas import (
     StartupWhatIf,
     StartupWhatIfPercentile,
 )
+from jitterscope.requested_window import From, When
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(prefix="/pod-starts", tags=["pods"])
@@ -36,8 +37,6 @@ Reader = Annotated[Principal, Depends(require("resources:read"))]
 Node = Annotated[
     int | None, Query(description="Resource id of a node or of anything on it; default: the one with the most starts")
 ]
-When = Annotated[str | None, Query(max_length=40, description="RFC 3339 with a time zone, or µs since the epoch")]
-From = Annotated[When, Query(alias="from")]
 _SOURCES = ("kubelet_metrics", "cni_metrics", "pod_starts", "bpf_loads")
 
 

@@ -16,11 +16,11 @@ from jitterscope.db import organization_session
 from jitterscope.kit.declared import audited
 from jitterscope.recordings.capture import plan
 from jitterscope.recordings.stream import stream
+from jitterscope.requested_window import RequiredWhen
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(prefix="/recordings", tags=["recordings"])
 MEDIA_TYPE = "application/vnd.jitterscope.recording"
-When = Annotated[str, Query(max_length=40, description="RFC 3339 with a time zone, or µs since the epoch")]
 
 
 @router.get(
@@ -34,8 +34,8 @@ When = Annotated[str, Query(max_length=40, description="RFC 3339 with a time zon
 def get_recording(
     principal: Annotated[Principal, Depends(require("series:read"))],
     resource: Annotated[list[int], Query(min_length=1, max_length=50, description="Cgroups, processes, DNS servers")],
-    from_: Annotated[str, Query(alias="from", max_length=40)],
-    to: When,
+    from_: Annotated[RequiredWhen, Query(alias="from")],
+    to: RequiredWhen,
 ) -> Response:
     """Record series, facts, events and queries of resources and their neighbours; at most one hour."""
     from_us, to_us = asked.instant(from_), asked.instant(to)

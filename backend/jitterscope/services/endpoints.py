@@ -16,6 +16,7 @@ from jitterscope.errors import Problem, not_found
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.schemas import ResourceRef
 from jitterscope.kit import cursor as cursors
+from jitterscope.requested_window import From, When
 from jitterscope.services import kinds, listing
 from jitterscope.services.calls import Call
 from jitterscope.services.kinds import Kind
@@ -32,7 +33,6 @@ from jitterscope.services.schemas import (
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(tags=["services"])
-When = Annotated[str | None, Query(max_length=40, description="RFC 3339 with a time zone, or µs since the epoch")]
 _MINUTE_US = 60_000_000
 _KINDS_US = 15 * _MINUTE_US
 _DEFAULT_US, _LONGEST_US = 60 * _MINUTE_US, 24 * 60 * _MINUTE_US
@@ -42,7 +42,7 @@ _DEFAULT_US, _LONGEST_US = 60 * _MINUTE_US, 24 * 60 * _MINUTE_US
 @bounded(HEAVY)
 def list_services(
     principal: Annotated[Principal, Depends(require("resources:read"))],
-    from_: Annotated[When, Query(alias="from")] = None,
+    from_: From = None,
     to: When = None,
     search: Annotated[
         str, Query(max_length=200, description="Part of the name of the server, its container, process or node")
@@ -74,7 +74,7 @@ def list_services(
 def list_request_kinds(
     principal: Annotated[Principal, Depends(require("resources:read"))],
     resource_id: int,
-    from_: Annotated[When, Query(alias="from")] = None,
+    from_: From = None,
     to: When = None,
 ) -> RequestKinds:
     """What a TCP server was asked in clear, by kind: by default in the last 15 min, at most 1 h."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 
 from jitterscope import requested_window as asked
 from jitterscope.answers import refuses
@@ -22,6 +22,7 @@ from jitterscope.incidents.timeline import wire
 from jitterscope.incidents.timeline.answers import Budget
 from jitterscope.incidents.verification import verifications
 from jitterscope.inventory import service as inventory
+from jitterscope.requested_window import From, When
 from jitterscope.sharing import links, views
 from jitterscope.sharing.holder import link_holder
 from jitterscope.sharing.links import Holder
@@ -29,7 +30,6 @@ from jitterscope.sharing.schemas import SharedChanges, SharedIncident
 
 router = APIRouter(prefix="/shared", tags=["sharing"])
 OfLink = Annotated[Holder, Depends(link_holder)]
-When = Annotated[str | None, Query(max_length=40, description="RFC 3339 with a time zone, or µs since the epoch")]
 # What is seen of the time around the incident's window.
 _MARGIN = timedelta(seconds=30)
 # What was changed shortly before the picture belongs to it.
@@ -56,9 +56,7 @@ def get_shared_incident(holder: OfLink, response: Response) -> SharedIncident:
 @router.get("/timeline", responses=wire.documented(TimelinePicture))
 @bounded(SHARED)
 @refuses(404, "The data of the incident have expired.")
-def get_shared_timeline(
-    request: Request, holder: OfLink, from_: Annotated[When, Query(alias="from")] = None, to: When = None
-) -> Response:
+def get_shared_timeline(request: Request, holder: OfLink, from_: From = None, to: When = None) -> Response:
     """The picture of the incident of a link: its window with 30 s around it, or a part of that."""
     with organization_session(holder.organization_id) as session:
         row = actions.get(session, holder.incident_id)
@@ -85,9 +83,7 @@ def get_shared_timeline(
 @router.get("/changes")
 @bounded(SHARED)
 @refuses(404, "The incident no longer exists.")
-def get_shared_changes(
-    holder: OfLink, response: Response, from_: Annotated[When, Query(alias="from")] = None, to: When = None
-) -> SharedChanges:
+def get_shared_changes(holder: OfLink, response: Response, from_: From = None, to: When = None) -> SharedChanges:
     """What was changed of the incident's subject, its workload, and its node, from 10 min before the picture on."""
     response.headers.update(_HEADERS)
     with organization_session(holder.organization_id) as session:

@@ -12958,6 +12958,7 @@ export interface operations {
             query: {
                 /** @description Cgroups, processes, DNS servers */
                 resource: number[];
+                /** @description RFC 3339 with a time zone, or µs since the epoch */
                 from: string;
                 /** @description RFC 3339 with a time zone, or µs since the epoch */
                 to: string;

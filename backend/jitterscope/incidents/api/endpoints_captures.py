@@ -13,11 +13,11 @@ from jitterscope.errors import Problem
 from jitterscope.incidents.api.capture_schemas import CaptureDetail, CaptureList
 from jitterscope.incidents.lifecycle import actions
 from jitterscope.incidents.timeline import captures
+from jitterscope.requested_window import From, When
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(tags=["incidents"])
 Reader = Annotated[Principal, Depends(require("incidents:read"))]
-When = Annotated[str | None, Query(max_length=40, description="RFC 3339 with a time zone, or µs since the epoch")]
 
 
 @router.get("/incidents/{incident_id}/captures")
@@ -34,7 +34,7 @@ def get_capture(
     principal: Reader,
     incident_id: int,
     capture_id: int,
-    from_: Annotated[When, Query(alias="from")] = None,
+    from_: From = None,
     to: When = None,
     scope: Annotated[Literal["node", "subject"], Query(description="All processes, or those of the subject")] = "node",
     pid: Annotated[int | None, Query(ge=0, le=2**32 - 1, description="One process; beats `scope`")] = None,

@@ -18,10 +18,10 @@ from jitterscope.incidents.verification.compare import Difference, Side
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.schemas import ResourceRef
 from jitterscope.inventory.types import ResourceRow
+from jitterscope.requested_window import RequiredWhen
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(tags=["incidents"])
-When = Annotated[str, Query(max_length=40, description="RFC 3339 with a time zone, or µs since the epoch")]
 _LONGEST_US = 3_600_000_000
 
 
@@ -31,8 +31,8 @@ _LONGEST_US = 3_600_000_000
 def compare_windows(
     principal: Annotated[Principal, Depends(require("incidents:read"))],
     resource: Annotated[int, Query(description="Resource id")],
-    from_: Annotated[When, Query(alias="from")],
-    to: When,
+    from_: Annotated[RequiredWhen, Query(alias="from")],
+    to: RequiredWhen,
     other_from: Annotated[
         str | None, Query(max_length=40, description="Start of the other window; default: `from`")
     ] = None,

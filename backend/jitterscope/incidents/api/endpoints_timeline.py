@@ -22,6 +22,7 @@ from jitterscope.incidents.timeline import build as timeline
 from jitterscope.incidents.timeline import wire
 from jitterscope.incidents.timeline.answers import Budget
 from jitterscope.inventory import service as inventory
+from jitterscope.requested_window import From, When
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(tags=["incidents"])
@@ -29,7 +30,6 @@ MAX_WINDOW_US = 24 * 3600 * 1_000_000
 _DEFAULT_WINDOW_US = 600_000_000
 _MARGIN = timedelta(seconds=30)
 
-When = Annotated[str | None, Query(max_length=40, description="RFC 3339 with a time zone, or µs since the epoch")]
 Points = Annotated[int, Query(ge=10, le=20_000, description="Most points per line")]
 Dots = Annotated[int, Query(ge=0, le=200_000, description="Most single queries; slow ones first")]
 _DOCUMENTED = wire.documented(Timeline)
@@ -42,7 +42,7 @@ def get_incident_timeline(
     request: Request,
     principal: Annotated[Principal, Depends(require("incidents:read"))],
     incident_id: int,
-    from_: Annotated[When, Query(alias="from")] = None,
+    from_: From = None,
     to: When = None,
     points: Points = 6_000,
     queries: Dots = 20_000,
@@ -61,7 +61,7 @@ def get_resource_timeline(
     request: Request,
     principal: Annotated[Principal, Depends(require("incidents:read"))],
     resource_id: int,
-    from_: Annotated[When, Query(alias="from")] = None,
+    from_: From = None,
     to: When = None,
     points: Points = 6_000,
     queries: Dots = 20_000,
