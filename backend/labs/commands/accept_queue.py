@@ -23,15 +23,13 @@ def command(
         int | None, typer.Option(help="Connections that may wait to be accepted [16; backlog 1024]")
     ] = None,
     accept_us: Annotated[
-        int | None, typer.Option(help="Time that accepting one takes (µs) [250; slow-accept 12000; backlog 50]")
+        int | None, typer.Option(help="Time to accept a connection (µs) [250; slow-accept 12000; backlog 50]")
     ] = None,
     qps: Annotated[float | None, typer.Option(help="Requests per second outside bursts [50]")] = None,
-    burst: Annotated[int | None, typer.Option(help="Requests of a burst [80; connect-churn 0]")] = None,
-    every_ms: Annotated[float | None, typer.Option(help="From one burst to the next, in ms [2000]")] = None,
-    keep: Annotated[bool | None, typer.Option(help="Clients keep their connections [of the variant]")] = None,
-    delay_ms: Annotated[
-        float | None, typer.Option(help="Time that packets take each way, in ms [0; connect-churn 15]")
-    ] = None,
+    burst: Annotated[int | None, typer.Option(help="Requests in a burst [80; connect-churn 0]")] = None,
+    every_ms: Annotated[float | None, typer.Option(help="Interval between bursts in ms [2000]")] = None,
+    keep: Annotated[bool | None, typer.Option(help="Clients keep their connections open [set by the variant]")] = None,
+    delay_ms: Annotated[float | None, typer.Option(help="One-way packet delay in ms [0; connect-churn 15]")] = None,
     url: Url = None,
     token: Token = None,
     record_to: RecordTo = None,

@@ -21,14 +21,12 @@ def command(
     pods: Annotated[int | None, typer.Option(help="Pods to start, one after the other [6]")] = None,
     sections: Annotated[int | None, typer.Option(help="Programs in the agent's object file [8]")] = None,
     unused: Annotated[
-        int | None, typer.Option(help="Programs that nothing calls and that are left out [0; pruned 5 of 8]")
+        int | None, typer.Option(help="Programs to leave out, which nothing calls [0; pruned 5 of 8]")
     ] = None,
     verified: Annotated[
-        int | None, typer.Option(help="Instructions the verifier walks through, each [450000; look-alikes 10000]")
+        int | None, typer.Option(help="Instructions the verifier walks through per program [450000; look-alikes 10000]")
     ] = None,
-    branches: Annotated[
-        int | None, typer.Option(help="Branches in a row that the verifier has to tell apart [8]")
-    ] = None,
+    branches: Annotated[int | None, typer.Option(help="Branches in a row the verifier must tell apart [8]")] = None,
     wait_s: Annotated[
         float | None,
         typer.Option(

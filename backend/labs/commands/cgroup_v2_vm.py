@@ -18,7 +18,7 @@ NAME = "cgroup-v2-vm"
 def command(
     quota_us: Annotated[int, typer.Option(help="CPU time per period (µs)")] = 20_000,
     period_us: Annotated[int, typer.Option(help="Length of a CFS period (µs)")] = 100_000,
-    seconds: Annotated[int, typer.Option(help="Time that the cgroup is busy, in seconds")] = 8,
+    seconds: Annotated[int, typer.Option(help="How long the cgroup is busy, in seconds")] = 8,
 ) -> None:
     """Boot Debian's kernel with cgroup v2 in qemu and compare the collector's samples with its cpu.stat."""
     try:

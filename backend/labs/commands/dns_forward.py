@@ -30,7 +30,7 @@ def command(
         int | None, typer.Option(help="Number of names that do not exist [20 in the variants that look them up]")
     ] = None,
     volley: Annotated[
-        int | None, typer.Option(help="Queries at once after each --calm-seconds [none; one-socket 250]")
+        int | None, typer.Option(help="Queries sent at once after each --calm-seconds [none; one-socket 250]")
     ] = None,
     logged: Annotated[
         int | None, typer.Option(help="one-socket: addresses of each name, which dnsmasq logs [120]")

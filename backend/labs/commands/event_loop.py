@@ -19,10 +19,10 @@ def command(
     variant: Annotated[Variant, typer.Option(help="The runtime of the fault, or a look-alike")] = Variant.FAULT_NODE,
     seconds: Annotated[float | None, typer.Option(help="Length of the measured window [40]")] = None,
     calm_seconds: Annotated[float | None, typer.Option(help="Load before it in s [8]")] = None,
-    runtime: Annotated[Runtime | None, typer.Option(help="Runtime of the service [of the variant]")] = None,
+    runtime: Annotated[Runtime | None, typer.Option(help="Runtime of the service [set by the variant]")] = None,
     qps: Annotated[float | None, typer.Option(help="Requests per second [100]")] = None,
     report_every: Annotated[
-        int | None, typer.Option(help="Of so many requests one makes a report [faults 250; off-loop 1500]")
+        int | None, typer.Option(help="One in this many requests makes a report [faults 250; off-loop 1500]")
     ] = None,
     report_rows: Annotated[int | None, typer.Option(help="Rows of a report [70000; fault-python 28000]")] = None,
     shares: Annotated[int | None, typer.Option(help="CPU weight of the service, in v1 shares [crowded 2]")] = None,

@@ -24,7 +24,7 @@ def command(
         bool, typer.Option("--churn", help="No case: pods come and go, a node is drained, a kubelet restarted")
     ] = False,
     pods: Annotated[int, typer.Option(min=20, max=2_000, help="How many pods --churn creates")] = 200,
-    seconds: Annotated[int, typer.Option(min=60, max=900, help="In how long it creates them")] = 300,
+    seconds: Annotated[int, typer.Option(min=60, max=900, help="Over how many seconds it creates them")] = 300,
     json_: Json = False,
 ) -> None:
     """A case on a real Kubernetes, with the chart's collector; its fix is applied with kubectl (docs/labs.md)."""

@@ -22,11 +22,12 @@ def command(
             help="nss: the real library; storm: an old one's leak; drop, unmount: and its end; files: look-alike"
         ),
     ] = Variant.STORM,
-    seconds: Annotated[float | None, typer.Option(help="Longest time that programs start, in seconds [20]")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Longest time to start programs, in seconds [20]")] = None,
     starts_per_s: Annotated[float | None, typer.Option(help="Starts per second [2; drop, unmount 10]")] = None,
-    lookups: Annotated[int | None, typer.Option(help="Names that each start looks up, except nss [10000]")] = None,
+    lookups: Annotated[int | None, typer.Option(help="Names each program looks up, except nss [10000]")] = None,
     dentries: Annotated[
-        int | None, typer.Option(help="Names at which the starts end [400000; drop, unmount 1000000; files 200000]")
+        int | None,
+        typer.Option(help="Negative dentries at which to stop [400000; drop, unmount 1000000; files 200000]"),
     ] = None,
     names: Annotated[
         str | None, typer.Option(help="Pattern of the names: nss [storm] or session [drop, unmount]")

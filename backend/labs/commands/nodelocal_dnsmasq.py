@@ -27,7 +27,8 @@ def command(
     ] = None,
     calm_seconds: Annotated[float | None, typer.Option(help="Length of that time in seconds [8]")] = None,
     volley: Annotated[
-        int | None, typer.Option(help="Queries at once after each --calm-seconds [none; pool-churn twice the limit]")
+        int | None,
+        typer.Option(help="Queries sent at once each --calm-seconds [none; pool-churn twice the limit]"),
     ] = None,
     children_limit: Annotated[int | None, typer.Option(help="--max-tcp-connections of dnsmasq [unset: 20]")] = None,
     replicas: Annotated[int | None, typer.Option(help="dnsmasq processes, queried in turn [1]")] = None,

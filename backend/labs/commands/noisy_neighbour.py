@@ -19,7 +19,7 @@ def command(
     variant: Annotated[Variant, typer.Option(help="The fault, a fix of it, or a look-alike")] = Variant.FAULT,
     seconds: Annotated[float | None, typer.Option(help="Length of the measured window [30]")] = None,
     calm_seconds: Annotated[float | None, typer.Option(help="Load before it, without the loops, in s [6]")] = None,
-    http: Annotated[bool | None, typer.Option(help="A Go HTTP service instead of an unbound [of the variant]")] = None,
+    http: Annotated[bool | None, typer.Option(help="A Go HTTP service instead of unbound [set by the variant]")] = None,
     qps: Annotated[float | None, typer.Option(help="Queries or requests per second [3000; http 400]")] = None,
     hashed_kib: Annotated[int | None, typer.Option(help="KiB that each HTTP request hashes [0; http 200]")] = None,
     shares: Annotated[

@@ -20,18 +20,19 @@ def command(
     seconds: Annotated[float | None, typer.Option(help="Length of the measured window [30]")] = None,
     calm_seconds: Annotated[float | None, typer.Option(help="Load before it, in s [4]")] = None,
     loss_percent: Annotated[
-        float | None, typer.Option(help="Packets to clients that are lost, in percent [2; healthy 0]")
+        float | None, typer.Option(help="Packets lost on the way to clients, in percent [2; healthy 0]")
     ] = None,
     requests_too: Annotated[
-        bool | None, typer.Option(help="As many of the packets to the service are lost, too [no]")
+        bool | None, typer.Option(help="Packets to the service are lost at the same rate [no]")
     ] = None,
     other: Annotated[
-        bool | None, typer.Option(help="Only packets of another service are lost [of the variant]")
+        bool | None, typer.Option(help="Only packets of another service are lost [set by the variant]")
     ] = None,
-    keep: Annotated[bool | None, typer.Option(help="Clients keep their connections [of the variant]")] = None,
+    keep: Annotated[bool | None, typer.Option(help="Clients keep their connections open [set by the variant]")] = None,
     answer_bytes: Annotated[int | None, typer.Option(help="Size of an answer [1000]")] = None,
     slow_every: Annotated[
-        int | None, typer.Option(help="Of so many requests one waits in the service's own code [0: none; own-code 50]")
+        int | None,
+        typer.Option(help="One in this many requests waits in its own code [0: none; own-code 50]"),
     ] = None,
     slow_ms: Annotated[int | None, typer.Option(help="How long it waits, in ms [200]")] = None,
     qps: Annotated[float | None, typer.Option(help="Requests per second [200]")] = None,

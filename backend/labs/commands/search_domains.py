@@ -23,8 +23,8 @@ def command(
         float | None, typer.Option(help="Answer time of the resolver of outside names in ms [5]")
     ] = None,
     pods: Annotated[int | None, typer.Option(help="Pods, each with a namespace of its own [3]")] = None,
-    names: Annotated[int | None, typer.Option(help="Outside names that each pod looks up [12]")] = None,
-    services: Annotated[int | None, typer.Option(help="Services of the cluster that it also looks up [2]")] = None,
+    names: Annotated[int | None, typer.Option(help="Outside names each pod looks up [12]")] = None,
+    services: Annotated[int | None, typer.Option(help="Services of the cluster each pod also looks up [2]")] = None,
     ndots: Annotated[int | None, typer.Option(help="options ndots of the pods' resolv.conf [5]")] = None,
     url: Url = None,
     token: Token = None,

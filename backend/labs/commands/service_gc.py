@@ -21,7 +21,7 @@ def command(
     settle_s: Annotated[
         float | None, typer.Option(help="Load before the window in s [10; start-up 0: it begins with the service]")
     ] = None,
-    runtime: Annotated[Runtime | None, typer.Option(help="What the service is written for [of the variant]")] = None,
+    runtime: Annotated[Runtime | None, typer.Option(help="Runtime of the service [set by the variant]")] = None,
     quota_us: Annotated[int | None, typer.Option(help="CPU time per period (µs) [50000]; -1: no limit")] = None,
     period_us: Annotated[int | None, typer.Option(help="Length of a CFS period (µs) [100000]")] = None,
     burst_us: Annotated[int | None, typer.Option(help="CFS burst (µs) [0], at most the quota")] = None,
@@ -29,13 +29,11 @@ def command(
     objects: Annotated[
         int | None, typer.Option(help="Live objects of about 128 bytes [800000; jvm 900000; node 500000]")
     ] = None,
-    replaced: Annotated[
-        int | None, typer.Option(help="Objects that each request replaces [0; jvm 400; node 200]")
-    ] = None,
+    replaced: Annotated[int | None, typer.Option(help="Objects each request replaces [0; jvm 400; node 200]")] = None,
     answer_bytes: Annotated[int | None, typer.Option(help="Size of an answer [30000]")] = None,
-    hashed_kib: Annotated[int | None, typer.Option(help="KiB that each request hashes [0; go 300]")] = None,
+    hashed_kib: Annotated[int | None, typer.Option(help="KiB each request hashes [0; go 300]")] = None,
     slow_every: Annotated[
-        int | None, typer.Option(help="Of so many requests one waits in the service's own code [0; own-code 50]")
+        int | None, typer.Option(help="One in this many requests waits in the service's own code [0; own-code 50]")
     ] = None,
     slow_ms: Annotated[int | None, typer.Option(help="How long it waits in ms [0; own-code 60]")] = None,
     gomaxprocs: Annotated[int | None, typer.Option(help="Go: GOMAXPROCS [4]")] = None,

@@ -20,27 +20,27 @@ def command(
     seconds: Annotated[float | None, typer.Option(help="Length of the measured window [40]")] = None,
     calm_seconds: Annotated[float | None, typer.Option(help="Load before it, without the lock, in s [8]")] = None,
     qps: Annotated[float | None, typer.Option(help="Requests per second [200; throttled 300]")] = None,
-    connections: Annotated[int | None, typer.Option(help="Connections of the service to what it asks [32]")] = None,
+    connections: Annotated[int | None, typer.Option(help="Connections from the service to its dependency [32]")] = None,
     lock_ms: Annotated[int | None, typer.Option(help="How long the table is locked in ms [fault 400]")] = None,
     lock_every_ms: Annotated[int | None, typer.Option(help="Interval between locks in ms [4000]")] = None,
     heavy_every: Annotated[
-        int | None, typer.Option(help="Of so many requests one runs a heavy query [heavy-query 60]")
+        int | None, typer.Option(help="One in this many requests runs a heavy query [heavy-query 60]")
     ] = None,
-    heavy_rows: Annotated[int | None, typer.Option(help="Rows that it counts [1500000]")] = None,
+    heavy_rows: Annotated[int | None, typer.Option(help="Rows the query counts [1500000]")] = None,
     slow_every: Annotated[
-        int | None, typer.Option(help="Of so many requests one waits in the other service [http 40]")
+        int | None, typer.Option(help="One in this many requests waits in the other service [http 40]")
     ] = None,
-    slow_ms: Annotated[int | None, typer.Option(help="How long in ms [http 150]")] = None,
+    slow_ms: Annotated[int | None, typer.Option(help="How long it waits, in ms [http 150]")] = None,
     answer_bytes: Annotated[
         int | None, typer.Option(help="Size of the other service's answers [2000; throttled 100000]")
     ] = None,
     quota_us: Annotated[
-        int | None, typer.Option(help="CPU limit of what is asked per 100 ms (µs) [-1: none; throttled 50000]")
+        int | None, typer.Option(help="CPU limit of the dependency per 100 ms (µs) [-1: none; throttled 50000]")
     ] = None,
     own_slow_every: Annotated[
-        int | None, typer.Option(help="Of so many requests one waits in the service's own code [own-code 50]")
+        int | None, typer.Option(help="One in this many requests waits in the service's own code [own-code 50]")
     ] = None,
-    own_slow_ms: Annotated[int | None, typer.Option(help="How long in ms [own-code 60]")] = None,
+    own_slow_ms: Annotated[int | None, typer.Option(help="How long it waits, in ms [own-code 60]")] = None,
     url: Url = None,
     token: Token = None,
     record_to: RecordTo = None,

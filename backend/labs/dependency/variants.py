@@ -35,15 +35,17 @@ class Parameters(BaseModel):
     connections: int = Field(32, ge=1, le=90, description="most connections of the service to what it asks")
     lock_ms: int = Field(0, ge=0, le=30_000, description="how long the table is locked; 0: never")
     lock_every_ms: int = Field(4_000, ge=100, le=600_000, description="interval between locks")
-    heavy_every: int = Field(0, ge=0, description="of so many requests one runs a heavy query; 0: none")
+    heavy_every: int = Field(0, ge=0, description="one in this many requests runs a heavy query; 0: none")
     heavy_rows: int = Field(1_500_000, ge=1, le=1_000_000_000, description="rows that it counts")
     objects: int = Field(0, ge=0, le=20_000_000, description="live objects of the HTTP service that is asked")
     hashed_kib: int = Field(0, ge=0, le=1_000_000, description="KiB that it hashes for each request")
     answer_bytes: int = Field(2_000, ge=1, le=10_000_000, description="size of its answers: what it allocates")
-    slow_every: int = Field(0, ge=0, description="of so many requests one waits in it; 0: none")
+    slow_every: int = Field(0, ge=0, description="one in this many requests waits in it; 0: none")
     slow_ms: int = Field(0, ge=0, le=10_000, description="how long")
     quota_us: int = Field(-1, ge=-1, description="CPU limit of what is asked per 100 ms (µs); -1: none")
-    own_slow_every: int = Field(0, ge=0, description="of so many requests one waits in the service's own code; 0: none")
+    own_slow_every: int = Field(
+        0, ge=0, description="one in this many requests waits in the service's own code; 0: none"
+    )
     own_slow_ms: int = Field(0, ge=0, le=10_000, description="how long")
 
     @model_validator(mode="after")

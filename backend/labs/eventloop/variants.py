@@ -1,6 +1,6 @@
 """Parameters of the event-loop lab and what each variant sets. A command-line value wins over a variant's.
 
-The fault: one of so many requests makes a report in the only thread that serves, and all others wait for it.
+The fault: one in so many requests makes a report in the only thread that serves, and all others wait for it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Parameters(BaseModel):
     qps: float = Field(100, gt=0, le=20_000, description="requests per second")
     seconds: float = Field(40, ge=5, le=3_600, description="length of the measured window")
     calm_seconds: float = Field(8, ge=0, le=600, description="load before it")
-    report_every: int = Field(0, ge=0, description="of so many requests one makes a report; 0: none")
+    report_every: int = Field(0, ge=0, description="one in this many requests makes a report; 0: none")
     report_rows: int = Field(70_000, ge=1, le=10_000_000, description="rows of a report: its CPU time")
     off_loop: bool = Field(False, description="reports are made by another thread (Node.js) or process (Python)")
     shares: int = Field(100 * 1024, ge=2, le=262_144, description="CPU weight of the service in cgroup v1 shares")
