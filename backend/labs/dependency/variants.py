@@ -44,7 +44,7 @@ class Parameters(BaseModel):
     slow_ms: int = Field(0, ge=0, le=10_000, description="how long")
     quota_us: int = Field(-1, ge=-1, description="CPU limit of what is asked per 100 ms (µs); -1: none")
     own_slow_every: int = Field(
-        0, ge=0, description="one in this many requests waits in the service's own code; 0: none"
+        0, ge=0, description="one in this many requests waits in its own code; 0: none"
     )
     own_slow_ms: int = Field(0, ge=0, le=10_000, description="how long")
 
