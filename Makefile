@@ -228,6 +228,9 @@ bench-nodes: build-python ## Twenty nodes replayed at once, half of them faulty:
 bench-tenants: build-python ## Half an hour of random expensive requests of four principals: memory, and what another organization waits
 	$(RUN) python ../tests/bench/tenants.py $(ARGS)
 
+bench-fixes: build ## One fix of each cause applied three times while its fault goes on, five hours: prediction, outcome, verdicts
+	$(RUN) python ../tests/bench/fixes.py $(ARGS)
+
 bench-frames: build ## What a step of panning and zooming takes with 100,000 answers in the picture
 	$(RUN) pytest ../tests/e2e/test_performance.py -rP $(ARGS)
 
