@@ -3,9 +3,10 @@
 
 The product runs as `make up` runs it, without a collector; `jitterscope replay --loop` sends recordings as nodes of
 four organizations. Two principals of one organization, one of them with the widest windows there are, and one each of
-two others ask as much as they can over several connections. Beside them a reader of the fourth asks what the pages of
-the UI ask, at a steady pace. Told: what the reader waited before and during that, what the others were answered, and
-the memory of each program (proportional set size of its processes), read each second.
+two others ask as much as they can over several connections, from a program of their own. A reader of the fourth asks
+what the pages of the UI ask, at a steady pace. Printed: what the reader waited before, during, and after that (its
+incidents last longer then, and so do their timelines), what the others were answered, and the memory of each program
+(proportional set size of its processes), read each second.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from contextlib import ExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from multiprocessing import get_context
+from multiprocessing.queues import Queue
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +45,7 @@ PROGRAMS = ("api", "worker", "beat", "postgres", "valkey")
 CONNECTIONS = 8  # of each principal
 PACE_S = 0.25
 HOUR_S = 3600.0
+_AROUND_S = 10.0  # the attack goes on for so long after what is measured, and what it asked last is answered then
 _MIB = 1024 * 1024
 
 
@@ -209,51 +213,64 @@ def told(asked: Asked) -> str:
     return f"{len(asked.seconds):>7} answers, {figures}: {answers}; slowest {slowest}"
 
 
-def client_of(stack: Stack, organization: int) -> httpx.AsyncClient:
-    """A principal: each has a token of its own."""
-    headers = {"Authorization": f"Bearer {stack.create_api_token(organization)}"}
-    return httpx.AsyncClient(base_url=stack.url, headers=headers, timeout=120)
+def client_of(url: str, token: str) -> httpx.AsyncClient:
+    return httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=120)
+
+
+async def _attacked(url: str, tokens: dict[str, str], seconds: float) -> dict[str, Asked]:
+    asked, loops = {name: Asked() for name in tokens}, []
+    async with AsyncExitStack() as closing:
+        for name, token in tokens.items():
+            client = await closing.enter_async_context(client_of(url, token))
+            known = await known_of(client)
+            loops += [attack(client, known, name == "widest windows", asked[name]) for _ in range(CONNECTIONS)]
+        async with running(*loops):
+            await asyncio.sleep(seconds)
+    return asked
+
+
+def attackers(url: str, tokens: dict[str, str], seconds: float, answers: Queue[dict[str, Asked]]) -> None:
+    """A program of its own: what it receives is not what the reader waits for."""
+    answers.put(asyncio.run(_attacked(url, tokens, seconds)))
 
 
 async def measure(stack: Stack, organizations: list[int], arguments: argparse.Namespace) -> dict[str, Any]:
     first, second, third, readers = organizations
-    principals = {
-        "widest windows": client_of(stack, first),
-        "its colleague": client_of(stack, first),
-        "second": client_of(stack, second),
-        "third": client_of(stack, third),
-    }
-    reader = client_of(stack, readers)
-    known = {client: await known_of(client) for client in (*principals.values(), reader)}
+    whose = {"widest windows": first, "its colleague": first, "second": second, "third": third}
+    tokens = {name: stack.create_api_token(organization) for name, organization in whose.items()}
     seen: dict[str, list[int]] = {}
     pids = {name: pid for name, pid in stack.pids().items() if name in PROGRAMS}
-    calm = await read_pages(reader, known[reader], arguments.calm)
-    asked = {name: Asked() for name in principals}
-    loops = [
-        attack(client, known[client], name == "widest windows", asked[name])
-        for name, client in principals.items()
-        for _ in range(CONNECTIONS)
-    ]
-    async with running(watch_memory(pids, seen), *loops):
-        attacked = await read_pages(reader, known[reader], arguments.seconds)
-    print(f"reader, {arguments.calm:.0f} s calm:     {told(calm)}")
+    spawned = get_context("spawn")
+    answers: Queue[dict[str, Asked]] = spawned.Queue()
+    attack_s = arguments.seconds + _AROUND_S
+    attacking = spawned.Process(target=attackers, args=(stack.url, tokens, attack_s, answers))
+    async with client_of(stack.url, stack.create_api_token(readers)) as reader:
+        known = await known_of(reader)
+        before = await read_pages(reader, known, arguments.calm)
+        attacking.start()
+        async with running(watch_memory(pids, seen)):
+            attacked = await read_pages(reader, known, arguments.seconds)
+        asked = await asyncio.to_thread(answers.get, timeout=300)
+        await asyncio.to_thread(attacking.join)
+        await asyncio.sleep(_AROUND_S)
+        after = await read_pages(reader, known, arguments.calm)
+    print(f"reader, {arguments.calm:.0f} s before: {told(before)}")
     print(f"reader, {arguments.seconds:.0f} s attacked: {told(attacked)}")
-    ratio = np.percentile(attacked.seconds, 99) / np.percentile(calm.seconds, 99)
-    print(f"its p99 is {ratio:.2f} times that of the calm")
+    print(f"reader, {arguments.calm:.0f} s after: {told(after)}")
+    ratio = np.percentile(attacked.seconds, 99) / np.percentile(before.seconds + after.seconds, 99)
+    print(f"its p99 is {ratio:.2f} times that of both calms")
     for name, one in asked.items():
         print(f"{name:<20}{told(one)}")
     print("memory in MiB: at first, most, in the last minute at most")
     for name, values in seen.items():
         print(f"  {name:<10}{values[0] / _MIB:>8.0f}{max(values) / _MIB:>8.0f}{max(values[-60:]) / _MIB:>8.0f}")
-    for client in known:
-        await client.aclose()
     return {"p99_ratio": float(ratio), "memory_bytes": {name: max(values) for name, values in seen.items()}}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=1800.0, help="of the attack")
-    parser.add_argument("--calm", type=float, default=120.0, help="seconds before it")
+    parser.add_argument("--calm", type=float, default=120.0, help="seconds before it, and again after it")
     parser.add_argument("--warm-up", type=float, default=180.0, help="seconds of data before both")
     parser.add_argument("--nodes", type=int, default=2, help="of each organization")
     parser.add_argument("--json", type=Path)
