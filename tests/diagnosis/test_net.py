@@ -144,7 +144,7 @@ def test_a_server_that_stands_still_is_another_cause() -> None:
     )
     told = QUEUE.detect(still)
     assert isinstance(told, NotFound)
-    assert "stood still" in told.reason
+    assert "stalled" in told.reason
 
 
 def test_a_server_that_accepts_one_in_a_while_does_not_stand_still() -> None:

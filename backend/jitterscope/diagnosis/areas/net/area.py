@@ -23,7 +23,7 @@ AREA = Area(
             ),
         ),
         Lane(
-            "resent", "Segments sent again, per tick", "1",
+            "resent", "Retransmitted segments, per tick", "1",
             (
                 Line("data", "retransmits", "bars", hot=True, of="tcp_servers"),
                 Line("SYN-ACK", "synack_retransmits", "bars", of="tcp_servers"),
@@ -49,7 +49,7 @@ AREA = Area(
     ),
     load=(answers.REQUESTS,),
     facts=(
-        WatchedFact("tcp.accept_limit", "Connections that may wait to be accepted", "tcp_servers"),
+        WatchedFact("tcp.accept_limit", "Accept queue limit", "tcp_servers"),
         WatchedFact("tcp.somaxconn", "net.core.somaxconn", "tcp_servers"),
         WatchedFact("tcp.listeners", "Listening sockets", "tcp_servers"),
         answers.IMAGE,

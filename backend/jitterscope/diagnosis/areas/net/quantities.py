@@ -14,16 +14,16 @@ def _of_attempts(found: Impact) -> str | None:
 
 ATTEMPTS = Quantity("connection_attempts", "Connection attempts", "1", better="none", aside=True)
 LISTEN_DROPS = Quantity(
-    "listen_drops", "Dropped packets of handshakes", "1", aside=True, per_subject=True, proves="harm"
+    "listen_drops", "Dropped handshake packets", "1", aside=True, per_subject=True, proves="harm"
 )
 DROPPED_RATIO = Quantity(
-    "listen_drops_ratio", "Dropped packets of handshakes", "ratio",
-    threshold=0.0, phrase="dropped packets of handshakes", short="dropped", detail=_of_attempts,
+    "listen_drops_ratio", "Dropped handshake packets", "ratio",
+    threshold=0.0, phrase="dropped handshake packets", short="dropped", detail=_of_attempts,
 )  # fmt: skip
 RESENT_LATE_RATIO = Quantity(
-    "resent_late_ratio", "Answers late because data were sent again", "ratio", threshold=0.0, short="sent again"
+    "resent_late_ratio", "Answers delayed by retransmission", "ratio", threshold=0.0, short="retransmitted"
 )
-RESENT_PER_MIN = Quantity("retransmits_per_min", "Segments sent again", "1/min")
+RESENT_PER_MIN = Quantity("retransmits_per_min", "Retransmitted segments", "1/min")
 CONNECTS_PER_REQUEST = Quantity("connects_per_request", "Connections per request", "1", short="connects")
 HANDSHAKE_MS = Quantity("handshake_ms", "Handshake, median", "ms", better="none", short="handshake")
 

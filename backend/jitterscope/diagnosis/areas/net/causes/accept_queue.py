@@ -51,30 +51,30 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
 
 
 def _few(found: Overflow) -> str:
-    dropped = say.count(found.drops, "packet")
-    return f"{dropped} of handshakes dropped for {say.count(found.attempts, 'connection attempt')}: few clients waited."
+    dropped = say.count(found.drops, "handshake packet")
+    return f"{dropped} dropped for {say.count(found.attempts, 'connection attempt')}: few clients waited."
 
 
 def _other(found: Overflow) -> str:
     return (
-        f"{found.drops:,.0f} packets of handshakes were dropped while at most {found.peak:,.0f} waited of "
-        f"{found.at.limit:,.0f} that may: not for lack of room."
+        f"The kernel dropped {found.drops:,.0f} handshake packets while at most {found.peak:,.0f} connections waited "
+        f"in an accept queue of {found.at.limit:,.0f}: the queue was not full."
     )
 
 
 def _held(found: Overflow) -> str | None:
     """What kept the server from accepting; None: nothing that is known."""
     for share, what in (
-        (found.throttled, "its CPU limit held the server back"),
-        (found.waiting, "its threads waited for a CPU"),
-        (found.busy, "its one thread was busy"),
+        (found.throttled, "the server was throttled by its CPU limit"),
+        (found.waiting, "the server's threads waited for a CPU"),
+        (found.busy, "the server's single thread was busy"),
     ):
         if share is not None and share >= HELD:
-            return f"Within 1 s of {say.percent(share)} of {found.drops:,.0f} drops {what}."
+            return f"Within 1 s of {say.percent(share)} of {found.drops:,.0f} drops, {what}."
     if found.silent:
         return (
-            f"Around {found.drops:,.0f} drops the server answered nothing for {found.silent * 100:,} ms, though it "
-            "owed answers: it stood still, and the queue filled up behind that."
+            f"Around {found.drops:,.0f} drops the server answered nothing for {found.silent * 100:,} ms although it "
+            "owed answers: it stalled, and the queue filled up behind the stall."
         )
     return None
 
@@ -85,7 +85,7 @@ def _found(snapshot: Snapshot, found: Overflow) -> Found:
     limit = found.at.limit or 0.0
     where = found.at.name
     slow = float(np.nansum(slow_of(snapshot, found.at.server, late(found.at.server, None).over_us)[found.spans]))
-    beside = f" {slow:,.0f} answers were slow meanwhile, as their requests waited in it." if slow else ""
+    beside = f" Meanwhile {slow:,.0f} answers were slow because their requests waited in the queue." if slow else ""
     return Found(
         cause=ID,
         score=round(0.55 + 0.25 * min(1.0, 5 * found.waited / max(1.0, found.attempts)) + 0.1 * (level != "info"), 4),
@@ -94,10 +94,10 @@ def _found(snapshot: Snapshot, found: Overflow) -> Found:
         harm=harm_of(level, known=True),
         title=f"{say.who(snapshot)} keeps at least {found.waited:,} clients waiting for a connection: its accept queue "
         f"of {limit:,.0f} is full",
-        summary=f"{say.count(found.peak or 0, 'connection')} waited at {where} to be accepted, {limit:,.0f} may. The "
-        f"kernel dropped {found.drops:,.0f} packets of handshakes that came on top, of {found.waited:,} clients at "
-        "least. A client sends a SYN again after 1 s, then 2 and 4 s later (Linux 6.5 and later: each second at "
-        f"first), and the server sees nothing of it until it gets in.{beside}",
+        summary=f"{say.count(found.peak or 0, 'connection')} waited at {where} to be accepted (limit: {limit:,.0f}). "
+        f"The kernel dropped {found.drops:,.0f} more handshake packets, from at least {found.waited:,} clients. A "
+        "client retransmits its SYN after 1 s, then after 2 and 4 s (Linux 6.5 and later: every second at first). The "
+        f"server does not see the client until the connection is established.{beside}",
         onset_us=span[0],
         last_us=span[1],
         impact=report.waits(found.waited, found.attempts, found.longest_us)
@@ -125,23 +125,23 @@ def _evidence(snapshot: Snapshot, found: Overflow, span: tuple[int, int]) -> lis
     evidence = [
         Evidence(
             id="dropped",
-            statement="Packets of handshakes that the listening socket dropped",
+            statement="Handshake packets that the listening socket dropped",
             value=f"{found.drops:,.0f}",
-            comparison=f"for {say.count(float(np.nansum(found.at.opened)), 'connection')} that got in",
+            comparison=f"{say.count(float(np.nansum(found.at.opened)), 'connection')} established",
             numbers={"drops": found.drops, "opened": float(np.nansum(found.at.opened))},
             series=report.refs(span, server, "listen_drops", "connections_opened"),
         ),
         Evidence(
             id="waited",
-            statement="Clients that waited for it, at least: one for each 12 dropped packets, or each late handshake",
+            statement="Clients that waited, at least: one per 12 dropped packets, or one per late handshake",
             value=f"{found.waited:,}",
-            comparison=f"of {found.attempts:,.0f} connection attempts; {found.late.count:,} handshakes came late",
+            comparison=f"of {found.attempts:,.0f} connection attempts; {found.late.count:,} handshakes were late",
             numbers={"hits": float(found.waited), "of": found.attempts, "late": float(found.late.count)},
             series=report.refs(span, server, "handshake_us", "listen_drops"),
         ),
         Evidence(
             id="full",
-            statement="Connections that waited to be accepted, at most",
+            statement="Connections waiting to be accepted, at most",
             value=f"{found.peak:,.0f}",
             comparison=f"limit: {limit:,.0f}" + _of_somaxconn(found),
             numbers=report.known({"peak": found.peak, "limit": limit, "somaxconn": found.at.somaxconn}),
@@ -149,9 +149,9 @@ def _evidence(snapshot: Snapshot, found: Overflow, span: tuple[int, int]) -> lis
         ),
         Evidence(
             id="accepted",
-            statement="Connections that got in while attempts were dropped",
+            statement="Connections established while attempts were dropped",
             value=f"{per_second:,.0f}/s",
-            comparison=f"up to {found.most_dropped:,.0f} dropped within a second",
+            comparison=f"up to {found.most_dropped:,.0f} dropped within one second",
             numbers=report.known({"per_s": per_second, "most_dropped": found.most_dropped}),
             series=report.refs(span, server, "connections_opened", "listen_drops"),
         ),
@@ -161,7 +161,7 @@ def _evidence(snapshot: Snapshot, found: Overflow, span: tuple[int, int]) -> lis
         evidence.append(
             Evidence(
                 id="synacks",
-                statement="SYN-ACKs sent again, as the client's answer found the queue full",
+                statement="SYN-ACKs retransmitted because the client's ACK found the queue full",
                 value=f"{synacks:,.0f}",
                 numbers={"synacks": synacks},
                 series=report.refs(span, server, "synack_retransmits"),
@@ -193,20 +193,21 @@ def _dropped(snapshot: Snapshot) -> bool:
 CAUSE = Cause(
     id=ID,
     title="Accept queue overflows",
-    summary="More connections come at once than may wait to be accepted; the kernel drops the rest, whose clients try "
-    "again after 1 s or more.",
-    mechanism="A connection that is complete waits in the queue of the listening socket until the program accepts it. "
-    "As many may wait as listen() was told, net.core.somaxconn at most. While it is full the kernel drops SYNs, and "
-    "the last packet of handshakes; clients send the SYN again after 1 s, then after 2, 4 and 8 s. Neither side is "
-    "told, and the server never sees those requests. Where a burst is larger than the queue and is worked off soon, "
-    "a longer queue is enough; where connections come faster than the program accepts them for good, it is not. "
-    "Where the program stood still meanwhile, the queue is only a consequence of that, and this cause stays silent.",
+    summary="More connections arrive at once than the accept queue holds. The kernel drops the rest, and their "
+    "clients retry after 1 s or more.",
+    mechanism="An established connection waits in the accept queue of the listening socket until the program accepts "
+    "it. The queue holds as many connections as the program requests in listen(), capped at net.core.somaxconn. While "
+    "it is full, the kernel drops SYNs and the final packets of handshakes. Clients retransmit the SYN after 1 s, "
+    "then after 2, 4, and 8 s. Neither side gets an error, and the server never sees those requests. If a burst "
+    "exceeds the queue and the server accepts it soon, a longer queue is enough. If connections keep arriving faster "
+    "than the program accepts them, it is not. If the program stalled meanwhile, the full queue is only a "
+    "consequence, and this cause is not reported.",
     needs=NEEDS,
     rivals=("cpu/event_loop_blocked", "cpu/limit_too_low", "net/connect_churn", "net/retransmission"),
     detect=detect,
     propose=propose,
     false_positives=(
-        "A scan or a flood of connections fills the queue, too: more room helps an attacker as much as clients.",
+        "A port scan or a connection flood fills the queue too: more room helps an attacker as much as clients.",
     ),
     references=(
         "https://man7.org/linux/man-pages/man2/listen.2.html",

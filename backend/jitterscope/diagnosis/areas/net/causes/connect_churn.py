@@ -43,7 +43,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     if overflow is not None and overflow.at.server.id == found.at.server.id and overflow.full:
         reason = (
             f"{found.per_request:.1f} connections are opened per request, and {overflow.drops:,.0f} attempts were "
-            "dropped: clients wait for room, not for the handshake alone."
+            "dropped: clients wait for room in the accept queue, not only for the handshake."
         )
         return NotFound(cause=ID, reason=reason, numbers=numbers | {"drops": overflow.drops})
     slow = min(float(found.handshakes.over(SLOW_US).count), found.again)
@@ -64,10 +64,10 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         harm=harm_of(level, known=True),
         title=f"Clients of {say.who(snapshot)} open a new connection for "
         f"{say.percent(min(1.0, found.per_request))} of its requests, which takes {took} each time",
-        summary=f"{found.opened:,.0f} connections for {found.requests:,.0f} requests, {found.again:,.0f} of them by "
+        summary=f"{found.opened:,.0f} connections for {found.requests:,.0f} requests, {found.again:,.0f} of them from "
         f"an address that had opened another one within 10 s. The handshake takes a round trip of {took} before a "
-        f"request can be sent: {say.percent(found.share)} of what clients wait. With TLS it is one or two round "
-        "trips more.",
+        f"request can be sent: {say.percent(found.share)} of the time that clients wait. TLS adds one or two round "
+        "trips.",
         onset_us=span[0],
         last_us=span[1],
         impact=report.waits(slow, found.requests, found.handshakes.quantile(1.0))
@@ -81,15 +81,15 @@ def _not(found: Churn) -> str | None:
     if found.again < FEWEST or found.per_request < EACH:
         return (
             f"{say.count(found.opened, 'connection')} for {say.count(found.requests, 'request')}, {found.again:,.0f} "
-            "of them by an address that had just opened another one."
+            "of them from an address that had just opened another one."
         )
     if found.again < AGAIN * found.opened:
         return (
-            f"{found.again:,.0f} of {found.opened:,.0f} connections were opened by an address that had just opened "
-            "another one: most clients come once."
+            f"{found.again:,.0f} of {found.opened:,.0f} connections came from an address that had just opened another "
+            "one: most clients connect once."
         )
     if not found.handshakes.count:
-        return f"{found.opened:,.0f} connections were opened, and how long their handshakes took was not recorded."
+        return f"{found.opened:,.0f} connections were opened, but their handshake time was not recorded."
     if found.median_us <= SLOW_US:
         return (
             f"{found.per_request:.1f} connections are opened per request, and a handshake takes "
@@ -97,8 +97,8 @@ def _not(found: Churn) -> str | None:
         )
     if found.share < SHARE:
         return (
-            f"{found.per_request:.1f} connections are opened per request; connecting takes {say.percent(found.share)} "
-            "of what a client waits."
+            f"{found.per_request:.1f} connections are opened per request, and connecting takes "
+            f"{say.percent(found.share)} of the time that a client waits."
         )
     return None
 
@@ -122,7 +122,7 @@ def _evidence(found: Churn, span: tuple[int, int]) -> list[Evidence]:
         ),
         Evidence(
             id="again",
-            statement="Of these, by an address that had opened another one within 10 s",
+            statement="Of these, from an address that had opened another one within 10 s",
             value=f"{found.again:,.0f} of {found.opened:,.0f}",
             numbers={"hits": found.again, "of": found.opened},
             series=report.refs(span, server, "reconnections", "connections_opened"),
@@ -131,9 +131,9 @@ def _evidence(found: Churn, span: tuple[int, int]) -> list[Evidence]:
             id="handshake",
             statement="Handshake: median, longest",
             value=f"{say.ms(found.median_us)}, {say.ms(found.handshakes.quantile(1.0))}",
-            comparison="how long answers take is not recorded"
+            comparison="answer time not recorded"
             if usual is None
-            else f"an answer, once its request is there: {say.ms(usual)}",
+            else f"from request to answer: {say.ms(usual)}",
             numbers=report.known(
                 {"median_us": found.median_us, "longest_us": found.handshakes.quantile(1.0), "answer_us": usual}
             ),
@@ -157,17 +157,17 @@ CAUSE = Cause(
     title="A new connection for each request",
     summary="Clients open a new connection for each request, and the handshake takes as long as the request itself.",
     mechanism="A TCP handshake is a round trip before the first byte of a request can leave; TLS adds one or two. A "
-    "client that keeps its connection pays that once. Between machines of one network a round trip is 0.1 ms and "
-    "hardly counts; between zones, regions or through a VPN it is tens of ms, and doubles what each request takes. "
-    "The server sees how long a client takes to answer its SYN-ACK, and whether the same address had a connection "
-    "just before.",
+    "client that reuses its connections pays that once. Between machines of one network a round trip takes 0.1 ms and "
+    "hardly matters. Between zones or regions, or through a VPN, it takes tens of ms and doubles the time of each "
+    "request. The server sees how long a client takes to answer its SYN-ACK, and whether the same address had opened "
+    "a connection just before.",
     needs=NEEDS,
     rivals=("net/accept_queue", "net/retransmission"),
     detect=detect,
     propose=propose,
     false_positives=(
-        "Many clients behind one address (a NAT, a proxy that passes connections on) look like one that opens new "
-        "connections.",
+        "Many clients behind one address (a NAT, or a proxy that forwards connections) look like one client that "
+        "opens new connections.",
     ),
     references=(
         "https://www.rfc-editor.org/rfc/rfc9112#section-9.3",

@@ -42,8 +42,8 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         return NotFound(cause=ID, reason=_harmless(found), numbers=numbers)
     if found.late.count and found.by_timer < BY_TIMER * found.late.count:
         reason = (
-            f"{found.by_timer} of {found.late.count} answers that were sent again came 200 ms late or more: the "
-            "others were sent again too soon to tell a loss from a late acknowledgment."
+            f"{found.by_timer} of {found.late.count} retransmitted answers were 200 ms late or more: the others were "
+            "retransmitted too soon to tell a loss from a late acknowledgment."
         )
         return NotFound(cause=ID, reason=reason, numbers=numbers | {"by_timer": float(found.by_timer)})
     span = report.extent(snapshot, found.ticks())
@@ -51,10 +51,11 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     answers = say.count(found.late.count, "answer")
     wait = say.ms(found.longest_us)
     if found.late.count:
-        title = f"{name}: {answers} reached clients up to {wait} late: segments were lost and sent again"
+        title = f"{name}: {answers} reached clients up to {wait} late because segments were lost and retransmitted"
     else:
         title = (
-            f"{name}: {say.count(found.handshakes.count, 'connection')} waited 1 s or more: SYN-ACKs were sent again"
+            f"{name}: {say.count(found.handshakes.count, 'connection')} waited 1 s or more because SYN-ACKs were "
+            "retransmitted"
         )
     return Found(
         cause=ID,
@@ -63,8 +64,8 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         severity=level,
         harm=harm_of(level, known=True),
         title=title,
-        summary=f"{_summary(found)} That comes on top of the server's own latency. Requests and SYNs that were lost "
-        "before they reached this node are not seen here.",
+        summary=f"{_summary(found)} This adds to the server's own latency. Requests and SYNs that were lost before "
+        "they reached this node are not seen here.",
         onset_us=span[0],
         last_us=span[1],
         impact=report.waits(found.suffered, found.requests, found.longest_us, [found.limit])
@@ -76,12 +77,12 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
 
 def _harmless(found: Resends) -> str:
     if not found.resent and not found.handshakes.count:
-        return f"0 segments were sent again for {say.count(found.requests, 'request')}."
+        return f"0 segments were retransmitted for {say.count(found.requests, 'request')}."
     resent, handshakes = say.count(found.resent, "segment"), say.count(found.handshakes.count, "SYN-ACK")
     return (
-        f"{resent} with data and {handshakes} were sent again for {say.count(found.requests, 'request')}; "
-        f"{say.count(found.late.count, 'answer')} came over {say.ms(found.limit.over_us)} later for it."
-        f"{lateness.allowance([found.limit])}"
+        f"{resent} with data and {handshakes} were retransmitted for {say.count(found.requests, 'request')}. This "
+        f"delayed {say.count(found.late.count, 'answer')} by over "
+        f"{say.ms(found.limit.over_us)}.{lateness.allowance([found.limit])}"
     )
 
 
@@ -89,12 +90,12 @@ def _summary(found: Resends) -> str:
     parts = []
     if found.late.count:
         parts.append(
-            f"{found.late.count:,} of {found.requests:,.0f} answers had to be sent again and reached their clients "
-            f"{say.ms(found.late.quantile(0.5))} later (median), {say.ms(found.longest_us)} at most"
+            f"{found.late.count:,} of {found.requests:,.0f} answers had to be retransmitted and reached their clients "
+            f"{say.ms(found.late.quantile(0.5))} late (median), {say.ms(found.longest_us)} at most"
         )
     if found.handshakes.count:
         many = say.count(found.handshakes.count, "connection")
-        parts.append(f"{many} came 1 s late or more, as the SYN-ACK had to be sent again")
+        parts.append(f"{many} took 1 s or more because the SYN-ACK had to be retransmitted")
     return "; ".join(parts) + "." + lateness.allowance([found.limit] if found.late.count else [])
 
 
@@ -109,7 +110,7 @@ def _evidence(found: Resends, span: tuple[int, int]) -> list[Evidence]:
     evidence = [
         Evidence(
             id="resent",
-            statement="Segments with data that were sent again",
+            statement="Retransmitted segments with data",
             value=f"{found.resent:,.0f}",
             comparison=f"for {say.count(found.requests, 'request')}",
             numbers={"resent": found.resent, "requests": found.requests},
@@ -120,7 +121,7 @@ def _evidence(found: Resends, span: tuple[int, int]) -> list[Evidence]:
         evidence.append(
             Evidence(
                 id="late",
-                statement=f"Answers that reached clients over {say.ms(found.limit.over_us)} later for it",
+                statement=f"Answers that reached clients over {say.ms(found.limit.over_us)} late because of it",
                 value=f"{found.late.count:,}",
                 comparison=f"median {say.ms(found.late.quantile(0.5))}, longest {say.ms(found.longest_us)}",
                 numbers={
@@ -133,9 +134,9 @@ def _evidence(found: Resends, span: tuple[int, int]) -> list[Evidence]:
         evidence.append(
             Evidence(
                 id="timer",
-                statement="Of these, 200 ms or more",
+                statement="Of these, 200 ms late or more",
                 value=f"{found.by_timer:,} of {found.late.count:,}",
-                comparison="the retransmission timer runs for 200 ms at first, then twice as long each time",
+                comparison="the retransmission timer starts at 200 ms and doubles each time",
                 numbers={"hits": float(found.by_timer), "of": float(found.late.count)},
                 series=report.refs(span, server, "retransmit_delay_us"),
             )
@@ -143,9 +144,9 @@ def _evidence(found: Resends, span: tuple[int, int]) -> list[Evidence]:
     evidence.append(
         Evidence(
             id="handshakes",
-            statement="Connections that took 1 s or more, as their SYN-ACK was sent again",
+            statement="Connections that took 1 s or more because their SYN-ACK was retransmitted",
             value=f"{found.handshakes.count:,}",
-            comparison="none where the accept queue was full",
+            comparison="not counted where the accept queue was full",
             numbers={"handshakes": float(found.handshakes.count)},
             series=report.refs(span, server, "handshake_us", "synack_retransmits"),
         )
@@ -166,21 +167,21 @@ _SIGNS = ("retransmits", "synack_retransmits")
 CAUSE = Cause(
     id=ID,
     title="Lost TCP segments delay answers",
-    summary="Segments of answers are lost on the way; their clients wait 200 ms and more until the kernel sends them "
-    "again.",
-    mechanism="TCP sends a segment again when it is not acknowledged in time. An answer that fits into one segment "
-    "has nothing behind it that would show the gap, so its loss is noticed by the timer alone: after 200 ms at "
-    "least, then 400, 800 ms, twice as long each time. SYN-ACKs wait for 1 s. The program knows nothing of it, and "
-    "its own latency stays as it is. The kernel tells each repetition (tcp:tcp_retransmit_skb); how late the data "
-    "are by then is counted from when they were sent first. Segments on the way to the server are lost unseen: the "
-    "figures are a lower bound of what clients wait.",
+    summary="Segments of answers are lost on the way. Their clients wait 200 ms or more until the kernel retransmits "
+    "them.",
+    mechanism="TCP retransmits a segment that is not acknowledged in time. An answer that fits into one segment has "
+    "nothing behind it that would reveal the gap, so only the timer notices its loss: after at least 200 ms, then 400 "
+    "ms and 800 ms, twice as long each time. SYN-ACKs wait for 1 s. The program does not notice, and its own latency "
+    "does not change. The kernel reports each retransmission (tcp:tcp_retransmit_skb), and the delay is counted from "
+    "when the data were first sent. Segments lost on the way to the server are not seen: the figures are a lower "
+    "bound of what clients wait.",
     needs=NEEDS,
     rivals=("net/accept_queue", "net/connect_churn"),
     detect=detect,
     propose=propose,
     false_positives=(
-        "A client whose machine stands still acknowledges nothing: its kernel, not the path, is late then.",
-        "A path that delays packets by more than 200 ms now and then makes the timer run out, though nothing is lost.",
+        "A client whose machine stalls acknowledges nothing: then its kernel is late, not the path.",
+        "A path that occasionally delays packets by more than 200 ms makes the timer expire although nothing is lost.",
     ),
     references=(
         "https://www.rfc-editor.org/rfc/rfc6298",

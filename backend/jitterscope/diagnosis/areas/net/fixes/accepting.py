@@ -14,7 +14,7 @@ from jitterscope.diagnosis.programs.listeners import Listener, listener_of
 
 VERIFY = (
     "Watch this incident: before and after are compared, and it closes as verified once no attempt is dropped. By "
-    "hand: `nstat -az TcpExtListenOverflows TcpExtListenDrops` in the network namespace of the server stays as it is."
+    "hand: `nstat -az TcpExtListenOverflows TcpExtListenDrops` in the network namespace of the server does not rise."
 )
 REFERENCES = [
     "https://man7.org/linux/man-pages/man2/listen.2.html",
@@ -59,18 +59,18 @@ def _predicted(found: Overflow) -> dict[str, Interval]:
 def _wait(snapshot: Snapshot, found: Overflow) -> str:
     per_second = found.accepted_per_s(snapshot.step_us)
     if not per_second > 0:
-        return "Connections that wait longer are accepted later: their requests wait with them."
+        return "In a longer queue connections wait longer to be accepted, and their requests wait with them."
     return (
-        f"While attempts were dropped {per_second:,.0f} connections/s got in: the last of {found.room:,.0f} waits for "
-        f"up to {found.room / per_second * 1000:,.0f} ms at that rate, instead of 1 s or more."
+        f"While attempts were dropped, {per_second:,.0f} connections/s were established: at that rate the last of "
+        f"{found.room:,.0f} waits up to {found.room / per_second * 1000:,.0f} ms instead of 1 s or more."
     )
 
 
 def _too_many(snapshot: Snapshot, found: Overflow) -> str:
     per_second = found.accepted_per_s(snapshot.step_us)
     return (
-        f"The queue was nearly full in {100 * found.sustained:.0f} % of the ticks in which connections came: they "
-        f"come faster than the server accepts them ({per_second:,.0f}/s). A longer queue is as full, and each "
+        f"The queue was nearly full in {100 * found.sustained:.0f} % of the ticks in which connections arrived: they "
+        f"arrive faster than the server accepts them ({per_second:,.0f}/s). A longer queue fills up too, and each "
         "connection waits longer in it."
     )
 
@@ -79,29 +79,31 @@ def _backlog(snapshot: Snapshot, found: Overflow, backlog: int, listener: Listen
     sustained = _sustained(found)
     limit = found.at.limit or 0.0
     texts = [] if listener is None else [listener.backlog(backlog, found.at.server.key.rpartition(":")[2])]
-    precondition = None if texts else f"The program has a setting for the backlog of listen(); it is {limit:,.0f} now."
+    precondition = None if texts else (
+        f"Works only if the program has a setting for the backlog of listen(). The backlog is {limit:,.0f} now."
+    )
     return Fix(
         id="raise_backlog",
         title=f"Raise the backlog of listen() to {backlog}",
         summary=_too_many(snapshot, found)
         if sustained
-        else f"{found.room:,.0f} connections came at once at most; {limit:,.0f} may wait. With {backlog:,} all of "
-        "them do, and none is dropped.",
+        else f"Up to {found.room:,.0f} connections arrived at once, and the queue holds {limit:,.0f}. With {backlog:,} "
+        "all of them fit, and none is dropped.",
         verdict="cannot_help" if sustained else "removes",
         predicted={} if sustained else _predicted(found),
         precondition=precondition,
         patches=[] if sustained else texts or [
-            Patch(label="Look at what it is now (Send-Q)", language="shell",
+            Patch(label="Show the current value (Send-Q)", language="shell",
                   text=f"ss -ltn 'sport = :{found.at.server.key.rpartition(':')[2]}'"),
         ],
         caveats=[
             *([] if sustained else [_wait(snapshot, found)]),
             "net.core.somaxconn of the network namespace caps it when listen() is called"
             + (f": {found.at.somaxconn:,.0f} here." if found.at.somaxconn is not None else "."),
-            "The program must listen again: restart it.",
+            "Takes effect when the program calls listen() again: restart it.",
         ],
         verify=VERIFY,
-        undo=f"Set the backlog to {limit:,.0f} again and restart the program.",
+        undo=f"Set the backlog back to {limit:,.0f} and restart the program.",
         references=[*REFERENCES, *([] if listener is None else [listener.reference])],
     )  # fmt: skip
 
@@ -125,19 +127,20 @@ def _somaxconn(snapshot: Snapshot, found: Overflow, backlog: int, *, capped: boo
         title=f"Raise net.core.somaxconn to {backlog}",
         summary=_too_many(snapshot, found)
         if sustained
-        else f"It is {most:,.0f}, and {found.room:,.0f} connections came at once at most"
-        + (": the program's own backlog is cut to it." if capped else ". A larger backlog is cut to it."),
+        else f"It is {most:,.0f}, and up to {found.room:,.0f} connections arrived at once"
+        + (": it caps the program's own backlog." if capped else ". It caps any larger backlog."),
         verdict="cannot_help" if sustained else "removes" if capped else "unknown",
         predicted=_predicted(found) if capped and not sustained else {},
-        precondition="The program asks listen() for as many; most do, or have a setting for it.",
+        precondition="Works only if the program requests a backlog that large from listen(): most do, or have a "
+        "setting for it.",
         patches=[] if sustained else [text],
         caveats=[
             *([] if sustained else [_wait(snapshot, found)]),
-            "It holds for sockets that listen afterwards: restart the program.",
-            "It is a setting of each network namespace: that of the node does not reach into pods.",
+            "Applies to sockets that start to listen afterwards: restart the program.",
+            "Each network namespace has its own value: the node's value does not apply in pods.",
         ],
         verify=VERIFY,
-        undo=f"Set net.core.somaxconn to {most:,.0f} again and restart the program.",
+        undo=f"Set net.core.somaxconn back to {most:,.0f} and restart the program.",
         references=REFERENCES,
     )
 
@@ -150,14 +153,13 @@ def _acceptors(snapshot: Snapshot, found: Overflow, listener: Listener | None) -
         title="Accept connections in more threads or processes",
         summary=_too_many(snapshot, found)
         if sustained
-        else "A queue that is emptied sooner needs less room. Bursts are accepted by several threads or processes at "
-        "once.",
+        else "A queue that empties faster needs less room. Several threads or processes accept a burst at once.",
         verdict="reduces" if sustained else "unknown",
-        precondition="Accepting is what takes the time: per connection the server does something before it accepts "
-        "the next one, such as a name lookup, a TLS handshake, or starting a process.",
+        precondition="Works only if accepting takes the time: the server does something for each connection before it "
+        "accepts the next one, such as a lookup, a TLS handshake, or starting a process.",
         patches=[] if text is None else [text],
         caveats=[
-            "With SO_REUSEPORT each socket has a queue of its own, and the kernel spreads connections over them "
+            "With SO_REUSEPORT each socket has its own queue, and the kernel spreads connections over the sockets "
             "whether or not their program is busy."
         ],
         verify=VERIFY,
@@ -175,7 +177,7 @@ def _raised(name: str) -> Seen:
         return was is not None and now is not None and now > was
 
     how = {
-        "tcp.accept_limit": "More connections may wait at the listening socket.",
+        "tcp.accept_limit": "The limit of the listening socket's accept queue rises.",
         "tcp.somaxconn": "net.core.somaxconn of the server's network namespace rises.",
         "tcp.listeners": "The server listens with more sockets.",
     }
@@ -188,7 +190,7 @@ FIXES = (
     FixKind(
         id="raise_backlog",
         title="Raise the backlog of listen()",
-        precondition="A burst of connections that the server works off before the next one.",
+        precondition="A burst of connections that the server accepts before the next one.",
         landing=_raised("tcp.accept_limit"),
         measures=MEASURES,
         lab="accept-queue --apply raise_backlog",
@@ -196,14 +198,14 @@ FIXES = (
     FixKind(
         id="raise_somaxconn",
         title="Raise net.core.somaxconn",
-        precondition="A backlog that the kernel's limit cuts.",
+        precondition="A backlog that net.core.somaxconn caps.",
         landing=_raised("tcp.somaxconn"),
         measures=MEASURES,
     ),
     FixKind(
         id="more_acceptors",
         title="Accept connections in more threads or processes",
-        precondition="A server that accepts more slowly than connections come.",
+        precondition="A server that accepts connections more slowly than they arrive.",
         landing=_raised("tcp.listeners"),
         measures=MEASURES,
     ),

@@ -10,8 +10,8 @@ from jitterscope.diagnosis.core.landing import FixKind, Unseen
 from jitterscope.diagnosis.core.snapshot import Snapshot
 
 VERIFY = (
-    "Watch this incident: before and after are compared, and it closes as verified once no answer waits to be sent "
-    "again. By hand: `nstat -az TcpRetransSegs` in the network namespace of the server hardly rises."
+    "Watch this incident: before and after are compared, and it closes as verified once no answer waits for a "
+    "retransmission. By hand: `nstat -az TcpRetransSegs` in the network namespace of the server hardly rises."
 )
 MEASURES = ("resent_late_ratio", "retransmits_per_min")
 
@@ -28,33 +28,33 @@ def propose(snapshot: Snapshot, found: Found, resends: Resends) -> list[Fix]:
 def _repair(pid: str, ratio: float, *, counted: bool) -> Fix:
     return Fix(
         id="repair_path",
-        title="Find where segments are lost, and repair the path",
-        summary="A loss of 0.1 % makes one of 1,000 small answers 200 ms late. Interfaces, queues and packet filters "
-        "count what they drop: the counter that rises as fast as segments are sent again is the place.",
+        title="Find where segments are lost and repair the path",
+        summary="A loss of 0.1 % makes 1 of 1,000 small answers 200 ms late. Interfaces, queues, and packet filters "
+        "count what they drop: the counter that rises as fast as retransmissions shows the place.",
         verdict="removes",
         predicted=predictions(resent_late_ratio=Interval(low=0.0, high=0.1 * ratio, expected=0.0) if counted else None),
-        precondition="The path is yours: a node, a switch, a packet filter or a policer (bandwidth limit) between "
-        "both sides.",
+        precondition="Works only if you control the path: a node, a switch, a packet filter, or a policer (bandwidth "
+        "limit) between the two sides.",
         patches=[
             Patch(
-                label="Which clients lose (retrans), in the server's network namespace",
+                label="Clients with retransmissions (retrans), in the server's network namespace",
                 language="shell",
                 text=f"nsenter -t {pid} -n ss -tin state established | grep -B1 'retrans:'",
             ),
             Patch(
-                label="Counters of drops, on this node and each one between",
+                label="Drop counters, on this node and on each hop",
                 language="shell",
                 text="ip -s -s link\ntc -s qdisc\nethtool -S INTERFACE | grep -iE 'drop|discard|err|miss'\n"
                 "nft list ruleset -a | grep -E 'drop|limit'\ncat /proc/net/softnet_stat",
             ),
         ],
         caveats=[
-            "Policers of clouds and of CNI plugins (kubernetes.io/egress-bandwidth) drop on purpose what exceeds the "
-            "limit.",
-            "A full receive queue of the other machine looks the same: look at its counters, too.",
+            "Policers of clouds and of CNI plugins (kubernetes.io/egress-bandwidth) drop traffic above their limit on "
+            "purpose.",
+            "A full receive queue on the other machine looks the same: check its counters too.",
         ],
         verify=VERIFY,
-        undo="Nothing to undo: looking changes nothing.",
+        undo="Nothing to undo.",
         references=[
             "https://docs.kernel.org/networking/statistics.html",
             "https://man7.org/linux/man-pages/man8/ss.8.html",
@@ -65,26 +65,26 @@ def _repair(pid: str, ratio: float, *, counted: bool) -> Fix:
 def _timer(pid: str) -> Fix:
     return Fix(
         id="lower_rto_min",
-        title="Send again after 40 ms instead of 200 ms, to clients that are near",
-        summary="The retransmission timer of a route can have another least value. Segments are lost as often as "
-        "before; clients get them 40 ms after the first try instead of 200 ms.",
+        title="Retransmit after 40 ms instead of 200 ms to nearby clients",
+        summary="A route can set a lower minimum for the retransmission timer. As many segments are lost as before, "
+        "but clients get them 40 ms after the first attempt instead of 200 ms.",
         verdict="reduces",
-        precondition="Clients are in the same data center: round trips far below 40 ms.",
+        precondition="Works only if clients are in the same data center, with round trips far below 40 ms.",
         patches=[
             Patch(
-                label="In the server's network namespace, as root, until it is created again",
+                label="In the server's network namespace, as root, until the namespace is recreated",
                 language="shell",
                 text=f"nsenter -t {pid} -n ip route show\nnsenter -t {pid} -n ip route change ROUTE rto_min 40ms",
             )
         ],
         caveats=[
-            "A client may delay an acknowledgment by 40 ms, some by 200 ms: a lower value sends segments twice that "
+            "Clients can delay an acknowledgment by 40 ms, some by 200 ms: a lower value retransmits segments that "
             "were not lost.",
-            "It does not repair the path: above some percent of loss answers are late all the same.",
-            "Where answers are slow after less than 40 ms, as many are slow as before, by less.",
+            "Does not repair the path: with a loss of more than a few percent, answers are late all the same.",
+            "If answers are slow after less than 40 ms already, as many stay slow, but by less.",
         ],
         verify="The median of retransmit_delay_us falls from 200 ms to about 40 ms.",
-        undo="ip route change ROUTE, without rto_min.",
+        undo="Run `ip route change ROUTE` without `rto_min`.",
         references=["https://man7.org/linux/man-pages/man8/ip-route.8.html", "https://www.rfc-editor.org/rfc/rfc6298"],
     )
 
@@ -93,14 +93,14 @@ FIXES = (
     FixKind(
         id="repair_path",
         title="Repair the path that loses segments",
-        precondition="A path of yours between clients and server.",
-        landing=Unseen("Links, queues and packet filters are no facts: most are on other machines."),
+        precondition="A path between clients and server that you control.",
+        landing=Unseen("No collector reads links, queues, and packet filters: most are on other machines."),
         measures=MEASURES,
         lab="packet-loss --apply repair_path",
     ),
     FixKind(
         id="lower_rto_min",
-        title="Lower the least retransmission timeout of a route",
+        title="Lower the minimum retransmission timeout of a route",
         precondition="Clients in the same data center.",
         landing=Unseen("No collector source reads the attributes of routes."),
         measures=MEASURES,

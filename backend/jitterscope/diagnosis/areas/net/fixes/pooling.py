@@ -7,8 +7,8 @@ from jitterscope.diagnosis.core.finding import Fix, Interval, Patch, predictions
 from jitterscope.diagnosis.core.landing import FixKind, Unseen
 
 VERIFY = (
-    "Watch this incident: before and after are compared, and it closes as verified once clients keep their "
-    "connections. By hand: `nstat TcpPassiveOpens` rises far less than requests are counted."
+    "Watch this incident: before and after are compared, and it closes as verified once clients reuse their "
+    "connections. By hand: `nstat TcpPassiveOpens` rises far more slowly than the number of requests."
 )
 _NGINX = """upstream BACKEND {
     server ADDRESS:PORT;
@@ -24,16 +24,15 @@ def keep_alive(found: Churn) -> Fix | None:
         return None
     return Fix(
         id="reuse_connections",
-        title="Keep connections open in the clients (keep-alive, a pool)",
-        summary=f"{found.again:,.0f} of {found.opened:,.0f} connections were opened by an address that had just "
-        "opened another one. A client that keeps its connections opens one for each request that it has at a time, "
-        "and no more.",
+        title="Keep connections open in the clients (keep-alive or a pool)",
+        summary=f"{found.again:,.0f} of {found.opened:,.0f} connections came from an address that had just opened "
+        "another one. A client that reuses its connections opens one for each of its concurrent requests, and no more.",
         verdict="removes",
         predicted=predictions(connects_per_request=Interval(low=0.0, high=0.2 * found.per_request, expected=0.0)),
-        precondition="Clients and server speak a protocol that allows it: HTTP/1.1, HTTP/2, and most database "
-        "protocols do.",
+        precondition="Works only if clients and server speak a protocol that allows it: HTTP/1.1, HTTP/2, and most "
+        "database protocols do.",
         patches=[
-            Patch(label="nginx in front of it", language="shell", text=_NGINX),
+            Patch(label="nginx in front of the server", language="shell", text=_NGINX),
             Patch(
                 label="In programs: one client object for all requests",
                 language="shell",
@@ -44,9 +43,9 @@ def keep_alive(found: Churn) -> Fix | None:
             ),
         ],
         caveats=[
-            "The server may close connections after each answer (`Connection: close`, keepalive_timeout 0): change it "
-            "there then.",
-            "A connection that stays goes to the replica that it was opened to: new replicas get requests later.",
+            "If the server closes connections after each answer (`Connection: close`, keepalive_timeout 0), change "
+            "that there.",
+            "A connection that stays open keeps its replica: new replicas get requests later.",
         ],
         verify=VERIFY,
         undo="Turn keep-alive off again.",
@@ -62,7 +61,7 @@ FIXES = (
         id="reuse_connections",
         title="Keep connections open in the clients",
         precondition="Clients that open a new connection for each request, and a protocol with keep-alive.",
-        landing=Unseen("It is a setting of programs, mostly on other machines."),
+        landing=Unseen("Keep-alive is a setting of programs, most of them on other machines."),
         measures=("connects_per_request", "listen_drops_ratio"),
         lab="accept-queue --variant connect-churn --apply reuse_connections",
     ),
