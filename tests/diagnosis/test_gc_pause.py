@@ -53,7 +53,7 @@ def test_a_collector_that_gets_no_cpu_is_not_the_cause() -> None:
     starved = with_process(whole, process_cpu_us=np.where(stopped, 500.0, process.series["process_cpu_us"]))
     verdict = CAUSE.detect(starved)
     assert isinstance(verdict, NotFound)
-    assert "hardly got CPU" in verdict.reason
+    assert "got hardly any CPU" in verdict.reason
 
 
 def test_neighbours_that_use_the_rest_are_not_blamed() -> None:
@@ -75,7 +75,7 @@ def test_without_cpu_of_the_process_it_is_less_certain() -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("gc_pause/near miss: the CPU limit makes them long", "ran into the CPU limit"),
+        ("gc_pause/near miss: the CPU limit makes them long", "were throttled by the CPU limit"),
         ("gc_pause/near miss: memory is reclaimed meanwhile", "waited for memory"),
         ("gc_pause/healthy: short pauses", "too short"),
         ("gc_pause/healthy: long pauses while no query comes", "slow answers fell into GC pauses"),

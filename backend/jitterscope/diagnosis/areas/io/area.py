@@ -49,7 +49,7 @@ AREA = Area(
             ),
         ),
         Lane(
-            "disk_requests", "Time that requests of the disk took, added up", "us",
+            "disk_requests", "Disk request time, added up", "us",
             (Line("disk of the container", "disk_request_us", "bars", hot=True),),
         ),
         Lane(
@@ -74,7 +74,7 @@ AREA = Area(
     facts=(
         WatchedFact("disk.limits", "I/O limits", "subject", _limits),
         WatchedFact("disk.device", "Disk", "subject", listed=False),
-        WatchedFact("disk.rotational", "Disk has platters", "subject", listed=False),
+        WatchedFact("disk.rotational", "Rotational disk", "subject", listed=False),
         answers.MEMORY_LIMIT,
         answers.IMAGE,
     ),

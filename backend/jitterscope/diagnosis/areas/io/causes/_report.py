@@ -52,7 +52,7 @@ def disk_name(disk: Disk) -> str:
 
 
 def title(snapshot: Snapshot, stall: DiskStall, hurt: AnswersHarm) -> str:
-    late = f"answers after up to {hurt.max_ms:,.0f} ms" if hurt.max_ms else "waits for a disk"
+    late = f"takes up to {hurt.max_ms:,.0f} ms to answer" if hurt.max_ms else "waits for a disk"
     return f"{say.who(snapshot)} {late}: {_why(stall)}"
 
 
@@ -60,10 +60,10 @@ def _why(stall: DiskStall) -> str:
     limit, disk = stall.limit, stall.disk
     if stall.why == "limit" and limit is not None:
         what = "writes" if limit.writes else "reads"
-        return f"its limit of {rate(limit, limit.per_s)} on {limit.device} holds {what} back"
+        return f"its limit of {rate(limit, limit.per_s)} on {limit.device} throttles {what}"
     assert disk is not None
     took = f" takes {say.ms(disk.request_us)} per request" if np.isfinite(disk.request_us) else " is slow"
-    return f"{disk_name(disk)}{took} and is busy for {say.percent(disk.busy)} of the time"
+    return f"{disk_name(disk)}{took} and is busy {say.percent(disk.busy)} of the time"
 
 
 def summary(snapshot: Snapshot, stall: DiskStall, hurt: AnswersHarm) -> str:
@@ -79,12 +79,12 @@ def summary(snapshot: Snapshot, stall: DiskStall, hurt: AnswersHarm) -> str:
         whose = "" if stall.limit.owner is snapshot.subject else f" of {stall.limit.owner.key}"
         return (
             f"{harmed} {blocked} For {say.percent(stall.held)} of that time the I/O limit{whose} on "
-            f"{stall.limit.device} held requests back. A faster disk changes nothing."
+            f"{stall.limit.device} throttled requests. A faster disk does not help."
         )
     disk = stall.disk
     assert disk is not None
-    who = "Which disk the server uses is not known: the busiest one of the node is named. " if not disk.own else ""
-    shared = f"{say.percent(1 - disk.own_share)} of the bytes were of others." if disk.own_share is not None else ""
+    who = "Which disk the server uses is not known: this is the busiest disk of the node. " if not disk.own else ""
+    shared = f"Others read or wrote {say.percent(1 - disk.own_share)} of the bytes." if disk.own_share is not None else ""
     return f"{harmed} {blocked} {who}{shared}".strip()
 
 
@@ -117,7 +117,7 @@ def _blocked(snapshot: Snapshot, stall: DiskStall) -> Evidence:
         id="blocked",
         statement=f"{whose}, in ticks with over 10 ms of it",
         value=say.seconds(blocked.hot_us),
-        comparison=f"{say.percent(in_io)} in I/O itself, the rest in locks and journals of file systems"
+        comparison=f"{say.percent(in_io)} in I/O itself, the rest in file system locks and journals"
         if in_io is not None and blocked.source == "blocked"
         else f"in {int(blocked.hot.sum()):,} ticks",
         numbers={"blocked_us": blocked.hot_us, "ticks": float(blocked.hot.sum())}
@@ -157,11 +157,10 @@ def _limit(snapshot: Snapshot, stall: DiskStall) -> list[Evidence]:
     return [
         Evidence(
             id="io_limit",
-            statement=f"Of the blocked time, its I/O limit of {rate(limit, limit.per_s)} on {limit.device} held "
-            "requests "
-            "back",
+            statement=f"Share of the blocked time in which the I/O limit of {rate(limit, limit.per_s)} on "
+            f"{limit.device} throttled requests",
             value=say.percent(stall.held),
-            comparison=f"{rate(limit, most)} in the fullest second",
+            comparison=f"{rate(limit, most)} in the busiest second",
             numbers={"held": stall.held, "limit_per_s": limit.per_s, "most_per_s": most},
             series=refs(snapshot, stall, [limit.owner], limit.metric),
         )
@@ -177,9 +176,9 @@ def _disk(snapshot: Snapshot, stall: DiskStall) -> list[Evidence]:
     return [
         Evidence(
             id="disk",
-            statement=f"Mean time of a request on {disk_name(disk)} meanwhile, without what a limit held back",
+            statement=f"Mean time per request on {disk_name(disk)} meanwhile, excluding time held back by a limit",
             value=took,
-            comparison=f"busy for {say.percent(disk.busy)} of that time"
+            comparison=f"busy {say.percent(disk.busy)} of that time"
             + (f", {say.ms(disk.calm_us)} per request otherwise" if np.isfinite(disk.calm_us) else ""),
             numbers={name: value for name, value in known.items() if np.isfinite(value)},
             series=refs(snapshot, stall, [disk.view], "disk_busy_us", "disk_request_us", "disk_requests"),
@@ -198,7 +197,7 @@ def _others(snapshot: Snapshot, stall: DiskStall) -> list[Evidence]:
     return [
         Evidence(
             id="disk_share",
-            statement=f"Of the bytes on {disk_name(disk)} meanwhile, read or written by others",
+            statement=f"Share of the bytes on {disk_name(disk)} meanwhile that others read or wrote",
             value=say.percent(1 - disk.own_share),
             comparison=names or None,
             numbers={"own_share": disk.own_share} | {f"bytes_{at}": one.bytes_ for at, one in enumerate(users)},

@@ -64,8 +64,7 @@ def _reads_again(snapshot: Snapshot, stall: DiskStall) -> str | None:
         return None
     return (
         f"Threads were blocked for {say.ms(stall.blocked.hot_us)} while {refaults.total:,.0f} pages were read again "
-        "that "
-        f"its memory limit had made it drop: it uses {say.percent(refaults.at_limit)} of that limit."
+        f"that its memory limit had evicted: it uses {say.percent(refaults.at_limit)} of that limit."
     )
 
 
@@ -74,9 +73,9 @@ def _no_disk(stall: DiskStall) -> str:
     assert disk is not None
     blocked = f"Threads were blocked for {say.ms(stall.blocked.hot_us)}"
     name = f"its disk {disk.name}" if disk.own else "the node's busiest disk"
-    took = f", a request took {say.ms(disk.request_us)}" if np.isfinite(disk.request_us) else " and had no requests"
-    limit = f", and its I/O limit held it back for {say.percent(stall.held)} of that time" if stall.limit else ""
-    return f"{blocked}, but {name} was busy for {say.percent(disk.busy)} of that time{took}{limit}."
+    took = f" with {say.ms(disk.request_us)} per request" if np.isfinite(disk.request_us) else " with no requests"
+    limit = f", and its I/O limit throttled it for {say.percent(stall.held)} of that time" if stall.limit else ""
+    return f"{blocked}, but {name} was busy {say.percent(disk.busy)} of that time{took}{limit}."
 
 
 def _harmless(snapshot: Snapshot, stall: DiskStall, hurt: AnswersHarm, held: HeldUp) -> str | None:
@@ -88,11 +87,11 @@ def _harmless(snapshot: Snapshot, stall: DiskStall, hurt: AnswersHarm, held: Hel
             return None
         return f"{blocked}, in {say.percent(share)} of the ticks."
     if hurt.severity is None:
-        return f"{blocked}; {hurt.suffered:,} answers were late meanwhile."
+        return f"{blocked}, and meanwhile {hurt.suffered:,} answers were late."
     if not held.apart:
         return (
             f"{blocked}, for at least {say.percent(held_up.HELD_UP)} of the time of {held.hits:,} of {held.of:,} late "
-            f"answers; that does not set them apart ({held.contrast})."
+            f"answers. This does not distinguish them from other answers ({held.contrast})."
         )
     return None
 
@@ -144,19 +143,20 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 CAUSE = Cause(
     id=ID,
     title="Threads wait for a disk",
-    summary="A disk, or the I/O limit on it, makes threads wait that serve requests.",
-    mechanism="A thread that reads what is not in memory, writes faster than the disk takes it, or has a file system "
-    "make data safe (fsync) is blocked in the kernel until the disk has done it. Its requests wait as long, and so do "
-    "those that wait for a lock it holds. An I/O limit of the cgroup (io.max, blkio.throttle) lets requests begin "
-    "later: the disk itself looks idle. A slow or crowded disk takes long for each request. Found where threads were "
-    "blocked during the late answers and a limit held requests back meanwhile, or the disk was slow.",
+    summary="Threads that serve requests wait for a disk, or for the I/O limit on it.",
+    mechanism="A thread that reads data that is not in memory, writes faster than the disk can take, or waits for "
+    "fsync is blocked in the kernel until the disk is done. Its requests wait as long, and so do those that wait for "
+    "a lock it holds. An I/O limit of the cgroup (io.max, blkio.throttle) delays the start of requests: the disk "
+    "itself looks idle. A slow or crowded disk takes long for each request. Found where threads were blocked during "
+    "the late answers and meanwhile a limit throttled requests or the disk was slow.",
     needs=NEEDS,
     rivals=("memory/page_cache_thrashing", "memory/reclaim_stall", "cpu/limit_too_low"),
     detect=detect,
     propose=propose,
     false_positives=(
-        "Network file systems block threads in the same state; no disk of the node is busy then, and it is not told.",
-        "Where the disk that a server uses is not known, the busiest one of the node stands for it.",
+        "Network file systems block threads in the same state. No disk of the node is busy then, and this cause is "
+        "not reported.",
+        "If the disk that a server uses is not known, the busiest disk of the node stands in for it.",
     ),
     references=(
         "https://docs.kernel.org/admin-guide/cgroup-v2.html#io",

@@ -26,30 +26,28 @@ def faster(snapshot: Snapshot, found: Found, stall: DiskStall) -> Fix | None:
     if stall.why == "limit":
         return Fix(
             **base,
-            title="A faster disk",
-            summary="It is the I/O limit that makes requests wait, before they reach the disk: on any disk the same "
-            "limit "
-            "lets as much pass.",
+            title="Use a faster disk",
+            summary="Cannot help: the I/O limit makes requests wait before they reach the disk, and it lets as much "
+            "pass on any disk.",
             verdict="cannot_help",
         )
-    took = f"{say.ms(disk.request_us)} per request" if np.isfinite(disk.request_us) else "busy all the time"
+    took = f"{say.ms(disk.request_us)} per request" if np.isfinite(disk.request_us) else "no requests"
     platters = snapshot.subject.fact("disk.rotational") == "1" if disk.own else False
-    which = "one with platters" if platters else f"{took}, {say.percent(disk.busy)} busy"
+    which = "a hard disk" if platters else f"{say.percent(disk.busy)} busy ({took})"
     return Fix(
         **base,
-        title="A disk of its own, or of a faster class",
-        summary=f"The disk is {which}. A local SSD, or a volume with more throughput and requests per second, answers "
-        "in "
-        "less time; a volume of its own has no queue of others.",
+        title="Use a dedicated disk or a faster class",
+        summary=f"The disk is {which}. A local SSD, or a volume with more throughput and IOPS, answers faster. A "
+        "dedicated volume has no queue shared with others.",
         verdict="reduces",
-        precondition="The data can be moved, and a faster class of disk or volume is there.",
+        precondition="Works only if the data can be moved and a faster class of disk or volume is available.",
         caveats=[
-            "Volumes of a cloud are limited by their size or class, and by the instance as well: raise the one that is "
+            "Cloud volumes are limited by their size or class, and by the instance too: raise the limit that is "
             "reached.",
             *(
                 []
                 if disk.own
-                else ["Check first that this is the server's disk: only the busiest of the node is known."]
+                else ["Check first that this is the server's disk: only the busiest disk of the node is known."]
             ),
         ],
     )
@@ -85,12 +83,12 @@ def limit_other(snapshot: Snapshot, found: Found, stall: DiskStall) -> Fix | Non
         verdict="reduces",
         patches=[Patch(label="On the node, as root, until the cgroup is created again", language="shell", text=text)],
         caveats=[
-            f"{name} becomes slower, and what it has to write may pile up in memory.",
-            *(["Under cgroup v1 the limit does not hold what the kernel writes back later."] if not second else []),
+            f"{name} becomes slower, and data that it has to write can pile up in memory.",
+            *(["Under cgroup v1 the limit does not apply to what the kernel writes back later."] if not second else []),
             *(["Kubernetes itself sets no I/O limits."] if patches.manager(snapshot) == "kubernetes" else []),
         ],
         verify=VERIFY,
-        undo=f"Remove the I/O limit of {name} again.",
+        undo=f"Remove the I/O limit of {name}.",
         references=[CGROUP],
     )
 
@@ -102,7 +100,7 @@ def _other_disk(before: Facts, after: Facts) -> bool:
 FIXES = (
     FixKind(
         id="faster_disk",
-        title="A disk of its own, or of a faster class",
+        title="Use a dedicated disk or a faster class",
         precondition="The disk itself is slow or crowded.",
         landing=Seen("The container uses another disk.", ("disk.device", "disk.rotational"), _other_disk),
         measures=MEASURES,
@@ -110,9 +108,9 @@ FIXES = (
     FixKind(
         id="limit_disk_neighbour",
         title="Limit the I/O of a neighbor",
-        precondition="Another container that does most of the I/O on the disk and may run slower.",
+        precondition="Another container that does most of the I/O on the disk and can run slower.",
         landing=Unseen(
-            "The limit is a setting of another cgroup: a comparison reads the facts of the workload itself."
+            "The limit belongs to another cgroup, and a comparison reads only the facts of this workload."
         ),
         measures=MEASURES,
     ),

@@ -42,23 +42,22 @@ def propose(snapshot: Snapshot, found: Found, stall: DiskStall) -> Fix | None:
     texts, undo = _patches(snapshot, limit, wanted)
     left = predicted.scaled(found.impact, inside(found), 0.0, 0.1, 0.5) if seen else None
     caveats = [
-        "The disk must be able to do it, beside what others ask of it. Smaller pieces, or a limited rate, of what is "
-        "written in bulk need less."
+        "Works only if the disk can deliver this in addition to the load of others. Bulk writes in smaller pieces, or "
+        "at a limited rate, need less."
     ]
     if patches.manager(snapshot) == "kubernetes":
         caveats.append(
-            "Kubernetes itself sets no I/O limits: a container runtime, a plugin or an administrator did, and sets it "
-            "again. Change it there too."
+            "Kubernetes itself sets no I/O limits: a container runtime, a plugin, or an administrator set this one "
+            "and can set it again. Change it there too."
         )
     if limit.owner is not snapshot.subject:
-        caveats.append(f"The limit is that of {limit.owner.key}, and all below it share it.")
+        caveats.append(f"The limit belongs to {limit.owner.key}, and all cgroups below share it.")
     why = (
-        f"In its fullest {say.ms(snapshot.step_us)} it asked for {amount(limit, burst)}, which the limit lets pass in "
-        f"{say.seconds(1e6 * burst / limit.per_s)}. The kernel hands limits out in slices of 100 ms: with "
-        f"{rate(limit, wanted)} that much passes at once."
+        f"In its busiest {say.ms(snapshot.step_us)} it requested {amount(limit, burst)}, which the limit lets through "
+        f"in {say.seconds(1e6 * burst / limit.per_s)}. The kernel grants limits in slices of 100 ms: with "
+        f"{rate(limit, wanted)} that amount passes at once."
         if seen
-        else f"What it would do without the limit of {rate(limit, limit.per_s)} is not seen: twice as much, for a "
-        "start."
+        else f"The demand without the limit of {rate(limit, limit.per_s)} is not visible: start with twice the limit."
     )
     return Fix(
         id=ID,
@@ -125,8 +124,8 @@ FIXES = (
     FixKind(
         id=ID,
         title="Raise the I/O limit",
-        precondition="The container's own I/O limit holds its requests back.",
-        landing=Seen("An I/O limit of the container rises or goes.", ("disk.limits",), _raised),
+        precondition="The container's own I/O limit throttles its requests.",
+        landing=Seen("An I/O limit of the container rises or is removed.", ("disk.limits",), _raised),
         measures=MEASURES,
         lab="disk-stall --apply raise_io_limit",
     ),

@@ -18,16 +18,16 @@ def propose(snapshot: Snapshot, found: Found, stall: DiskStall) -> Fix | None:
         return None
     return Fix(
         id="sync_off_requests",
-        title="Take writes and fsync off the way of requests",
-        summary="A request need not wait for the disk where what it writes is a log or can be written again: write it "
-        "from "
-        "another thread. Where it has to be safe, let several requests share one fsync (group commit), and write large "
-        "files, such as checkpoints, in small pieces or at a limited rate.",
+        title="Move writes and fsync out of the request path",
+        summary="A request does not have to wait for the disk if what it writes is a log or can be written again: "
+        "write it from another thread. If the data must be safe, let several requests share one fsync (group commit), "
+        "and write large files, such as checkpoints, in small pieces or at a limited rate.",
         verdict="reduces",
-        precondition="The program or its settings can be changed: buffered logging, a queue, group commit.",
+        precondition="Works only if the program or its settings can be changed: buffered logging, a queue, group "
+        "commit.",
         caveats=[
-            "What is not synced yet is lost in a crash of the node: keep fsync where an answer promises that it is "
-            "safe."
+            "Data that is not synced yet is lost if the node crashes: keep fsync where an answer promises that data "
+            "is safe."
         ],
         verify=VERIFY,
         undo="Write and sync in the request again.",
@@ -51,8 +51,8 @@ def _writes(snapshot: Snapshot, stall: DiskStall) -> bool:
 FIXES = (
     FixKind(
         id="sync_off_requests",
-        title="Take writes and fsync off the way of requests",
-        precondition="The program writes or syncs while it serves, and may be changed.",
+        title="Move writes and fsync out of the request path",
+        precondition="The program writes or syncs while it serves, and can be changed.",
         landing=Unseen("It is a change of the program or of its own settings."),
         measures=MEASURES,
     ),

@@ -39,7 +39,7 @@ def evidence(snapshot: Snapshot, found: Pauses, hurt: AnswersHarm, share: float 
     items = [
         Evidence(
             id="pauses",
-            statement=f"GC pauses over {say.ms(LONG_US)}: number, median, longest",
+            statement=f"GC pauses over {say.ms(LONG_US)}: count, median, longest",
             value=f"{len(own)}, {say.ms(float(np.median(length)))}, {say.ms(float(length.max()))}",
             comparison=_collectors(own) or f"of {say.count(found.count, 'pause')} in all",
             numbers={
@@ -64,7 +64,7 @@ def evidence(snapshot: Snapshot, found: Pauses, hurt: AnswersHarm, share: float 
         items.append(
             Evidence(
                 id="time_in_pauses",
-                statement="Share of the time of these answers that passed in pauses",
+                statement="Share of the time of these answers that was spent in pauses",
                 value=say.percent(share),
                 numbers={"time_ratio": share},
                 series=refs(snapshot, own, *((server, metric(server, "latency")) for server in servers)),
@@ -80,7 +80,7 @@ def _throttled(snapshot: Snapshot, found: Pauses) -> Evidence:
     hit = found.held_by("throttled")
     return Evidence(
         id="not_throttled",
-        statement="Long pauses that ran into a throttled period",
+        statement="Long pauses that overlap a throttled period",
         value=f"{hit} of {len(found.long)}",
         comparison="no CPU limit" if not np.isfinite(cpu.limit) else f"limit: {cpu.limit:g} CPU",
         numbers={"throttled": float(hit), "of": float(len(found.long))},

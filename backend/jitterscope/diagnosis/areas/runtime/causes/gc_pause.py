@@ -28,9 +28,9 @@ LEAST_SHARE, LEAST_TIME = 0.3, 0.3
 # Of the long pauses, those that the collector itself made long.
 MOSTLY_OWN = 0.6
 _OTHERS: tuple[tuple[Held, str], ...] = (
-    ("throttled", "ran into the CPU limit, which made them long"),
+    ("throttled", "were throttled by the CPU limit, which made them long"),
     ("memory", "passed while tasks waited for memory"),
-    ("no_cpu", "passed while the collector hardly got CPU"),
+    ("no_cpu", "passed while the collector got hardly any CPU"),
 )
 
 
@@ -49,8 +49,8 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         return NotEnoughData(
             cause=ID,
             missing=["responses_slow"],
-            reason=f"{say.count(len(found.own), 'pause')} over {say.ms(LONG_US)}, but how long answers took was not "
-            "recorded: whether a client waited is not known.",
+            reason=f"{say.count(len(found.own), 'pause')} over {say.ms(LONG_US)}, but answer times were not recorded: "
+            "whether a client waited is not known.",
         )
     share = report.time_in_pauses(snapshot, found.own, late_us)
     if hurt.severity is None or hurt.inside < LEAST_SHARE * hurt.late or (share is not None and share < LEAST_TIME):
@@ -83,7 +83,7 @@ def _not(found: Pauses) -> NotFound | None:
     parts = [f"{found.held_by(what)} {text}" for what, text in _OTHERS if found.held_by(what)]
     return NotFound(
         cause=ID,
-        reason=f"Of {say.count(len(found.long), 'pause')} over {say.ms(LONG_US)} {', '.join(parts)}.",
+        reason=f"Of {say.count(len(found.long), 'pause')} over {say.ms(LONG_US)}, {', '.join(parts)}.",
         numbers=numbers | {"own": float(len(found.own))},
     )
 
@@ -93,7 +93,7 @@ def _elsewhere(found: Pauses, hurt: AnswersHarm, share: float | None) -> NotFoun
     reason = f"{hurt.inside:,} of {hurt.late:,} slow answers fell into GC pauses over {say.ms(LONG_US)}."
     if share is not None and hurt.inside:
         numbers["time_ratio"] = share
-        reason += f" {say.percent(share)} of the time of slow answers passed in them."
+        reason += f" Pauses account for {say.percent(share)} of the time of slow answers."
     return NotFound(cause=ID, reason=reason, numbers=numbers)
 
 
@@ -114,8 +114,8 @@ def _found(snapshot: Snapshot, found: Pauses, hurt: AnswersHarm, share: float | 
         harm=hurt.harm,
         title=f"{name} stalls up to {longest / 1000:,.0f} ms while {runtime} collects garbage, so {late}",
         summary=f"{hurt.inside:,} of {hurt.late:,} slow answers waited in {say.count(len(own), 'GC pause')} of "
-        f"{say.ms(float(length.min()))} to {say.ms(longest)}, in {seconds:,.0f} s. No CPU limit made these pauses long"
-        f"{worked}: they are the time that the collector's work takes.",
+        f"{say.ms(float(length.min()))} to {say.ms(longest)} within {seconds:,.0f} s. No CPU limit made these pauses "
+        f"long{worked}: they are the time that the collector's work takes.",
         onset_us=max(snapshot.start_us, int(own.start_us.min())),
         last_us=min(snapshot.end_us, max(int(own.end_us.max()), snapshot.start_us + snapshot.step_us)),
         impact=impact.of_harm(snapshot, hurt) | impact.of_cpu(snapshot) | impact_of({LONGEST_PAUSE: longest / 1000}),
@@ -144,12 +144,12 @@ CAUSE = Cause(
     title="GC pauses delay answers",
     summary="The garbage collector stops the program for longer than an answer may take; requests wait in the socket "
     "meanwhile.",
-    mechanism="A collection that stops the world runs no thread of the program until it is done. How long that takes "
-    "goes with the live heap and the survivors, with the collector and with its threads: a full collection of a few "
-    "hundred MiB takes hundreds of ms. Requests that arrive meanwhile wait in the receive queue and are all late by "
-    "the rest of the pause. CPU limits and neighbours lengthen pauses as well, so those in which the collector was "
-    "throttled, waited for memory or hardly got CPU do not count. Found when slow answers fall into the pauses that "
-    "are left. Go's pauses stay below 1 ms.",
+    mechanism="A stop-the-world collection runs no thread of the program until it is done. How long that takes "
+    "depends on the live heap and the survivors, on the collector, and on its threads: a full collection of a few "
+    "hundred MiB takes hundreds of ms. Requests that arrive meanwhile wait in the receive queue, and all are late by "
+    "the rest of the pause. CPU limits and neighbors lengthen pauses too, so pauses in which the collector was "
+    "throttled, waited for memory, or got hardly any CPU do not count. Found when slow answers fall into the "
+    "remaining pauses. Go's pauses stay below 1 ms.",
     needs=NEEDS,
     rivals=(
         "app/lock_or_dependency",
@@ -164,8 +164,8 @@ CAUSE = Cause(
     detect=detect,
     propose=propose,
     false_positives=(
-        "Pauses of a batch job harm no request: without slow answers nothing is found.",
-        "Node.js marks in small steps between requests; only what its main thread cannot interrupt is a pause.",
+        "Pauses of a batch job harm no request: without slow answers this cause is not reported.",
+        "Node.js marks in small steps between requests: only what its main thread cannot interrupt counts as a pause.",
     ),
     references=(
         "https://docs.oracle.com/en/java/javase/21/gctuning/garbage-first-g1-garbage-collector1.html",
