@@ -123,7 +123,7 @@ def test_garbage_facts_break_nothing() -> None:
     # Throttled, by a limit that nobody can read: no cause of it can be told.
     told = diagnose(replace(snapshot, subject=spoil(whole.subject))).findings
     assert [item.cause for item in told] == ["unexplained/slow_answers"]
-    assert "its CPU limit held it back" in told[0].title
+    assert "its CPU limit throttled it" in told[0].title
 
 
 def test_an_ancestors_quota_counts() -> None:

@@ -123,7 +123,7 @@ def test_a_stall_opens_an_incident_with_where_its_time_went(service: Any) -> Non
     (listed,) = service.get("/incidents")["items"]
     incident = service.get(f"/incidents/{listed['id']}")
     assert (incident["cause"], incident["severity"], incident["confidence"]) == (ID, "critical", "high")
-    assert "lay unread" in incident["title"]
+    assert "waited unread" in incident["title"]
     ids = {one["id"] for one in incident["evidence"]}
     assert {"late_in_stalls", "unread", "on_cpu", "run_delay"} <= ids
     assert {one["status"] for one in incident["rivals"]} >= {"ruled_out"}

@@ -10,14 +10,14 @@ AREA = Area(
     title="Application",
     lanes=(
         Lane(
-            "upstream_time", "Slowest answer of servers that it asks", "us",
+            "upstream_time", "Slowest answer from the servers that it calls", "us",
             (Line("slowest", "upstream_latency_max_us", "bars", hot=True, of="tcp_upstreams"),),
         ),
         Lane(
             "upstream_calls", "Calls to other servers, per tick", "1",
             (
                 Line("calls", "upstream_calls", "area", of="tcp_upstreams"),
-                Line("answered after over 20 ms", "upstream_calls_slow", "bars", hot=True, of="tcp_upstreams"),
+                Line("over 20 ms", "upstream_calls_slow", "bars", hot=True, of="tcp_upstreams"),
             ),
         ),
     ),

@@ -38,21 +38,22 @@ def _slowest(late: Late, waits: Waits) -> int:
 
 
 def summary(late: Late, waits: Waits) -> str:
-    usual = f", usually {say.ms(waits.usual_us)}" if np.isfinite(waits.usual_us) else ""
+    usual = f" (usually {say.ms(waits.usual_us)})" if np.isfinite(waits.usual_us) else ""
     parts = [
-        f"{waits.hits:,} of {len(late):,} late answers waited for {asked(waits)} for most of their time: "
+        f"{waits.hits:,} of {len(late):,} late answers spent most of their time waiting for {asked(waits)}: "
         f"{waits.long:,} of {waits.calls:,.0f} calls took over {say.ms(waits.long_us)}{usual}."
     ]
     account = waits.account
     if account is None:
         parts.append(
-            "Whether that server or the network on the way took the time is not recorded: it is not known here."
+            "Whether that server or the network took the time is not recorded."
         )
     elif account.unread is not None and account.unread >= UNREAD:
-        parts.append("It left requests unread meanwhile: it was stopped, held back, or busy with others.")
+        parts.append("Meanwhile that server left requests unread: it was stopped, throttled, or busy with others.")
     elif account.unread is not None and account.unread <= READ:
         parts.append(
-            "It had read the requests: it worked on them, or waited itself for a lock, a disk, or another server."
+            "That server had read the requests: it worked on them, or itself waited for a lock, a disk, or another "
+            "server."
         )
     return " ".join(parts)
 
@@ -73,7 +74,7 @@ def evidence(snapshot: Snapshot, late: Late, waits: Waits) -> list[Evidence]:
             statement=f"Late answers that waited for calls to {asked(waits)} for at least {say.percent(WAITED)} of "
             "their time",
             value=f"{waits.hits:,} of {len(late):,}",
-            comparison=f"such calls were under way for {say.percent(waits.open_ratio)} of the window",
+            comparison=f"such calls were in flight for {say.percent(waits.open_ratio)} of the window",
             numbers={
                 "hits": float(waits.hits), "of": float(len(late)), "within": float(waits.within),
                 "open_ratio": waits.open_ratio,
@@ -82,7 +83,7 @@ def evidence(snapshot: Snapshot, late: Late, waits: Waits) -> list[Evidence]:
         ),
         Evidence(
             id="calls",
-            statement=f"Calls that took over {say.ms(waits.long_us)}, from the request sent to its answer",
+            statement=f"Calls that took over {say.ms(waits.long_us)}, from request to answer",
             value=f"{waits.long:,} of {waits.calls:,.0f}, up to {say.ms(waits.max_us)}",
             comparison=f"usually {say.ms(waits.usual_us)}" if np.isfinite(waits.usual_us) else None,
             numbers={"long": float(waits.long), "calls": waits.calls, "max_us": waits.max_us},
@@ -95,9 +96,9 @@ def evidence(snapshot: Snapshot, late: Late, waits: Waits) -> list[Evidence]:
         found.append(
             Evidence(
                 id="own_account",
-                statement=f"Answers that {server.fact('tcp.program') or server.name} itself began late meanwhile",
+                statement=f"Answers that {server.fact('tcp.program') or server.name} itself started late meanwhile",
                 value=f"{account.long:,.0f}",
-                comparison=f"calls that took long: {waits.long:,}",
+                comparison=f"slow calls: {waits.long:,}",
                 numbers={"answers": account.long, "long": float(waits.long)},
                 series=refs(server, metric(server, "slow"), metric(server, "latency")),
             )
@@ -106,7 +107,7 @@ def evidence(snapshot: Snapshot, late: Late, waits: Waits) -> list[Evidence]:
             found.append(
                 Evidence(
                     id="unread",
-                    statement="Time of these answers in which the request lay unread in its socket",
+                    statement="Share of the time of these answers in which the request waited unread in the socket",
                     value=say.percent(account.unread),
                     numbers={"unread_ratio": account.unread},
                     series=refs(server, metric(server, "wait")),

@@ -42,7 +42,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     if not len(late):
         return NotFound(cause=ID, reason=f"No answer took over {say.ms(late.late_us)}.", numbers={"late": 0.0})
     if not waits:
-        own = "It calls no server but those of its own."
+        own = "It calls no servers other than its own."
         return NotFound(cause=ID, reason=own, numbers={"upstreams": float(len(snapshot.tcp_upstreams))})
     first = waits[0]
     numbers = {"hits": float(first.hits), "late": float(len(late)), "long_calls": float(first.long)}
@@ -50,7 +50,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         calls = sum(one.calls for one in waits)
         return NotFound(
             cause=ID,
-            reason=f"{first.hits:,} of {len(late):,} late answers waited for another server for most of their time: "
+            reason=f"{first.hits:,} of {len(late):,} late answers spent most of their time waiting for another server: "
             f"{sum(one.long for one in waits):,} of {calls:,.0f} calls took over {say.ms(first.long_us)}.",
             numbers=numbers,
         )
@@ -58,8 +58,8 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     if account is not None and account.long < CONTRADICTS * first.long:
         return NotFound(
             cause=ID,
-            reason=f"{first.long:,} calls to {first.address} took over {say.ms(first.long_us)}, and the server "
-            f"behind it began {account.long:,.0f} answers late: the time passed on the way.",
+            reason=f"{first.long:,} calls to {first.address} took over {say.ms(first.long_us)}, but the server behind "
+            f"it started {account.long:,.0f} answers late: the time passed on the way.",
             numbers=numbers | {"answers": account.long},
         )
     return _found(snapshot, late, first)
@@ -122,16 +122,16 @@ def _shown(snapshot: Snapshot) -> bool:
 
 CAUSE = Cause(
     id=ID,
-    title="A server that it asks is slow",
-    summary="Answers come late because the program waits for another server, which takes long itself.",
-    mechanism="A service that asks a database, a cache, or another service while it answers is as slow as that "
-    "one. The collector times each call at the caller's end of the connection, from the packet with the last of "
-    "the request to the first data of the answer: a caller that is throttled, collects garbage, or is busy does "
-    "not lengthen it. Found where most late answers waited for long calls to one address for 60 % of their time or "
-    "more: they span calls of their own, or came while such calls, rare otherwise, were under way and held a "
-    "connection or a lock that they needed. Where the server behind the address runs on the same node, its own "
-    "record of its answers must agree: else the time passed on the network. A lock inside the program is no call: "
-    "it stays with the slow answers that have no known cause.",
+    title="A server that it calls is slow",
+    summary="Answers are late because the program waits for another server that is slow itself.",
+    mechanism="A service that calls a database, a cache, or another service while it answers is as slow as that one. "
+    "The collector times each call at the caller's end of the connection, from the packet that completes the request "
+    "to the first data of the answer: a caller that is throttled, collects garbage, or is busy does not lengthen it. "
+    "Found where most late answers waited for long calls to one address for 60 % of their time or more: they span "
+    "calls of their own, or arrived while such calls, otherwise rare, were in flight and held a connection or a lock "
+    "that they needed. If the server behind the address runs on the same node, its own record of its answers must "
+    "agree: otherwise the time passed on the network. A lock inside the program is not a call: it stays with the slow "
+    "answers without a known cause.",
     needs=NEEDS,
     rivals=("cpu/event_loop_blocked", "cpu/gc_throttling", "cpu/limit_too_low", "cpu/neighbours", "runtime/gc_pause"),
     # What keeps the caller from running does not lengthen its calls.
@@ -139,8 +139,8 @@ CAUSE = Cause(
     detect=detect,
     propose=propose,
     false_positives=(
-        "Requests that ask for something large are slow by their own nature, in the server that is asked as well.",
-        "Of several requests at a time on one connection (HTTP/2, pipelining) the first answer counts for all: "
+        "Requests that ask for something large are slow by nature, also in the server that is called.",
+        "Of several concurrent requests on one connection (HTTP/2, pipelining), the first answer counts for all: "
         "calls look shorter than they are.",
         "Calls over Unix sockets and UDP are not seen.",
     ),

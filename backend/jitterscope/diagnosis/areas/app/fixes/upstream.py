@@ -12,7 +12,7 @@ from jitterscope.diagnosis.core.landing import FixKind, Unseen
 RELEASED = 0.7
 VERIFY = (
     "Watch this incident: before and after are compared, and it closes as verified once slow answers are gone. By "
-    "hand: the slowest answer of the server that is asked falls to its usual."
+    "hand: the slowest answer of the server that is called falls to its usual time."
 )
 
 
@@ -29,8 +29,8 @@ class _Software:
 
 _POSTGRES = _Software(
     ("postgres", "postgresql"), "PostgreSQL",
-    "pg_blocking_pids names who holds the lock that a session waits for; `wait_event` says what else it waits for. "
-    "log_lock_waits writes waits over deadlock_timeout (1 s unless set) into the log.",
+    "pg_blocking_pids names the sessions that hold the lock another one waits for, and `wait_event` says what else it "
+    "waits for. log_lock_waits logs waits over deadlock_timeout (1 s by default).",
     "psql -c \"SELECT pid, pg_blocking_pids(pid) AS blocked_by, wait_event_type, wait_event, state,\n"
     "  now() - xact_start AS in_transaction, query FROM pg_stat_activity\n"
     "  WHERE backend_type = 'client backend' ORDER BY xact_start\"\n"
@@ -40,13 +40,14 @@ _POSTGRES = _Software(
 )  # fmt: skip
 _MYSQL = _Software(
     ("mysqld", "mariadbd"), "MySQL",
-    "innodb_lock_waits names who holds the row lock that a session waits for; the slow log names long queries.",
+    "innodb_lock_waits names the session that holds the row lock another one waits for. The slow log names long "
+    "queries.",
     "mysql -e 'SELECT * FROM sys.innodb_lock_waits\\G' -e 'SHOW FULL PROCESSLIST'",
     "https://dev.mysql.com/doc/refman/8.4/en/sys-innodb-lock-waits.html",
 )  # fmt: skip
 _REDIS = _Software(
     ("redis-server", "valkey-server"), "Redis",
-    "It runs one command at a time: the slow log names those that hold up all others.",
+    "It runs one command at a time: the slow log names the commands that hold up all others.",
     "redis-cli config set slowlog-log-slower-than 10000\nredis-cli slowlog get 25",
     "https://redis.io/docs/latest/operate/oss_and_stack/management/optimization/latency/",
 )  # fmt: skip
@@ -74,11 +75,12 @@ def _look(waits: Waits, software: _Software | None) -> Fix:
     return Fix(
         id="look_at_upstream",
         title=f"See what {where} waits for",
-        summary="Its connections, who holds them, and what the kernel knows of their round-trip time."
+        summary="Shows its connections, the processes that hold them, and the round-trip times that the kernel "
+        "measures."
         if software is None
         else software.summary,
         verdict="unknown",
-        precondition="Works only while stalls go on.",
+        precondition="Works only while stalls recur.",
         patches=[
             Patch(
                 label="On the node of the caller, as root" if software is None else "Where the server runs",
@@ -98,12 +100,12 @@ def _idle_transactions(found: Found, waits: Waits) -> Fix:
     return Fix(
         id="end_idle_transactions",
         title="Set `idle_in_transaction_session_timeout` in PostgreSQL",
-        summary="A session that has begun a transaction and does nothing keeps its locks, and all who need them "
-        "wait. PostgreSQL ends such sessions after the time that is set.",
+        summary="A session that has begun a transaction and is idle keeps its locks, and every session that needs "
+        "them waits. PostgreSQL ends such sessions after this timeout.",
         verdict="unknown",
         predicted=predictions(slow_ratio=predicted.scaled(found.impact, waits.hits, 0.0, 0.5, 1.0)),
-        precondition="Works only where pg_stat_activity shows sessions `idle in transaction` that block others; a "
-        "long query that holds a lock goes on.",
+        precondition="Works only if pg_stat_activity shows sessions `idle in transaction` that block others. A long "
+        "query that holds a lock is not ended.",
         patches=[
             Patch(
                 label="Where the server runs",
@@ -113,7 +115,7 @@ def _idle_transactions(found: Found, waits: Waits) -> Fix:
             )
         ],
         caveats=[
-            "Clients whose sessions are ended get an error and have to connect again: choose a time that is longer "
+            "Clients whose sessions are ended get an error and have to reconnect: choose a timeout that is longer "
             "than any pause they need.",
         ],
         verify=VERIFY,
@@ -127,15 +129,15 @@ def _idle_transactions(found: Found, waits: Waits) -> Fix:
 FIXES = (
     FixKind(
         id="look_at_upstream",
-        title="See what the server that is asked waits for",
-        precondition="Stalls go on.",
+        title="See what the called server waits for",
+        precondition="Stalls recur.",
         landing=Unseen("Looking changes nothing."),
     ),
     FixKind(
         id="end_idle_transactions",
         title="End idle transactions in PostgreSQL",
         precondition="PostgreSQL whose sessions hold locks while they are idle in a transaction.",
-        landing=Unseen("Settings of a database are not read by a collector."),
+        landing=Unseen("The collector does not read settings of a database."),
         measures=("slow_ratio",),
         lab="slow-dependency --apply end_idle_transactions",
     ),

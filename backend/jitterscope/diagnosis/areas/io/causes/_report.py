@@ -84,7 +84,9 @@ def summary(snapshot: Snapshot, stall: DiskStall, hurt: AnswersHarm) -> str:
     disk = stall.disk
     assert disk is not None
     who = "Which disk the server uses is not known: this is the busiest disk of the node. " if not disk.own else ""
-    shared = f"Others read or wrote {say.percent(1 - disk.own_share)} of the bytes." if disk.own_share is not None else ""
+    shared = (
+        f"Others read or wrote {say.percent(1 - disk.own_share)} of the bytes." if disk.own_share is not None else ""
+    )
     return f"{harmed} {blocked} {who}{shared}".strip()
 
 

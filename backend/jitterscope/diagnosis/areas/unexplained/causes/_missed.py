@@ -25,8 +25,8 @@ def found(cause: str, snapshot: Snapshot, one: Missed) -> Found:
         harm="measured",
         title=f"{name} misses its objective of {objective.limit}: {quantile} is {say.ms(one.value_us)}",
         summary=f"{say.percent(share)} of {one.answers:,.0f} {noun} took over the objective of {objective.limit}, "
-        f"which allows {say.percent(objective.allowed_ratio)}. They are spread over the time, not in stalls, and no "
-        f"other cause explains them.{_where(one)}",
+        f"which allows {say.percent(objective.allowed_ratio)}. They are spread over the window instead of grouped in "
+        f"stalls, and no other cause explains them.{_where(one)}",
         onset_us=one.start_us,
         last_us=snapshot.end_us,
         impact=impact.of_answers(

@@ -16,27 +16,28 @@ from jitterscope.diagnosis.core.signals import read_cpu
 from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
 _MECHANISM: dict[Where, str] = {
-    "throttled": "its CPU limit held it back",
+    "throttled": "its CPU limit throttled it",
     "cpu": "it spent the time on the CPU",
     "runnable": "it was ready to run and waited for a CPU",
-    "socket": "{noun} lay unread while it neither ran nor waited for a CPU",
+    "socket": "{noun} waited unread while it neither ran nor waited for a CPU",
     "blocked": "it had read the {noun}, then neither ran nor waited for a CPU",
     "idle": "it neither ran nor waited for a CPU",
     "outside": "the time passed outside the program",
     "unknown": "where the time went is not known",
 }
 _MEANING: dict[Where, str] = {
-    "throttled": "The limit held it back, and no cause of throttling explains why it needed more.",
+    "throttled": "The limit throttled it, and no cause of throttling explains why it needed more.",
     "cpu": "The program itself ran: on a large request, on work of its own, or in a loop.",
-    "runnable": "Its threads were ready and other work had the CPUs.",
-    "socket": "A program that does not even read is stopped (SIGSTOP, the freezer, a debugger), or the thread that "
-    "reads waits: for a disk, for a lock, for another server.",
-    "blocked": "It read and then waited: for a lock, for a disk, for another server; or it was stopped while it "
-    "worked on all that it had.",
-    "idle": "It was stopped or waited for a lock, a disk or another server. Whether it had read the {noun} was not "
-    "recorded.",
-    "outside": "Neither unread in the socket nor being worked on: the time passed in the network stack of the node.",
-    "unknown": "What is recorded of its threads does not decide it.",
+    "runnable": "Its threads were ready to run, and other work had the CPUs.",
+    "socket": "A program that does not even read is stopped (SIGSTOP, the freezer, a debugger), or its reading thread "
+    "waits for a disk, a lock, or another server.",
+    "blocked": "It read and then waited for a lock, a disk, or another server, or it was stopped while it worked on "
+    "what it had read.",
+    "idle": "It was stopped, or waited for a lock, a disk, or another server. Whether it had read the {noun} was "
+    "not recorded.",
+    "outside": "The {noun} were neither unread in the socket nor being worked on: the time passed in the node's "
+    "network stack.",
+    "unknown": "The data recorded about its threads is not conclusive.",
 }
 
 
@@ -61,12 +62,12 @@ def summary(case: Case) -> str:
     noun = read_served(case.snapshot).noun
     count = say.count(len(case.all), "stall")
     parts = [
-        f"{case.late:,} of {case.of:,.0f} {noun} that came during {count} were answered after up to "
-        f"{say.ms(case.max_us)}, and no other cause explains it. Late is {stalls(case.snapshot).over}.",
+        f"{case.late:,} of {case.of:,.0f} {noun} that arrived during {count} were answered late, after up to "
+        f"{say.ms(case.max_us)}, and no other cause explains it. Late means {stalls(case.snapshot).over}.",
         _MEANING[case.where].format(noun=noun),
     ]
     if case.share < 1:
-        parts.append(f"So it was for {say.percent(case.share)} of the late answers; the others differ.")
+        parts.append(f"This holds for {say.percent(case.share)} of the late answers. The others differ.")
     parts += [
         f"Meanwhile tasks {whose} waited for {what} for {say.percent(min(1.0, value))} of the time."
         for whose, what, value in _pressure(case)
@@ -97,7 +98,7 @@ def evidence(case: Case) -> list[Evidence]:
     found = [
         Evidence(
             id="late_in_stalls",
-            statement=f"Of the {noun} that came in {say.count(len(case.all), 'stall')}, that took "
+            statement=f"Of the {noun} that arrived in {say.count(len(case.all), 'stall')}, those that took "
             f"{lateness.words(whole.limits, brief=True)}",
             value=f"{case.late:,} of {case.of:,.0f}",
             comparison=f"outside stalls: {outside:,} of {max(rest, 0):,.0f}",
@@ -111,7 +112,7 @@ def evidence(case: Case) -> list[Evidence]:
             id="length",
             statement="Longest stall",
             value=say.ms(max(one.stall.length_us for one in case.all)),
-            comparison=f"together {say.ms(sum(one.stall.length_us for one in case.all))}",
+            comparison=f"total {say.ms(sum(one.stall.length_us for one in case.all))}",
             numbers={
                 "longest_us": float(max(one.stall.length_us for one in case.all)),
                 "sum_us": float(sum(one.stall.length_us for one in case.all)),
@@ -133,20 +134,20 @@ def _shares(case: Case) -> list[Evidence | None]:
     late = "of the late answers' time"
     rows: list[tuple[str, str, str, Callable[[Account], float | None], Sequence[ResourceView], str]] = [
         ("unread", "Unread in the socket", late, lambda one: one.waited, (server,), metric(server, "wait")),
-        ("worked", "Between reading and answer", late, lambda one: one.worked, (server,), "dns_work_us"),
-        ("on_cpu", f"CPU time {ran} above its usual", "", lambda one: one.cpu, *cpu_of),
-        ("run_delay", "Its threads ready to run and waiting for a CPU", "", lambda one: one.delay, processes,
+        ("worked", "Between read and answer", late, lambda one: one.worked, (server,), "dns_work_us"),
+        ("on_cpu", f"CPU time {ran} above baseline", "", lambda one: one.cpu, *cpu_of),
+        ("run_delay", "Its threads ready to run, waiting for a CPU", "", lambda one: one.delay, processes,
          "process_run_delay_us"),
-        ("throttled", "Held back by the CPU limit", "", lambda one: one.throttled, (read_cpu(snapshot).owner,),
+        ("throttled", "Throttled by the CPU limit", "", lambda one: one.throttled, (read_cpu(snapshot).owner,),
          "cpu_throttled_us"),
-        ("gc", "A garbage collection at work", "", lambda one: one.gc, processes, "gc_active_us"),
-        ("in_kernel", "Its threads blocked in the kernel (state D): a disk, a file system, a lock there", "",
+        ("gc", "GC cycle running", "", lambda one: one.gc, processes, "gc_active_us"),
+        ("in_kernel", "Its threads blocked in the kernel (state D) on a disk, a file system, or a kernel lock", "",
          lambda one: one.in_kernel, processes, "process_blocked_us"),
         ("own_io", "Tasks of the container waiting for I/O", "", lambda one: one.own_io, (snapshot.subject,),
          "psi_io_some_us"),
-        ("node_io", "Tasks of the node waiting for I/O, above the usual", "", lambda one: one.node_io, (snapshot.node,),
+        ("node_io", "Tasks of the node waiting for I/O, above baseline", "", lambda one: one.node_io, (snapshot.node,),
          "psi_io_some_us"),
-        ("node_memory", "Tasks of the node waiting for memory, above the usual", "", lambda one: one.node_memory,
+        ("node_memory", "Tasks of the node waiting for memory, above baseline", "", lambda one: one.node_memory,
          (snapshot.node,), "psi_memory_some_us"),
     ]  # fmt: skip
     return [_share(case, *row) for row in rows]

@@ -48,7 +48,7 @@ def _stalls(snapshot: Snapshot, others: Sequence[Result]) -> Found | NotFound:
     found = stalls(snapshot)
     numbers = {"late": float(found.late), "answers": found.answers, "stalls": float(len(found.clear))}
     if not found.clear:
-        why = "the newest stall is left to other causes yet" if found.young else "none in a stall that stands out"
+        why = "the newest stall is still left to other causes" if found.young else "none in a stall that stands out"
         took = f"{found.late:,} of {found.answers:,.0f} answers took {found.over}"
         return NotFound(cause=ID, reason=f"{took}: {why}.", numbers=numbers)
     harmful = [one for one in others if isinstance(one, Found) and one.severity is not None]
@@ -65,8 +65,8 @@ def _stalls(snapshot: Snapshot, others: Sequence[Result]) -> Found | NotFound:
         return NotFound(cause=ID, reason=reason, numbers=numbers)
     if level != "critical" and all(one.may_be_crowded for one in left):
         reason = (
-            f"{late - explained:,} answers were late in stalls that waiting for a CPU may have made: the node had none "
-            "to spare, or that is not recorded."
+            f"{late - explained:,} answers were late in stalls that CPU waits might have caused: the node had no idle "
+            "CPU, or its idle CPU is not recorded."
         )
         return NotFound(cause=ID, reason=reason, numbers=numbers)
     return _found(snapshot, left, level, since)
@@ -150,23 +150,23 @@ def _late_at_all(snapshot: Snapshot) -> bool:
 CAUSE = Cause(
     id=ID,
     title="Slow answers without a known cause",
-    summary="Answers came late, all at once, and nothing that is known to stall a server explains it.",
-    mechanism="Requests that wait at the same time, at least a fifth of those that came and more than chance puts "
-    "together, are a stall of the server: it was stopped, waited for a lock, a disk or another server, or ran "
-    "something else. Where the time went is told by what is recorded meanwhile: how long requests lay unread in the "
-    "socket, the CPU time of the program, how long its threads were ready to run, and whether its limit held it back. "
-    "Late is over the server's objective where one is set, else over 20 ms and over three times its median. An "
-    "objective that is missed without any stall is told as well. A stall is judged 5 s after its end, or once it "
-    "lasts 10 s: until then other causes have their say, and what one of them explains is an incident of that cause.",
+    summary="Many answers were late at once, and no known cause explains the stall.",
+    mechanism="If at least a fifth of the requests that arrive wait at the same time, and more than by chance, the "
+    "server stalled: it was stopped, waited for a lock, a disk, or another server, or ran something else. What is "
+    "recorded meanwhile shows where the time went: how long requests waited unread in the socket, the CPU time of the "
+    "program, how long its threads were ready to run, and whether its limit throttled it. Late means over the "
+    "server's objective where one is set, otherwise over 20 ms and over three times its median. An objective that is "
+    "missed without any stall is reported too. A stall is judged 5 s after its end, or once it lasts 10 s: until then "
+    "other causes take precedence, and a stall that one of them explains becomes an incident of that cause.",
     needs=(),
     rivals=(),
     detect=detect,
     after_all=after_all,
     propose=propose,
     false_positives=(
-        "Many requests that are slow by their own nature and come together, such as a report every minute, look like a "
-        "stall: the program works on them, or waits for what they ask of another server.",
-        "A stall while an incident of another cause goes on is counted as that cause's.",
+        "Many requests that are slow by nature and arrive together, such as a report every minute, look like a stall: "
+        "the program works on them, or waits for what they need from another server.",
+        "A stall during an incident of another cause is counted toward that cause.",
     ),
     references=(
         "https://docs.kernel.org/scheduler/sched-stats.html",

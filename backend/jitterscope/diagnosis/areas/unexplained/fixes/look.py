@@ -12,7 +12,7 @@ from jitterscope.diagnosis.core.snapshot import ResourceView, Snapshot
 
 PROC = "https://man7.org/linux/man-pages/man5/proc_pid_status.5.html"
 FREEZER = "https://docs.kernel.org/admin-guide/cgroup-v2.html#core-interface-files"
-VERIFY = "The share of slow answers stays at 0 once what was found is changed."
+VERIFY = "The share of slow answers stays at 0 once what was found is fixed."
 UNDO = "Nothing to undo."
 
 
@@ -27,42 +27,42 @@ class _Look:
 
 
 _STOPPED = _Look(
-    "Find out who stops the program, or what its reading thread waits for",
-    "State T is a stop: by SIGSTOP, a debugger (TracerPid) or a checkpoint. State D is a wait for a disk or the "
-    "kernel, state S one for a lock, a timer or another server. Captures list the states once a second.",
+    "Find out what stops the program, or what its reading thread waits for",
+    "State T means stopped: by SIGSTOP, a debugger (TracerPid), or a checkpoint. State D means waiting for a disk or "
+    "the kernel, state S for a lock, a timer, or another server. Captures list the states every second.",
     "while sleep 0.05; do\n  grep -HE '^(State|TracerPid)' /proc/PID/task/*/status | grep -v 'TracerPid:.*0$'\n"
     "  cat /proc/PID/task/*/wchan | sort | uniq -c\ndone | uniq",
     PROC,
 )
 _WAITS = _Look(
     "See what its threads wait for",
-    "futex_wait is a lock of the program, io_schedule and names of file systems a disk, tcp_recvmsg and epoll another "
-    "server. A stall shows as a name that most threads share.",
+    "futex_wait means a lock of the program, io_schedule or a file system name means a disk, and tcp_recvmsg or epoll "
+    "means another server. A stall shows as a name that most threads share.",
     "while sleep 0.05; do date +%T.%N; cat /proc/PID/task/*/wchan | sort | uniq -c; done",
     "https://man7.org/linux/man-pages/man5/proc_pid_wchan.5.html",
 )
 _PROFILE = _Look(
     "Profile the program while it stalls",
-    "The captures of this incident have its stacks. A stall that comes back is caught by a profile with times.",
+    "The captures of this incident include its stacks. A profile with timestamps catches a stall that recurs.",
     "perf record -F 499 -g -p PID -- sleep 60 && perf script",
     "https://man7.org/linux/man-pages/man1/perf-record.1.html",
 )
 _CROWD = _Look(
-    "See who ran instead",
-    "The process table of the captures names who used the CPUs. A program of higher weight, an unlimited job or a "
-    "kernel thread takes them from this one.",
+    "See what ran instead",
+    "The process table of the captures names the processes that used the CPUs. A program with a higher weight, a job "
+    "without a limit, or a kernel thread takes them from this one.",
     "perf sched record -- sleep 60 && perf sched latency --sort max",
     "https://man7.org/linux/man-pages/man1/perf-sched.1.html",
 )
 _LIMIT = _Look(
-    "See what the container ran when its limit held it back",
-    "No known cause of throttling explains it: look at the busiest programs of the container in the captures.",
+    "See what the container ran when its limit throttled it",
+    "No known cause of throttling explains it: look at the container's busiest programs in the captures.",
     "while sleep 0.1; do date +%T.%N; grep -E 'throttled|periods' /sys/fs/cgroup/PATH/cpu.stat; done",
     "https://docs.kernel.org/scheduler/sched-bwc.html",
 )
 _NETWORK = _Look(
     "Look at the network stack of the node",
-    "Softirqs that come late, a firewall with many rules and a packet socket hold packets without the program knowing.",
+    "Late softirqs, a firewall with many rules, and packet sockets hold packets without the program noticing.",
     "while sleep 0.1; do date +%T.%N; cat /proc/net/softnet_stat; grep NET_RX /proc/softirqs; done",
     "https://docs.kernel.org/networking/scaling.html",
 )
@@ -92,7 +92,7 @@ def _fix(snapshot: Snapshot, server: ResourceView, look: _Look) -> Fix:
         title=look.title,
         summary=look.summary,
         verdict="unknown",
-        precondition="Works only on the node, as root, and while stalls go on.",
+        precondition="Works only on the node, as root, and while stalls recur.",
         patches=[Patch(label="On the node, as root", language="shell", text=shell.replace("PATH", _path(snapshot)))],
         verify=VERIFY,
         undo=UNDO,
@@ -108,7 +108,7 @@ FIXES = (
     FixKind(
         "look_where_time_goes",
         "Look where the time goes",
-        "Stalls go on.",
+        "Stalls recur.",
         Unseen("Looking changes nothing."),
     ),
 )

@@ -38,12 +38,12 @@ def propose(snapshot: Snapshot, server: ResourceView) -> list[Fix]:
         Fix(
             id=ID,
             title=f"Let the collector record {' and '.join(missing)}",
-            summary=f"The next stall then shows {', '.join(missing.values())}. It changes nothing for the service.",
+            summary=f"The next stall then shows {', '.join(missing.values())}. The service is not changed.",
             verdict="unknown",
             precondition=". ".join(needs) + "."
             if needs
-            else "The source delivered nothing in this window: the log of the collector on this node says why.",
-            verify="The next incident of this kind names the figures.",
+            else "The source delivered nothing in this window: the collector's log on this node says why.",
+            verify="The next incident of this kind includes these figures.",
             undo="Nothing to undo.",
             references=["https://docs.kernel.org/scheduler/sched-stats.html"],
         )
@@ -54,7 +54,7 @@ FIXES = (
     FixKind(
         ID,
         "Let the collector record what is missing",
-        "A collector source does not deliver.",
+        "A collector source delivers no data.",
         Unseen("It changes what is measured, not the workload."),
     ),
 )
