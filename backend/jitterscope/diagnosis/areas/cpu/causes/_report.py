@@ -51,7 +51,7 @@ def prepare(cause: str, needs: tuple[str, ...], snapshot: Snapshot) -> Context |
         periods = float(np.nansum(cpu.periods))
         return NotFound(
             cause=cause,
-            reason=f"No period of {periods:,.0f} was throttled outside start-up.",
+            reason=f"0 of {periods:,.0f} periods were throttled outside start-up.",
             numbers={"periods": periods, "throttled_periods": 0.0},
         )
     if other_runtime:

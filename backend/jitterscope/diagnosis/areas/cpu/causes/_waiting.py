@@ -61,16 +61,16 @@ def judge(snapshot: Snapshot, waits: RunWaits) -> Waiting:
 def consequence(snapshot: Snapshot, found: Waiting) -> str:
     """The verb of a title: what it does to those who ask."""
     if found.hurt.lost and found.hurt.max_ms:
-        return f"answers after up to {found.hurt.max_ms:,.0f} ms or not at all"
+        return f"takes up to {found.hurt.max_ms:,.0f} ms to answer or does not answer"
     if found.hurt.max_ms:
-        return f"answers after up to {found.hurt.max_ms:,.0f} ms"
+        return f"takes up to {found.hurt.max_ms:,.0f} ms to answer"
     return "answers late" if found.hurt.suffered else "waits for a CPU"
 
 
 def harm_sentence(found: Waiting) -> str:
     if not found.hurt.timed:
         return not_timed(found.hurt.served)
-    lost = f", {found.hurt.lost:,} got no answer" if found.hurt.lost else ""
+    lost = f", and {found.hurt.lost:,} got no answer" if found.hurt.lost else ""
     return (
         f"{found.hurt.inside:,} of {found.hurt.queries:,.0f} {found.noun} took {found.hurt.over} "
         f"while it waited for a CPU{lost}.{lateness.allowance(found.hurt.limits)}"
@@ -111,12 +111,12 @@ def impact(snapshot: Snapshot, waits: RunWaits, found: Waiting) -> Impact:
 
 def evidence(snapshot: Snapshot, waits: RunWaits, found: Waiting) -> list[Evidence]:
     """The waits themselves, and whether the late answers are those that waited."""
-    told = "of its threads" if waits.source == "run_delay" else "of some thread (pressure)"
+    told = "its threads" if waits.source == "run_delay" else "some thread (pressure)"
     free, hot = waits.total_us(waits.free), waits.total_us(waits.hot)
     found_evidence = [
         Evidence(
             id="waiting_share",
-            statement=f"Time {told} runnable and waiting for a CPU, of the time a CPU was wanted",
+            statement=f"Time {told} spent waiting for a CPU, of the time a CPU was wanted",
             value=say.percent(found.share),
             comparison=f"{say.seconds(waits.total_us(waits.spans))} waited",
             numbers={"waited_us": waits.total_us(waits.spans), "share": found.share},
@@ -124,7 +124,7 @@ def evidence(snapshot: Snapshot, waits: RunWaits, found: Waiting) -> list[Eviden
         ),
         Evidence(
             id="not_throttled",
-            statement="Waiting outside throttled periods of it and its ancestors",
+            statement="Waiting outside throttled periods of its cgroup and ancestors",
             value=f"{say.seconds(free)} of {say.seconds(hot)}",
             numbers={"free_us": free, "of_us": hot},
             series=refs(snapshot, waits, (snapshot.subject,), "cpu_throttled_periods"),
@@ -141,7 +141,7 @@ def evidence(snapshot: Snapshot, waits: RunWaits, found: Waiting) -> list[Eviden
                 statement="Late answers during which its threads waited for at least "
                 f"{say.percent(held_up.HELD_UP)} of the time",
                 value=f"{held.hits:,} of {held.of:,}",
-                comparison=by_dose if dose.p < 0.05 else f"median of them {say.ms(held.typical_us)}",
+                comparison=by_dose if dose.p < 0.05 else f"their median: {say.ms(held.typical_us)}",
                 numbers={"hits": held.hits, "of": held.of, "rho": dose.rho, "p_value": dose.p},
                 series=[one for server in servers for one in refs(snapshot, waits, (server,), metric(server, "slow"))],
             )

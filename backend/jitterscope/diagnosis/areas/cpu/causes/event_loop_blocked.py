@@ -39,7 +39,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     loops = event_loop.read_loops(snapshot)
     if not loops:
         count = len(snapshot.processes)
-        unknown = f"None of its {count} processes is known to do its work in one thread."
+        unknown = f"No single-threaded program is known among its {count} processes."
         return NotFound(cause=ID, reason=unknown, numbers={"processes": float(count)})
     loop = loops[0]
     ticks = float(loop.busy.sum())
@@ -71,15 +71,15 @@ def _not_busy(snapshot: Snapshot, loop: Loop, found: Blocked) -> str | None:
     step, name = snapshot.step_us, loop.kind.program
     ticks, peak = int(loop.busy.sum()), float(np.nanmax(loop.used_us)) / step
     if ticks < LEAST_TICKS:
-        return f"{name} used at most {peak:.2g} CPU in a tick, and long stretches of work in {ticks} ticks."
+        return f"{name} used at most {peak:.2g} CPU in a tick and was busy for long in {ticks} ticks."
     if loop.throttled.sum() > 0.5 * ticks:
-        return f"{int(loop.throttled.sum())} of {ticks} ticks in which {name} was busy lie in throttled periods."
+        return f"{int(loop.throttled.sum())} of {ticks} ticks in which {name} was busy fall into throttled periods."
     if loop.mean(step) > event_loop.MOST:
-        return f"{name} used {loop.mean(step):.2g} CPU in busy ticks: several threads work."
+        return f"{name} used {loop.mean(step):.2g} CPU in busy ticks: several threads were working."
     if not (_free(loop) or _ran(found)):
         return (
-            f"While {name} was busy {loop.idle:.2g} CPUs of the node were idle, and its threads are not known to "
-            "have got one at once: the node may be short of CPU, not one thread."
+            f"While {name} was busy, {loop.idle:.2g} CPUs of the node were idle, and it is not known whether its "
+            "threads got a CPU at once: the node might be short of CPU, not one thread."
         )
     if loop.collecting >= COLLECTING:
         return f"{name} collected garbage for {say.percent(loop.collecting)} of its CPU time in busy ticks."
@@ -90,7 +90,7 @@ def _nobody_waits(snapshot: Snapshot, loop: Loop, hurt: AnswersHarm, found: Bloc
     """Why busy stretches are not what makes answers late; None: they are."""
     busy = f"{loop.kind.program} was busy in {int(loop.busy.sum())} ticks"
     if hurt.severity is None:
-        return f"{busy}; {hurt.suffered:,} answers were late meanwhile."
+        return f"{busy}, and meanwhile {hurt.suffered:,} answers were late."
     if found.hits < 0.5 * found.of:
         return (
             f"It ran for at least {say.percent(event_loop.RAN)} of the time of {found.hits:,} of {found.of:,} "
@@ -99,8 +99,8 @@ def _nobody_waits(snapshot: Snapshot, loop: Loop, hurt: AnswersHarm, found: Bloc
         )
     if not loop.saturated and not found.together.beyond_chance:
         return (
-            f"{busy}; {found.together.hits} of {found.together.of} ticks with slow answers are among them, by chance "
-            f"{say.percent(found.together.chance_ratio)}."
+            f"{busy}. {found.together.hits} of {found.together.of} ticks with slow answers are among them (by chance: "
+            f"{say.percent(found.together.chance_ratio)})."
         )
     if found.waits is not None and found.waits < LEAST_WAITS:
         return f"{busy}, and {found.waits:,.0f} requests waited over {say.ms(event_loop.WAIT_US)} to be read meanwhile."
@@ -112,13 +112,13 @@ def _found(snapshot: Snapshot, loop: Loop, hurt: AnswersHarm, found: Blocked) ->
     low, high = snapshot.start_us + int(ticks[0]) * step, snapshot.start_us + (int(ticks[-1]) + 1) * step
     name, kind, used = _who(snapshot, loop), loop.kind, loop.mean(step)
     longest = loop.longest_us(step)
-    late = f"answers after up to {hurt.max_ms:,.0f} ms" if hurt.max_ms else "answers late"
+    late = f"takes up to {hurt.max_ms:,.0f} ms to answer" if hurt.max_ms else "answers late"
     if loop.saturated:
         why = f"its one {kind.thread} uses {used:.2g} CPU all the time"
     else:
         why = f"its one {kind.thread} is busy for up to {say.ms(longest)} at a time"
     ratio = event_loop.cost_ratio(snapshot, loop)
-    cost = f" A request costs {say.times(ratio)} as much CPU then." if ratio >= 2 and not loop.saturated else ""
+    cost = f" A request then costs {say.times(ratio)} as much CPU." if ratio >= 2 and not loop.saturated else ""
     return Found(
         cause=ID,
         score=round(0.5 + 0.3 * found.hits / max(1, found.of) + 0.2 * (hurt.severity is not None), 4),
@@ -126,9 +126,9 @@ def _found(snapshot: Snapshot, loop: Loop, hurt: AnswersHarm, found: Blocked) ->
         severity=hurt.severity,
         harm=hurt.harm,
         title=f"{name} {late}: {why}",
-        summary=f"{hurt.inside:,} of {hurt.queries:,.0f} {hurt.served.noun} took {hurt.over}, as "
-        f"{kind.program} runs one {kind.task} at a time: in {len(ticks):,} ticks it used {used:.2g} CPU "
-        f"{_room(loop, found)}. No limit held it back.{cost}",
+        summary=f"{hurt.inside:,} of {hurt.queries:,.0f} {hurt.served.noun} took {hurt.over} because {kind.program} "
+        f"runs one {kind.task} at a time: in {len(ticks):,} ticks it used {used:.2g} CPU {_room(loop, found)}. No "
+        f"limit throttled it.{cost}",
         onset_us=low,
         last_us=high,
         impact=impact.of_harm(snapshot, hurt) | impact.of_cpu(snapshot),
@@ -182,7 +182,7 @@ def _evidence(snapshot: Snapshot, loop: Loop, hurt: AnswersHarm, found: Blocked,
             id="ran_meanwhile",
             statement=f"Late answers during which it ran for at least {say.percent(event_loop.RAN)} of the time",
             value=f"{found.hits:,} of {found.of:,}",
-            comparison=f"ticks with slow answers: {together.hits} of {together.of} while it was busy, by chance "
+            comparison=f"ticks with slow answers: {together.hits} of {together.of} while it was busy, by chance: "
             f"{say.percent(together.chance_ratio)}",
             numbers={
                 "hits": found.hits, "of": found.of, "chance_ratio": together.chance_ratio, "p_value": together.p_shift,
@@ -194,9 +194,9 @@ def _evidence(snapshot: Snapshot, loop: Loop, hurt: AnswersHarm, found: Blocked,
         evidence.append(
             Evidence(
                 id="collecting",
-                statement=f"Its CPU time in busy ticks in which {loop.kind.program} stopped for garbage collections",
+                statement=f"Share of the CPU time in busy ticks in which {loop.kind.program} was stopped for GC",
                 value=say.percent(loop.collecting),
-                comparison=f"a GC pause instead: from {say.percent(COLLECTING)}",
+                comparison=f"counts as a GC pause from {say.percent(COLLECTING)}",
                 numbers={"share": loop.collecting},
                 series=refs(loop.process.id, "gc_pause_us"),
             )
@@ -227,13 +227,13 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 CAUSE = Cause(
     id=ID,
     title="One thread is busy, and requests wait for it",
-    summary="A server that does its work in one thread runs something long, while other CPUs are idle.",
+    summary="A server that does its work in one thread runs something long while other CPUs are idle.",
     mechanism="Node.js, Python, Redis, and Valkey run one function or command at a time. While one of them computes "
-    "for 100 ms, each request that comes waits in the socket for as long, and the process uses one CPU, no more, "
-    "however many are idle. At 100 % of one CPU all the time a queue builds up instead. More CPU does not help. "
+    "for 100 ms, each request that arrives waits in the socket as long, and the process uses at most one CPU, however "
+    "many are idle. If the process always uses 100 % of one CPU, a queue builds up instead. More CPU does not help. "
     "Found where late answers fall into stretches in which the process used CPU for most of their time, outside "
-    "throttled periods, GC pauses, and times without an idle CPU; without one where it ran for most of the time "
-    "of nearly all of them.",
+    "throttled periods, GC pauses, and times without an idle CPU. Without an idle CPU it is found only where the "
+    "process ran for most of the time of nearly all late answers.",
     needs=NEEDS,
     rivals=(
         "app/lock_or_dependency",
@@ -250,9 +250,8 @@ CAUSE = Cause(
     detect=detect,
     propose=propose,
     false_positives=(
-        "A request that is long by itself is slow without anybody waiting: requests that waited to be read are "
-        "counted, "
-        "where the collector sees them.",
+        "A request that takes long by itself is slow although no request waits: where the collector sees them, "
+        "requests that waited to be read are counted.",
     ),
     references=(
         "https://nodejs.org/en/learn/asynchronous-work/dont-block-the-event-loop",

@@ -50,7 +50,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     wait = report.consequence(context, judged, hurt)
     weak = {
         "metrics": "GC times come from /metrics, not from the runtime itself",
-        "threads": "GC times are guessed from thread CPU",
+        "threads": "GC times are estimated from thread CPU time",
     }
     doubt = weak.get(throttling.gc.source)
     return report.build(
@@ -64,9 +64,9 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
             for part in (
                 report.harm_sentence(context, hurt),
                 report.cpu_sentence(context),
-                f"One GC cycle adds {say.seconds(cost)} of CPU time where a period of "
-                f"{say.ms(throttling.cpu.period_us)} allows {say.ms(throttling.cpu.period_quota_us)}; without it "
-                f"{report.work(context)} alone would not have been throttled.",
+                f"One GC cycle adds {say.seconds(cost)} of CPU time, and a period of "
+                f"{say.ms(throttling.cpu.period_us)} allows {say.ms(throttling.cpu.period_quota_us)}. Without GC, "
+                f"{report.work(context)} would not have been throttled.",
                 f"{doubt}, so this is less certain." if doubt else "",
             )
             if part
@@ -106,12 +106,12 @@ def _not_found(context: report.Context, periods: int, of: int) -> NotFound:
     }
     if explained >= 0.5 * of:
         reason = (
-            f"{explained:,.0f} of {of} throttled periods come without GC too: {report.work(context)} alone explains "
-            "them."
+            f"{explained:,.0f} of {of} throttled periods would occur without GC too: {report.work(context)} alone "
+            "explains them."
         )
     else:
         reason = (
-            f"GC can have used {say.percent(numbers['gc_cpu_ratio'])} of the CPU time of the stalls; {periods} of "
+            f"GC used at most {say.percent(numbers['gc_cpu_ratio'])} of the CPU time of the stalls, and {periods} of "
             f"{of} throttled periods are due to it."
         )
     return NotFound(cause=ID, reason=reason, numbers=numbers)
@@ -142,7 +142,8 @@ def _evidence(context: report.Context, judged: list[Judged], together: Evidence,
             id="cycle_cpu",
             statement="CPU time added by a GC cycle / quota of one period",
             value=f"{say.seconds(mean)} / {say.seconds(cpu.period_quota_us)}",
-            comparison=f"{say.percent(share)} of what the {throttling.served.noun} do not explain fell into GC cycles",
+            comparison=f"{say.percent(share)} of the CPU time that the {throttling.served.noun} do not explain fell "
+            "into GC cycles",
             numbers={
                 "cycle_cpu_us": mean,
                 "cycle_cpu_max_us": float(costs.max()),
@@ -168,7 +169,7 @@ def _evidence(context: report.Context, judged: list[Judged], together: Evidence,
                 id="gc_first",
                 statement="Stalls that began after a GC cycle had begun",
                 value=f"{int((leads > 0).sum())} of {len(leads)}",
-                comparison=f"{say.ms(float(np.median(leads)))} before the period ended throttled",
+                comparison=f"median: {say.ms(float(np.median(leads)))} before the period ended throttled",
                 numbers={
                     "after_gc": float((leads > 0).sum()),
                     "of": float(len(leads)),
@@ -245,12 +246,12 @@ CAUSE = Cause(
     mechanism="While a cycle marks the heap, the runtime runs on several CPUs at once: Go on up to GOMAXPROCS, a JVM "
     "on its GC threads (as many as the CPUs that it sees, up to 8), Node.js on its main thread and V8's workers. A "
     "cycle over a large heap needs a few hundred ms of CPU time. The kernel gives the cgroup `quota` of CPU time per "
-    "`period` (100 ms): the cycle takes all of it in the first part of a period and everything in the cgroup stands "
-    "still for the rest. This repeats until the cycle is done. Average CPU stays far below the limit. Go's pauses "
-    "stay below 1 ms, so go_gc_duration_seconds does not show it. A JVM's GC log shows long pauses with little CPU "
-    "time in them, and not what made them long. Found when the CPU that the requests do not explain falls into GC "
-    "cycles and the requests alone, replayed through the limit, would not have been throttled, or when collections "
-    "that stop the program used most of the CPU of the stalls.",
+    "`period` (100 ms): the cycle uses up all of it in the first part of a period, and everything in the cgroup is "
+    "stopped for the rest. This repeats until the cycle is done. Average CPU use stays far below the limit. Go's "
+    "pauses stay below 1 ms, so go_gc_duration_seconds does not show it. A JVM's GC log shows long pauses with little "
+    "CPU time in them, but not what made them long. Found when the CPU time that the requests do not explain falls "
+    "into GC cycles and the requests alone, replayed through the limit, would not have been throttled, or when "
+    "collections that stop the program used most of the CPU time of the stalls.",
     needs=NEEDS,
     rivals=("cpu/limit_too_low", "cpu/memory_limit_gc_spiral", "cpu/periodic_burst", "cpu/request_burst"),
     detect=detect,
@@ -258,7 +259,7 @@ CAUSE = Cause(
     false_positives=(
         "Throttling while a program starts and loads its data coincides with many quick GC cycles; start-up is left "
         "out.",
-        "In a burst of requests on a small heap every throttled tick coincides with GC, though a cycle costs only a "
+        "In a burst of requests on a small heap, every throttled tick coincides with GC although a cycle costs only a "
         "few ms.",
     ),
     references=(

@@ -120,7 +120,7 @@ def _evidence(context: report.Context, judged: list[Judged], need: float, rate: 
         found.append(
             Evidence(
                 id="needed_cpu",
-                statement=f"CPU that the arriving {served.noun} need, from the cost of one {served.one}",
+                statement=f"CPU that incoming {served.noun} need, from the cost of one {served.one}",
                 value=f"{needed} CPU",
                 comparison=f"limit: {limit} CPU ({rate:,.0f} {served.noun}/s × "
                            f"{say.ms(context.throttling.demand.per_query_us)} each)",
@@ -156,9 +156,8 @@ def _not_found(context: report.Context, periods: int, of: int) -> NotFound:
     if np.isfinite(ratio):
         numbers["load_ratio"] = ratio
         reason = (
-            f"The {context.throttling.served.noun} need {say.percent(ratio)} of the limit on average; it was "
-            f"enough for {say.percent(quiet)} "
-            "of the time."
+            f"The {context.throttling.served.noun} need {say.percent(ratio)} of the limit on average, and the limit "
+            f"was enough for {say.percent(quiet)} of the time."
         )
     else:
         average, limit = say.apart(mean, throttling.cpu.limit)
@@ -181,11 +180,11 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 CAUSE = Cause(
     id=ID,
     title="CPU limit too low for the load",
-    summary="The program uses its whole CPU limit for as long as the load lasts; requests pile up.",
+    summary="The program uses its whole CPU limit for as long as the load lasts, and requests pile up.",
     mechanism="When the work that arrives in a second needs more CPU time than `quota ÷ period` gives, every period "
     "ends throttled and a queue builds up: answers get slower until clients give up. GC runs more often under load "
-    "and coincides with throttled ticks without being their cause. Found when stalls last for seconds, CPU use stays "
-    "at the limit and the arriving requests alone, at their measured cost, need the whole limit.",
+    "and coincides with throttled ticks without causing them. Found when stalls last for seconds, CPU use stays at "
+    "the limit, and the incoming requests alone, at their measured cost, need the whole limit.",
     needs=NEEDS,
     rivals=(
         "cpu/gc_throttling",
@@ -198,7 +197,7 @@ CAUSE = Cause(
     excludes=("net/accept_queue",),
     detect=detect,
     propose=propose,
-    false_positives=("A batch job that may take as long as it likes is throttled on purpose, and harms no request.",),
+    false_positives=("A batch job that can take as long as it likes is throttled on purpose and harms no request.",),
     references=(
         "https://docs.kernel.org/scheduler/sched-bwc.html",
         "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/",

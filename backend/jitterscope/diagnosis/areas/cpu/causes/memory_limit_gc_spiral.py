@@ -47,7 +47,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
     if periods < 5 or periods < 0.2 * of:
         return NotFound(
             cause=ID,
-            reason=f"A GC cycle was running {say.percent(share)} of the time and rested in between.",
+            reason=f"GC cycles ran {say.percent(share)} of the time, with rest between them.",
             numbers=numbers,
         )
     hurt = report.harm_of(context, judged)
@@ -57,16 +57,16 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         judged,
         hurt,
         confidence=_confidence(context, judged, used, limit),
-        title=f"{say.who(snapshot)}'s heap does not fit into GOMEMLIMIT={say.mebibytes(limit).replace(' ', '')}: it "
-        f"collects garbage {say.percent(inside)} of the time and uses up the CPU limit, "
+        title=f"{say.who(snapshot)}'s heap does not fit into GOMEMLIMIT={say.mebibytes(limit).replace(' ', '')}: GC "
+        f"runs {say.percent(inside)} of the time and uses up the CPU limit, "
         f"{report.consequence(context, judged, hurt)}",
         summary=f"{report.harm_sentence(context, hurt)} {report.cpu_sentence(context)} "
         + (
-            f"Memory is {say.mebibytes(used)} where GOMEMLIMIT allows {say.mebibytes(limit)}: "
+            f"Memory is {say.mebibytes(used)}, and GOMEMLIMIT allows {say.mebibytes(limit)}. "
             if used is not None
             else ""
         )
-        + "as soon as one cycle ends the next must start, and none of them can free what is in use.",
+        + "As soon as one cycle ends, the next one must start, and no cycle can free what is in use.",
         evidence=[
             *_evidence(context, judged, inside, used, limit),
             *report.slow_evidence(context, judged, hurt),
@@ -144,18 +144,19 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 CAUSE = Cause(
     id=ID,
     title="GOMEMLIMIT below the live heap (GC spiral)",
-    summary="The memory limit given to the Go runtime is smaller than what the program keeps in use, so it collects "
-    "without pause and leaves no CPU for the work.",
+    summary="The memory limit of the Go runtime is smaller than what the program keeps in use, so the runtime "
+    "collects constantly and leaves no CPU for the work.",
     mechanism="GOMEMLIMIT is a soft limit: when memory reaches it, a cycle starts, whatever GOGC says. If the live "
     "heap is as large as the limit, a cycle frees next to nothing and the next one starts at once. The runtime caps "
-    "GC at half of GOMAXPROCS, which knows nothing of the CPU limit: under a quota that can be all of it. Found when "
+    "GC at half of GOMAXPROCS, which does not know the CPU limit: under a quota that can be all of it. Found when "
     "cycles of a heap at GOMEMLIMIT follow each other without rest and the cgroup is throttled.",
     needs=NEEDS,
     rivals=("cpu/gc_throttling", "cpu/limit_too_low", "cpu/periodic_burst", "cpu/request_burst"),
     detect=detect,
     propose=propose,
     false_positives=(
-        "A server that allocates a lot on a small heap under load also collects nearly all the time, in short cycles.",
+        "A server that allocates heavily on a small heap under load also collects nearly all the time, in short "
+        "cycles.",
     ),
     references=(
         "https://go.dev/doc/gc-guide#Memory_limit",

@@ -54,10 +54,10 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
 def _little(waits: RunWaits, numbers: dict[str, float]) -> str:
     waited, free = numbers["waited_us"], numbers["free_waited_us"]
     if waited < LEAST_US:
-        return f"Threads waited {say.ms(waited)} for a CPU in ticks with over {say.ms(run_waits.WAIT_US)} of it."
+        return f"Threads waited {say.ms(waited)} for a CPU in ticks with over {say.ms(run_waits.WAIT_US)} of waiting."
     return (
-        f"{say.ms(waited - free)} of the {say.ms(waited)} that threads were runnable and did not run fall into "
-        "throttled periods: the limit held them back."
+        f"{say.ms(waited - free)} of the {say.ms(waited)} that threads were runnable but did not run fall into "
+        "throttled periods: the limit throttled them."
     )
 
 
@@ -72,13 +72,13 @@ def _not_others(snapshot: Snapshot, waits: RunWaits, use: CpuUse) -> str | None:
     if use.own >= use.others:
         return (
             f"{while_waiting}, it used {say.percent(use.own)} of the node's {use.cpus:g} CPUs itself and all others "
-            f"{say.percent(use.others)}: its own work takes them."
+            f"used {say.percent(use.others)}: its own work takes the CPUs."
         )
     if use.others_waiting < OTHERS:
         rest = (
-            f"{say.percent(use.stolen)} were stolen by the hypervisor, {say.percent(use.interrupts)} went to interrupts"
+            f"the hypervisor stole {say.percent(use.stolen)}, and interrupts took {say.percent(use.interrupts)}"
         )
-        return f"{while_waiting}, other cgroups used {say.percent(use.others)} of the node's {use.cpus:g} CPUs; {rest}."
+        return f"{while_waiting}, other cgroups used {say.percent(use.others)} of the node's {use.cpus:g} CPUs, {rest}."
     return None
 
 
@@ -90,16 +90,16 @@ def _harmless(waits: RunWaits, found: Waiting) -> str | None:
             return None
         return f"Threads waited {waited} for a CPU, {say.percent(found.share)} of the time that they wanted one."
     if found.hurt.severity is None:
-        return f"Threads waited {waited} for a CPU; {found.hurt.suffered:,} answers were late meanwhile."
+        return f"Threads waited {waited} for a CPU, and meanwhile {found.hurt.suffered:,} answers were late."
     if found.own_late >= OTHERS:
         return (
-            f"While late answers were on their way, it used {say.percent(min(1.0, found.own_late))} of the node's CPU "
+            f"While late answers were in progress, it used {say.percent(min(1.0, found.own_late))} of the node's CPU "
             "time itself: its own work takes the CPUs."
         )
     if found.held.others_quick:
         return (
             f"Late answers took {say.ms(found.held.typical_us)} (median), and only "
-            f"{say.percent(found.held.slow_ratio)} of those given meanwhile were slow: its threads ran."
+            f"{say.percent(found.held.slow_ratio)} of the answers sent meanwhile were slow: its threads ran."
         )
     if not found.held.told:
         return (
@@ -122,10 +122,10 @@ def _found(snapshot: Snapshot, waits: RunWaits, use: CpuUse, found: Waiting) -> 
         severity=found.hurt.severity,
         harm=found.hurt.harm,
         title=f"{name} {late}: {who} {have} {say.percent(use.others)} of the CPU time it waits for",
-        summary=f"{waiting.harm_sentence(found)} Threads of {name} were runnable and waited "
-        f"{say.percent(found.share)} of the "
-        f"time that they wanted a CPU. Meanwhile it got {say.cpus(use.own * use.cpus)}, and other cgroups "
-        f"{say.cpus(use.others * use.cpus)} of the node's {use.cpus:g} CPUs. No limit held it back.",
+        summary=f"{waiting.harm_sentence(found)} Threads of {name} were runnable but waited for "
+        f"{say.percent(found.share)} of the time that they wanted a CPU. Meanwhile it got "
+        f"{say.cpus(use.own * use.cpus)}, and other cgroups got {say.cpus(use.others * use.cpus)} of the node's "
+        f"{use.cpus:g} CPUs. No limit throttled it.",
         onset_us=waiting.onset(snapshot, waits, found),
         last_us=waiting.extent(snapshot, waits)[1],
         impact=waiting.impact(snapshot, waits, found),
@@ -149,13 +149,13 @@ def _who(named: list[Neighbour], use: CpuUse) -> tuple[str, str]:
     """Those that had the CPUs, as far as they are known by name, and the verb that fits."""
     notable = [one for one in named if one.used >= NOTABLE]
     if not notable:
-        return "other cgroups", "have"
+        return "other cgroups", "take"
     # A path is told by its end.
     full = waiting.name_of(notable[0].view)
     first = full if notable[0].view.fact("workload.container") else full.rstrip("/").rpartition("/")[2]
     if sum(one.used for one in notable) < ALL_OF_THEM * use.others:
-        return f"others, {first} among them,", "have"
-    return (first, "has") if len(notable) == 1 else (f"{first} and {say.count(len(notable) - 1, 'other')}", "have")
+        return f"other cgroups, {first} among them,", "take"
+    return (first, "takes") if len(notable) == 1 else (f"{first} and {say.count(len(notable) - 1, 'other')}", "take")
 
 
 def _node(snapshot: Snapshot, waits: RunWaits, use: CpuUse) -> Evidence:
@@ -235,14 +235,13 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 CAUSE = Cause(
     id=ID,
     title="Neighbors on the node take the CPU",
-    summary="Threads of the server are runnable and wait, because other cgroups have the node's CPUs.",
-    mechanism="Where more threads are runnable than the node has CPUs, the kernel shares the CPUs by the weight of the "
+    summary="Threads of the server are runnable but wait because other cgroups use the node's CPUs.",
+    mechanism="When more threads are runnable than the node has CPUs, the kernel shares the CPUs by the weight of the "
     "cgroups (`cpu.weight`, in Kubernetes from `resources.requests.cpu`). A server with a small weight beside busy "
     "neighbors runs rarely: its threads stay runnable, requests wait in its sockets, and its own CPU use falls. No "
-    "counter of the server shows it, as it is neither throttled nor busy. Found where its threads waited for a "
-    "CPU (run "
-    "delay) outside throttled periods, other cgroups had the node's CPUs meanwhile, hardly any time was idle, and late "
-    "answers fall into these waits.",
+    "counter of the server shows it because the server is neither throttled nor busy. Found where its threads waited "
+    "for a CPU (run delay) outside throttled periods, other cgroups used the node's CPUs meanwhile, hardly any CPU "
+    "time was idle, and late answers fall into these waits.",
     needs=NEEDS,
     rivals=(
         "app/lock_or_dependency", "cpu/gc_throttling",
@@ -258,10 +257,9 @@ CAUSE = Cause(
     detect=detect,
     propose=propose,
     false_positives=(
-        "A batch job that was given a small weight on purpose waits as intended, and harms no request.",
-        "Real-time threads take the CPU whatever the weights are: they are among the neighbors, and only a limit "
-        "or another "
-        "node helps.",
+        "A batch job that was given a small weight on purpose waits as intended and harms no request.",
+        "Real-time threads take the CPU regardless of weights: they are among the neighbors, and only a limit or "
+        "another node helps.",
     ),
     references=(
         "https://docs.kernel.org/admin-guide/cgroup-v2.html#weights",

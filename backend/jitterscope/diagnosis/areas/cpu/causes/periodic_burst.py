@@ -97,8 +97,8 @@ def _explained(throttling: Throttling, bursts: str) -> str:
     known = [f"with more {throttling.served.noun}"] if throttling.served.known else []
     known += [] if "gc_active_us" in gone else ["with GC cycles"]
     if len(known) == 2:
-        return f"The extra CPU of {bursts} comes neither {known[0]} nor {known[1]}."
-    return f"The extra CPU of {bursts} does not come {known[0]}." if known else f"{bursts} repeat."
+        return f"The extra CPU time of {bursts} coincides neither {known[0]} nor {known[1]}."
+    return f"The extra CPU time of {bursts} does not coincide {known[0]}." if known else f"{bursts} repeat."
 
 
 def _capital(text: str) -> str:
@@ -165,7 +165,7 @@ def _evidence(
             id="unexplained_cpu",
             statement=f"Extra CPU time of a burst beyond {_subtracted(context.throttling)} / quota of one period",
             value=f"{say.seconds(extra / len(judged))} / {say.seconds(cpu.period_quota_us)}",
-            comparison=f"{say.percent(extra / whole)} of the extra CPU",
+            comparison=f"{say.percent(extra / whole)} of the extra CPU time",
             numbers={
                 "extra_us": extra / len(judged),
                 "period_quota_us": cpu.period_quota_us,
@@ -190,7 +190,7 @@ def _evidence(
         found.append(
             Evidence(
                 id="culprit",
-                statement=f"Share of the extra CPU that {guilty.name} used",
+                statement=f"Share of the extra CPU time that {guilty.name} used",
                 value=say.percent(guilty.share),
                 numbers={"share_ratio": guilty.share},
                 series=series,
@@ -213,7 +213,7 @@ def _not_found(context: report.Context, judged: list[Judged]) -> NotFound:
     numbers = {"unexplained_cpu_ratio": extra / whole, "bursts": float(len(judged)),
                "throttled_periods": float(context.throttling.throttled_periods)}  # fmt: skip
     if judged:
-        reason = f"{say.count(len(judged), 'burst')} of unexplained CPU so far, not enough to call it periodic."
+        reason = f"{say.count(len(judged), 'burst')} of unexplained CPU time so far: too few to be called periodic."
     else:
         known = _subtracted(context.throttling)
         reason = f"{say.percent(1 - extra / whole)} of the CPU time of the stalls is explained by {known}."
@@ -239,17 +239,17 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 CAUSE = Cause(
     id=ID,
     title="A periodic job uses up the CPU limit",
-    summary="A process in the same cgroup uses up the quota every few seconds, and every process in the cgroup is "
-    "throttled meanwhile.",
-    mechanism="A limit is shared by every process in the cgroup. A job that starts every few seconds (a cron script, "
-    "a health check, a configuration reload) takes the quota of several periods in a row; the server beside it "
-    "stands still with it. Found when bursts repeat, and their CPU comes neither with more requests nor inside GC "
-    "cycles; per-process CPU names who.",
+    summary="A process in the same cgroup uses up the quota every few seconds, and meanwhile every process in the "
+    "cgroup is throttled.",
+    mechanism="Every process in a cgroup shares its limit. A job that starts every few seconds (a cron script, a "
+    "health check, a configuration reload) takes the quota of several periods in a row, and the server beside it is "
+    "throttled with it. Found when bursts repeat and their CPU time coincides neither with more requests nor with GC "
+    "cycles. Per-process CPU time names the process.",
     needs=NEEDS,
     rivals=("cpu/gc_throttling", "cpu/limit_too_low", "cpu/memory_limit_gc_spiral", "cpu/request_burst"),
     detect=detect,
     propose=propose,
-    false_positives=("Steal or a busy node delays work, which then catches up: single, irregular periods.",),
+    false_positives=("CPU steal or a busy node delays work, which then catches up: single, irregular periods.",),
     references=(
         "https://docs.kernel.org/scheduler/sched-bwc.html",
         "https://docs.kernel.org/admin-guide/cgroup-v2.html#cpu-interface-files",

@@ -41,7 +41,7 @@ def detect(snapshot: Snapshot) -> Found | NotFound | NotEnoughData:
         summary=f"{report.harm_sentence(context, hurt)} {report.cpu_sentence(context)} In "
         f"{say.count(len(judged), 'burst')} of about {burst:.1f} s the {noun} alone need more than "
         f"{cpu.limit:g} CPU."
-        + (" GC runs along with them but did not use what was lacking." if throttling.gc is not None else ""),
+        + (" GC runs at the same time but did not use the missing CPU." if throttling.gc is not None else ""),
         evidence=[
             *_evidence(context, judged, usual, peak),
             *report.slow_evidence(context, judged, hurt),
@@ -110,7 +110,7 @@ def _evidence(context: report.Context, judged: list[Judged], usual: float, peak:
             id="queries_alone",
             statement=f"Throttled periods when the {served.noun} alone are replayed through the limit",
             value=f"{explained:,.0f} of {periods}",
-            comparison=f"{say.ms(throttling.demand.per_query_us)} of CPU a {served.one}",
+            comparison=f"{say.ms(throttling.demand.per_query_us)} of CPU per {served.one}",
             numbers={
                 "throttled_periods": explained,
                 "of": float(periods),
@@ -156,8 +156,8 @@ def _not_found(context: report.Context, judged: list[Judged]) -> NotFound:
         )
     elif np.isfinite(during) and during >= RISE * usual:
         reason = (
-            f"{during:,.0f} {served.noun}/s when the stalls began, usually {usual:,.0f}: raised, but not a short burst "
-            "that uses up the limit by itself."
+            f"{during:,.0f} {served.noun}/s when the stalls began, usually {usual:,.0f}: elevated, but not a short "
+            "burst that uses up the limit by itself."
         )
     else:
         reason = f"{during:,.0f} {served.noun}/s when the stalls began, {usual:,.0f} at other times: no burst."
@@ -180,13 +180,13 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 CAUSE = Cause(
     id=ID,
     title="Request bursts use up the CPU limit",
-    summary="For a fraction of a second many more requests arrive than usual, and answering them takes more CPU time "
+    summary="For a fraction of a second far more requests arrive than usual, and answering them takes more CPU time "
     "than a period allows.",
     mechanism="A burst needs `requests × CPU per request`. When that is more than the quota of a period, the kernel "
-    "stops the program until the next one, and the queue of the burst is worked off one quota at a time. A "
-    "garbage-collected server allocates along with the requests, so every throttled tick may coincide with a GC "
-    "cycle; on a small heap a cycle takes a few ms and is not what was lacking. Found when arrivals rise before or "
-    "with the throttling and the requests alone, replayed through the limit, are throttled.",
+    "stops the program until the next one, and the queue of the burst drains one quota at a time. A garbage-collected "
+    "server allocates along with the requests, so every throttled tick can coincide with a GC cycle. On a small heap "
+    "a cycle takes a few ms and is not what uses up the limit. Found when arrivals rise before or with the throttling "
+    "and the requests alone, replayed through the limit, are throttled.",
     needs=NEEDS,
     rivals=("cpu/gc_throttling", "cpu/limit_too_low", "cpu/memory_limit_gc_spiral", "cpu/periodic_burst"),
     detect=detect,

@@ -57,14 +57,14 @@ def _not(hurt: AnswersHarm, together: Coincidence, mean: float, total: float) ->
     """Why stolen time is not what harms; None: it is, or nobody knows."""
     stolen = f"The hypervisor took {say.ms(total)} of CPU time"
     if not hurt.timed:
-        return None if mean >= MUCH else f"{stolen}, {say.percent(mean)} of the ticks that it took any in."
+        return None if mean >= MUCH else f"{stolen}, {say.percent(mean)} of the ticks in which it took any."
     if hurt.severity is None:
-        return f"{stolen}; {hurt.suffered:,} answers were late meanwhile."
+        return f"{stolen}, and meanwhile {hurt.suffered:,} answers were late."
     always = together.chance_ratio >= ALWAYS
     if together.hits < 0.5 * together.of or (mean < MUCH if always else not together.beyond_chance):
         return (
-            f"{stolen}; {together.hits} of {together.of} ticks with slow answers fall into it, by chance "
-            f"{say.percent(together.chance_ratio)}."
+            f"{stolen}. {together.hits} of {together.of} ticks with slow answers fall into that time (by chance: "
+            f"{say.percent(together.chance_ratio)})."
         )
     return None
 
@@ -73,7 +73,7 @@ def _found(snapshot: Snapshot, hot: BoolArray, share: FloatArray, hurt: AnswersH
     ticks, step = np.flatnonzero(hot), snapshot.step_us
     low, high = snapshot.start_us + int(ticks[0]) * step, snapshot.start_us + (int(ticks[-1]) + 1) * step
     mean, name, noun = float(share[hot].mean()), say.who(snapshot), hurt.served.noun
-    late = f"answers after up to {hurt.max_ms:,.0f} ms" if hurt.max_ms else "runs late"
+    late = f"takes up to {hurt.max_ms:,.0f} ms to answer" if hurt.max_ms else "is delayed"
     harmed = (
         f"{hurt.inside:,} of {hurt.queries:,.0f} {noun} took {hurt.over} in these ticks."
         if hurt.timed
@@ -87,9 +87,8 @@ def _found(snapshot: Snapshot, hot: BoolArray, share: FloatArray, hurt: AnswersH
         severity=hurt.severity,
         harm=hurt.harm,
         title=f"{name} {late}: the hypervisor takes {say.percent(mean)} of the node's CPU time",
-        summary=f"{harmed} {say.percent(mean)} of the node's CPU time was stolen in {len(ticks):,} ticks: the "
-        "virtual machine "
-        "had work and did not run.",
+        summary=f"{harmed} {say.percent(mean)} of the node's CPU time was stolen in {len(ticks):,} ticks: the virtual "
+        "machine had work but did not run.",
         onset_us=low,
         last_us=high,
         impact=impact.of_harm(snapshot, hurt) | impact.of_cpu(snapshot),
@@ -136,14 +135,12 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
 CAUSE = Cause(
     id=ID,
     title="The hypervisor takes the CPU",
-    summary="The virtual machine has work, and its host runs others on the CPUs.",
+    summary="The virtual machine has work, but its host runs other machines on the CPUs.",
     mechanism="On a host that sold more CPUs than it has, or on an instance whose CPU credits are used up, the "
-    "hypervisor "
-    "runs a virtual CPU only part of the time. What it withholds while the guest has work is counted as steal. "
-    "No program "
-    "of the guest uses that time, and no counter of a cgroup shows it: a thread seems to run and makes no "
-    "progress. Found "
-    "where slow answers fall into ticks in which a part of the node's CPU time was stolen.",
+    "hypervisor runs a virtual CPU only part of the time. The time that it withholds while the guest has work is "
+    "counted as steal. No program of the guest uses that time, and no counter of a cgroup shows it: a thread seems to "
+    "run but makes no progress. Found where slow answers fall into ticks in which part of the node's CPU time was "
+    "stolen.",
     needs=NEEDS,
     rivals=("cpu/limit_too_low", "cpu/neighbours"),
     detect=detect,
