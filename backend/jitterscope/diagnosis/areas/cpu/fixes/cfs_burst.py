@@ -18,10 +18,10 @@ REFERENCES = [
     "https://github.com/kubernetes/kubernetes/issues/104516",
 ]
 WHO = {
-    "kubernetes": "The kubelet cannot set it (no field in the pod spec): it takes an agent on the node, such as "
-    "Koordinator's CPUBurst.",
-    "docker": "docker run has no flag for it; the OCI runtime has (linux.resources.cpu.burst).",
-    "systemd": "Few systemd versions know it: write it to the cgroup from an ExecStartPost of the unit.",
+    "kubernetes": "The kubelet cannot set it (no field in the pod spec): use a node agent such as Koordinator's "
+    "CPUBurst.",
+    "docker": "docker run has no flag for it, but the OCI runtime does (linux.resources.cpu.burst).",
+    "systemd": "Few systemd versions support it: write it to the cgroup in an ExecStartPost of the unit.",
 }
 
 
@@ -60,24 +60,24 @@ def _propose(snapshot: Snapshot, throttling: Throttling, what: str) -> Fix | Non
     verdict = "unknown"
     if said.remains is not None:
         verdict = "removes" if said.remains < 0.02 else "reduces" if said.remains <= 0.6 else "cannot_help"
-    opening = {"removes": "", "reduces": "Helps in part: ", "cannot_help": "Cannot help enough: ", "unknown": ""}[
+    opening = {"removes": "", "reduces": "Helps in part. ", "cannot_help": "Cannot help enough. ", "unknown": ""}[
         verdict
     ]
     node_manager = patches.manager(snapshot)
     return Fix(
         id="cfs_burst",
         title=f"Allow a CFS burst of {say.ms(quota)} (the quota, the most that the kernel allows)",
-        summary=f"{opening}{what}; burst adds at most one quota to what a period may use, from what earlier periods "
-        "left.",
+        summary=f"{opening}Burst adds at most one quota, saved from earlier periods, to what a period can use, and "
+        f"{what}.",
         verdict=verdict,
         predicted=predictions(slow_ratio=said.slow_ratio, throttled_ratio=said.throttled_ratio),
         setting=setting,
-        precondition=None if kernel else "Linux 5.14 or later",
+        precondition=None if kernel else "Works only on Linux 5.14 or later.",
         patches=[patches.cpu_burst(snapshot, cpu, quota)],
         caveats=[
             *([WHO[node_manager]] if node_manager in WHO else []),
-            "Burst may not exceed the quota: lower the burst before you lower the quota.",
-            "Other cgroups on a busy node can see more CPU contention while it bursts.",
+            "The burst cannot exceed the quota: lower the burst before you lower the quota.",
+            "Other cgroups on a busy node can see more CPU contention during a burst.",
         ],
         verify="nr_bursts in the cgroup's cpu.stat rises and nr_throttled does not. " + patches.VERIFY,
         undo=patches.cpu_burst(snapshot, cpu, int(cpu.burst_us or 0)).text,

@@ -39,9 +39,9 @@ def for_gc(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], fou
     if limit <= cpu.limit:
         return None
     why = (
-        f"GC and {throttling.served.noun} together can never use more than {limit:g} concurrent CPUs here."
+        f"GC and {throttling.served.noun} together can use at most {limit:g} concurrent CPUs here."
         if limit >= ceiling
-        else f"The largest cycle adds {gc_demand.peak_us(throttling, judged) / 1e6:.2f} s of CPU; with this "
+        else f"The largest cycle adds {gc_demand.peak_us(throttling, judged) / 1e6:.2f} s of CPU time. With this "
         "limit it fits into one period."
     )
     return _fix(snapshot, throttling, limit, why, "removes", node)
@@ -64,9 +64,8 @@ def for_load(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], f
     replayed = cfs.replay(np.nan_to_num(throttling.demand.load_us), cpu.step_us, limit * cpu.period_us, cpu.period_us)
     rest = replayed.throttled_periods / max(1, throttling.throttled_periods)
     why = (
-        f"The {throttling.served.noun} of the stalls need up to {smooth.max() / cpu.step_us:.2f} CPU; this leaves "
-        f"{MARGIN - 1:.0%} "
-        "headroom."
+        f"The {throttling.served.noun} of the stalls need up to {smooth.max() / cpu.step_us:.2f} CPU. This limit "
+        f"leaves {MARGIN - 1:.0%} headroom."
     )
     verdict = "removes" if rest < 0.02 else "reduces"
     if node is not None and limit > node:
@@ -80,12 +79,12 @@ def _unknown(snapshot: Snapshot, throttling: Throttling) -> Fix:
     texts, undo = patches.cpu_limit(snapshot, throttling.cpu, limit)
     return Fix(
         id="raise_cpu_limit",
-        title=f"Raise the CPU limit from {throttling.cpu.limit:g} as a first step to {limit:g}",
-        summary="The need cannot be measured while it is throttled: double the limit and measure again.",
+        title=f"Raise the CPU limit from {throttling.cpu.limit:g} to {limit:g} as a first step",
+        summary="Throttling hides the demand: double the limit and measure again.",
         verdict="unknown",
         setting=FixSetting(cpu_limit=limit),
         patches=texts,
-        caveats=["A batch job uses any limit. Its throttling is intended."],
+        caveats=["A batch job uses up any limit: throttling it is intended."],
         verify="CPU use stays below the new limit. " + patches.VERIFY,
         undo=undo,
         references=REFERENCES,
@@ -102,7 +101,10 @@ def for_bursts(snapshot: Snapshot, throttling: Throttling, judged: list[Judged],
     limit = _round_up(min(node or math.inf, max(*needed, cpu.limit) + beyond))
     if limit <= cpu.limit:
         return None
-    why = f"The largest burst takes {beyond * cpu.period_us / 1e6:.2f} s of CPU beside the {throttling.served.noun}."
+    why = (
+        f"The largest burst takes {beyond * cpu.period_us / 1e6:.2f} s of CPU time besides the "
+        f"{throttling.served.noun}."
+    )
     return _fix(snapshot, throttling, limit, why, "removes", node)
 
 
@@ -121,8 +123,7 @@ def _fix(
     cpu = throttling.cpu
     texts, undo = patches.cpu_limit(snapshot, cpu, limit)
     caveats = [
-        "The predicted limit holds for the load of this window; a larger heap or more "
-        f"{throttling.served.noun} need more."
+        f"The limit is predicted for the load of this window: a larger heap or more {throttling.served.noun} need more."
     ]
     if node is not None and limit > 0.8 * node:
         caveats.append(f"The node has {node:g} CPUs: check that others on it can spare {limit - cpu.limit:g} more.")
@@ -133,7 +134,7 @@ def _fix(
         ]
         if throttling.gc is not None and throttling.gc.view.fact("go.automaxprocs"):
             caveats.append(
-                "automaxprocs reads the limit once at the start: after a change in place GOMAXPROCS stays as it was."
+                "automaxprocs reads the limit once at start: after an in-place change GOMAXPROCS stays the same."
             )
     setting = FixSetting(cpu_limit=limit)
     said = predict.replayed(snapshot, setting)
@@ -169,7 +170,7 @@ FIXES = (
         title="Raise the CPU limit",
         precondition="A CPU limit that is lower than what the demand needs.",
         landing=Seen(
-            "The CPU quota per period of the container rises, or the limit goes.",
+            "The CPU quota per period of the container rises, or the limit is removed.",
             # A JVM that starts anew under another limit sees other CPUs, and may choose another collector.
             ("cpu.quota_us", "memory.limit_bytes", "runtime.cpus", "runtime.gc_kind"),
             _raised,

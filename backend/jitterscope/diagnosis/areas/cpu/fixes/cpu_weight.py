@@ -38,15 +38,14 @@ def propose(snapshot: Snapshot, found: Found, named: list[Neighbour], need: floa
     if own is not None and weight <= own:
         return None
     texts, undo = patches.cpu_weight(snapshot, need, weight)
-    caveats = ["A weight decides only while the node is full: it takes nothing from others otherwise."]
+    caveats = ["A weight matters only while the node is full: otherwise it takes nothing from others."]
     if len(siblings) < len(named) or not named:
         caveats.append(
-            "Weights compare cgroups of one parent: where the neighbor is in another part of the tree, raise the "
-            "weight of "
-            f"the ancestor that stands beside it{_level(snapshot, named)}."
+            "Weights compare cgroups of one parent: if the neighbor is in another part of the tree, raise the "
+            f"weight of the ancestor next to it{_level(snapshot, named)}."
         )
     if patches.manager(snapshot) == "kubernetes":
-        caveats.append("A larger request needs a node with so much free: the scheduler may move the pod.")
+        caveats.append("A larger request needs a node with that much free CPU: the scheduler can move the pod.")
     inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "held_up"), 0)
     kubernetes = patches.manager(snapshot) == "kubernetes"
     return Fix(
@@ -54,9 +53,8 @@ def propose(snapshot: Snapshot, found: Found, named: list[Neighbour], need: floa
         title=f"Raise the CPU request to {patches.millicpus(need)}"
         if kubernetes
         else f"Raise the CPU weight to {weight:g}",
-        summary=f"With it the server gets {need:g} CPU while all others want the rest, as much as it uses when it "
-        "does not "
-        "wait.",
+        summary=f"With it the server gets {need:g} CPU while all others want the rest: as much as it uses when it "
+        "does not wait.",
         verdict="reduces",
         predicted=predictions(slow_ratio=predicted.scaled(found.impact, inside, 0.0, 0.1, 0.5)),
         patches=texts,

@@ -55,10 +55,10 @@ def propose(snapshot: Snapshot, found: Found, need: float) -> Fix | None:
             text=f"for pid in $(cat {directory}/cgroup.procs); do taskset -acp {own} $pid; done",
         )
     precondition = (
-        "The kubelet runs with cpuManagerPolicy: static, and each container of the pod has whole CPUs as request "
-        "and limit."
+        "Works only if the kubelet runs with cpuManagerPolicy: static and each container of the pod has whole CPUs "
+        "as request and limit."
         if kind == "kubernetes"
-        else f"All other cgroups of the node are kept off these CPUs (they get {rest})."
+        else f"Works only if all other cgroups of the node are kept off these CPUs (they get {rest})."
     )
     return Fix(
         id="dedicated_cpus",
@@ -72,7 +72,7 @@ def propose(snapshot: Snapshot, found: Found, need: float) -> Fix | None:
             "Kernel threads and interrupts still run on these CPUs.",
         ],
         verify=VERIFY,
-        undo="Set the CPUs back to all of the node.",
+        undo="Allow all CPUs of the node again.",
         references=REFERENCES,
     )
 

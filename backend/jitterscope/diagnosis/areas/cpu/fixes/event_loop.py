@@ -54,15 +54,15 @@ def _workers(snapshot: Snapshot, found: Found, loop: Loop) -> Fix:
     return Fix(
         id="worker_processes",
         title=f"Run several processes of {loop.kind.program}",
-        summary="Each process has a thread of its own: a long function holds up only the requests of its process. "
-        f"{loop.idle:.2g} CPUs of the node were idle to run the others.",
+        summary="Each process has its own thread: a long function holds up only the requests of its process. "
+        f"{loop.idle:.2g} CPUs of the node were idle and could run the others.",
         # With no CPU idle they wait for a CPU instead of for the thread.
         verdict="reduces" if loop.idle >= 0.5 else "unknown",
         predicted=predictions(slow_ratio=predicted.scaled(found.impact, _inside(found), 0.0, 0.5, 1.0)),
         patches=texts,
         caveats=[
-            "State in the memory of the process (sessions, caches) is no longer shared.",
-            "A CPU limit has to allow as many CPUs as there are processes.",
+            "Processes no longer share state in memory, such as sessions and caches.",
+            "A CPU limit must allow as many CPUs as there are processes.",
         ],
         verify=VERIFY,
         undo="Run one process again.",
@@ -76,14 +76,15 @@ def _off_loop(found: Found, loop: Loop) -> Fix:
     return Fix(
         id="off_loop",
         title=f"Move long {loop.kind.task}s off the {loop.kind.thread}",
-        summary=f"What computes for longer than some ms goes to {where}, or is cut into steps that let requests "
-        "in between.",
+        summary=f"Move what computes for longer than a few ms to {where}, or split it into steps that let requests "
+        "run in between.",
         verdict="removes",
         predicted=predictions(slow_ratio=predicted.scaled(found.impact, _inside(found), 0.0, 0.1, 0.5)),
-        precondition=f"The {loop.kind.task}s that take long are known.",
+        precondition=f"Works only if the {loop.kind.task}s that take long are known.",
         patches=[Patch(label=label, language="shell", text=text)],
         caveats=[
-            "Typical ones: parsing or printing large JSON, compression, cryptography, templates, regular expressions."
+            "Typical candidates: parsing or printing large JSON, compression, cryptography, templates, regular "
+            "expressions."
         ],
         verify=VERIFY,
         undo="Call them directly again.",
@@ -96,11 +97,11 @@ def _shorter_commands(found: Found, loop: Loop) -> Fix:
     return Fix(
         id="shorter_commands",
         title="Replace commands that run for long",
-        summary=f"{loop.kind.program} runs one command at a time: KEYS, SMEMBERS, HGETALL, LRANGE, SORT or a "
-        "script over a large key hold up all others. SCAN and its kind do the same in steps.",
+        summary=f"{loop.kind.program} runs one command at a time: KEYS, SMEMBERS, HGETALL, LRANGE, SORT, or a script "
+        "over a large key hold up all others. SCAN and its variants do the same in steps.",
         verdict="removes",
         predicted=predictions(slow_ratio=predicted.scaled(found.impact, _inside(found), 0.0, 0.1, 0.5)),
-        precondition="The slow log names commands that clients can do without.",
+        precondition="Works only if the slow log names commands that clients can do without.",
         patches=[
             Patch(
                 label="Find them",
@@ -108,7 +109,7 @@ def _shorter_commands(found: Found, loop: Loop) -> Fix:
                 text=f"{client} config set slowlog-log-slower-than 10000\n{client} slowlog get 25\n{client} --bigkeys",
             )
         ],
-        caveats=["Deleting a large key blocks, too: UNLINK frees it in the background."],
+        caveats=["Deleting a large key blocks too: UNLINK frees it in the background."],
         verify=VERIFY,
         undo="Nothing to undo.",
         references=_REFERENCES[loop.kind],
@@ -119,13 +120,13 @@ def _shards(loop: Loop) -> Fix:
     return Fix(
         id="shards",
         title="Spread the keys over several instances",
-        summary="Each instance has a thread of its own; a long command holds up only the keys of its instance.",
+        summary="Each instance has its own thread: a long command holds up only the keys of its instance.",
         verdict="reduces",
-        precondition="Clients support the cluster protocol, and commands do not span keys of different slots.",
+        precondition="Works only if clients support the cluster protocol and commands do not span keys of different "
+        "slots.",
         patches=[Patch(label="Configuration", language="shell", text="cluster-enabled yes")],
         caveats=[
-            "`io-threads` spread reading and writing alone: they help where answers are large, not where "
-            "commands are long."
+            "`io-threads` spread only reading and writing: they help if answers are large, not if commands are long."
         ],
         verify=VERIFY,
         undo="Move the keys back into one instance.",
@@ -138,20 +139,20 @@ def _client(kind: EventLoop) -> str:
 
 
 _CODE = Unseen(
-    "What the program runs, and in how many threads or processes, is code and no setting that a collector reads."
+    "What the program runs, and in how many threads or processes, is code: no collector reads it."
 )
 FIXES = (
     FixKind(
         id="worker_processes",
         title="Run several processes",
         precondition="A program that can serve from several processes, and idle CPUs.",
-        landing=Unseen("How many processes serve a port is no fact: replicas on other nodes are not seen either."),
+        landing=Unseen("No collector records how many processes serve a port or sees replicas on other nodes."),
         measures=("slow_ratio",),
     ),
     FixKind(
         id="off_loop",
         title="Move long work off the event loop",
-        precondition="Work that need not be done in the thread that answers.",
+        precondition="Work that does not have to run in the thread that answers.",
         landing=_CODE,
         measures=("slow_ratio",),
         lab="event-loop --apply off_loop",

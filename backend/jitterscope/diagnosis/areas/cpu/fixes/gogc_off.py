@@ -62,14 +62,15 @@ def fewer_cycles(snapshot: Snapshot, throttling: Throttling, found: Found) -> Fi
             snapshot, "unknown", None,
             "Cycles start only when memory is nearly used up, so there are fewer stalls. Each lasts as long as before. "
             "How many fewer depends on the live heap and the memory limit, which are not known here.",
-            "Know the live heap (go_memstats_heap_inuse_bytes after a cycle) and give the container a memory limit.",
+            "Measure the live heap (go_memstats_heap_inuse_bytes after a cycle) and set a memory limit for the "
+            "container.",
         )  # fmt: skip
     if limit < ROOM * live:
         return _fix(
             snapshot, "cannot_help", None,
-            f"The live heap ({say.mebibytes(live)}, {how}) nearly fills the memory limit: cycles would become more "
-            "frequent, not rarer.",
-            f"A memory limit of at least {say.mebibytes(2.5 * live)}.",
+            f"Cannot help: the live heap ({say.mebibytes(live)}, {how}) nearly fills the memory limit, so cycles "
+            "would become more frequent.",
+            f"Works only with a memory limit of at least {say.mebibytes(2.5 * live)}.",
         )  # fmt: skip
     # A cycle starts after the heap has grown by `live × GOGC` now, by `limit − live` then.
     ratio = min(1.0, (live * percent / 100) / (limit - live))
@@ -106,7 +107,7 @@ def _fix(
         precondition=precondition,
         patches=[] if verdict == "cannot_help" or limit is None else texts,
         caveats=[
-            "It still stalls, only more rarely: the CPU time of one cycle stays what it is.",
+            "It still stalls, only less often: the CPU time of one cycle does not change.",
             f"Keep {HEADROOM:.0%} of the container's memory limit free above GOMEMLIMIT and at least {ROOM:g} live "
             "heaps below it.",
             SPIRAL,
@@ -129,7 +130,7 @@ FIXES = (
         title="Set GOGC=off with GOMEMLIMIT",
         precondition="A Go program whose live heap fits well into the memory limit.",
         landing=Seen(
-            "GOGC becomes off in the environment of the program; GOMEMLIMIT is set with it, or was before.",
+            "GOGC becomes off in the environment of the program, and GOMEMLIMIT is set with it or was set before.",
             ("go.env.GOGC", "go.env.GOMEMLIMIT", "memory.limit_bytes"),
             _collects_less,
         ),

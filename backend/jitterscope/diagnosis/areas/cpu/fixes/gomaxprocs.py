@@ -34,7 +34,7 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found) -> Fix | N
     by_default = golang.default_maxprocs(go.view, cpu.limit, node)
     texts, undo = _patches(snapshot, wanted, by_default if now.from_environment else None)
     caveats = [
-        f"{throttling.served.noun.capitalize()} also have fewer concurrent CPUs: check latency in a burst of them.",
+        f"{throttling.served.noun.capitalize()} also have fewer concurrent CPUs: check latency in a burst.",
         _defaults(by_default, golang.default_reason(go.view)),
     ]
     if patches.manager(snapshot) == "kubernetes":
@@ -95,7 +95,7 @@ def _patches(snapshot: Snapshot, wanted: int, by_default: int | None) -> tuple[l
 
 def _defaults(value: int | None, why: str) -> str:
     taken = f" ({value} here)" if value is not None else ""
-    return f"With GOMAXPROCS unset this build takes: {why}{taken}."
+    return f"With GOMAXPROCS unset, this build uses: {why}{taken}."
 
 
 FIXES = (

@@ -42,7 +42,7 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found, verify: st
         Fix(
             id="raise_gomemlimit",
             title=f"Raise GOMEMLIMIT from {say.mebibytes(now)} to {say.mebibytes(wanted)}",
-            summary=f"The program keeps at least {say.mebibytes(live or now)} in use; twice that gives GC rest "
+            summary=f"The program keeps at least {say.mebibytes(live or now)} in use. Twice that lets GC rest "
             "between cycles. The remaining cycles might still be throttled, but no longer all the time.",
             verdict="reduces",
             predicted=predictions(slow_ratio=said.slow_ratio, throttled_ratio=said.throttled_ratio),
@@ -51,7 +51,7 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found, verify: st
             patches=texts,
             caveats=[
                 f"Keep {gogc_off.HEADROOM:.0%} of the container's memory limit free above GOMEMLIMIT.",
-                "A heap that keeps growing (a leak) reaches any limit: see whether memory was stable before.",
+                "A heap that keeps growing (a leak) reaches any limit: check whether memory was stable before.",
             ],
             verify="GC cycles become rare. " + verify,
             undo=undo,
@@ -60,12 +60,12 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found, verify: st
         Fix(
             id="unset_gomemlimit",
             title="Unset GOMEMLIMIT and keep GOGC=100",
-            summary="Cycles then start when the heap has doubled; the container's memory limit must hold that.",
+            summary="Cycles then start when the heap has doubled, and the container's memory limit must hold that.",
             verdict="reduces",
             setting=FixSetting(gogc=100, gomemlimit_bytes="off"),
-            precondition=f"About {say.mebibytes(2.2 * (live or now))} of memory for the container.",
+            precondition=f"Needs about {say.mebibytes(2.2 * (live or now))} of memory for the container.",
             patches=removed,
-            caveats=["Without GOMEMLIMIT a heap that grows is killed by the OOM killer instead of slowing down."],
+            caveats=["Without GOMEMLIMIT a heap that keeps growing ends in an OOM kill instead of a slowdown."],
             verify="GC cycles become rare. " + verify,
             undo=back,
             references=gogc_off.REFERENCES,
@@ -100,7 +100,7 @@ FIXES = (
         title="Unset GOMEMLIMIT",
         precondition="Memory for twice the live heap, and GOGC on.",
         landing=Seen(
-            "GOMEMLIMIT goes from the environment of the program, and GOGC is not off.",
+            "GOMEMLIMIT is removed from the environment of the program, and GOGC is not off.",
             ("go.env.GOMEMLIMIT", "go.env.GOGC", "memory.limit_bytes"),
             _unset,
         ),

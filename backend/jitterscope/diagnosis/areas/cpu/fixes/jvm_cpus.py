@@ -43,17 +43,17 @@ def _fewer_cpus(
     texts, undo, rule = setting(snapshot, JAVA, f"{CPUS}={wanted}")
     gc = throttling.gc
     assert gc is not None
-    caveats = [rule, "It also sizes the JIT, the common pool and the pools of frameworks: check throughput."]
+    caveats = [rule, "It also sizes the JIT, the common pool, and the pools of frameworks: check throughput."]
     explicit = any(option.removeprefix("-XX:+") in jvm.FLAGS for option in options.of(gc.view))
     if wanted < jvm.SERVER_CPUS and not explicit and kind != "serial":
-        caveats.append("With 1 CPU a JVM before JDK 27 takes the Serial collector where no option chooses another.")
+        caveats.append("With 1 CPU a JVM before JDK 27 selects the Serial collector unless an option selects another.")
     verdict, reason = _enough(throttling)
     return Fix(
         id="jvm_active_processors",
         title=f"Let the JVM see {wanted} CPU ({CPUS}={wanted})" if wanted == 1
         else f"Let the JVM see {wanted} CPUs ({CPUS}={wanted})",
-        summary=f"{reason}The JVM sees {now.value} CPUs ({now.why}) and the limit is {throttling.cpu.limit:g}: "
-        "it sizes GC threads and pools for CPUs that it may not use.",
+        summary=f"{reason}The JVM sees {now.value} CPUs ({now.why}) and the limit is {throttling.cpu.limit:g}: it "
+        "sizes GC threads and pools for CPUs that it cannot use.",
         verdict=verdict,
         precondition=replaces(gc.view, CPUS),
         patches=texts,
@@ -72,8 +72,8 @@ def _fewer_threads(snapshot: Snapshot, throttling: Throttling, now: int, why: st
         id="jvm_gc_threads",
         title=f"Use {wanted} GC thread ({THREADS}={wanted})" if wanted == 1
         else f"Use {wanted} GC threads ({THREADS}={wanted})",
-        summary=f"{reason}{now} GC threads ({why}) use up the quota together. Fewer of them share less memory "
-        "traffic and finish on less CPU time in all.",
+        summary=f"{reason}{now} GC threads ({why}) use up the quota together. Fewer threads cause less memory "
+        "traffic and finish with less CPU time in total.",
         verdict=verdict,
         precondition=replaces(throttling.gc.view, THREADS),
         patches=texts,
@@ -104,7 +104,7 @@ FIXES = (
     FixKind(
         id="jvm_active_processors",
         title="Let the JVM see no more CPUs than its limit",
-        precondition="A JVM that sees more CPUs than its limit gives.",
+        precondition="A JVM that sees more CPUs than its limit allows.",
         landing=Seen(
             "ActiveProcessorCount of the JVM is set, or falls.",
             (options.FACT, "runtime.cpus", "runtime.gc_kind", "memory.limit_bytes"),
@@ -114,7 +114,7 @@ FIXES = (
     FixKind(
         id="jvm_gc_threads",
         title="Use fewer GC threads",
-        precondition="A JVM with the Parallel collector or G1 and more GC threads than its limit gives CPUs.",
+        precondition="A JVM with the Parallel collector or G1, and more GC threads than its limit allows CPUs.",
         landing=Seen(
             "ParallelGCThreads of the JVM is set, or falls.",
             (options.FACT, "memory.limit_bytes"),

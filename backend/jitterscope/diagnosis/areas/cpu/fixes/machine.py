@@ -21,12 +21,11 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
         Fix(
             id="dedicated_cores",
             title="Run on a machine type with dedicated cores",
-            summary="Where each virtual CPU has a core or a hardware thread of its own, the host cannot take it "
-            "for others.",
+            summary="If each virtual CPU has its own core or hardware thread, the host cannot give it to others.",
             verdict="removes",
             predicted=left,
-            precondition="The provider has such a type, or lets CPUs be pinned and not sold twice.",
-            caveats=["The pods move to another node: they restart."],
+            precondition="Works only if the provider has such a type, or lets CPUs be pinned and not oversold.",
+            caveats=["Moves the pods to another node: they restart."],
             verify=VERIFY,
             undo="Move back to a node of the old type.",
             references=REFERENCES,
@@ -37,7 +36,8 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
             summary="A burstable instance whose credits are used up is held at its baseline, which the guest "
             "sees as steal.",
             verdict="unknown",
-            precondition="The node is a burstable instance (T family or alike) and its credit balance is 0.",
+            precondition="Works only if the node is a burstable instance (T family or similar) and its credit "
+            "balance is 0.",
             caveats=["Surplus credits are billed."],
             verify=VERIFY,
             undo="Set the credit mode back to standard.",
@@ -46,7 +46,8 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
     ]
 
 
-_UNSEEN = Unseen("A node of another type is another node: the workload is compared there, but no fact tells the type.")
+_UNSEEN = Unseen("A node of another type is another node: the workload is compared there, but no fact records the "
+"type.")
 FIXES = (
     FixKind(
         id="dedicated_cores",
@@ -59,7 +60,7 @@ FIXES = (
         id="cpu_credits",
         title="Buy CPU credits",
         precondition="A burstable instance without credits.",
-        landing=Unseen("The credit mode is a setting of the provider, which no collector sees."),
+        landing=Unseen("The credit mode is a setting of the provider, and no collector reads it."),
         measures=("slow_ratio",),
     ),
 )

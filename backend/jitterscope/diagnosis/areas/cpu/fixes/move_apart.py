@@ -32,14 +32,14 @@ def propose(snapshot: Snapshot, found: Found, named: list[Neighbour]) -> Fix:
     return Fix(
         id="move_apart",
         title=f"Move {neighbour or 'the neighbor'} to another node",
-        summary="Weights and limits only share out a node that has too little CPU for all; on two nodes both "
-        "have enough.",
+        summary="Weights and limits only divide a node that has too little CPU for both. On two nodes both have "
+        "enough.",
         verdict="removes",
-        precondition="There is a node with free CPU, and one of the two can run there.",
+        precondition="Works only if a node has free CPU and one of the two can run there.",
         patches=texts,
-        caveats=["The neighbor's next node needs free CPU, or the next server there waits instead."],
+        caveats=["The neighbor's next node needs free CPU. Otherwise the servers on that node wait instead."],
         verify=VERIFY,
-        undo="Remove the rule again.",
+        undo="Remove the rule.",
         references=REFERENCES,
     )
 
@@ -49,7 +49,7 @@ FIXES = (
         id="move_apart",
         title="Run server and neighbor on different nodes",
         precondition="Another node with free CPU.",
-        landing=Unseen("Where another workload runs is no setting of this one."),
+        landing=Unseen("The node of another workload is not a setting of this one."),
         measures=MEASURES,
     ),
 )

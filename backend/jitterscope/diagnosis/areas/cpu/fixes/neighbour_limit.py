@@ -41,26 +41,25 @@ def propose(snapshot: Snapshot, found: Found, named: list[Neighbour], need: floa
         cpu = replace(cpu, quota_us=np.full(snapshot.ticks, limit * snapshot.step_us))
     texts, undo = patches.cpu_limit(neighbour, cpu, limit)
     alone = first.cpus >= MOST_OF_IT * others
-    caveats = [f"{name} is throttled from then on: its own requests get slower if it serves any."]
+    caveats = [f"{name} is then throttled: its own requests, if any, get slower."]
     if not alone:
         caveats.append(
-            f"Others used {others - first.cpus:.2g} CPU and take what it leaves, by their weights: limit them too, or "
-            "raise the weight of the server."
+            f"Others used {others - first.cpus:.2g} CPU and take what it leaves, according to their weights: limit "
+            "them too, or raise the weight of the server."
         )
     inside = next((int(item.numbers["hits"]) for item in found.evidence if item.id == "held_up"), 0)
     left = predicted.scaled(found.impact, inside, 0.0, 0.1, 0.5) if alone and first.cpus > need else None
     return Fix(
         id="limit_neighbour",
         title=f"Limit {name} to {limit:g} CPU",
-        summary=f"{name} used {first.cpus:.2g} of the node's {cpus:g} CPUs while the server waited; {limit:g} "
-        "leave it the "
-        f"{need:g} CPU that it needs.",
+        summary=f"{name} used {first.cpus:.2g} of the node's {cpus:g} CPUs while the server waited. A limit of "
+        f"{limit:g} CPU leaves the server the {need:g} CPU that it needs.",
         verdict="removes" if left is not None else "reduces",
         predicted=predictions(slow_ratio=left),
         patches=texts,
         caveats=caveats,
         verify=VERIFY,
-        undo=f"Remove the CPU limit of {name} again." if unlimited else undo,
+        undo=f"Remove the CPU limit of {name}." if unlimited else undo,
         references=REFERENCES,
     )
 
@@ -69,9 +68,9 @@ FIXES = (
     FixKind(
         id="limit_neighbour",
         title="Limit the CPU of the neighbor",
-        precondition="A neighbor that takes most of the node's CPU and may run slower.",
+        precondition="A neighbor that takes most of the node's CPU and can run slower.",
         landing=Unseen(
-            "The limit is a setting of another cgroup: a comparison reads the facts of the workload itself."
+            "The limit belongs to another cgroup, and a comparison reads only the facts of this workload."
         ),
         measures=MEASURES,
         lab="noisy-neighbour --apply limit_neighbour",

@@ -56,17 +56,17 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found, name: str,
         id="own_cgroup",
         title=f"Give {name} a CPU limit of its own",
         summary=f"The {throttling.served.noun} alone were not throttled when replayed through the limit: without the "
-        "job beside them they have enough."
+        "job beside them they have enough CPU."
         if alone
-        else "If the burst comes from a job of its own, moving it away frees the quota; here it was not seen "
-        "which process it is.",
+        else "If the burst comes from a separate job, moving it frees the quota. Which process causes the burst was "
+        "not seen.",
         verdict="removes" if alone else "unknown",
         predicted=predictions(
             slow_ratio=predicted.scaled(found.impact, inside, 0.0, 0.0, 0.1) if alone else None,
             throttled_ratio=predicted.share(THROTTLED_RATIO.of(found.impact), 0.0, 0.0, 0.1) if alone else None,
         ),
         patches=texts,
-        caveats=["On a node without free CPUs the job still competes with the server, but can no longer stop it."],
+        caveats=["On a node without free CPUs the job still competes with the server but can no longer stop it."],
         verify="The server's cgroup is not throttled while the job runs.",
         undo="Move the job back.",
         references=REFERENCES,
@@ -79,7 +79,7 @@ FIXES = (
         title="Give the periodic job a cgroup of its own",
         precondition="A job beside the server that can run elsewhere.",
         landing=Unseen(
-            "Which processes a cgroup holds is not a setting: a job that is gone and one that waits look alike."
+            "Which processes a cgroup holds is not a setting: a job that is gone and one that waits look the same."
         ),
     ),
 )

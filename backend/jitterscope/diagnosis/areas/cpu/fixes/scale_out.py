@@ -37,10 +37,11 @@ def propose(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], fo
     return Fix(
         id="scale_out",
         title=f"Run {factor} times as many replicas",
-        summary=f"Spread over {factor} times as many pods, each one's share of the load fits into its limit with 20 % "
+        summary=f"With {factor} times as many pods, each one's share of the load fits into its limit with 20 % "
         "headroom.",
         verdict="removes",
-        precondition="The clients spread over the replicas (a Service does so per connection or UDP flow).",
+        precondition="Works only if the clients spread over the replicas (a Service spreads them per connection or "
+        "UDP flow).",
         patches=[
             Patch(
                 label="kubectl",
@@ -49,7 +50,7 @@ def propose(snapshot: Snapshot, throttling: Throttling, judged: list[Judged], fo
                 f"{owner} -o jsonpath='{{.spec.replicas}}') ))",
             )
         ],
-        caveats=["An autoscaler (HPA, cluster-proportional-autoscaler) sets the number back: change it there instead."],
+        caveats=["An autoscaler (HPA, cluster-proportional-autoscaler) resets the number: change it there instead."],
         verify="CPU use of each replica stays below its limit. " + patches.VERIFY,
         undo=f"Scale {owner} back to the number of replicas it had.",
         references=REFERENCES,
@@ -60,7 +61,7 @@ FIXES = (
     FixKind(
         id="scale_out",
         title="Run more replicas",
-        precondition="A controller that makes replicas, and clients that spread over them.",
-        landing=Unseen("No fact has the replicas of a workload: a collector sees only those of its node."),
+        precondition="A controller that creates replicas, and clients that spread over them.",
+        landing=Unseen("No fact records the replicas of a workload: a collector sees only those on its node."),
     ),
 )

@@ -36,13 +36,13 @@ def propose(snapshot: Snapshot, throttling: Throttling, found: Found) -> Fix | N
         summary=f"{say.percent(share)} of the queries that waited in the receive queue did so while the CPU was not "
         "throttled: the single socket is a bottleneck."
         if bottleneck
-        else f"Cannot help: {say.percent(1 - share)} of the queries that waited in the receive queue did so "
-        "while the CPU was throttled; more sockets would wait too.",
+        else f"Cannot help: {say.percent(1 - share)} of the queries that waited in the receive queue did so while "
+        "the CPU was throttled, and more sockets would wait too.",
         verdict="reduces" if bottleneck else "cannot_help",
-        precondition=None if version >= (1, 12) else "CoreDNS 1.12.0 or later",
+        precondition=None if version >= (1, 12) else "Works only with CoreDNS 1.12.0 or later.",
         patches=config_map.multisocket(snapshot, server, 2) if bottleneck else [],
         caveats=[
-            "Each socket is served by its own goroutines: more CPUs at once, so with a CPU limit throttling can get "
+            "Each socket has its own goroutines, which use more CPUs at once: with a CPU limit, throttling can get "
             "worse."
         ],
         verify="The share of the answer time spent in the receive queue falls.",

@@ -119,7 +119,7 @@ def _setting(base: Setting, number: int, change: Settings) -> Setting:
         why = f"A burst of {setting.burst_us} µs is more than the quota of {quota_us:.0f} µs."
         raise InvalidSettingError(number, "burst_us", why)
     if quota_us is not None and quota_us < _LEAST_QUOTA_US:
-        why = f"The quota would be {quota_us:.0f} µs; the kernel takes no less than {_LEAST_QUOTA_US} µs."
+        why = f"The quota would be {quota_us:.0f} µs, and the kernel accepts no less than {_LEAST_QUOTA_US} µs."
         raise InvalidSettingError(number, "cpu_limit", why)
     return setting
 
@@ -146,7 +146,7 @@ def _tried(said: Prediction) -> Tried:
 
 def _searched(prepared: Prepared, goal: Goal) -> tuple[Searched, ...]:
     if goal.figure not in get_args(Metric):
-        raise InvalidSettingError(0, "search", f"No figure is called {goal.figure[:100]!r}.")
+        raise InvalidSettingError(0, "search", f"No figure has the name {goal.figure[:100]!r}.")
     wanted = SearchGoal(cast("Metric", goal.figure), goal.at_most)
     found = {name: search(prepared, wanted) for name, search in _SEARCHES.items()}
     return tuple(

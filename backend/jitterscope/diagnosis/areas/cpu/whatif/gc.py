@@ -48,7 +48,7 @@ def pacing(trace: Trace, setting: Setting, cycle_cost_us: float) -> Pacing:
     if (setting.gogc, setting.gomemlimit_bytes) == (now.gogc, now.gomemlimit_bytes):
         return Pacing(1.0)
     if not trace.is_go:
-        return Pacing(None, why="No Go program was seen here, so GOGC and GOMEMLIMIT change nothing that is known.")
+        return Pacing(None, why="No Go program was seen here, so GOGC and GOMEMLIMIT have no known effect.")
     if setting.gogc is None and setting.gomemlimit_bytes is None:
         return Pacing(0.0, notes=("Without GOGC and GOMEMLIMIT no GC runs: the heap grows until memory is used up.",))
     if not trace.gc:
@@ -58,7 +58,8 @@ def pacing(trace: Trace, setting: Setting, cycle_cost_us: float) -> Pacing:
         return Pacing(float(now.gogc or 100.0) / float(setting.gogc or 100.0), 0.05)
     live = trace.heap_live_bytes
     if live is None:
-        return Pacing(None, why="How often GOMEMLIMIT lets Go collect depends on the live heap, which is not measured.")
+        return Pacing(None, why="How often Go collects under GOMEMLIMIT depends on the live heap, which is not "
+        "measured.")
     before, after = _growth(live, now), _growth(live, setting)
     notes: list[str] = []
     least = _limiter_growth(trace, setting, before, cycle_cost_us)
@@ -70,7 +71,8 @@ def pacing(trace: Trace, setting: Setting, cycle_cost_us: float) -> Pacing:
     seconds = _interval_s(trace) / ratio if ratio > 0 else math.inf
     if ratio < 0.5:
         notes.append(
-            f"One cycle in about {seconds:,.0f} s instead of one in {_interval_s(trace):,.0f} s; each stalls as long."
+            f"One cycle about every {seconds:,.0f} s instead of every {_interval_s(trace):,.0f} s. Each one stalls "
+            "as long as before."
         )
     return Pacing(ratio, min(spread, 1.0), notes=tuple(notes), spiral=spiral)
 
@@ -92,7 +94,7 @@ def _unseen(trace: Trace, setting: Setting) -> Pacing:
     )
     if rarer and trace.gc_exact:
         return Pacing(0.0)
-    return Pacing(None, why="No GC cycle was recorded, so what more or fewer of them would do is unknown.")
+    return Pacing(None, why="No GC cycle was recorded, so the effect of more or fewer cycles is unknown.")
 
 
 def _growth(live: float, setting: Setting) -> float:

@@ -57,13 +57,13 @@ def _costs(was: Setting, setting: Setting) -> tuple[tuple[str, ...], float]:
             caveats.append("Without a limit it can take CPU from other pods on the node.")
             cost += 2 * _CPU_COST
         elif setting.cpu_limit > was.cpu_limit:
-            caveats.append(f"Reserves up to {setting.cpu_limit - was.cpu_limit:g} CPUs more on the node.")
+            caveats.append(f"Reserves up to {setting.cpu_limit - was.cpu_limit:g} more CPUs on the node.")
             cost += _CPU_COST * min(2.0, setting.cpu_limit / was.cpu_limit - 1)
     if setting.burst_us > was.burst_us:
         caveats.append("Needs Linux 5.14 or later and a tool that sets it. The kubelet does not.")
         cost += _NEIGHBOUR_RISK
     if (setting.gogc, setting.gomemlimit_bytes) != (was.gogc, was.gomemlimit_bytes):
-        caveats.append("More memory in use; with a heap that grows to GOMEMLIMIT it collects all the time.")
+        caveats.append("Uses more memory. With a heap that grows to GOMEMLIMIT it collects all the time.")
         cost += _MEMORY_RISK
     if setting.gomaxprocs is not None and was.gomaxprocs is not None and setting.gomaxprocs < was.gomaxprocs:
         caveats.append("Queries also have fewer concurrent CPUs.")
@@ -79,7 +79,8 @@ def sentence(prepared: Prepared, setting: Setting, said: Prediction, now: Predic
         return f"Cannot tell: {said.cannot_tell}"
     if before.expected <= 0:
         return (
-            "Nothing is throttled now." if stops.expected <= 0 else f"Throttles {_minute(stops)} where nothing is now."
+            "Nothing is throttled now." if stops.expected <= 0 else f"Throttles {_minute(stops)} although nothing is "
+            "throttled now."
         )
     left = stops.expected / before.expected
     reason = " ".join(said.notes) or _why(prepared, setting)
@@ -90,7 +91,7 @@ def sentence(prepared: Prepared, setting: Setting, said: Prediction, now: Predic
     elif left >= 1 - _NOTHING:
         verdict = "Does not help" if left <= 1 + _NOTHING else "Makes it worse"
     else:
-        verdict = f"Takes away {1 - left:.0%} of the throttled time"
+        verdict = f"Removes {1 - left:.0%} of the throttled time"
     slow = said.slow_ratio
     shares = f", {slow.expected:.2%} of {prepared.trace.noun} stay slow" if slow is not None and left > _ENDS else ""
     return f"{verdict} ({_minute(stops)} instead of {_minute(before)}{shares}). {reason}".rstrip()

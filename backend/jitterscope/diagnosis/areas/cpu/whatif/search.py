@@ -43,7 +43,7 @@ def smallest_limit(prepared: Prepared, goal: Goal) -> Result:
     if found is None:
         return _none(prepared, goal, replace(now, cpu_limit=None, burst_us=0), "even without a limit")
     value, said = found
-    return Result(value, f"A limit of {value:g} CPUs is the least that reaches it.", said)
+    return Result(value, f"A limit of {value:g} CPUs is the lowest that reaches the goal.", said)
 
 
 def smallest_burst(prepared: Prepared, goal: Goal) -> Result:
@@ -57,7 +57,9 @@ def smallest_burst(prepared: Prepared, goal: Goal) -> Result:
     if found is None:
         return _none(prepared, goal, replace(now, burst_us=int(quota)), "even with a burst as large as the quota")
     value, said = found
-    text = "No burst is needed." if value == 0 else f"A burst of {value / 1000:g} ms is the least that reaches it."
+    text = "No burst is needed." if value == 0 else (
+        f"A burst of {value / 1000:g} ms is the smallest that reaches the goal."
+    )
     return Result(float(value), text, said)
 
 
@@ -73,7 +75,7 @@ def gomaxprocs_for(prepared: Prepared, goal: Goal) -> Result:
     for value in sorted((one for one in tried if 1 <= one <= now.gomaxprocs), reverse=True):
         said, enough = _said(prepared, replace(now, gomaxprocs=value), goal)
         if enough:
-            return Result(float(value), f"GOMAXPROCS={value} reaches it.", said)
+            return Result(float(value), f"GOMAXPROCS={value} reaches the goal.", said)
     return _none(prepared, goal, replace(now, gomaxprocs=1), "even with GOMAXPROCS=1")
 
 
@@ -142,6 +144,8 @@ def _none(prepared: Prepared, goal: Goal, best: Setting, tried: str) -> Result:
     said = predict(prepared, best)
     value: Interval | None = getattr(said, goal.metric)
     if value is None:
-        return Result(None, said.cannot_tell or "The recording does not tell.", said)
-    why = f"Not reached {tried}: {value.expected:.4g} expected, up to {value.high:.4g}, and {goal.at_most:g} is wanted."
+        return Result(None, said.cannot_tell or "The recording does not show it.", said)
+    why = (
+        f"Not reached {tried}: {value.expected:.4g} expected, up to {value.high:.4g}, and the goal is {goal.at_most:g}."
+    )
     return Result(None, " ".join((why, *said.notes)), said)

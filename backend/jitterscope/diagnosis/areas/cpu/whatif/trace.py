@@ -33,7 +33,9 @@ def from_snapshot(snapshot: Snapshot) -> Trace | str:
     slow = slow_answers(snapshot, throttling)
     known_s = float(np.isfinite(cpu.usage_us).sum()) * snapshot.step_us / 1e6
     if known_s < ENOUGH_S:
-        return f"CPU use of this cgroup was recorded for {known_s:.1f} s of the window; it takes {ENOUGH_S:g} s."
+        return (
+            f"CPU use of this cgroup was recorded for {known_s:.1f} s of the window, and a replay needs {ENOUGH_S:g} s."
+        )
     processes = read_gc(snapshot)
     gc = processes[0] if processes else None
     # Where the collector that runs most is not Go's, its settings are not those of what a replay changes.

@@ -13,7 +13,7 @@ _HARDLY = 0.4
 def unsupported(trace: Trace, setting: Setting) -> str | None:
     """Why nothing can be said about a setting."""
     if setting.gomaxprocs is not None and setting.gomaxprocs != trace.setting.gomaxprocs and not trace.is_go:
-        return "No Go program was seen here, so GOMAXPROCS changes nothing that is known."
+        return "No Go program was seen here, so GOMAXPROCS has no known effect."
     if setting.gomaxprocs is not None and setting.gomaxprocs < 1:
         return "GOMAXPROCS is at least 1."
     return None
@@ -48,7 +48,7 @@ def notes(trace: Trace, demand: Demand, setting: Setting, remains: float) -> tup
             )
     peak = min(cpus, cost / trace.setting.period_us) if math.isfinite(cpus) else cost / trace.setting.period_us
     if setting.cpu_limit != trace.setting.cpu_limit and limit < peak:
-        found.append(f"One {what} asks for {peak:.1f} concurrent CPUs, more than the limit of {_cpus(limit)}.")
+        found.append(f"One {what} needs {peak:.1f} concurrent CPUs, more than the limit of {_cpus(limit)}.")
     return tuple(found)
 
 
