@@ -257,7 +257,7 @@ CAUSE = Cause(
     detect=detect,
     propose=propose,
     false_positives=(
-        "Throttling while a program starts and loads its data coincides with many quick GC cycles; start-up is left "
+        "Throttling while a program starts and loads its data coincides with many quick GC cycles: start-up is left "
         "out.",
         "In a burst of requests on a small heap, every throttled tick coincides with GC although a cycle costs only a "
         "few ms.",

@@ -53,7 +53,7 @@ def _fewer_cpus(
         title=f"Let the JVM see {wanted} CPU ({CPUS}={wanted})" if wanted == 1
         else f"Let the JVM see {wanted} CPUs ({CPUS}={wanted})",
         summary=f"{reason}The JVM sees {now.value} CPUs ({now.why}) and the limit is {throttling.cpu.limit:g}: it "
-        "sizes GC threads and pools for CPUs that it cannot use.",
+        "sizes GC threads and pools for more CPUs than the limit allows.",
         verdict=verdict,
         precondition=replaces(gc.view, CPUS),
         patches=texts,

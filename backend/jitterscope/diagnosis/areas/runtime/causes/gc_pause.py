@@ -142,8 +142,8 @@ def _answers_are_slow(snapshot: Snapshot) -> bool:
 CAUSE = Cause(
     id=ID,
     title="GC pauses delay answers",
-    summary="The garbage collector stops the program for longer than an answer may take; requests wait in the socket "
-    "meanwhile.",
+    summary="The garbage collector stops the program for longer than an answer may take, and requests wait in the "
+    "socket meanwhile.",
     mechanism="A stop-the-world collection runs no thread of the program until it is done. How long that takes "
     "depends on the live heap and the survivors, on the collector, and on its threads: a full collection of a few "
     "hundred MiB takes hundreds of ms. Requests that arrive meanwhile wait in the receive queue, and all are late by "
