@@ -13,9 +13,7 @@ def _of_attempts(found: Impact) -> str | None:
 
 
 ATTEMPTS = Quantity("connection_attempts", "Connection attempts", "1", better="none", aside=True)
-LISTEN_DROPS = Quantity(
-    "listen_drops", "Dropped handshake packets", "1", aside=True, per_subject=True, proves="harm"
-)
+LISTEN_DROPS = Quantity("listen_drops", "Dropped handshake packets", "1", aside=True, per_subject=True, proves="harm")
 DROPPED_RATIO = Quantity(
     "listen_drops_ratio", "Dropped handshake packets", "ratio",
     threshold=0.0, phrase="dropped handshake packets", short="dropped", detail=_of_attempts,

@@ -45,9 +45,7 @@ def summary(late: Late, waits: Waits) -> str:
     ]
     account = waits.account
     if account is None:
-        parts.append(
-            "Whether that server or the network took the time is not recorded."
-        )
+        parts.append("Whether that server or the network took the time is not recorded.")
     elif account.unread is not None and account.unread >= UNREAD:
         parts.append("Meanwhile that server left requests unread: it was stopped, throttled, or busy with others.")
     elif account.unread is not None and account.unread <= READ:

@@ -75,9 +75,7 @@ def _not_others(snapshot: Snapshot, waits: RunWaits, use: CpuUse) -> str | None:
             f"used {say.percent(use.others)}: its own work takes the CPUs."
         )
     if use.others_waiting < OTHERS:
-        rest = (
-            f"the hypervisor stole {say.percent(use.stolen)}, and interrupts took {say.percent(use.interrupts)}"
-        )
+        rest = f"the hypervisor stole {say.percent(use.stolen)}, and interrupts took {say.percent(use.interrupts)}"
         return f"{while_waiting}, other cgroups used {say.percent(use.others)} of the node's {use.cpus:g} CPUs, {rest}."
     return None
 

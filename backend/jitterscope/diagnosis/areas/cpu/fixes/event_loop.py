@@ -138,9 +138,7 @@ def _client(kind: EventLoop) -> str:
     return "valkey-cli" if kind == VALKEY else "redis-cli"
 
 
-_CODE = Unseen(
-    "What the program runs, and in how many threads or processes, is code: no collector reads it."
-)
+_CODE = Unseen("What the program runs, and in how many threads or processes, is code: no collector reads it.")
 FIXES = (
     FixKind(
         id="worker_processes",

@@ -46,8 +46,9 @@ def propose(snapshot: Snapshot, found: Found) -> list[Fix]:
     ]
 
 
-_UNSEEN = Unseen("A node of another type is another node: the workload is compared there, but no fact records the "
-"type.")
+_UNSEEN = Unseen(
+    "A node of another type is another node: the workload is compared there, but no fact records the type."
+)
 FIXES = (
     FixKind(
         id="dedicated_cores",

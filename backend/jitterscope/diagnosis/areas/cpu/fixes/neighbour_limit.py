@@ -69,9 +69,7 @@ FIXES = (
         id="limit_neighbour",
         title="Limit the CPU of the neighbor",
         precondition="A neighbor that takes most of the node's CPU and can run slower.",
-        landing=Unseen(
-            "The limit belongs to another cgroup, and a comparison reads only the facts of this workload."
-        ),
+        landing=Unseen("The limit belongs to another cgroup, and a comparison reads only the facts of this workload."),
         measures=MEASURES,
         lab="noisy-neighbour --apply limit_neighbour",
     ),

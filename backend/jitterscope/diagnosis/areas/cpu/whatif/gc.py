@@ -58,8 +58,9 @@ def pacing(trace: Trace, setting: Setting, cycle_cost_us: float) -> Pacing:
         return Pacing(float(now.gogc or 100.0) / float(setting.gogc or 100.0), 0.05)
     live = trace.heap_live_bytes
     if live is None:
-        return Pacing(None, why="How often Go collects under GOMEMLIMIT depends on the live heap, which is not "
-        "measured.")
+        return Pacing(
+            None, why="How often Go collects under GOMEMLIMIT depends on the live heap, which is not measured."
+        )
     before, after = _growth(live, now), _growth(live, setting)
     notes: list[str] = []
     least = _limiter_growth(trace, setting, before, cycle_cost_us)

@@ -79,8 +79,9 @@ def sentence(prepared: Prepared, setting: Setting, said: Prediction, now: Predic
         return f"Cannot tell: {said.cannot_tell}"
     if before.expected <= 0:
         return (
-            "Nothing is throttled now." if stops.expected <= 0 else f"Throttles {_minute(stops)} although nothing is "
-            "throttled now."
+            "Nothing is throttled now."
+            if stops.expected <= 0
+            else f"Throttles {_minute(stops)} although nothing is throttled now."
         )
     left = stops.expected / before.expected
     reason = " ".join(said.notes) or _why(prepared, setting)

@@ -57,8 +57,10 @@ def smallest_burst(prepared: Prepared, goal: Goal) -> Result:
     if found is None:
         return _none(prepared, goal, replace(now, burst_us=int(quota)), "even with a burst as large as the quota")
     value, said = found
-    text = "No burst is needed." if value == 0 else (
-        f"A burst of {value / 1000:g} ms is the smallest that reaches the goal."
+    text = (
+        "No burst is needed."
+        if value == 0
+        else (f"A burst of {value / 1000:g} ms is the smallest that reaches the goal.")
     )
     return Result(float(value), text, said)
 

@@ -109,9 +109,7 @@ FIXES = (
         id="limit_disk_neighbour",
         title="Limit the I/O of a neighbor",
         precondition="Another container that does most of the I/O on the disk and can run slower.",
-        landing=Unseen(
-            "The limit belongs to another cgroup, and a comparison reads only the facts of this workload."
-        ),
+        landing=Unseen("The limit belongs to another cgroup, and a comparison reads only the facts of this workload."),
         measures=MEASURES,
     ),
 )

@@ -131,9 +131,7 @@ def _evidence(found: Churn, span: tuple[int, int]) -> list[Evidence]:
             id="handshake",
             statement="Handshake: median, longest",
             value=f"{say.ms(found.median_us)}, {say.ms(found.handshakes.quantile(1.0))}",
-            comparison="answer time not recorded"
-            if usual is None
-            else f"from request to answer: {say.ms(usual)}",
+            comparison="answer time not recorded" if usual is None else f"from request to answer: {say.ms(usual)}",
             numbers=report.known(
                 {"median_us": found.median_us, "longest_us": found.handshakes.quantile(1.0), "answer_us": usual}
             ),

@@ -79,8 +79,10 @@ def _backlog(snapshot: Snapshot, found: Overflow, backlog: int, listener: Listen
     sustained = _sustained(found)
     limit = found.at.limit or 0.0
     texts = [] if listener is None else [listener.backlog(backlog, found.at.server.key.rpartition(":")[2])]
-    precondition = None if texts else (
-        f"Works only if the program has a setting for the backlog of listen(). The backlog is {limit:,.0f} now."
+    precondition = (
+        None
+        if texts
+        else (f"Works only if the program has a setting for the backlog of listen(). The backlog is {limit:,.0f} now.")
     )
     return Fix(
         id="raise_backlog",
