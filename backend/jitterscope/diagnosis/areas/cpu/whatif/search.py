@@ -60,7 +60,7 @@ def smallest_burst(prepared: Prepared, goal: Goal) -> Result:
     text = (
         "No burst is needed."
         if value == 0
-        else (f"A burst of {value / 1000:g} ms is the smallest that reaches the goal.")
+        else f"A burst of {value / 1000:g} ms is the smallest that reaches the goal."
     )
     return Result(float(value), text, said)
 

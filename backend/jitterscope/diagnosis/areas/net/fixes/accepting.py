@@ -82,7 +82,7 @@ def _backlog(snapshot: Snapshot, found: Overflow, backlog: int, listener: Listen
     precondition = (
         None
         if texts
-        else (f"Works only if the program has a setting for the backlog of listen(). The backlog is {limit:,.0f} now.")
+        else f"Works only if the program has a setting for the backlog of listen(). The backlog is {limit:,.0f} now."
     )
     return Fix(
         id="raise_backlog",
