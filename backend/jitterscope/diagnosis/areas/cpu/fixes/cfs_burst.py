@@ -16,12 +16,13 @@ REFERENCES = [
     "https://docs.kernel.org/scheduler/sched-bwc.html#burst-feature",
     "https://lore.kernel.org/lkml/162452036714.395.9249272896491500398.tip-bot2@tip-bot2/",
     "https://github.com/kubernetes/kubernetes/issues/104516",
+    "https://github.com/systemd/systemd/issues/26658",
 ]
 WHO = {
     "kubernetes": "The kubelet cannot set it (no field in the pod spec): use a node agent such as Koordinator's "
     "CPUBurst.",
     "docker": "docker run has no flag for it, but the OCI runtime does (linux.resources.cpu.burst).",
-    "systemd": "Few systemd versions support it: write it to the cgroup in an ExecStartPost of the unit.",
+    "systemd": "systemd has no setting for it: write it to the cgroup in an ExecStartPost of the unit.",
 }
 
 
