@@ -1,6 +1,6 @@
-"""Which change came shortly before an incident began: a line of evidence that says what it is, a coincidence in time.
+"""Which change came shortly before an incident began: one line of evidence, presented as a coincidence in time.
 
-It is looked up when the incident is shown, not kept: a pipeline reports when it is done, which is often after the
+It is looked up when the incident is shown, not stored: a pipeline reports when it is done, which is often after the
 incident was opened.
 """
 
@@ -21,8 +21,10 @@ _MOST_CHARACTERS = 160
 
 
 def before_onset(session: Session, row: IncidentRow) -> list[Evidence]:
-    """At most one line: the newest change of the subject, its workload or its node in the 10 min before the onset. Of
-    what came after the onset nothing is said."""
+    """At most one line: the newest change of the subject, its workload, or its node in the 10 min before the onset.
+
+    Changes after the onset are not mentioned.
+    """
     subject = inventory.resource(session, row.subject_id)
     if subject is None:
         return []

@@ -1,4 +1,4 @@
-"""Earlier findings of a node that the next ones are judged by, as its areas declare them (`Area.history`)."""
+"""Earlier findings on a node that affect how later ones are judged, as its areas declare them (`Area.history`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jitterscope.incidents.models import IncidentRow
 
 
 def before(session: Session, node_id: int, start_us: int) -> tuple[Event, ...]:
-    """What the incidents of a node before a time tell, oldest first."""
+    """Events from a node's incidents before a time, oldest first."""
     declared = [one for area in all_areas().values() for one in area.history]
     events = [event for one in declared for event in _events(session, node_id, start_us, one)]
     return tuple(sorted(events, key=lambda event: event.start_us))

@@ -1,4 +1,4 @@
-"""One history of a container that was started again: each start gives it a new cgroup, which begins with nothing."""
+"""One history for a restarted container: each start gives it a new cgroup with no history of its own."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from jitterscope.diagnosis.core.snapshot import Distribution, ResourceView
 
 
 def joined(own: ResourceView, others: Iterable[ResourceView]) -> ResourceView:
-    """A container's cgroup with what its other ones recorded; they never run at the same time.
+    """A container's cgroup with what its other cgroups recorded; they never run at the same time.
 
-    Settings are its own: nothing can be changed between two starts in one pod.
+    Settings come from `own`: they cannot change between two starts in one pod.
     """
     others = list(others)
     begins = sorted(tick for view in (own, *others) if (tick := _begin(view)) is not None)
@@ -31,7 +31,7 @@ def joined(own: ResourceView, others: Iterable[ResourceView]) -> ResourceView:
 
 
 def _begin(view: ResourceView) -> int | None:
-    """The first tick with anything recorded of a cgroup."""
+    """The first tick with recorded data of a cgroup; None if it has none."""
     known = [np.flatnonzero(np.isfinite(values)) for values in view.series.values()]
     return min((int(ticks[0]) for ticks in known if len(ticks)), default=None)
 

@@ -1,6 +1,6 @@
-"""Tables of incidents: what people see, its history, and risks.
+"""Tables of incidents: what users see, its history, and risks.
 
-Times are data times (when it happened on the node), except `created_at`, `opened_at` and `at` (when we wrote it).
+Times are data times (when it happened on the node), except `created_at`, `opened_at`, and `at` (when we wrote it).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from jitterscope.db import Base
 
 
 class Subject:
-    """Columns that name a resource as it was when last seen, so that a list needs no other domain's tables."""
+    """Columns that describe a resource as it was last seen, so that a list needs no other domain's tables."""
 
     subject_id: Mapped[int] = mapped_column(BigInteger)
     subject_kind: Mapped[str] = mapped_column(Text)
@@ -51,7 +51,7 @@ class IncidentRow(Subject, Base):
     muted: Mapped[bool] = mapped_column(Boolean, default=False)
     # Only with muted: None means until unmuted.
     muted_until: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
-    # What mutes it: {"id", "by", "reason", "only_this": it is for this incident alone, "recurs"}.
+    # What mutes it: {"id", "by", "reason", "only_this": it applies to this incident alone, "recurs"}.
     mute: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
     onset_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))
     opened_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))
@@ -67,16 +67,16 @@ class IncidentRow(Subject, Base):
     predictions: Mapped[dict[str, Any]] = mapped_column(JSONB, default=dict)
     # Changes of settings after this (data time) are fixes to verify.
     baseline_at: Mapped[datetime] = mapped_column(DateTime(timezone=True))
-    # The cgroup that took the subject's place after a rollout; the evidence is still the old one's.
+    # The cgroup that replaced the subject after a rollout; the evidence is still about the old one.
     successor_id: Mapped[int | None] = mapped_column(BigInteger)
-    # Other subjects that the trouble reached at the same time: SubjectRef, first_us, last_us, impact.
+    # Other subjects that were affected at the same time: SubjectRef, first_us, last_us, impact.
     also_affected: Mapped[list[dict[str, Any]]] = mapped_column(JSONB, default=list)
     not_enough_data: Mapped[list[dict[str, Any]]] = mapped_column(JSONB, default=list)
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.now())
 
     @property
     def lives_on(self) -> int:
-        """The resource that the fault is looked for on now."""
+        """The resource where the fault is now looked for."""
         return self.subject_id if self.successor_id is None else self.successor_id
 
 
@@ -99,18 +99,18 @@ class TransitionRow(Base):
     at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())
     actor: Mapped[str] = mapped_column(Text)
     action: Mapped[str] = mapped_column(Text)
-    # The words of a note can be changed by who wrote it; a note without any was deleted.
+    # The author of a note can edit its text; a note without text was deleted.
     detail: Mapped[str | None] = mapped_column(Text)
     author_id: Mapped[int | None] = mapped_column(BigInteger)
     edited_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
-    # The incident after it, as rules of notifications see it. None: written before rules existed.
+    # The incident after the transition, as notification rules see it. None: written before rules existed.
     severity: Mapped[str | None] = mapped_column(Text)
     cause: Mapped[str | None] = mapped_column(Text)
     muted: Mapped[bool | None] = mapped_column(Boolean)
 
 
 class RiskRow(Subject, Base):
-    """A finding that hurts nobody; one row per organization, subject and cause."""
+    """A finding without harm; one row per organization, subject, and cause."""
 
     __tablename__ = "risks"
 

@@ -1,4 +1,4 @@
-"""The windows that active and pinned incidents refer to, for retention to keep."""
+"""The windows that active and pinned incidents refer to, which retention must keep."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MARGIN = timedelta(minutes=5)
 
 
 def windows(session: Session) -> list[PinnedWindow]:
-    """The strongest window of each active or pinned incident with five minutes around it, for all its neighbours."""
+    """The strongest window of each active or pinned incident, with 5 min on each side, for all its neighbors."""
     rows = session.scalars(select(IncidentRow).where(or_(IncidentRow.resolved_at.is_(None), IncidentRow.pinned)))
     result: list[PinnedWindow] = []
     for row in rows:
@@ -38,7 +38,7 @@ def windows(session: Session) -> list[PinnedWindow]:
 
 
 def _compared(session: Session) -> list[PinnedWindow]:
-    """What verifications without a verdict still have to compare with."""
+    """The windows that verifications without a verdict still need for comparison."""
     result: list[PinnedWindow] = []
     for row in session.scalars(select(VerificationRow).where(VerificationRow.state == "waiting")):
         from_us, to_us = us_of(row.before_from), us_of(row.before_to)
@@ -49,6 +49,6 @@ def _compared(session: Session) -> list[PinnedWindow]:
 
 
 def subjects(session: Session) -> list[int]:
-    """Every resource that an incident is about, resolved ones too, and the neighbours that pinned windows show."""
+    """Every resource that an incident is about, including resolved ones, and the neighbors that pinned windows show."""
     about = session.scalars(select(IncidentRow.subject_id).union(select(lives_on), select(reached_ids)))
     return [*about, *(identity for pin in windows(session) for identity in pin.resource_ids)]

@@ -1,4 +1,4 @@
-"""What the API says of captures of the flight recorder."""
+"""REST shapes of captures of the flight recorder."""
 
 from __future__ import annotations
 

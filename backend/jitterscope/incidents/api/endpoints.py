@@ -1,4 +1,4 @@
-"""Incidents: list, read, and what people do with them."""
+"""Incidents: list, read, and user actions on them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from jitterscope.kit.schema import Page
 from jitterscope.paging import one_position
 from jitterscope.tenancy.auth import Principal, require
 
-all_causes()  # imported now, not while the first request waits
+all_causes()  # imported now, so that the first request does not wait
 router = APIRouter(tags=["incidents"])
 Reader = Annotated[Principal, Depends(require("incidents:read"))]
 Writer = Annotated[Principal, Depends(require("incidents:write"))]

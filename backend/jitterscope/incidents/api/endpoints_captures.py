@@ -1,4 +1,4 @@
-"""Captures of the flight recorder around an incident: what ran, as a flame graph and a process table."""
+"""Flight recorder captures around an incident: what ran, as a flame graph and a process table."""
 
 from __future__ import annotations
 

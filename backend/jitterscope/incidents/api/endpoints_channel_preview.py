@@ -1,4 +1,4 @@
-"""What a notification channel would have sent in the last week. It belongs to channels, and is told of incidents."""
+"""What a notification channel would have sent in the last week. Part of the channels API, but built from incidents."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from jitterscope.notify.schemas import ChannelFilter
 from jitterscope.tenancy.auth import Principal, require
 
 router = APIRouter(prefix="/channels", tags=["channels"])
-# Who may see channels but no incidents must not learn of them here.
+# A caller that may see channels but not incidents must not learn about them here.
 Reader = Annotated[Principal, Depends(require("incidents:read"))]
 
-# Of the messages.
+# How many of the messages are listed.
 LISTED = 20
 
 

@@ -64,7 +64,7 @@ def compare_windows(
 
 
 def _subject(session: Session, resource_id: int) -> tuple[ResourceRow, ResourceRow]:
-    """A resource and the cgroup or node that is measured of it."""
+    """A resource, and the cgroup or node that is measured for it."""
     row = inventory.resource(session, resource_id)
     if row is None:
         raise not_found("resource", resource_id)
@@ -102,7 +102,7 @@ def _measure(one: Difference) -> ComparedMeasure:
         ratio=figure.ratio,
         p_value=figure.p_value,
         adjusted_p=one.adjusted_p,
-        # The tests are those of a change; here neither side came first.
+        # The tests are worded for a change; here neither side came first.
         test=None if figure.test is None else figure.test.replace("before and after", "the two sides"),
         differs=one.differs,
     )

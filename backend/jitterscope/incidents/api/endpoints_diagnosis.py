@@ -1,4 +1,4 @@
-"""GET /resources/{id}/diagnosis: whether somebody looks, also where there is nothing to find."""
+"""GET /resources/{id}/diagnosis: whether a resource is being diagnosed, even if there is nothing to find."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong now in one answer, and every fix that was applied with what it did."""
+"""What is wrong now in one answer, and every applied fix with its effect."""
 
 from __future__ import annotations
 

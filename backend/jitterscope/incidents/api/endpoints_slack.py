@@ -1,4 +1,4 @@
-"""Presses of the buttons in Slack's messages. Slack signs them; the channel's signing secret is their credential."""
+"""Presses of buttons in Slack messages. Slack signs them; the channel's signing secret is their credential."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _REASON = "Muted from Slack"
 
 @dataclass(frozen=True, slots=True)
 class SlackUser:
-    """Somebody who pressed a button in Slack, as histories and the audit trail name them."""
+    """A user who pressed a button in Slack, as histories and the audit trail name them."""
 
     organization_id: int
     actor: str
@@ -83,7 +83,7 @@ def _press(body: bytes, timestamp: str, signature: str) -> None:
     with organization_session(press.organization_id) as session:
         slack_service.check(session, press, body, timestamp, signature, time.time())
         if press.action == "open":
-            return  # the browser follows the link; Slack tells us all the same
+            return  # the browser follows the link; Slack still sends the press
         slack_service.once(session, hashlib.sha256(signature.encode()).digest())
         user = SlackUser(press.organization_id, press.who)
         try:
@@ -111,7 +111,7 @@ def _do(session: Session, user: SlackUser, press: Press) -> IncidentRow:
 
 
 def _show(session: Session, row: IncidentRow, press: Press) -> None:
-    """Have the message show how the incident stands, also where the press changed nothing: it was out of date."""
+    """Show the incident's current state in the message, even if the press changed nothing: it was outdated."""
     history = actions.history(session, row.id)
     last = next((one for one in reversed(history) if one.action in SHOWN), None)
     if last is not None:

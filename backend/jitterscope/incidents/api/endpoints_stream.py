@@ -27,7 +27,7 @@ router = APIRouter(prefix="/events", tags=["events"])
 HEARTBEAT_S = 15
 RETRY_MS = 3000
 LIFETIME_S = 15 * 60
-# Whether the caller may still listen is asked before each event, and this often without any.
+# Whether the caller may still listen is checked before each event, and this often without events.
 CHECK_S = 5
 _REPLAYED = 200
 
@@ -50,7 +50,7 @@ async def stream_events(
     try:
         place = await asyncio.to_thread(stream_places.take, principal)
     except (ValkeyError, OSError):
-        place = None  # the stream says so itself
+        place = None  # the stream reports it itself
     return EventSourceResponse(
         _events(request, principal.organization_id, last_event_id, place),
         ping=HEARTBEAT_S,
@@ -66,7 +66,7 @@ async def _events(
     check_at = time.monotonic() + CHECK_S
     try:
         async with client.pubsub() as pubsub:
-            # Subscribe before reading what was missed, so that nothing falls in between.
+            # Subscribe before reading what was missed, so that no event is lost in between.
             await pubsub.subscribe(channel_of(organization_id))
             missed = await _missed(organization_id, last_event_id)
             yield _event({"type": "ready", "id": 0, "missed": len(missed)}, retry=RETRY_MS)
@@ -77,22 +77,22 @@ async def _events(
                 if message is None and time.monotonic() < check_at:
                     continue
                 if not await asyncio.to_thread(_may_listen, request, place):
-                    break  # the client connects again and is refused
+                    break  # the client reconnects and is refused
                 check_at = time.monotonic() + CHECK_S
                 if message is not None:
                     yield _event(json.loads(message["data"]))
     except (ValkeyError, OSError, SQLAlchemyError):
-        # Not an error of the client's: it reconnects after `retry`.
+        # Not the client's error: it reconnects after `retry`.
         yield _event({"type": "reconnect", "id": 0}, retry=RETRY_MS)
     finally:
         if place is not None:
             with suppress(ValkeyError, OSError):
-                place.free()  # not in a thread: where the client has left, the first await ends this block
+                place.free()  # not in a thread: if the client has left, the first await ends this block
         await client.aclose()
 
 
 def _may_listen(request: Request, place: Place | None) -> bool:
-    """Whether the session or token still lets its caller in, with the right to read incidents."""
+    """Whether the session or token is still valid and may read incidents."""
     try:
         allowed = caller_of(request).can("incidents:read")
     except Problem:

@@ -1,4 +1,4 @@
-"""Timelines: what the picture of an incident, or of any resource, is drawn from."""
+"""Timelines: the data behind the picture of an incident, or of any resource."""
 
 from __future__ import annotations
 

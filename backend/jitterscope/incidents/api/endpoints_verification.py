@@ -1,4 +1,4 @@
-"""Verifications: say that a fix was applied, see how it went, and how well predictions did so far."""
+"""Verifications: report that a fix was applied, see its outcome, and how accurate predictions were so far."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Says in one sentence what is known of a finding's harm: what was measured, or why nothing was."""
+"""Says in one sentence what is known about a finding's harm: what was measured, or why nothing was."""
 
 from __future__ import annotations
 

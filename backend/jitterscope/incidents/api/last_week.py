@@ -1,4 +1,4 @@
-"""The changes of incidents of the last seven days, as rules see them: what previews replay."""
+"""The incident changes of the last seven days, as rules see them: the input of previews."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from jitterscope.notify.payload import ACTIONS
 from jitterscope.notify.rules import Event, state_after
 
 DAYS = 7
-# The newest changes of incidents that are looked at.
+# The newest incident changes that are read.
 MOST_CHANGES = 5000
 
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    """Events oldest first. Where not `complete` they begin with the first of the newest changes. Older changes know no
-    more than what their incident is now."""
+    """Events, oldest first. If not `complete`, they begin with the oldest of the newest MOST_CHANGES changes.
+
+    Older changes carry the incident's current data only.
+    """
 
     since: datetime
     complete: bool
@@ -30,7 +32,7 @@ class Week:
 
 
 def load(session: Session) -> Week:
-    """What happened."""
+    """Load the week."""
     week_ago = datetime.now(UTC) - timedelta(days=DAYS)
     newest = session.scalars(select(TransitionRow).order_by(TransitionRow.id.desc()).limit(MOST_CHANGES + 1)).all()
     recent = [row for row in newest if row.at >= week_ago]

@@ -26,7 +26,7 @@ def event_of(row: TransitionRow) -> Event:
 
 
 def transitions_since(organization_id: int, transition_id: int, limit: int) -> list[Event]:
-    """Events after a transition, oldest first; the newest `limit` where there are more."""
+    """Events after a transition, oldest first; only the newest `limit` if there are more."""
     with organization_session(organization_id) as session:
         rows = session.scalars(
             select(TransitionRow)
@@ -38,7 +38,7 @@ def transitions_since(organization_id: int, transition_id: int, limit: int) -> l
 
 
 def tell_again(organization_id: int, incident_id: int, action: str) -> None:
-    """Publish that something an incident shows has changed without a new entry of its history."""
+    """Publish that something an incident shows has changed without a new history entry."""
     publish(organization_id, "incident", incident_id, action=action)
 
 

@@ -1,4 +1,4 @@
-"""Incidents that are not over, counted and the worst of them; fixes that were applied, newest first."""
+"""Incidents that are not over: counts and the worst of them; applied fixes, newest first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RANK = case({name: rank for rank, name in enumerate(_SEVERITIES)}, value=Incide
 
 
 def counts(session: Session) -> tuple[list[SeverityCount], int]:
-    """How many incidents are not over, by severity, and how many of all are muted."""
+    """How many incidents are not over, by severity, and how many of them are muted."""
     muted = func.count().filter(muted_now())
     rows = session.execute(
         select(IncidentRow.severity, func.count(), muted)
@@ -35,13 +35,13 @@ def counts(session: Session) -> tuple[list[SeverityCount], int]:
 
 
 def worst(session: Session, limit: int) -> list[IncidentRow]:
-    """The worst that are not over, of the same severity the newest; muted ones last."""
+    """The worst incidents that are not over; within a severity the newest first, muted ones last."""
     active = select(IncidentRow).where(IncidentRow.resolved_at.is_(None))
     return list(session.scalars(active.order_by(muted_now(), _RANK, IncidentRow.id.desc()).limit(limit)))
 
 
 def fixes(session: Session, states: Sequence[str], before_id: int | None, limit: int) -> list[AppliedFix]:
-    """Without the blocks that the figures are from: they are large."""
+    """Applied fixes, without the blocks behind the figures: they are large."""
     of = VerificationRow
     query = (
         select(
@@ -78,6 +78,6 @@ def fixes(session: Session, states: Sequence[str], before_id: int | None, limit:
 
 
 def _deciding(measures: Sequence[VerifiedMeasure]) -> VerifiedMeasure | None:
-    """The first that a verdict rests on and that is known before and after."""
+    """The first figure that decides the verdict and is known before and after."""
     known = (one for one in measures if one.decides and one.before is not None and one.after is not None)
     return next(known, None)

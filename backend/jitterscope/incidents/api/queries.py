@@ -1,4 +1,4 @@
-"""Lists of incidents and risks, newest first, a page at a time."""
+"""Lists of incidents and risks, newest first, one page at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from jitterscope.incidents.api.schemas import IncidentRef
 from jitterscope.incidents.models import IncidentRow, RiskRow, lives_on, reached_ids
 
-# A risk that was not seen for this long is no longer listed.
+# A risk not seen for this long is no longer listed.
 RISK_TTL = timedelta(hours=24)
 
 
@@ -28,7 +28,7 @@ def incidents(
     before_id: int | None = None,
     limit: int = 50,
 ) -> list[IncidentRow]:
-    """Incidents that fit every given filter; an empty filter fits all."""
+    """Incidents that match every given filter; an empty filter matches all."""
     query = select(IncidentRow).order_by(IncidentRow.id.desc()).limit(limit)
     for column, values in (
         (IncidentRow.state, states), (IncidentRow.severity, severities), (IncidentRow.cause, causes),
@@ -57,12 +57,12 @@ def muted_now() -> ColumnElement[bool]:
 
 
 def seen_lately(session: Session, subject_id: int, since: datetime) -> list[IncidentRef]:
-    """The newest five of a subject that were seen since a time, resolved ones too."""
+    """The newest five incidents of a subject that were seen since a time, including resolved ones."""
     return [IncidentRef.model_validate(row) for row in incidents(session, subject_id=subject_id, since=since, limit=5)]
 
 
 def active_on(session: Session, subject_ids: Sequence[int]) -> dict[int, list[IncidentRef]]:
-    """Incidents that are not over, by each of the given subjects that they are about or have reached, newest first."""
+    """Incidents that are not over, newest first, by each of the given subjects that they are about or have reached."""
     active = IncidentRow.resolved_at.is_(None)
     about = select(lives_on.label("subject"), IncidentRow.id).where(active)
     on = about.union(select(reached_ids, IncidentRow.id).where(active)).subquery()

@@ -13,7 +13,7 @@ from jitterscope.diagnosis.core.shown import ImpactFigure
 from jitterscope.incidents.api.verification_schemas import FixLanding, FixPrediction, Verification
 from jitterscope.kit.schema import Schema
 
-# Only verified and resolved are over; did_not_help and made_worse say how the last fix went.
+# Only verified and resolved are over; did_not_help and made_worse describe the outcome of the last fix.
 IncidentState = Literal[
     "open", "acknowledged", "fix_applied", "did_not_help", "made_worse", "verified", "resolved"
 ]  # fmt: skip

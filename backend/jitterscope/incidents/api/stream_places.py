@@ -1,4 +1,4 @@
-"""How many streams of events a caller has open, over all API processes: a bound, and 429 beyond it."""
+"""Limits how many event streams a caller has open, over all API processes: 429 beyond it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jitterscope.errors import Problem
 from jitterscope.settings import settings
 from jitterscope.tenancy.auth import Principal
 
-# A place whose stream does not renew it is free again after this: its API process was killed.
+# A place that its stream does not renew is free again after this: its API process was killed.
 HELD_S = 30
 
 
@@ -23,17 +23,17 @@ class Place:
     id: str
 
     def renew(self) -> None:
-        """Say that the stream is still open."""
+        """Record that the stream is still open."""
         valkey().zadd(self.key, {self.id: time.time() + HELD_S})
         valkey().expire(self.key, HELD_S * 2)
 
     def free(self) -> None:
-        """The stream has ended."""
+        """Release the place of a stream that has ended."""
         valkey().zrem(self.key, self.id)
 
 
 def take(principal: Principal) -> Place:
-    """A place for one more stream. Raises Problem 429 where the caller has as many as it may."""
+    """A place for one more stream. Raises Problem 429 if the caller has as many as allowed."""
     limit = settings().streams_per_caller
     caller = f"token {principal.token_id}" if principal.token_id is not None else f"user {principal.user_id}"
     place = Place(f"jitterscope:streams:{caller}", secrets.token_hex(8))

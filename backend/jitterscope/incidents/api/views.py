@@ -40,7 +40,7 @@ _PROOF = 3
 
 
 def cause_title(cause_id: str) -> str:
-    """The title of a cause; its id where this version no longer has it."""
+    """The title of a cause; its id if this version no longer has it."""
     cause = all_causes().get(cause_id)
     return cause_id if cause is None else cause.title
 
@@ -71,7 +71,7 @@ def incident_of(
     named: PayloadSubject | None = None,
     besides: Sequence[Evidence] = (),
 ) -> Incident:
-    """`named`: the subject with the names that Kubernetes has for it; `besides`: evidence that is not the finding's."""
+    """`named`: the subject with its Kubernetes names; `besides`: evidence that is not part of the finding."""
     found = Found.model_validate(row.finding)
     cause = all_causes().get(row.cause)
     return Incident.model_validate(
@@ -125,7 +125,7 @@ def payload_of(
     verification: VerificationRow | None = None,
     besides: Sequence[Evidence] = (),
 ) -> Payload:
-    """The notification of a transition, as the incident is after it."""
+    """The notification of a transition, with the incident's state after it."""
     found = Found.model_validate(row.finding)
     helpful = [fix for fix in found.fixes if fix.verdict != "cannot_help"]
     return Payload(
@@ -174,7 +174,7 @@ def _payload_mute(row: IncidentRow) -> PayloadMute | None:
 
 
 def incident_url(incident_id: int) -> str:
-    """Where a browser shows it."""
+    """The URL of its page."""
     return f"{settings().public_url.rstrip('/')}/incidents/{incident_id}"
 
 

@@ -14,7 +14,7 @@ from jitterscope.incidents.verification import verifications
 
 
 def incident(session: Session, row: IncidentRow) -> Incident:
-    """As the API shows it."""
+    """The incident as the API shows it."""
     session.flush()
     named = reach_of(session, [row])[row.id].subject
     history, verification = actions.history(session, row.id), verifications.newest(session, row.id)

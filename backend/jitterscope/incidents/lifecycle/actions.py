@@ -1,4 +1,4 @@
-"""What people do with incidents. Each change is one transition; doing what is done already changes nothing."""
+"""User actions on incidents. Each change is one transition; repeating an action changes nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jitterscope.incidents.models import IncidentRow, TransitionRow
 
 
 def titles(session: Session, ids: Collection[int]) -> dict[int, str]:
-    """Titles of incidents by id, of those that exist."""
+    """Titles of the existing incidents by id."""
     rows = session.execute(select(IncidentRow.id, IncidentRow.title).where(IncidentRow.id.in_(ids)))
     return {row.id: row.title for row in rows}
 
@@ -30,15 +30,15 @@ def get(session: Session, incident_id: int) -> IncidentRow:
 
 
 def history(session: Session, incident_id: int) -> list[TransitionRow]:
-    """Its transitions, oldest first."""
+    """The incident's transitions, oldest first."""
     query = select(TransitionRow).where(TransitionRow.incident_id == incident_id).order_by(TransitionRow.id)
     return list(session.scalars(query))
 
 
 def acknowledge(session: Session, principal: Actor, incident_id: int, note: str | None) -> IncidentRow:
-    """Somebody is on it."""
+    """Record that a user is working on it."""
     row = locked(session, incident_id)
-    # Who applied a fix is on it; acknowledging must not end its verification.
+    # A user who applied a fix is already working on it; acknowledging must not end the fix's verification.
     if row.state in ("acknowledged", "fix_applied"):
         return row
     _must_be_active(row, "acknowledged")
@@ -48,7 +48,7 @@ def acknowledge(session: Session, principal: Actor, incident_id: int, note: str 
 
 
 def unacknowledge(session: Session, principal: Actor, incident_id: int) -> IncidentRow:
-    """Nobody is on it after all."""
+    """Take back the acknowledgment."""
     row = locked(session, incident_id)
     if row.state != "acknowledged":
         return row
@@ -58,7 +58,7 @@ def unacknowledge(session: Session, principal: Actor, incident_id: int) -> Incid
 
 
 def resolve(session: Session, principal: Actor, incident_id: int, note: str | None) -> IncidentRow:
-    """It is over. The same symptom later than now opens it again."""
+    """Close it. The same symptom after this moment reopens it."""
     row = locked(session, incident_id)
     if row.resolved_at is not None:
         return row
@@ -68,7 +68,7 @@ def resolve(session: Session, principal: Actor, incident_id: int, note: str | No
 
 
 def pin(session: Session, principal: Actor, incident_id: int, pinned: bool) -> IncidentRow:
-    """Keep its data for good, or let retention have them."""
+    """Keep its data indefinitely, or leave it to retention."""
     row = locked(session, incident_id)
     if row.pinned != pinned:
         row.pinned = pinned
@@ -77,7 +77,7 @@ def pin(session: Session, principal: Actor, incident_id: int, pinned: bool) -> I
 
 
 def locked(session: Session, incident_id: int) -> IncidentRow:
-    """The incident, with its subject's lock held, as it is now."""
+    """The current state of the incident, with its subject's lock held."""
     row = get(session, incident_id)
     lock_subject(session, row.lives_on)
     session.refresh(row, with_for_update=True)

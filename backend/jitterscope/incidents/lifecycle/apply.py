@@ -27,13 +27,13 @@ from jitterscope.settings import settings
 _LOCK_CLASS = 0x6A6469  # "jdi": our namespace of advisory locks
 
 
-# What is shown of a risk that goes on may be so old (data time).
+# The displayed data of an ongoing risk may be this old (data time).
 _RISK_SHOWN_US = 60_000_000
 _NEWS = lifecycle.Open | lifecycle.Update | lifecycle.Reopen | lifecycle.Reclassify
 
 
 def lock_subject(session: Session, subject_id: int) -> None:
-    """Wait until no other transaction decides about this subject; held until the end of the transaction."""
+    """Wait until no other transaction is deciding about this subject; held until the end of the transaction."""
     session.execute(
         text("SELECT pg_advisory_xact_lock(hashtextextended(:name, :class))"),
         {"name": f"subject {subject_id}", "class": _LOCK_CLASS},
@@ -41,7 +41,7 @@ def lock_subject(session: Session, subject_id: int) -> None:
 
 
 class _Findings:
-    """Findings with their fixes, which are proposed once, where people will see them."""
+    """Findings with their fixes, which are computed once, and only for findings that users will see."""
 
     def __init__(self, complete: Callable[[Found], Found]) -> None:
         self._complete, self._done = complete, dict[str, Found]()
@@ -61,11 +61,11 @@ def apply_diagnosis(
     complete: Callable[[Found], Found] = lambda found: found,
     is_changed: Callable[[IncidentRow], bool] = lambda row: False,
 ) -> list[IncidentRow]:
-    """Open, update, reopen, correct and resolve what a diagnosis of [window) says; the incidents that changed.
+    """Open, update, reopen, correct, and resolve incidents from a diagnosis of [window); returns those that changed.
 
     `clock_us` is the newest data of the subject's node. A window older than one already applied is ignored. `complete`
-    adds what only people need, the fixes: it is called for findings that will be shown, before anything is locked.
-    An incident that is quiet is not resolved where its workload `is_changed`: its fix will be judged.
+    adds what only users need, the fixes: it is called for findings that will be shown, before anything is locked. A
+    quiet incident is not resolved if its workload `is_changed`: its fix will be judged.
     """
     findings = _Findings(complete)
     if diagnosis.findings:
@@ -112,8 +112,10 @@ def apply_diagnosis(
 
 
 def _has_moved_on(session: Session, subject_id: int, found: Found) -> bool:
-    """Whether an incident that follows the subject's successor now told of this trouble: a rollout replaced it, and its
-    data of the time before are still in the window."""
+    """Whether an incident that now follows the subject's successor already reported this trouble.
+
+    A rollout replaced the subject, but its earlier data is still in the window.
+    """
     told = select(IncidentRow.id).where(
         IncidentRow.subject_id.in_(inventory.lives_of(session, subject_id)),
         IncidentRow.successor_id.is_not(None),
@@ -129,7 +131,7 @@ def _elsewhere(
     change: lifecycle.Open | lifecycle.Reopen | lifecycle.Reclassify,
     rows: dict[int, IncidentRow],
 ) -> tuple[bool, IncidentRow | None]:
-    """Whether the finding belongs to an incident of another subject; that incident where it changed."""
+    """Whether the finding belongs to an incident of another subject, and that incident if it changed."""
     host = spread.host_of(session, subject.resource_id, change.found)
     if host is None:
         return spread.is_told(session, subject.resource_id, change.found), None
@@ -227,7 +229,7 @@ def _new(
 def _show(
     row: IncidentRow, subject: SubjectRef, found: Found, window: tuple[int, int], missing: list[dict[str, object]]
 ) -> None:
-    """Make this window's evidence what people see; where it is of the subject's successor, that is the subject now."""
+    """Show this window's evidence; if it is about the subject's successor, that becomes the subject."""
     if row.successor_id is not None:
         for name, value in _subject_columns(subject).items():
             setattr(row, name, value)
@@ -248,7 +250,7 @@ def _seen(row: IncidentRow, found: Found) -> None:
 
 
 def _touch_risk(session: Session, subject_id: int, found: Found) -> bool:
-    """Note that a risk is still there; False where there is none yet, or what is shown of it is old."""
+    """Record that a risk still exists; False if there is none yet, or its displayed data is old."""
     shown_us = cast(RiskRow.finding["last_us"].astext, BigInteger)
     fresh = update(RiskRow).where(
         RiskRow.subject_id == subject_id, RiskRow.cause == found.cause, shown_us > found.last_us - _RISK_SHOWN_US
@@ -281,7 +283,7 @@ def _note_risk(session: Session, subject: SubjectRef, found: Found) -> None:
 
 
 def _prepare(session: Session, subject_id: int, diagnosis: Diagnosis, start_us: int, findings: _Findings) -> None:
-    """Have the fixes of findings that will be shown proposed while nobody waits for a lock."""
+    """Have the fixes of findings that will be shown computed before any lock is held."""
     known = [_known(session, row) for row in _relevant(session, subject_id, lock=False)]
     for change in lifecycle.decide(known, diagnosis.findings, diagnosis.not_found, start_us):
         match change:
@@ -296,7 +298,7 @@ def _prepare(session: Session, subject_id: int, diagnosis: Diagnosis, start_us: 
 
 
 def _relevant(session: Session, subject_id: int, *, lock: bool = True) -> Sequence[IncidentRow]:
-    """Active incidents of the subject and those of the last day that could reopen."""
+    """Active incidents of the subject, and those of the last day that could reopen."""
     newest = select(func.max(IncidentRow.last_seen_at)).where(lives_on == subject_id).scalar_subquery()
     query = (
         select(IncidentRow)
@@ -336,7 +338,7 @@ def _subject_columns(subject: SubjectRef) -> dict[str, object]:
 
 
 def resolve_silent(session: Session, subject_id: int) -> list[IncidentRow]:
-    """Close what is still active of a subject that is no longer stored, or has no data any more."""
+    """Close active incidents of a subject that is no longer stored, or no longer has data."""
     lock_subject(session, subject_id)
     rows = session.scalars(select(IncidentRow).where(lives_on == subject_id, IncidentRow.resolved_at.is_(None))).all()
     for row in rows:

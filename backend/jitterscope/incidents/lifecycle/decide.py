@@ -1,7 +1,7 @@
-"""The life of an incident as pure decisions: what is known and what a diagnosis says become a list of changes.
+"""The life of an incident as pure decisions: the known incidents and a diagnosis become a list of changes.
 
-The clock is data time (µs since the epoch, UTC): an incident ends when the node's data went on and stayed quiet,
-not when the backend was away. Whoever applies the changes holds the subject's lock.
+The clock is data time (µs since the epoch, UTC): an incident ends when the node's data continued and stayed quiet, not
+when the backend was down. The code that applies the changes holds the subject's lock.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from jitterscope.diagnosis.core.registry import is_residual, quantities_of
 from jitterscope.incidents.api.schemas import IncidentState
 
 DAY_US = 24 * 3600 * 1_000_000
-# What comes no later than this after the newest symptom of an incident is told by it. Of one that goes on it may be
-# later: a cause does not show in each window.
+# A finding this shortly after an incident's newest symptom belongs to that incident. For an ongoing incident it may
+# come later: a cause does not show in every window.
 AFTERMATH_US = 1_000_000
 GOES_ON_US = 10_000_000
 _SEVERITY_RANK: dict[Severity, int] = {"info": 0, "warning": 1, "critical": 2}
@@ -29,13 +29,13 @@ def severity_rank(severity: Severity) -> int:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Strength:
-    """How much a window proves: windows of one incident are compared field by field, in this order."""
+    """How strong a window's evidence is: windows of one incident are compared field by field, in this order."""
 
     severity: int
-    # What its area says that harm is told by, in that order.
+    # Measures of harm, in the order that the cause's area defines.
     harm: tuple[float, ...]
-    # Of two windows that prove as much the one that saw twice as much says it with better numbers, and knows more
-    # fixes: a score that differs in its third digit does not hold the glimpse of an incident's first second.
+    # Of two equally strong windows, the one that saw twice as much has better numbers and knows more fixes: a score
+    # that differs in the third digit must not preserve the glimpse of an incident's first second.
     sample_log2: tuple[int, ...]
     score: float
     sample: tuple[float, ...]
@@ -56,23 +56,23 @@ class Strength:
 
 @dataclass(frozen=True, slots=True)
 class Residue:
-    """What a verified fix left of a fault, as most of it as still counts as the same: shares 0..1 by quantity."""
+    """What a verified fix left of a fault, as the largest shares (0..1, by quantity) that still count as the same."""
 
     shares: Mapping[str, float]
 
     def covers(self, found: Found) -> bool:
-        """Whether a finding shows no more than that."""
+        """Whether a finding shows no more than what was left."""
         return all((one.of(found.impact) or 0.0) <= self.shares.get(one.id, 0.0) for one in shares_of(found.cause))
 
 
 def shares_of(cause_id: str) -> list[Quantity]:
-    """The shares among what findings of a cause tell of harm."""
+    """The shares among the measures of harm in findings of a cause."""
     return [one for one in quantities_of(cause_id) if one.unit == "ratio" and one.better == "lower"]
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is stored of one incident of the subject."""
+    """The stored data of one incident of the subject."""
 
     id: int
     cause: str
@@ -106,7 +106,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Continue:
-    """A rival speaks louder in this window, but does not exclude the cause that was established before."""
+    """A rival is stronger in this window, but does not rule out the established cause."""
 
     incident: Known
     last_us: int
@@ -120,7 +120,7 @@ class Reopen:
 
 @dataclass(frozen=True, slots=True)
 class Reclassify:
-    """The same stall, explained by another cause now that there is more of it to look at."""
+    """The same stall, explained by another cause now that more data is available."""
 
     incident: Known
     found: Found
@@ -129,7 +129,7 @@ class Reclassify:
 
 @dataclass(frozen=True, slots=True)
 class Supersede:
-    """Its stall belongs to another active incident of the subject: close it in favour of that one."""
+    """Its stall belongs to another active incident of the subject: close it in favor of that one."""
 
     incident: Known
     by_cause: str
@@ -154,10 +154,10 @@ Change = Open | Update | Continue | Reopen | Reclassify | Supersede | Resolve | 
 def decide(
     known: Sequence[Known], findings: Sequence[Found], not_found: Sequence[NotFound], window_start_us: int
 ) -> list[Change]:
-    """What one diagnosis of a subject changes.
+    """The changes that follow from one diagnosis of a subject.
 
-    `known`: its active incidents and those resolved lately. A finding that brings no symptom newer than what its
-    incident already has changes nothing, so diagnosing the same window twice is harmless.
+    `known`: its active incidents and those resolved recently. A finding without a symptom newer than what its incident
+    already has changes nothing, so diagnosing the same window twice is harmless.
     """
     changes: list[Change] = []
     hurting = [found for found in findings if found.severity is not None]
@@ -195,9 +195,9 @@ def decide(
 
 
 def settle(known: Sequence[Known], clock_us: int, quiet_us: int) -> list[Resolve]:
-    """Active incidents whose node has `quiet_us` of newer data without the symptom. `clock_us`: newest data.
+    """Resolve active incidents whose node has `quiet_us` of newer data without the symptom. `clock_us`: newest data.
 
-    One whose fix is being measured waits for its verdict: that it is quiet is what is measured.
+    An incident whose fix is being measured waits for its verdict: that it is quiet is what is being measured.
     """
     return [
         Resolve(item, clock_us, f"No new symptom for {quiet_us // 1_000_000} s of data.")
@@ -217,7 +217,7 @@ def _update(incident: Known, found: Found) -> list[Change]:
 
 
 def _refuted(findings: Sequence[Found], not_found: Sequence[NotFound]) -> dict[str, str]:
-    """Causes that this window does not give, with the reason: not there, or outdone by a finding they rival."""
+    """Causes that this window refutes, with the reason: not found, or beaten by a finding that they rival."""
     rivals = [rival for found in findings for rival in found.rivals if rival.status != "not_enough_data"]
     outdone = {rival.cause: rival.reason for rival in rivals}
     spoken = {found.cause for found in findings}
@@ -229,7 +229,7 @@ def _refuted(findings: Sequence[Found], not_found: Sequence[NotFound]) -> dict[s
 
 
 def _tells(item: Known, found: Found) -> bool:
-    """Whether an incident of another cause, that goes on or is over, is about the time of what is left of a window."""
+    """Whether an incident of another cause, ongoing or over, covers the time of a remaining finding."""
     around_us = GOES_ON_US if item.active else AFTERMATH_US
     return (
         not is_residual(item.cause)
@@ -239,7 +239,7 @@ def _tells(item: Known, found: Found) -> bool:
 
 
 def _still_explains(item: Known, found: Found) -> bool:
-    """An older incident whose cause `found` does not rule out, and which is no worse than it."""
+    """Whether an older incident, whose cause `found` does not rule out, is at least as severe."""
     return (
         item.active
         and found.severity is not None
@@ -249,10 +249,10 @@ def _still_explains(item: Known, found: Found) -> bool:
 
 
 def _reexplained(item: Known, found: Found, refuted: dict[str, str], window_start_us: int) -> bool:
-    """The window holds the incident's whole life, refutes its cause and finds `found` in the same stall.
+    """Whether the window holds the incident's whole life, refutes its cause, and finds `found` in the same stall.
 
     An incident older than the window keeps its cause: what is new then is another fault. So does one whose fix is being
-    measured: that the picture changes is what is measured.
+    measured: the changing picture is what is being measured.
     """
     return (
         item.active
@@ -279,7 +279,7 @@ def _superseded(
 
 
 def _is_back(before: Known, found: Found, resolved_us: int) -> bool:
-    """Whether a symptom is of after the end; a window that reaches back before a fix shows the fault that was fixed."""
+    """Whether a symptom came after the end; a window that extends back before a fix shows the fault that was fixed."""
     return (found.onset_us if before.state == "verified" else found.last_us) > resolved_us
 
 

@@ -1,4 +1,4 @@
-"""Notes of members in an incident's history. Who wrote one may change it or delete it; the audit trail keeps both."""
+"""Members' notes in an incident's history. The author may change or delete a note; the audit trail keeps both."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jitterscope.tenancy.auth import Principal
 
 
 def add(session: Session, principal: Principal, incident_id: int, note: str | None) -> IncidentRow:
-    """A line in the history. Raises Problem 404, 422."""
+    """Add a note to the history. Raises Problem 404, 422."""
     words = _words(note)
     row = actions.locked(session, incident_id)
     record(session, row, "noted", words, principal, author_id=principal.person)
@@ -25,12 +25,12 @@ def add(session: Session, principal: Principal, incident_id: int, note: str | No
 
 
 def edit(session: Session, principal: Principal, incident_id: int, note_id: int, note: str | None) -> IncidentRow:
-    """Other words in a note of one's own. Raises Problem 403, 404, 422."""
+    """Change the text of one's own note. Raises Problem 403, 404, 422."""
     return _change(session, principal, incident_id, note_id, _words(note))
 
 
 def delete(session: Session, principal: Principal, incident_id: int, note_id: int) -> IncidentRow:
-    """Take the words of a note of one's own away: the history says that there was one. Raises Problem 403, 404."""
+    """Delete the text of one's own note: the history still shows that there was one. Raises Problem 403, 404."""
     return _change(session, principal, incident_id, note_id, None)
 
 

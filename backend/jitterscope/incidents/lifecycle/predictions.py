@@ -1,4 +1,4 @@
-"""Which fixes an incident proposed, and what each was predicted to do, kept as it was while the incident was open."""
+"""Fixes that an incident proposed, with each one's predicted effect, preserved from while the incident was open."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from jitterscope.diagnosis.core.finding import Found, Interval
 from jitterscope.incidents.api.verification_schemas import FixPrediction
 from jitterscope.incidents.models import IncidentRow
 
-# From then on predictions would be made from data that the fix has changed.
+# From these states on, predictions would use data that the fix has changed.
 _FIXED = ("fix_applied", "did_not_help", "made_worse", "verified")
 
 
 def keep(row: IncidentRow, found: Found, at: datetime) -> None:
-    """Note the fixes of a finding that is shown from now on; those it no longer has stay.
+    """Record the fixes of a finding that is shown from now on; those it no longer has stay.
 
-    A fix that was just applied is not proposed any more, before anybody has noticed that it landed.
+    A fix that was just applied disappears from the proposals before its landing is noticed.
     """
     if row.state in _FIXED:
         return
@@ -29,7 +29,7 @@ def keep(row: IncidentRow, found: Found, at: datetime) -> None:
 
 
 def shown(row: IncidentRow) -> list[FixPrediction]:
-    """As the API shows them, in the order of the fixes."""
+    """The predictions as the API shows them, in the order of the fixes."""
     order = {fix["id"]: number for number, fix in enumerate(row.finding.get("fixes", []))}
     told = ((fix_id, content) for fix_id, content in row.predictions.items() if content["figures"])
     kept = sorted(told, key=lambda item: (order.get(item[0], len(order)), item[0]))
@@ -37,7 +37,7 @@ def shown(row: IncidentRow) -> list[FixPrediction]:
 
 
 def promised(row: IncidentRow, fix_id: str | None) -> dict[str, Interval]:
-    """What a fix promised, by measure id; empty where nothing did."""
+    """The predicted effect of a fix, by measure id; empty if there is no prediction."""
     content = row.predictions.get(fix_id) if fix_id is not None else None
     figures = {} if content is None else content["figures"]
     return {name: Interval.model_validate(one) for name, one in figures.items()}

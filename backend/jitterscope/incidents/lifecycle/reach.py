@@ -1,4 +1,4 @@
-"""Whom an incident reached, as rules of notifications see them: its subject, and the others that it lists."""
+"""The resources that an incident reached, as notification rules see them: its subject, and the others that it lists."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _NAMELESS = WorkloadName()
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The subject with its Kubernetes names, and where the others are."""
+    """The subject with its Kubernetes names, and the places of the others."""
 
     subject: PayloadSubject
     others: tuple[Place, ...]
 
     @property
     def places(self) -> tuple[Place, ...]:
-        """All of them."""
+        """The places of the subject and the others."""
         return (place_of(self.subject), *self.others)
 
 
 def reach_of(session: Session, incidents: Sequence[IncidentRow]) -> dict[int, Reach]:
-    """By incident id."""
+    """The reach of each incident by id."""
     others = {row.id: [_listed(one) for one in row.also_affected] for row in incidents}
     ids = [row.subject_id for row in incidents] + [one for listed in others.values() for one, _ in listed]
     names = inventory.names_of_workloads(session, ids)

@@ -1,4 +1,4 @@
-"""What a verified fix left of its fault: less than all is no reason to open the incident again."""
+"""What a verified fix left of its fault: symptoms within that remainder do not reopen the incident."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from jitterscope.incidents.lifecycle.decide import Residue, shares_of
 from jitterscope.incidents.models import IncidentRow
 from jitterscope.incidents.verification.models import VerificationRow
 
-# One window can have twice what was measured over many.
+# One window can show twice what was measured over many.
 _MARGIN = 2.0
 
 
 def of(session: Session, row: IncidentRow) -> Residue | None:
-    """None where the incident was not closed by a verification, or nothing of the fault was left."""
+    """None if the incident was not closed by a verification, or nothing of the fault was left."""
     if row.state != "verified":
         return None
     query = select(VerificationRow.result).where(

@@ -1,11 +1,15 @@
-"""One incident for trouble that several subjects have at one time: replicas with one limit, servers along one path.
+"""One incident for trouble that several subjects share at the same time: replicas with one limit, servers on one path.
 
-Joined are findings of one cause in replicas of one Kubernetes workload, as long as an incident of any goes on: one
-patch of their owner is the fix for all. So are findings of one cause that spreads (`Cause.spreads`), what a server's
-trouble looks like to those who ask it (`Found.upstream`), and late answers without a cause of their own
-(`Cause.is_residual`): of a server that another one is known to wait for, or at a time when the node's trouble made
-answers of its servers late. The incident stays with the subject that showed it first, or that is asked, or with the
-node; the others are listed in `also_affected` and keep it open as long as any of them is in trouble.
+Findings are joined in these cases:
+- They have one cause in replicas of one Kubernetes workload, as long as an incident of any of them is ongoing: one
+  patch of their owner fixes all.
+- They have one cause that spreads (`Cause.spreads`).
+- They are what a server's trouble looks like to its clients (`Found.upstream`).
+- They are late answers without a cause of their own (`Cause.is_residual`): from a server that another subject is known
+  to wait for, or at a time when the node's trouble delayed answers of its servers.
+
+The incident stays with the subject that showed it first, with the queried server, or with the node; the others are
+listed in `also_affected` and keep it open as long as any of them is in trouble.
 """
 
 from __future__ import annotations
@@ -27,20 +31,20 @@ from jitterscope.incidents.lifecycle.transitions import record
 from jitterscope.incidents.models import IncidentRow, lives_on
 from jitterscope.inventory import service as inventory
 
-# Troubles of two subjects are one where they overlap, or lie no further apart than a retry takes.
+# Troubles of two subjects are the same if they overlap, or are no further apart than a retry takes.
 SAME_TIME = timedelta(seconds=10)
-# Among so many incidents of one cause those of replicas are looked for.
+# Replicas' incidents are searched among this many incidents of one cause.
 _MOST_INCIDENTS = 500
-# A list for people; beyond it trouble still keeps the incident open.
+# The list is for users; beyond this, trouble still keeps the incident open.
 MAX_MEMBERS = 200
 _LOCK_CLASS = 0x6A6470  # "jdp"
 
 
 def lock(session: Session, subject_id: int, findings: Iterable[Found]) -> bool:
-    """Make one worker at a time decide where trouble of a server, or a spreading one, belongs; False for others.
+    """Make one worker at a time decide where a server's or a spreading trouble belongs; False for other findings.
 
-    Taken before any subject's lock by all who may need another subject's incident: so nobody waits for it who holds a
-    subject's lock.
+    Taken before any subject's lock by all who may need another subject's incident, so that no holder of a subject's
+    lock waits for it.
     """
     hurting = [found for found in findings if found.severity is not None]
     if not hurting:
@@ -60,7 +64,7 @@ def lock(session: Session, subject_id: int, findings: Iterable[Found]) -> bool:
 
 
 def host_of(session: Session, subject_id: int, found: Found) -> IncidentRow | None:
-    """The active incident of another subject that the finding is part of, the oldest where there are several."""
+    """The active incident of another subject that the finding is part of; the oldest if there are several."""
     if (host := _of_replica(session, subject_id, found)) is not None:
         return host
     ways: list[ColumnElement[bool]] = []
@@ -80,7 +84,7 @@ def host_of(session: Session, subject_id: int, found: Found) -> IncidentRow | No
 
 
 def older_of_its_workload(session: Session, own: IncidentRow, found: Found) -> IncidentRow | None:
-    """The incident that an active one turned out to be a part of: a pod's names can come after its first trouble."""
+    """The incident that an active one belongs to after all: a pod's names can arrive after its first trouble."""
     host = None if own.state == "fix_applied" else _of_replica(session, own.lives_on, found)
     return host if host is not None and host.id < own.id else None
 
@@ -91,7 +95,7 @@ def _is_replica(session: Session, subject_id: int) -> bool:
 
 
 def _of_replica(session: Session, subject_id: int, found: Found) -> IncidentRow | None:
-    """The active incident of the same cause in another replica of the subject's workload, the oldest."""
+    """The oldest active incident of the same cause in another replica of the subject's workload."""
     goes_on = and_(IncidentRow.resolved_at.is_(None), IncidentRow.cause == found.cause)
     others = select(IncidentRow.id, lives_on).where(goes_on, lives_on != subject_id).order_by(IncidentRow.id)
     rows = session.execute(others.limit(_MOST_INCIDENTS)).all()
@@ -102,16 +106,21 @@ def _of_replica(session: Session, subject_id: int, found: Found) -> IncidentRow 
 
 
 def _blaming(session: Session, subject_id: int, found: Found) -> IncidentRow | None:
-    """The active incident of a subject that says it waits for this one: it tells more than late answers without a
-    cause."""
+    """The active incident of a subject that says it waits for this one.
+
+    It says more than late answers without a cause.
+    """
     rows = session.scalars(_simultaneous(subject_id, found).where(_blames())).all()
     return next((row for row in rows if subject_id in _asked_by(session, row)), None)
 
 
 def followers(session: Session, subject_id: int, found: Found) -> list[IncidentRow]:
-    """Active incidents of others that tell of the same trouble: of those who ask the subject's servers; of late answers
-    without a cause of their own where the subject waits for that server; and, where the subject is a node whose trouble
-    made answers late, of its servers whose late answers have no cause of their own."""
+    """Active incidents of others about the same trouble.
+
+    These are incidents of the clients of the subject's servers; of late answers without a cause of their own, if the
+    subject waits for that server; and, if the subject is a node whose trouble delayed answers, of its servers whose
+    late answers have no cause of their own.
+    """
     statement = _simultaneous(subject_id, found).where(or_(_blames(), ~_is_explained()))
     asked = _asked(session, subject_id, found)
     return [row for row in session.scalars(statement).all() if _follows(session, row, subject_id, found, asked)]
@@ -150,7 +159,7 @@ def _asked(session: Session, subject_id: int, found: Found) -> set[int]:
 
 
 def _simultaneous(subject_id: int, found: Found) -> Select[IncidentRow]:
-    """Active incidents of others at the time of a finding, and those that the subject is a part of already."""
+    """Active incidents of others at the time of a finding, and those that the subject is already part of."""
     same_time = and_(
         IncidentRow.onset_at <= time_of(found.last_us) + SAME_TIME,
         IncidentRow.last_seen_at >= time_of(found.onset_us) - SAME_TIME,
@@ -177,7 +186,7 @@ def _may_join(found: Found) -> bool:
 
 
 def is_told(session: Session, subject_id: int, found: Found) -> bool:
-    """Whether an incident that is over told of the subject's newest symptom already."""
+    """Whether an incident that is over already covers the subject's newest symptom."""
     same = IncidentRow.cause == found.cause
     reached = _lists(subject_id) if _may_join(found) else and_(same, _lists(subject_id))
     others = [one for one in inventory.lives_of(session, subject_id) if one != subject_id]
@@ -187,14 +196,14 @@ def is_told(session: Session, subject_id: int, found: Found) -> bool:
 
 
 def join(session: Session, host: IncidentRow, subject: SubjectRef, found: Found) -> bool:
-    """Note a subject's trouble in an incident of another; False where that is not news."""
+    """Record a subject's trouble in an incident of another; False if it is not news."""
     members: list[dict[str, Any]] = [dict(one) for one in host.also_affected]
     known = next((one for one in members if one["resource_id"] == subject.resource_id), None)
     if known is not None and found.last_us <= known["last_us"]:
         return False
     own = {host.subject_id, host.lives_on}
     if any(subject.resource_id in inventory.lives_of(session, one) for one in own):
-        # The same container, started again: its trouble is that of the incident's subject.
+        # The same container after a restart: its trouble is that of the incident's subject.
         if time_of(found.last_us) <= host.last_seen_at:
             return False
         host.last_seen_at = time_of(found.last_us)
@@ -228,7 +237,7 @@ def merge(session: Session, own: IncidentRow, host: IncidentRow) -> None:
 
 
 def absorb(session: Session, host: IncidentRow, follower: IncidentRow) -> None:
-    """Make an incident a part of `host`, with those that it lists itself."""
+    """Make an incident part of `host`, along with those that it lists."""
     merge(session, follower, host)
     join(session, host, subject_of(follower), Found.model_validate(follower.finding))
     listed = {host.lives_on, *(one["resource_id"] for one in host.also_affected)}

@@ -1,4 +1,4 @@
-"""A transition is one transaction's work: history, audit trail, outbox and, once committed, the live event."""
+"""Records a transition in one transaction: history, audit trail, outbox, and, once committed, the live event."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ _SHOWN_IN_AUDIT = ("state", "resolved_at", "muted", "muted_until", "pinned")
 
 @dataclass(frozen=True, slots=True)
 class _News:
-    """What happened, by whom. `author_id`: who may change the words; `reminds`: who knows all of it is told again."""
+    """What happened, and by whom.
+
+    `author_id`: who may edit the text; `reminds`: also sent to those who already know the state.
+    """
 
     action: str
     detail: str | None = None
@@ -35,7 +38,7 @@ class _News:
     reminds: bool = False
 
 
-# Then people ask what was changed.
+# At these transitions users ask what was changed.
 _BEGIN = ("opened", "reopened")
 
 
@@ -48,10 +51,10 @@ def record(
     verification: VerificationRow | None = None,
     author_id: int | None = None,
 ) -> TransitionRow:
-    """Write down what just happened to `row`, which already shows it. `principal` is None for the service itself.
+    """Record what just happened to `row`, which already shows it. `principal` is None for the service itself.
 
-    `verification` goes into notifications where the transition is about one. What mutes the incident is asked here
-    anew: a mute that holds now keeps this quiet, whether or not anybody has noticed yet that it began.
+    `verification` goes into notifications if the transition is about one. The mutes of the incident are evaluated again
+    here: a mute that is in effect keeps this quiet, whether or not its beginning has been noticed yet.
     """
     changed = audit.changes_of(row, _SHOWN_IN_AUDIT)
     was_muted = row.muted
@@ -74,10 +77,10 @@ def record_mute(
     reminds: bool = False,
     again: bool = False,
 ) -> bool:
-    """Find out what mutes an incident now, and write down where that began or ended; whether it did.
+    """Evaluate what mutes an incident now, and record a beginning or end; returns whether there was one.
 
-    `actor` did it, where it is about the mute `mute_id` if one is given. `again`: also where another mute holds than
-    before. `reminds`: channels are told of the end whatever they know.
+    `actor` caused it if it is about the mute `mute_id`, or if none is given. `again`: also if a different mute is in
+    effect than before. `reminds`: channels are told of the end whatever they know.
     """
     before, was_muted = row.mute, row.muted
     cover = covering.cover_of(session, row)
@@ -125,7 +128,7 @@ def _write(
         besides = before_onset(session, row) if news.action in _BEGIN else ()
         payload = payload_of(row, transition, reach.subject, news.verification, besides)
         outbox.show(session, payload)
-        # Whose mute ends once it is over needs nobody.
+        # The end of a mute is not sent for an incident that is already over.
         if news.action in ACTIONS and not (news.action == "unmuted" and row.resolved_at is not None):
             outbox.enqueue(session, payload, reach.others, muted=row.muted, reminds=news.reminds)
     event, organization_id = event_of(transition), row.organization_id

@@ -1,4 +1,4 @@
-"""What mutes an incident now, kept in its row so that lists need no other table."""
+"""What currently mutes an incident, kept in its row so that lists need no other table."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from jitterscope.notify.conditions import Place
 
 
 def candidate_of(row: IncidentRow, places: tuple[Place, ...]) -> Candidate:
-    """An incident as mutes see it."""
+    """The incident as mutes see it."""
     resources = frozenset({row.subject_id, row.lives_on})
     return Candidate(row.id, resources, row.severity, row.cause, places)
 
 
 def cover_of(session: Session, row: IncidentRow) -> Cover | None:
-    """By what the incident is muted at this moment."""
+    """What currently mutes the incident; None if nothing does."""
     now = datetime.now(UTC)
     mutings = store.mutings(session, now, row.id)
     if not mutings:
@@ -30,7 +30,7 @@ def cover_of(session: Session, row: IncidentRow) -> Cover | None:
 
 
 def put(row: IncidentRow, cover: Cover | None) -> None:
-    """Note in the row what mutes it, or that nothing does."""
+    """Record in the row what mutes it, or that nothing does."""
     if cover is None:
         row.muted, row.muted_until, row.mute = False, None, None
         return

@@ -1,4 +1,4 @@
-"""Mutes: list, try, make and end them. They change what incidents notify of, so they need the scopes of incidents."""
+"""Mutes: list, preview, create, and end them. They change what incidents send, so they need incident scopes."""
 
 from __future__ import annotations
 

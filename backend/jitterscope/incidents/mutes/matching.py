@@ -1,4 +1,4 @@
-"""Which incidents a mute is for, and until when it holds. Pure."""
+"""Which incidents a mute covers, and how long it is in effect. Pure."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from jitterscope.notify.conditions import Conditions, Place, matches
 from jitterscope.notify.quiet_hours import WeeklyHours
 
-# Of a mute that has no end: it holds until somebody ends it.
+# For a mute without an end: it is in effect until a user ends it.
 FOREVER = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Muting:
-    """What a mute asks for; everything that is given has to fit."""
+    """The conditions of a mute; all that are given must match."""
 
     id: int
     incident_id: int | None
@@ -30,8 +30,10 @@ class Muting:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An incident as mutes see it. `resources`: its subject, and what took the subject's place. `places`: its subject
-    and the others that it reached."""
+    """An incident as mutes see it. `resources`: its subject, and the subject's successor.
+
+    `places`: its subject and the others that it reached.
+    """
 
     incident_id: int
     resources: frozenset[int]
@@ -41,8 +43,11 @@ class Candidate:
 
 
 def covers(muting: Muting, one: Candidate) -> bool:
-    """Patterns have to fit every place that the incident reached: a mute of one namespace must not silence trouble that
-    spread to another one."""
+    """Whether a mute covers an incident.
+
+    Patterns must match every place that the incident reached: a mute of one namespace must not silence trouble that
+    spread to another.
+    """
     return (
         muting.incident_id in (None, one.incident_id)
         and (muting.resource_id is None or muting.resource_id in one.resources)
@@ -52,7 +57,7 @@ def covers(muting: Muting, one: Candidate) -> bool:
 
 
 def holds_until(muting: Muting, at: datetime) -> datetime | None:
-    """When the stretch around a time ends; None where it does not hold then."""
+    """When the period around a time ends; None if the mute is not in effect then."""
     end = FOREVER if muting.until is None else muting.until
     if end <= at:
         return None
@@ -64,14 +69,14 @@ def holds_until(muting: Muting, at: datetime) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """What mutes an incident now. `until`: None where somebody has to end it."""
+    """What currently mutes an incident. `until`: None if a user must end it."""
 
     muting: Muting
     until: datetime | None
 
 
 def longest(mutings: Iterable[Muting], one: Candidate, at: datetime) -> Cover | None:
-    """Of the mutes that cover the incident at a time the one that holds longest, of such the oldest."""
+    """Of the mutes that cover the incident at a time, the one in effect longest; among equals, the oldest."""
     held = [
         (until, muting) for muting in mutings if (until := holds_until(muting, at)) is not None and covers(muting, one)
     ]

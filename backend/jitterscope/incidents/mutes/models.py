@@ -13,10 +13,10 @@ from jitterscope.db import Base
 
 
 class MuteRow(Base):
-    """What must notify nobody, until when and why. It is over once `ended_at` is set or `until` has passed.
+    """What must not notify, until when, and why. It is over once `ended_at` is set or `until` has passed.
 
-    `severities`: empty fits all. `conditions` is notify.conditions.Conditions, `hours` quiet_hours.WeeklyHours: it
-    mutes in these only. All that is given has to fit.
+    `severities`: empty matches all. `conditions` is notify.conditions.Conditions, `hours` quiet_hours.WeeklyHours: it
+    mutes only in these. All that is given must match.
     """
 
     __tablename__ = "mutes"

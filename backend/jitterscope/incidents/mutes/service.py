@@ -1,5 +1,7 @@
-"""Mutes begin and end. Each incident changes in a transaction of its own, so that no two locks are held at once.
-Where a process ends in between, the next visit does the rest."""
+"""Begins and ends mutes. Each incident changes in its own transaction, so that no two locks are held at once.
+
+If a process exits in between, the next visit does the rest.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,14 @@ from jitterscope.incidents.mutes.schemas import MuteCreate, MuteFilter
 from jitterscope.inventory import service as inventory
 from jitterscope.notify.conditions import Conditions
 
-# Each transition asks all of them.
+# Each transition evaluates all of them.
 MOST = 200
 _LONGEST = timedelta(days=366)
 _NO_REASON = "No reason given"
 
 
 def mute(session: Session, actor: Actor, incident_id: int, until: datetime | None, reason: str | None) -> IncidentRow:
-    """No notifications about one incident until a time, or until unmuted; in place of what muted it alone before."""
+    """Mute notifications of one incident until a time, or until unmuted; replaces its earlier individual mute."""
     _check_until(until)
     row = actions.locked(session, incident_id)
     _end_own(session, actor, row)
@@ -48,7 +50,7 @@ def mute(session: Session, actor: Actor, incident_id: int, until: datetime | Non
 
 
 def unmute(session: Session, actor: Actor, incident_id: int) -> IncidentRow:
-    """Notifications again. Raises Problem 409 where what mutes it mutes others too."""
+    """Unmute one incident. Raises Problem 409 if what mutes it also mutes others."""
     row = actions.locked(session, incident_id)
     if not _end_own(session, actor, row) and row.mute is not None and row.muted:
         raise Problem(
@@ -69,7 +71,7 @@ def _end_own(session: Session, actor: Actor, row: IncidentRow) -> bool:
 
 
 def create(actor: Actor, request: MuteCreate) -> int:
-    """A new mute, and what it mutes now; its id. Raises Problem 404, 409, 422."""
+    """Create a mute and apply it; returns its id. Raises Problem 404, 409, 422."""
     _check_until(request.until)
     check_filter(request)
     if request.until is None and request.hours is None and request.incident_id is None:
@@ -104,7 +106,7 @@ def create(actor: Actor, request: MuteCreate) -> int:
 
 
 def end(actor: Actor, mute_id: int) -> None:
-    """End it now; one that is over stays as it is. Raises Problem 404."""
+    """End a mute now; one that is over stays unchanged. Raises Problem 404."""
     now = datetime.now(UTC)
     with organization_session(actor.organization_id) as session:
         row = session.get(MuteRow, mute_id, with_for_update=True)
@@ -124,11 +126,10 @@ def is_over(row: MuteRow, now: datetime) -> bool:
 
 
 def visit(organization_id: int, actor: Actor | None = None, mute_id: int | None = None) -> int:
-    """Have every incident that is not over show what mutes it now; how many were muted or unmuted by that.
+    """Update what mutes each incident that is not over; returns how many were muted or unmuted.
 
-    `actor` made or ended the mute `mute_id` just now. Where a mute that was set for a time ends by itself channels are
-    reminded, for that is what people set a time for. The end of weekly hours is told to those only who do not know how
-    things stand.
+    `actor` just created or ended the mute `mute_id`. When a timed mute ends by itself, channels are reminded, because
+    that is why users set a time. The end of weekly hours is sent only to those who do not know the current state.
     """
     with organization_session(organization_id) as session:
         due = _differing(session)
@@ -145,7 +146,7 @@ def visit(organization_id: int, actor: Actor | None = None, mute_id: int | None 
 
 
 def _differing(session: Session) -> list[int]:
-    """Incidents whose row does not say what mutes them now."""
+    """Incidents whose row does not match what currently mutes them."""
     now = datetime.now(UTC)
     mutings = store.mutings(session, now)
     rows = store.not_resolved(session, muted_only=not mutings)
@@ -162,7 +163,7 @@ def _differing(session: Session) -> list[int]:
 
 
 def check_filter(asked: MuteFilter) -> None:
-    """Raises Problem 422 where it would mute everything without saying so."""
+    """Raise Problem 422 if it would mute everything without saying so explicitly."""
     given = asked.incident_id, asked.resource_id, asked.severities or None
     if all(one is None for one in given) and asked.conditions == Conditions():
         raise Problem(

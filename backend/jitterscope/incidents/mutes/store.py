@@ -1,4 +1,4 @@
-"""Mutes in the database, and the incidents that they could be about."""
+"""Mutes in the database, and the incidents that they could cover."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from jitterscope.incidents.mutes.models import MuteRow
 from jitterscope.notify.conditions import Conditions
 from jitterscope.notify.quiet_hours import WeeklyHours
 
-# Incidents that one visit looks at; the next one takes the rest.
+# Incidents per visit; the next visit takes the rest.
 _AT_ONCE = 500
 
 
 def muting_of(row: MuteRow) -> Muting:
-    """Checked when it was stored: an incident must not fail by what a later version would refuse."""
+    """The conditions of a row.
+
+    Not validated again: an incident must not fail because of a value that a later version would reject.
+    """
     conditions = Conditions.model_construct(**{name: [] for name in Conditions.model_fields} | row.conditions)
     return Muting(
         id=row.id,
@@ -35,12 +38,12 @@ def muting_of(row: MuteRow) -> Muting:
 
 
 def not_over(now: datetime) -> ColumnElement[bool]:
-    """Mutes that hold, or will in one of their weekly hours."""
+    """Mutes that are in effect, or will be in one of their weekly hours."""
     return MuteRow.ended_at.is_(None) & or_(MuteRow.until.is_(None), MuteRow.until > now)
 
 
 def mutings(session: Session, now: datetime, incident_id: int | None = None) -> list[Muting]:
-    """All that are not over; `incident_id`: without those of other incidents."""
+    """All mutes that are not over; `incident_id`: without those for other incidents alone."""
     query = select(MuteRow).where(not_over(now)).order_by(MuteRow.id)
     if incident_id is not None:
         query = query.where(or_(MuteRow.incident_id.is_(None), MuteRow.incident_id == incident_id))
@@ -48,14 +51,14 @@ def mutings(session: Session, now: datetime, incident_id: int | None = None) -> 
 
 
 def count_asked(session: Session, now: datetime, incident_id: int | None) -> int:
-    """How many a transition of the incident asks; None: of any that has none of its own."""
+    """How many mutes a transition of the incident evaluates; None: of an incident without its own mutes."""
     own = MuteRow.incident_id == incident_id if incident_id is not None else false()
     query = select(func.count()).where(not_over(now), or_(MuteRow.incident_id.is_(None), own)).select_from(MuteRow)
     return session.scalar(query) or 0
 
 
 def of_incident(session: Session, incident_id: int, now: datetime) -> list[MuteRow]:
-    """Those that are for this incident alone, and not over."""
+    """Mutes for this incident alone that are not over."""
     query = select(MuteRow).where(not_over(now), MuteRow.incident_id == incident_id).order_by(MuteRow.id)
     return list(session.scalars(query.with_for_update()))
 
@@ -63,7 +66,7 @@ def of_incident(session: Session, incident_id: int, now: datetime) -> list[MuteR
 def page(
     session: Session, now: datetime, *, ended: bool | None, before_id: int | None, limit: int
 ) -> Sequence[MuteRow]:
-    """Newest first."""
+    """A page of mutes, newest first."""
     query = select(MuteRow).order_by(MuteRow.id.desc()).limit(limit)
     if ended is not None:
         query = query.where(~not_over(now) if ended else not_over(now))
@@ -73,7 +76,7 @@ def page(
 
 
 def muted_by(session: Session, mute_ids: Sequence[int]) -> dict[int, list[int]]:
-    """Ids of incidents that are not over, by the mute that holds for them."""
+    """Ids of incidents that are not over, by the mute that is in effect for them."""
     query = select(IncidentRow.id, _mute_id()).where(
         IncidentRow.muted, IncidentRow.resolved_at.is_(None), _mute_id().in_(mute_ids)
     )
@@ -84,7 +87,7 @@ def muted_by(session: Session, mute_ids: Sequence[int]) -> dict[int, list[int]]:
 
 
 def not_resolved(session: Session, *, muted_only: bool) -> list[IncidentRow]:
-    """Incidents that are not over, muted ones first, then the newest."""
+    """Incidents that are not over: muted ones first, then the newest."""
     query = select(IncidentRow).where(IncidentRow.resolved_at.is_(None))
     if muted_only:
         query = query.where(IncidentRow.muted)
@@ -92,7 +95,7 @@ def not_resolved(session: Session, *, muted_only: bool) -> list[IncidentRow]:
 
 
 def forget(session: Session, mute_id: int) -> None:
-    """The mute was ended: incidents that are over say no more that it mutes them."""
+    """Clear an ended mute from incidents that are over, so that they no longer show it."""
     session.execute(
         update(IncidentRow)
         .where(IncidentRow.muted, IncidentRow.resolved_at.is_not(None), _mute_id() == mute_id)

@@ -9,5 +9,5 @@ from jitterscope.incidents.mutes import service
 
 @worker.periodic(seconds=10, name="incidents.visit_mutes")
 def visit_mutes() -> None:
-    """Weekly hours begin, and times pass. A message that a mute keeps back does not wait for this."""
+    """Apply weekly hours that begin and mutes that expire. Suppressing a message does not wait for this."""
     each_organization("mutes", service.visit)

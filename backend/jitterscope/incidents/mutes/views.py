@@ -1,4 +1,4 @@
-"""Mutes as the API shows them, and what one would have muted."""
+"""Mutes as the API shows them, and what a mute would have muted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LISTED = 20
 
 
 def mutes_of(session: Session, rows: Sequence[MuteRow]) -> list[Mute]:
-    """In the order of the rows."""
+    """Mutes in the order of the rows."""
     now = datetime.now(UTC)
     titles = actions.titles(session, {row.incident_id for row in rows if row.incident_id is not None})
     resources = inventory.resources(session, [row.resource_id for row in rows if row.resource_id is not None])
@@ -58,7 +58,7 @@ def _view(
 
 
 def preview(week: Week, asked: MuteFilter) -> MutePreview:
-    """The same matching over what happened."""
+    """Apply the same matching to past incidents."""
     muting = Muting(
         id=0,
         incident_id=asked.incident_id,

@@ -1,4 +1,4 @@
-"""One diagnosis from data to stored incident: load, run, apply; and who has to be diagnosed without any trigger."""
+"""One diagnosis from data to stored incident (load, run, apply), and which subjects need one without a trigger."""
 
 from __future__ import annotations
 
@@ -26,15 +26,18 @@ from jitterscope.objectives import service as objectives
 from jitterscope.settings import settings
 
 log = structlog.get_logger(__name__)
-# DNS servers and nodes are visited while seen this lately; a resource is marked as seen once a minute.
+# DNS servers and nodes are visited if seen this recently; a resource is marked as seen once a minute.
 SEEN_US = 180_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a diagnosis did: the subject, causes found (best first), incidents changed, and the newest symptom that
-    hurts (µs; 0: none). `visited`: it is a node or has DNS servers, and so is looked at without triggers too. `calm`:
-    it has no active incident, and none of the signs of a cause shows. `end_us`: up to where was looked."""
+    """The result of a diagnosis: the subject, causes found (best first), and incidents changed.
+
+    Also the newest harmful symptom (µs; 0: none). `visited`: it is a node or has DNS servers, and so is also diagnosed
+    without triggers. `calm`: it has no active incident, and no sign of a cause shows. `end_us`: the end of the data
+    that was examined.
+    """
 
     subject_id: int
     causes: list[str]
@@ -47,9 +50,9 @@ class Outcome:
 
 
 def diagnose_subject(organization_id: int, subject_id: int) -> Outcome | None:
-    """Load, run and apply. Reading and thinking hold no lock; two at once are ordered when they are applied.
+    """Load, run, and apply. Reading and reasoning hold no lock; two concurrent diagnoses are ordered when applied.
 
-    None where there is nothing to look at.
+    None if there is nothing to look at.
     """
     began = time.perf_counter()
     with organization_session(organization_id) as session:
@@ -62,7 +65,7 @@ def diagnose_subject(organization_id: int, subject_id: int) -> Outcome | None:
         return None
     diagnosis = detect(loaded.snapshot)
     if told_by_containers:
-        # Its containers are subjects of their own, and have the same trouble with a name and a patch.
+        # Its containers are subjects themselves, and have the same trouble with a name and a patch.
         own = [found for found in diagnosis.findings if all_causes()[found.cause].of_pods]
         diagnosis = diagnosis.model_copy(update={"findings": own})
     window = (loaded.snapshot.start_us, loaded.snapshot.end_us)
@@ -94,7 +97,10 @@ def diagnose_subject(organization_id: int, subject_id: int) -> Outcome | None:
 
 
 def first_look(session: Session, entry: Entry) -> Outcome | Literal["open"] | None:
-    """What can be said without reading everything; "open": nothing. None where nothing came since the last look."""
+    """The outcome that is possible without reading everything; "open" if there is none.
+
+    None if no data came since the last look.
+    """
     began = time.perf_counter()
     subject = inventory.resource(session, entry.subject_id)
     clock_us = None if subject is None else inventory.node_clock_us(session, subject.node_id)
@@ -102,7 +108,7 @@ def first_look(session: Session, entry: Entry) -> Outcome | Literal["open"] | No
         return "open"
     if clock_us <= entry.diagnosed_us:
         return None
-    # Who is in trouble shows it: reading its signs first would only be one more thing to read.
+    # A subject in trouble shows it: reading its signs first would only add work.
     if not plan.is_calm(entry) or is_active(session, subject.id):
         return "open"
     signs = snapshots.load_signs(session, subject, clock_us, _window_us())
@@ -119,7 +125,7 @@ def _window_us() -> int:
 
 
 def look_of(session: Session, subject_id: int, outcome: Outcome | None) -> Look:
-    """What the schedule wants to know of a diagnosis."""
+    """The part of a diagnosis that the schedule needs."""
     active = (outcome is None or not outcome.calm) and is_active(session, subject_id)
     if outcome is None:
         return Look((), 0, news=False, active=active, visited=False)
@@ -127,16 +133,19 @@ def look_of(session: Session, subject_id: int, outcome: Outcome | None) -> Look:
 
 
 def is_active(session: Session, subject_id: int) -> bool:
-    """Whether a subject has an incident that is not over, or is one that such an incident reached."""
+    """Whether a subject has an incident that is not over, or was reached by one."""
     own = or_(lives_on == subject_id, IncidentRow.also_affected.contains([{"resource_id": subject_id}]))
     return session.scalar(select(IncidentRow.id).where(IncidentRow.resolved_at.is_(None), own).limit(1)) is not None
 
 
 def plan_visits(organization_id: int) -> None:
-    """Make due whom no trigger tells of: DNS servers (retries after 5 s and needless queries make none), nodes (what
-    grows slowly in a kernel makes none), servers with an objective below 20 ms, and those with an active incident."""
+    """Schedule subjects whose problems may cause no triggers.
+
+    These are DNS servers (retries after 5 s and needless queries cause none), nodes (slow growth in a kernel causes
+    none), servers with an objective below 20 ms, and subjects with an active incident.
+    """
     every = timedelta(seconds=settings().scheduled_diagnosis_every_s)
-    # Two transactions: whoever locks several rows of the schedule does it in order of their ids.
+    # Two transactions: whoever locks several rows of the schedule must do so in order of their ids.
     with organization_session(organization_id) as session:
         schedule.visit(session, sorted(active_subjects(session)), timedelta(0))
     with organization_session(organization_id) as session:
@@ -144,7 +153,7 @@ def plan_visits(organization_id: int) -> None:
 
 
 def visited_subjects(session: Session) -> list[int]:
-    """Cgroups with a DNS server or an objective below 20 ms, and nodes, that sent data of late, by id."""
+    """Ids of cgroups with a DNS server or an objective below 20 ms, and of nodes, that sent data recently."""
     after_us = time.time_ns() // 1000 - SEEN_US
     watched = objectives.watched(session, after_us)
     return sorted({*inventory.dns_cgroups(session, after_us), *inventory.nodes_seen(session, after_us), *watched})

@@ -1,7 +1,7 @@
-"""Takes what is due from the schedule, fairly between organizations, and tells workers that something is due.
+"""Takes due diagnoses from the schedule, fairly between organizations, and wakes workers.
 
-The table is the truth. A message only says "look now", so that nobody waits for the next poll: one that is lost with
-the broker, or that comes twice, changes nothing.
+The table is the source of truth. A message only says "look now", so that nothing waits for the next poll: one that is
+lost with the broker, or that arrives twice, changes nothing.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from jitterscope.worker import send
 log = structlog.get_logger(__name__)
 
 TASK = "incidents.look"
-# Of one process: more at once only wait for each other's Python, and other work needs its threads.
+# Per process: more would only compete for the GIL, and other work needs its threads.
 MOST_AT_ONCE = 2
-# Then other tasks of the queue have their turn.
+# After this, other tasks of the queue get their turn.
 LONGEST_TURN_S = 2.0
 # What is due later than this is left to the poll.
 _SOON = timedelta(seconds=2)
@@ -44,7 +44,7 @@ _places = threading.BoundedSemaphore(MOST_AT_ONCE)
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """A collector says that something happened to a resource, and what kind of thing."""
+    """A collector's report that something happened to a resource, and of what kind."""
 
     resource_id: int
     reason: str
@@ -52,7 +52,7 @@ class Trigger:
 
 
 def triggered(session: Session, triggers: Sequence[Trigger]) -> list[int]:
-    """Note triggers with the data that they came with, and wake a worker after the commit; the subjects' ids."""
+    """Record triggers with the data they came with, and wake a worker after the commit; returns the subjects' ids."""
     if not triggers:
         return []
     owners = inventory.owning_subjects(session, [one.resource_id for one in triggers])
@@ -79,7 +79,7 @@ def triggered(session: Session, triggers: Sequence[Trigger]) -> list[int]:
 
 
 def wake(*delays_s: float) -> None:
-    """Tell a worker that something is due, now or in a moment. Where the broker is away, the poll finds it."""
+    """Tell a worker that something is due, now or shortly. If the broker is down, the poll finds it."""
     try:
         for delay_s in sorted({round(max(0.0, one), 1) for one in delays_s}):
             send(TASK, countdown_s=delay_s)
@@ -88,9 +88,12 @@ def wake(*delays_s: float) -> None:
 
 
 def look_at_what_is_due() -> int:
-    """Diagnose what is due until nothing is, or for some seconds; how many. 0 where the process does enough already."""
+    """Diagnose what is due until nothing is, or for some seconds; returns how many.
+
+    Returns 0 if the process is already running enough diagnoses.
+    """
     if not _places.acquire(blocking=False):
-        return 0  # who has the place goes on until nothing is due
+        return 0  # the holder of the place continues until nothing is due
     try:
         began, looks = time.monotonic(), 0
         while (claim := next_claim()) is not None:
@@ -105,7 +108,7 @@ def look_at_what_is_due() -> int:
 
 
 def next_claim() -> Claim | None:
-    """Take what is due: of the organization with the fewest looks under way, then of the one that waited longest."""
+    """Take what is due: from the organization with the fewest running looks, then the one that has waited longest."""
     with system_session() as session:
         for organization_id in schedule.turns(session):
             if not limits.allows(organization_id, "diagnoses"):
@@ -117,9 +120,9 @@ def next_claim() -> Claim | None:
 
 
 def look(claim: Claim) -> Outcome | None:
-    """Diagnose what was claimed and plan the next look. An error is logged; the subject is tried again later.
+    """Diagnose what was claimed and plan the next look. An error is logged; the subject is retried later.
 
-    A database that is not there is everybody's trouble, and raised: what was claimed is due again when its lease ends.
+    An unavailable database affects everything, so that error is raised: the claim is due again when its lease ends.
     """
     try:
         with organization_session(claim.organization_id) as session:

@@ -1,12 +1,12 @@
 """When to look at a subject next: pure decisions about one row of the schedule.
 
-A trigger is looked at at once, and a burst of them once more at its end. What cannot be explained yet is looked at
-again every 0.8 s for some seconds: the first throttled tick arrives before the time around it that a rule compares it
-with. A reason of which nothing comes is heard less often the longer that goes on: a server whose upstream is far away
-is slow all the time. After minutes of it even a real fault that gives no other reason waits up to `STEADY_HOLD`. A
-fault that is explained goes on to trigger with each batch: it is looked at every ten seconds, and at once where another
-reason joins or where it had been quiet; one that joins without another cause is followed up like what cannot be
-explained yet. Times are the database's.
+A trigger causes an immediate look, and a burst of triggers one more at its end. What cannot be explained yet is looked
+at again every 0.8 s for some seconds: the first throttled tick arrives before the surrounding time that a rule compares
+it with. A reason that leads to nothing is considered less often the longer that continues: a server whose upstream is
+far away is slow all the time. After minutes of this, even a real fault that gives no other reason waits up to
+`STEADY_HOLD`. An explained fault continues to trigger with each batch: it is looked at every ten seconds, and at once
+if another reason joins or if it had been quiet; a reason that joins without another cause is followed up like what
+cannot be explained yet. Times are the database's.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ FOLLOW_UP_FOR = timedelta(seconds=7)
 # What stays unexplained, however often it triggers, is left to the schedule.
 FOLLOW_UPS_A_MINUTE = 12
 MINUTE = timedelta(minutes=1)
-# A subject in trouble is looked at this often, and one for so long (data time) after its last trigger.
+# How often a subject in trouble is looked at, and for how long (data time) after its last trigger.
 STEADY = timedelta(seconds=10)
 WATCH_US = 120_000_000
-# After so many looks that found the same, this often; then the last for good.
+# After this many looks with the same result, the next of these intervals applies; the last one stays.
 SAME_LOOKS = 12
 LONG_STEADY = (timedelta(seconds=20), timedelta(seconds=30))
-# Held back after the first look in vain, twice as long after each other one; then for minutes at the longest.
+# Held back FIRST_HOLD after the first look that led to nothing, doubling with each further one up to LONGEST_HOLD.
 FIRST_HOLD = timedelta(seconds=0.7)
 LONGEST_HOLD = timedelta(seconds=5)
-# After so many looks it is how this subject is.
+# After this many looks it is the subject's normal state.
 STEADY_LOOKS = 36
 STEADY_HOLD = timedelta(seconds=20)
-# From then on nobody follows up: more data of the same kind told nothing either.
+# From this many on, there are no follow-ups: more data of the same kind led to nothing either.
 VAIN_FOLLOW_UPS = 4
 LONGEST_BACKOFF = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
 class Vain:
-    """Looks for a reason of which nothing came, the last one at `at`."""
+    """Looks for a reason that led to nothing, the last one at `at`."""
 
     looks: int
     at: datetime
@@ -58,9 +58,11 @@ class Vain:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A subject's row. `due_at` None: nothing to do. `waiting` are reasons of triggers that no look has seen yet,
-    `heard` those that the last findings (`causes`) explain, `unchanged_looks` how many looks before found these too. µs
-    are data time: newest trigger, end of the newest window, newest symptom that hurts and is explained.
+    """A subject's row in the schedule. `due_at` None: nothing to do.
+
+    `waiting` are reasons of triggers that no look has seen yet, `heard` those that the last findings (`causes`)
+    explain, `unchanged_looks` how many earlier looks also found these. µs are data time: newest trigger, end of the
+    newest window, newest harmful symptom that is explained.
     """
 
     subject_id: int
@@ -90,8 +92,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What came of a look. `harm_us`: the newest symptom that hurts, 0 where none. `news`: there were newer data than
-    at the last look. `active`: the subject has, or is part of, an incident that is not over."""
+    """The result of a look. `harm_us`: the newest harmful symptom, 0 if none.
+
+    `news`: there was newer data than at the last look. `active`: the subject has, or is part of, an incident that is
+    not over.
+    """
 
     causes: tuple[str, ...]
     harm_us: int
@@ -101,7 +106,7 @@ class Look:
 
 
 def is_calm(entry: Entry) -> bool:
-    """Nothing was found at the last look, and nothing triggered of late but what led to nothing."""
+    """Nothing was found at the last look, and all recent triggers led to nothing."""
     return not entry.causes and (bool(entry.vain) or entry.diagnosed_us - entry.triggered_us >= WATCH_US)
 
 
@@ -111,7 +116,7 @@ def triggered(entry: Entry, reasons: Sequence[str], at_us: int, now: datetime) -
     heard = [one for one in reasons if (held := entry.vain.get(one)) is None or held.held_until() <= now]
     if not heard:
         return entry
-    # One that comes later than the next look should have is not the same fault going on.
+    # A trigger after the next look should have happened is not the same fault continuing.
     is_same = set(heard) <= set(entry.heard) and at_us - entry.explained_us < entry.steady / timedelta(microseconds=1)
     if is_same and entry.looked_at is not None:
         return replace(entry, due_at=_earlier(entry.due_at, entry.looked_at + entry.steady))
@@ -122,7 +127,7 @@ def triggered(entry: Entry, reasons: Sequence[str], at_us: int, now: datetime) -
 
 
 def looked(entry: Entry, reasons: Sequence[str], look: Look, visit_every: timedelta, now: datetime) -> Entry:
-    """The row after a look that answered `reasons`; triggers that came meanwhile are in the row already."""
+    """The row after a look that answered `reasons`; triggers that came meanwhile are already in the row."""
     entry = replace(entry, looked_at=now, attempts=0)
     if not look.news:
         return _next(entry, look, visit_every, now)
@@ -133,7 +138,7 @@ def looked(entry: Entry, reasons: Sequence[str], look: Look, visit_every: timede
         known = set(entry.heard) if set(look.causes) & set(entry.causes) else set()
         heard, until = {*reasons, *known}, None
         if set(look.causes) <= set(entry.causes):
-            # A reason joined and nothing new was found: it may be another fault, of which a second of data says little.
+            # A reason joined without a new finding: it may be another fault, about which a second of data says little.
             until = entry.follow_until
             for reason in set(reasons) - known:
                 vain[reason] = Vain(vain[reason].looks + 1 if reason in vain else 1, now)
@@ -161,7 +166,7 @@ def failed(entry: Entry, now: datetime) -> Entry:
 
 
 def _next(entry: Entry, look: Look, visit_every: timedelta, now: datetime) -> Entry:
-    """With the time of the next look: the earliest that anything asks for."""
+    """The row with the time of the next look: the earliest that anything requires."""
     due = entry.due_at
     if entry.follow_until is not None and entry.follow_until > now:
         since = entry.follow_ups_since
@@ -179,7 +184,7 @@ def _next(entry: Entry, look: Look, visit_every: timedelta, now: datetime) -> En
 
 
 def _is_steady(entry: Entry) -> bool:
-    """Whether all that triggered of late has long led to nothing, and nothing was found."""
+    """Whether all recent triggers have long led to nothing, and nothing was found."""
     return not entry.causes and bool(entry.vain) and all(held.is_steady for held in entry.vain.values())
 
 

@@ -1,4 +1,4 @@
-"""Builds the input of the rules from the database: a subject and its neighbours, aligned, for one window."""
+"""Builds the input of the rules from the database: a subject and its neighbors, aligned, for one window."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from jitterscope.series import service as series
 from jitterscope.series.catalogue import METRICS
 from jitterscope.series.types import TICK_US, StoredDistribution, StoredEvent, StoredQueries
 
-# A window never starts before the CPU limit changed: the rules compare demand with one limit.
+# A window never starts before a change of the CPU limit: the rules compare demand with one limit.
 _REGIME_FACTS = frozenset({"cpu.quota_us", "cpu.period_us", "cpu.burst_us"})
-# Bounds what one diagnosis reads, whatever lives in the cgroup.
+# Limits what one diagnosis reads, whatever the cgroup contains.
 _MAX_PROCESSES, _MAX_SERVERS, _MAX_UPSTREAMS, _MAX_PROBES, _MAX_ANCESTORS = 32, 8, 16, 8, 8
-# Single queries of neighbours are compared hop by hop where something happens, which is at the window's end.
+# Neighbors' single queries are compared hop by hop where something happens, which is at the end of the window.
 _NEIGHBOUR_QUERIES_US = 60_000_000
 _OF_NEIGHBOURS = ("cpu_usage_us", "disk_read_bytes", "disk_written_bytes")
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A snapshot with what incidents need besides: how to name the subject, and the node's newest data (µs)."""
+    """A snapshot with what else incidents need: the subject's names, and the time of the node's newest data (µs)."""
 
     snapshot: Snapshot
     subject: SubjectRef
@@ -48,7 +48,7 @@ class Loaded:
 
 
 def load(session: Session, subject_id: int, window_us: int) -> Loaded | None:
-    """The newest `window_us` of a cgroup or a node. None where there is no such subject, or no data of its node."""
+    """The newest `window_us` of a cgroup or a node. None if there is no such subject, or no data of its node."""
     subject = inventory.resource(session, subject_id)
     if subject is None:
         return None
@@ -71,8 +71,10 @@ def load(session: Session, subject_id: int, window_us: int) -> Loaded | None:
 
 
 def load_signs(session: Session, subject: ResourceRow, clock_us: int, window_us: int) -> Snapshot | None:
-    """What `load` would read for signs of trouble alone, up to the node's newest data. None where a cause about such
-    subjects has no signs, or the subject has no node."""
+    """The part of `load` that is needed for signs of trouble, up to the node's newest data.
+
+    None if a cause for such subjects has no signs, or if the subject has no node.
+    """
     reads = signs_read(subject.kind)
     end_us = clock_us - clock_us % TICK_US
     start_us = end_us - window_us + (window_us % TICK_US)
@@ -110,14 +112,14 @@ def load_signs(session: Session, subject: ResourceRow, clock_us: int, window_us:
 
 
 def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Snapshot:
-    """Everything stored of a tree in [start_us, end_us); both on the grid. Of its workloads only facts."""
+    """Everything stored about a tree in [start_us, end_us), both on the grid; of its workloads only facts."""
     of_node = tree.subject.id == tree.node.id
     tree = replace(
         tree,
         ancestors=tree.ancestors[:_MAX_ANCESTORS],
-        # What a container did before it was started again is its own doing, not a neighbor's.
+        # A container's activity before a restart is its own, not a neighbor's.
         cgroups=tuple(row for row in tree.cgroups if row not in tree.lives),
-        # Those of a node are chosen already.
+        # A node's processes were already selected.
         processes=tree.processes if of_node else _latest(tree.processes, _MAX_PROCESSES),
         dns_servers=_latest(tree.dns_servers, _MAX_SERVERS),
         tcp_servers=_latest(tree.tcp_servers, _MAX_SERVERS),
@@ -133,7 +135,7 @@ def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Sna
     )  # fmt: skip
     wanted = {row.id: _metrics_of(row.kind) for row in rows}
     if not of_node:
-        # Of those beside the subject only how much CPU they took, and what they did on disks.
+        # For cgroups other than the subject, only CPU usage and disk activity.
         wanted |= {row.id: _OF_NEIGHBOURS for row in tree.cgroups}
     values, stored = series.read_all(session, wanted, sorted({row.node_id for row in rows}), start_us, end_us)
     histograms = {
@@ -141,7 +143,7 @@ def read(session: Session, tree: SubjectTree, start_us: int, end_us: int) -> Sna
     }
     measured = list(wanted)
     telling = measured if of_node else [row.id for row in rows if row not in tree.cgroups]
-    # A node's servers are looked at like neighbours: for who was hurt.
+    # A node's servers are read like neighbors: to see who was harmed.
     own, others = ([], [*own, *others]) if of_node else (own, others)
     queries = series.read_query_times(session, own, start_us, end_us) if own else {}
     if others:
@@ -230,7 +232,7 @@ def _metrics_of(kind: str) -> tuple[str, ...]:
 
 @cache
 def _signs_of(kind: str, reads: tuple[str, ...], *, plain: bool = False) -> tuple[str, ...]:
-    """Those metrics of `reads` that such resources record; with `plain` without distributions."""
+    """The metrics in `reads` that such resources record; `plain` excludes distributions."""
     return tuple(
         name for name in _metrics_of(kind) if name in reads and not (plain and METRICS[name].kind == "distribution")
     )
@@ -258,7 +260,7 @@ def _latest(rows: tuple[ResourceRow, ...], limit: int) -> tuple[ResourceRow, ...
 
 
 def _regime_start(facts: tuple[FactRow, ...], start_us: int) -> int:
-    """After the last change of the CPU limit in the window, on the grid. The first observation is no change."""
+    """The time after the last CPU limit change in the window, on the grid. The first observation is not a change."""
     latest = start_us
     current: dict[str, str] = {}
     for fact in facts:
@@ -272,6 +274,6 @@ def _regime_start(facts: tuple[FactRow, ...], start_us: int) -> int:
 
 
 def _in_effect(facts: tuple[FactRow, ...], start_us: int) -> tuple[FactRow, ...]:
-    """Of facts in order of time those in effect at a later start, and what follows."""
+    """From facts in order of time, those in effect at a later start, and what follows."""
     newest = {fact.name: fact.since_us for fact in facts if fact.since_us <= start_us}
     return tuple(fact for fact in facts if fact.since_us >= newest.get(fact.name, start_us))

@@ -1,4 +1,4 @@
-"""The schedule of diagnoses in PostgreSQL: the one table that says when to look at whom. See plan.py for the rules."""
+"""The schedule of diagnoses in PostgreSQL: the one table of who is due when. See plan.py for the rules."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from sqlalchemy.orm import Session
 
 from jitterscope.incidents.scheduling.plan import Entry, Vain
 
-# A look takes a second or two; longer after one that its worker did not survive.
+# A look takes a second or two; the lease is longer after a look that its worker did not survive.
 LEASE = timedelta(seconds=30)
 _MOST_LEASES = 4  # doublings
-# A visit has its turn before an urgent look that came so much later.
+# A visit goes before an urgent look that became due this much later.
 _PATIENCE = timedelta(seconds=5)
 
 _COLUMNS = (
@@ -28,7 +28,7 @@ _ADD = text(
     "INSERT INTO diagnosis_schedule (organization_id, subject_id) SELECT :organization, id FROM unnest(:ids) AS s (id) "
     "ORDER BY id ON CONFLICT DO NOTHING"
 ).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
-# In one order everywhere, so that two writers wait for each other in turn.
+# The same order everywhere, so that writers wait for each other in turn.
 _LOCK = text(
     f"SELECT {_COLUMNS}, clock_timestamp() AS now FROM diagnosis_schedule "  # noqa: S608
     "WHERE subject_id = ANY(:ids) ORDER BY subject_id FOR UPDATE"
@@ -44,7 +44,7 @@ _WRITE = text(
      WHERE subject_id = :subject_id
     """
 )
-# While somebody looks, the row is due again when the lease ends: whoever dies is replaced by whoever comes then.
+# During a look, the row is due again when the lease ends, so that another worker can replace one that died.
 _CLAIM = text(
     f"""
     WITH free AS (
@@ -68,7 +68,7 @@ _ADVANCE = text(
     RETURNING diagnosed_us
     """
 )
-# The first visit of each comes at a time of its own, so that they do not come all at once.
+# The first visits are spread over time, so that they do not all come at once.
 _VISIT = text(
     """
     INSERT INTO diagnosis_schedule (organization_id, subject_id, due_at)
@@ -82,7 +82,7 @@ _VISIT = text(
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A look that this worker has to do until `leased_until`; `entry.waiting` are the reasons that it answers."""
+    """A look that this worker must do until `leased_until`; `entry.waiting` are the reasons that it answers."""
 
     organization_id: int
     entry: Entry
@@ -90,12 +90,12 @@ class Claim:
 
 
 def turns(session: Session) -> list[int]:
-    """Organizations with something due, whose turn it is first."""
+    """Organizations with something due, in order of their turn."""
     return list(session.execute(text("SELECT organization_id FROM system_diagnosis_turns()")).scalars())
 
 
 def claim(session: Session) -> Claim | None:
-    """Take the look that waits longest; None where nothing is due, or others have it. Holds from the commit on."""
+    """Take the look that has waited longest; None if nothing is due, or others have it. Effective on commit."""
     row = session.execute(_CLAIM, {"lease": LEASE, "patience": _PATIENCE}).first()
     if row is None:
         return None
@@ -105,7 +105,10 @@ def claim(session: Session) -> Claim | None:
 def change(
     session: Session, subject_ids: Sequence[int], rule: Callable[[Entry, datetime], Entry], *, add: bool = True
 ) -> dict[int, tuple[Entry, Entry, datetime]]:
-    """Apply a rule of plan.py to rows; before, after and the database's time of each. Locks them until the commit."""
+    """Apply a rule of plan.py to rows, which stay locked until the commit.
+
+    Returns before, after, and the database's time for each.
+    """
     if add:
         _add(session, subject_ids)
     result: dict[int, tuple[Entry, Entry, datetime]] = {}
@@ -121,8 +124,10 @@ def change(
 def finish(
     session: Session, claim: Claim, rule: Callable[[Entry, datetime], Entry], end_us: int = 0
 ) -> tuple[Entry, datetime] | None:
-    """Give a look up to `end_us` back with what a rule makes of the row. None where another worker has it, or it is
-    gone."""
+    """Return a look up to `end_us`, with what a rule makes of the row.
+
+    None if another worker has it, or it no longer exists.
+    """
     row = session.execute(_LOCK, {"ids": [claim.entry.subject_id]}).first()
     if row is None or row.leased_until != claim.leased_until:
         return None
@@ -136,33 +141,33 @@ def finish(
 
 
 def state(session: Session, subject_id: int) -> Entry | None:
-    """The row of a subject, None where it was neither triggered nor diagnosed."""
+    """The row of a subject; None if it was neither triggered nor diagnosed."""
     query = text(f"SELECT {_COLUMNS} FROM diagnosis_schedule WHERE subject_id = :id")  # noqa: S608
     row = session.execute(query, {"id": subject_id}).first()
     return None if row is None else _entry(row)
 
 
 def due(session: Session, within: timedelta = timedelta(0)) -> list[int]:
-    """Subjects that are due, or will be soon, by id."""
+    """Ids of subjects that are due, or will be soon."""
     query = text("SELECT subject_id FROM diagnosis_schedule WHERE due_at <= clock_timestamp() + :within ORDER BY 1")
     return list(session.execute(query, {"within": within}).scalars())
 
 
 def advance(session: Session, subject_id: int, end_us: int) -> bool:
-    """Note the newest window that is applied; False where a newer one was applied before."""
+    """Record the newest applied window; False if a newer one was applied before."""
     parameters = {"organization": session.info["organization_id"], "subject": subject_id, "end_us": end_us}
     return int(session.execute(_ADVANCE, parameters).scalar_one()) <= end_us
 
 
 def visit(session: Session, subject_ids: Sequence[int], spread: timedelta) -> None:
-    """Make subjects due within `spread` that nobody has to look at yet."""
+    """Make subjects that are not scheduled yet due within `spread`."""
     if subject_ids:
         parameters = {"organization": session.info["organization_id"], "ids": sorted(subject_ids), "spread": spread}
         session.execute(_VISIT, parameters)
 
 
 def forget(session: Session, subject_id: int) -> None:
-    """A subject that is gone."""
+    """Delete the row of a subject that no longer exists."""
     session.execute(text("DELETE FROM diagnosis_schedule WHERE subject_id = :id"), {"id": subject_id})
 
 

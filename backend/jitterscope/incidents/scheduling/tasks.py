@@ -13,31 +13,31 @@ from jitterscope.incidents.verification import visit as verification
 from jitterscope.inventory.expiry import register_referrer
 from jitterscope.series.pins import PinnedWindow, register_pins
 
-# Import every cause at the start: the first stall is diagnosed as fast as the others.
+# Import every cause at startup, so that the first stall is diagnosed as fast as the others.
 all_causes()
 
 
 @worker.app.task(name=dispatch.TASK)  # type: ignore[untyped-decorator]
 def look() -> None:
-    """Something is due: diagnose it."""
+    """Diagnose what is due."""
     dispatch.look_at_what_is_due()
 
 
 @worker.periodic(seconds=2)
 def poll() -> None:
-    """Find what is due where no message told of it: it was lost, or what was planned is due now."""
+    """Find what is due without a message: the message was lost, or a planned look is due now."""
     dispatch.look_at_what_is_due()
 
 
 @worker.periodic(seconds=10)
 def plan_visits() -> None:
-    """Plan looks at DNS servers, nodes and active incidents that nobody has to look at."""
+    """Schedule looks at DNS servers, nodes, and active incidents that are not due otherwise."""
     each_organization("plan visits", diagnoses.plan_visits)
 
 
 @worker.app.task(name="incidents.verify")  # type: ignore[untyped-decorator]
 def verify(organization_id: int, incident_id: int) -> None:
-    """Look whether an incident's workload was changed, and whether a change can be judged."""
+    """Check whether an incident's workload was changed, and whether a change can be judged."""
     verification.visit(organization_id, incident_id)
 
 
@@ -59,11 +59,11 @@ def verify_fixes() -> None:
 
 @register_pins
 def pinned(session: Session) -> list[PinnedWindow]:
-    """What incidents refer to is kept."""
+    """The windows that incidents refer to are kept."""
     return pins.windows(session)
 
 
 @register_referrer
 def referred(session: Session) -> list[int]:
-    """Resources that incidents are about stay, however long they are gone."""
+    """Resources that incidents are about are kept, however long they have been gone."""
     return pins.subjects(session)

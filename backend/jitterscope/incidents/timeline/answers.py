@@ -1,4 +1,4 @@
-"""The picture's answers: single ones where they were kept, and what was counted of all of them in each tick."""
+"""The picture's answers: single ones where they were kept, and counts of all of them in each tick."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Spans = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much a response may hold: points of each line, and single queries."""
+    """The size limit of a response: points per line, and single queries."""
 
     points: int
     queries: int
@@ -41,7 +41,7 @@ def build(
     timed = series.read_distributions(session, ids, metrics("latency"), from_us, to_us) if ids else {}
     stored = series.read_queries(session, ids, from_us, to_us) if ids else {}
     asked = {row.id for row in servers if _asked(found.get((row.id, METRICS["requests"][row.kind])))}
-    # A server that nobody asked has no answers to keep.
+    # A server without requests has no answers to keep.
     kept = everywhere([stored[one].complete if one in stored else () for one in ids if one in asked or one in stored])
     queries = _single(list(stored.values()), budget.queries, slow_after_us)
     queries["complete"] = [(max(a, from_us), min(b, to_us)) for a, b in kept]
@@ -50,7 +50,7 @@ def build(
 
 
 def everywhere(each: Sequence[Spans]) -> list[tuple[int, int]]:
-    """Times in the spans of all; spans of one do not overlap."""
+    """Times covered by the spans of all; the spans of one do not overlap."""
     if not each:
         return []
     edges = sorted([(a, 1) for spans in each for a, _ in spans] + [(b, -1) for spans in each for _, b in spans])
@@ -66,7 +66,7 @@ def everywhere(each: Sequence[Spans]) -> list[tuple[int, int]]:
 
 
 def most_telling(latency_us: IntArray, budget: int, slow_after_us: int = SLOW_US) -> IntArray:
-    """All slow ones and an even sample of the rest; an even sample of the slow ones where even they are too many."""
+    """All slow ones and an even sample of the rest; an even sample of the slow ones if they alone are too many."""
     slow = np.flatnonzero(latency_us > slow_after_us)
     if len(latency_us) <= budget:
         return np.arange(len(latency_us))
@@ -82,7 +82,7 @@ def _asked(requests: FloatArray | None) -> bool:
 
 def _single(stored: Sequence[StoredQueries], budget: int, slow_after_us: int) -> Columns:
     names: dict[str, int] = {}
-    # Each server counts its names by itself: renumber them into one list.
+    # Each server numbers its names separately: renumber them into one list.
     index = [np.array([names.setdefault(name, len(names)) for name in one.names], np.int64) for one in stored]
     sent = _join(one.sent_us for one in stored)
     latency = _join(one.latency_us for one in stored)
@@ -99,7 +99,7 @@ def _single(stored: Sequence[StoredQueries], budget: int, slow_after_us: int) ->
 
 
 def thinned(queries: Columns, budget: int, slow_after_us: int) -> Columns:
-    """The most telling ones, sorted by time; what is left out is counted, and names nobody has are gone."""
+    """The most telling ones, sorted by time; the rest is counted as left out, and unused names are dropped."""
     sent: IntArray = queries["t_us"]
     keep = most_telling(queries["latency_us"], budget, slow_after_us)
     keep = keep[np.argsort(sent[keep], kind="stable")]
@@ -116,7 +116,7 @@ def thinned(queries: Columns, budget: int, slow_after_us: int) -> Columns:
 
 
 def _queue_wait(stored: Sequence[StoredQueries]) -> IntArray | None:
-    """-1 where the kernel's split was not available for a query; None where it never was."""
+    """-1 where the kernel's split was not available for a query; None if it never was."""
     if all(one.queue_wait_us is None for one in stored):
         return None
     return _join(np.full(len(one.sent_us), -1) if one.queue_wait_us is None else one.queue_wait_us for one in stored)
@@ -147,7 +147,7 @@ def _rate(
     if slow_after_us == SLOW_US:
         slow = fold_sum(_total(of("slow"), ticks), fold)
     else:
-        # The counters know 20 ms only; the histograms know any limit, within 2 %.
+        # The counters only know 20 ms; the histograms support any limit, within 2 %.
         late = (value_of(bucket) > slow_after_us) & (tick >= 0) & (tick < ticks)
         counted = np.bincount(tick[late] // fold, weights=count[late], minlength=size)
         slow = np.where(np.isfinite(requests), counted, np.nan) if len(timed) else np.full(size, np.nan)
@@ -162,7 +162,7 @@ def _rate(
 
 
 def _total(arrays: Sequence[FloatArray], ticks: int) -> FloatArray:
-    """Sum over servers; missing where all are."""
+    """Sum over servers; missing where all of them are."""
     if not arrays:
         return np.full(ticks, np.nan)
     stacked = np.stack(arrays)

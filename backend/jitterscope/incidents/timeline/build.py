@@ -26,7 +26,7 @@ from jitterscope.inventory.types import ResourceRow, SubjectTree
 from jitterscope.objectives import service as objectives
 from jitterscope.series import service as series
 
-# A dozen lines of ticks: of more time they are neither read in time nor seen.
+# A dozen lines of ticks: for longer windows they are too slow to read and too dense to see.
 LANES_WINDOW_US = 6 * 3600 * 1_000_000
 MAX_SPANS = 2_000
 _NOUNS = {"dns_server": "queries", "tcp_server": "requests"}
@@ -37,7 +37,7 @@ Columns = dict[str, Any]
 def build(
     session: Session, tree: SubjectTree, from_us: int, to_us: int, budget: Budget, area: Area | None = None
 ) -> Columns:
-    """The content of schemas.Timeline; arrays are numpy, NaN stands for a missing tick. `area`: which lanes besides."""
+    """The content of schemas.Timeline; arrays are numpy, NaN is a missing tick. `area`: which extra lanes to add."""
     of_node = tree.subject.id == tree.node.id
     servers = _servers(session, tree, from_us, to_us)
     server_ids = [row.id for row in servers]
@@ -100,14 +100,14 @@ def _gc(session: Session, tree: SubjectTree, from_us: int, to_us: int) -> tuple[
 
 
 def _slow_after_us(session: Session, server_ids: Sequence[int]) -> int:
-    """The objective that all servers have, else 20 ms."""
+    """The objective that all servers share, otherwise 20 ms."""
     found = objectives.in_effect(session, server_ids)
     limits = {one.limit_us for one in found.values()}
     return limits.pop() if len(limits) == 1 and len(found) == len(server_ids) else SLOW_US
 
 
 def _servers(session: Session, tree: SubjectTree, from_us: int, to_us: int) -> list[ResourceRow]:
-    """Those that a diagnosis would look at."""
+    """The servers that a diagnosis would look at."""
     if not tree.tcp_servers:
         return list(tree.dns_servers)
     rows = (*tree.dns_servers, *tree.tcp_servers)

@@ -1,4 +1,4 @@
-"""Captures that belong to an incident: of its subject and its node, at its time."""
+"""Captures that belong to an incident: of its subject or its node, at its time."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from jitterscope.incidents.api.views import us_of
 from jitterscope.incidents.models import IncidentRow
 from jitterscope.inventory import service as inventory
 
-# What led to the trouble, and what came of it.
+# What led to the trouble, and what followed.
 MARGIN_US = 60_000_000
 _KINDS: list[FrameKind] = ["root", "command", "user", "kernel"]
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which part of a capture: a time, all processes of the node or those of the subject, one process."""
+    """Which part of a capture: a time, all processes of the node or only the subject's, or one process."""
 
     from_us: int | None = None
     to_us: int | None = None
@@ -43,14 +43,14 @@ class Wanted:
 
 
 def of(session: Session, incident: IncidentRow) -> list[CaptureSummary]:
-    """The newest hundred, oldest first."""
+    """The newest hundred captures, oldest first."""
     place = _place(session, incident)
     rows = store.within(session, place.ids, place.from_us, place.to_us)
     return [_summary(row, place) for row in rows]
 
 
 def detail(session: Session, incident: IncidentRow, capture_id: int, wanted: Wanted) -> CaptureDetail:
-    """One of them, merged. Raises Problem 404."""
+    """One capture with merged stacks. Raises Problem 404."""
     place = _place(session, incident)
     found = store.one(session, capture_id, place.ids, place.from_us, place.to_us)
     if found is None:
@@ -124,7 +124,7 @@ def _chosen(capture: Capture, wanted: Wanted, own: NDArray[np.bool_]) -> NDArray
 
 
 def _is_below(cgroup: str, incident: IncidentRow) -> bool:
-    """Whether a process belongs to the incident's subject; on a node all do."""
+    """Whether a process belongs to the incident's subject; all do if that is a node."""
     key = incident.subject_key
     return incident.subject_kind == "node" or cgroup == key or cgroup.startswith(key.rstrip("/") + "/")
 

@@ -1,4 +1,4 @@
-"""The picture's CPU: use in each tick, its limit, and when the cgroup stood still."""
+"""The picture's CPU: usage in each tick, its limit, and when the cgroup was throttled."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from jitterscope.inventory.types import FactRow, SubjectTree
 from jitterscope.series import service as series
 from jitterscope.series.types import TICK_US, ZOOM_STEP_US
 
-# 10 ms ticks are shown of so much time; of more they are neither seen nor sent.
+# 10 ms ticks are shown for windows up to this long; beyond that they are neither visible nor sent.
 ZOOM_WINDOW_US = 30_000_000
-# They tell where stalls are in so much; of more a stall is less than a pixel.
+# They locate stalls in windows up to this long; beyond that a stall is less than a pixel.
 PLACED_WINDOW_US = 600_000_000
 MAX_STALLS = 2_000
 _METRICS = ("cpu_usage_us", "cpu_throttled_us", "cpu_throttled_periods")
@@ -58,7 +58,7 @@ def build(session: Session, tree: SubjectTree, from_us: int, to_us: int, points:
 
 
 def spans(found: Stalls, window_us: int) -> list[Columns]:
-    """Contents of schemas.TimelineSpan. Where there are too many, those are one that lie too near to be told apart."""
+    """Contents of schemas.TimelineSpan. If there are too many, those too close to distinguish are merged."""
     apart = found.merged(0)
     shown = apart if len(apart.from_us) <= MAX_STALLS else apart.merged(window_us / MAX_STALLS)
     return [
@@ -77,7 +77,7 @@ def spans(found: Stalls, window_us: int) -> list[Columns]:
 
 
 def limits(facts: Sequence[FactRow], from_us: int) -> list[Columns]:
-    """Steps of the CPU limit; the first one holds from the window's start, unless nothing was known then."""
+    """Steps of the CPU limit; the first one applies from the window's start, unless nothing was known then."""
     current: dict[str, float] = {}
     steps: list[Columns] = []
     for fact in facts:
@@ -100,7 +100,7 @@ def limits(facts: Sequence[FactRow], from_us: int) -> list[Columns]:
 
 
 def _period_us(facts: Sequence[FactRow]) -> int:
-    """The longest of the window, so that no stall is cut."""
+    """The longest period in the window, so that no stall is cut."""
     known = [number(fact.value) or 0 for fact in facts if fact.name == "cpu.period_us"]
     return int(max(known, default=0)) or _DEFAULT_PERIOD_US
 

@@ -27,7 +27,7 @@ Columns = dict[str, Any]
 
 
 def connections(session: Session, tree: SubjectTree, from_us: int, to_us: int, points: int) -> Columns | None:
-    """The content of schemas.TimelineConnections, all servers of the tree together; None where nothing was measured."""
+    """The content of schemas.TimelineConnections for all servers of the tree together; None if nothing was measured."""
     servers = [row.id for row in tree.dns_servers]
     processes = [row.id for row in tree.processes]
     found = dict(series.read_series(session, servers, _SERVER, from_us, to_us)) if servers else {}
@@ -42,7 +42,7 @@ def connections(session: Session, tree: SubjectTree, from_us: int, to_us: int, p
     def most(name: str) -> FloatArray:
         return fold_max(_total(found, name, ticks), fold)
 
-    # A socket's own count; where the kernel has none, that of its network namespace, which servers may share.
+    # A socket's own count; if the kernel has none, that of its network namespace, which servers may share.
     overflows = [array for (_, name), array in found.items() if name == "dns_listen_overflows"]
     dropped = _total(found, "dns_listen_drops", ticks)
     if overflows:
@@ -61,13 +61,13 @@ def connections(session: Session, tree: SubjectTree, from_us: int, to_us: int, p
 
 
 def child_limits(session: Session, tree: SubjectTree, from_us: int, to_us: int) -> list[Columns]:
-    """Steps of the most children that a server may have; all its addresses share them."""
+    """Steps of the maximum number of children of a server; all its addresses share them."""
     facts = inventory.facts(session, [row.id for row in tree.dns_servers], from_us, to_us)
     return limit_steps([fact for rows in facts.values() for fact in rows], from_us)
 
 
 def limit_steps(facts: Sequence[FactRow], from_us: int) -> list[Columns]:
-    """What holds at the window's start, then each change."""
+    """The limit at the window's start, then each change."""
     steps: list[Columns] = []
     for fact in sorted((one for one in facts if one.name == _LIMIT), key=lambda one: one.since_us):
         if not fact.value.isdecimal():
@@ -81,8 +81,10 @@ def limit_steps(facts: Sequence[FactRow], from_us: int) -> list[Columns]:
 
 
 def errors(session: Session, tree: SubjectTree, from_us: int, to_us: int) -> tuple[list[Columns], int]:
-    """Error lines of the servers, sorted by time; those with the most lines where there are too many, and how many
-    are left out."""
+    """Error lines of the servers, sorted by time, and how many are left out.
+
+    If there are too many, the events with the most lines are kept.
+    """
     servers = [row.id for row in tree.dns_servers]
     by_server = series.read_events(session, servers, from_us, to_us, ["dns.error"]) if servers else {}
     events = sorted((event for found in by_server.values() for event in found), key=lambda event: event.start_us)
@@ -106,7 +108,7 @@ def _count(attributes: Mapping[str, str]) -> int:
 
 
 def _total(found: Mapping[tuple[int, str], FloatArray], name: str, ticks: int) -> FloatArray:
-    """Sum over servers or processes; missing where all are."""
+    """Sum over servers or processes; missing where all of them are."""
     arrays = [array for (_, metric), array in found.items() if metric == name]
     if not arrays:
         return np.full(ticks, np.nan)

@@ -28,14 +28,14 @@ def runs(flags: np.typing.NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
 
 
 def pick(weight: FloatArray, limit: int) -> IntArray:
-    """Indices of the `limit` largest weights, in order of position; all where there are not more."""
+    """Indices of the `limit` largest weights, in order of position; all if there are no more."""
     if len(weight) <= limit:
         return np.arange(len(weight))
     return np.sort(np.argpartition(weight, len(weight) - limit)[len(weight) - limit :])
 
 
 def median_per_tick(tick: IntArray, bucket: IntArray, count: IntArray, size: int) -> FloatArray:
-    """Median (µs) of the latency histogram of each tick 0..size-1 from entries in any order; NaN where it is empty."""
+    """Median (µs) of the latency histogram of each tick 0..size-1, from entries in any order; NaN where it is empty."""
     result = np.full(size, np.nan)
     kept = (tick >= 0) & (tick < size) & (count > 0)
     if not kept.any():

@@ -1,4 +1,4 @@
-"""The picture's lanes beside CPU and DNS: those that the area of the cause declares."""
+"""The picture's lanes besides CPU and DNS, as declared by the area of the cause."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from jitterscope.series.types import TICK_US, StoredDistribution
 
 Columns = dict[str, Any]
 
-# A gauge that is read every so often holds until it should have been read twice; longer silence is a gap.
+# A periodically read gauge holds its value until it should have been read twice; a longer silence is a gap.
 _MOST_HOLD_TICKS = 150
 
 
 def build(
     session: Session, tree: SubjectTree, area: Area | None, from_us: int, to_us: int, points: int
 ) -> list[Columns]:
-    """The contents of schemas.TimelineLane; a lane without data, or of zeros, is left out."""
+    """The contents of schemas.TimelineLane; a lane without data, or with only zeros, is left out."""
     if area is None:
         return []
     lanes = [
@@ -40,7 +40,7 @@ def build(
 
 
 def host_cpu(session: Session, node_id: int, from_us: int, to_us: int) -> FloatArray | None:
-    """CPU time of a node a tick (µs): programs, kernel and interrupts. None where it was not measured."""
+    """CPU time of a node per tick (µs): programs, kernel, and interrupts. None if it was not measured."""
     names = ("host_user_us", "host_system_us", "host_irq_us")
     found = series.read_series(session, [node_id], names, from_us, to_us)
     return np.sum(list(found.values()), axis=0) if len(found) == len(names) else None
@@ -57,7 +57,7 @@ def _lane(session: Session, tree: SubjectTree, lane: Lane, from_us: int, to_us: 
             continue
         gauge = METRICS[line.metric].kind == "gauge"
         folded = fold_max(_held(values), fold) if gauge else fold_sum(values, fold)
-        if lane.unit in ("cpu", "ratio"):  # a rate: the mean of the ticks that there are
+        if lane.unit in ("cpu", "ratio"):  # a rate: the mean of the recorded ticks
             folded = folded / fold_sum(np.where(np.isnan(values), np.nan, 1.0), fold)
         lines.append(_line(line.name, line.style, line.hot, folded * line.scale))
     if not any(np.nan_to_num(line["values"]).any() for line in lines):
@@ -95,7 +95,7 @@ def _values(session: Session, tree: SubjectTree, line: Line, from_us: int, to_us
         ids = _ids(tree, line.of)
         found = list(series.read_series(session, ids, [metric], from_us, to_us).values()) if ids else []
         if not found and line.of == "subject" and tree.node.id != tree.subject.id:
-            # Where it is not measured of the container, the node's has it too.
+            # If it is not measured for the container, the node's value includes it.
             found = list(series.read_series(session, [tree.node.id], [metric], from_us, to_us).values())
         if found:
             if METRICS[metric].kind == "gauge":
@@ -106,7 +106,7 @@ def _values(session: Session, tree: SubjectTree, line: Line, from_us: int, to_us
 
 
 def _held(values: FloatArray) -> FloatArray:
-    """Each reading until the next one, where that comes about as soon as between others."""
+    """Hold each value until the next one, if that comes about as soon as usual."""
     read = np.flatnonzero(~np.isnan(values))
     usual = float(np.median(np.diff(read))) if len(read) > 1 else 0.0
     hold = 0.0 if usual <= 1 else min(_MOST_HOLD_TICKS, 2 * usual - 1)
@@ -117,7 +117,7 @@ def _held(values: FloatArray) -> FloatArray:
 
 
 def _limits(session: Session, tree: SubjectTree, lane: Lane, from_us: int, to_us: int) -> list[Columns]:
-    """Steps of the lane's limit, of the subject or of the first server that has it."""
+    """Steps of the lane's limit, from the subject or the first server that has it."""
     if lane.fact is None:
         return [] if lane.limit is None else [{"from_us": from_us, "value": lane.limit}]
     ids = [tree.subject.id, *(row.id for row in tree.dns_servers)]
@@ -134,7 +134,7 @@ def _limits(session: Session, tree: SubjectTree, lane: Lane, from_us: int, to_us
 
 
 def _spread(session: Session, tree: SubjectTree, lane: Lane, from_us: int, to_us: int) -> Columns | None:
-    """Quantiles of distributions, a point for each time that they were recorded."""
+    """Quantiles of distributions, with a point for each time at which they were recorded."""
     stored: dict[str, StoredDistribution] = {}
     for line in lane.lines:
         ids = _ids(tree, line.of)

@@ -1,4 +1,4 @@
-"""What happened at a time: kills, mass exits, unmounts, loads of programs, pod starts; for the picture."""
+"""Point events for the picture: kills, mass exits, unmounts, program loads, pod starts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_MARKS = 500
 def build(
     session: Session, tree: SubjectTree, area: Area | None, from_us: int, to_us: int
 ) -> tuple[list[dict[str, Any]], int]:
-    """Marks sorted by time, the longest where there are too many, and how many are left out."""
+    """Marks sorted by time, and how many are left out; the longest are kept if there are too many."""
     if area is None:
         return [], 0
     kinds = {one.kind: one for one in area.marks}

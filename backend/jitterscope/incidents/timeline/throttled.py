@@ -1,7 +1,7 @@
-"""When a cgroup stood still: throttled time, moved from the tick in which the kernel counts it to where it was.
+"""When a cgroup was throttled: throttled time, moved from the tick in which the kernel counts it to when it happened.
 
-The kernel counts a stall when it ends, with the end of the CFS period, and adds it up over the run queues that it held
-(`unthrottle_cfs_rq` in kernel/sched/fair.c): the tick in which the counters move is the one after the stall.
+The kernel counts a stall when it ends, at the end of the CFS period, and sums it over the run queues that were
+throttled (`unthrottle_cfs_rq` in kernel/sched/fair.c): the counters change in the tick after the stall.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import numpy as np
 from jitterscope.diagnosis.core.snapshot import FloatArray, IntArray
 from jitterscope.diagnosis.core.stats import BoolArray
 
-# A counter that was not read in some ticks grows by what was in all of them. After more than these it may have begun
-# anew meanwhile, with another cgroup of the same name.
+# A counter that was not read in some ticks grows by the sum over all of them. After more missed ticks than this it may
+# have restarted, with another cgroup of the same name.
 MOST_MISSED = 50
-# A cgroup that uses less than this share of one CPU in a tick stands still.
+# A cgroup that uses less than this share of one CPU in a tick is stalled.
 _STILL = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What was counted in each tick of one grid; NaN where it was not read. `start_us` is the first tick's start."""
+    """Counts in each tick of one grid; NaN where they were not read. `start_us` is the first tick's start."""
 
     start_us: int
     step_us: int
@@ -40,8 +40,8 @@ class Counted:
 class Stalls:
     """Spans [from_us, to_us), sorted by start; parallel arrays.
 
-    `stopped_us`: how much of the span the cgroup stood still, less than its length where it holds several stalls.
-    `counted_us`: what the kernel counted of it, added up over run queues.
+    `stopped_us`: how long the cgroup was stalled in the span; less than the span's length if it holds several stalls.
+    `counted_us`: what the kernel counted for it, summed over run queues.
     """
 
     from_us: IntArray
@@ -51,12 +51,12 @@ class Stalls:
     periods: IntArray
 
     def within(self, from_us: int, to_us: int) -> Stalls:
-        """Those that overlap [from_us, to_us)."""
+        """The stalls that overlap [from_us, to_us)."""
         kept = (self.to_us > from_us) & (self.from_us < to_us)
         return self._at(np.flatnonzero(kept))
 
     def merged(self, gap_us: float) -> Stalls:
-        """Those that touch or lie at most `gap_us` apart are one."""
+        """Merge stalls that touch or are at most `gap_us` apart."""
         if not len(self.from_us):
             return self
         ends = np.maximum.accumulate(self.to_us)
@@ -78,10 +78,10 @@ class Stalls:
 
 
 def stalls(coarse: Counted, fine: Counted | None, period_us: int, cpus: int) -> Stalls:
-    """Each stall as exactly as the ticks say: from the fine ones where they were kept, else from the coarse ones.
+    """Each stall as exactly as the ticks allow: from the fine ones if they were kept, otherwise from the coarse ones.
 
-    It ends in the middle of the tick in which it was counted, half a tick off at most, and is as long as that time lets
-    it be, with as few run queues as the period and the CPU use allow. `cpus` of the node bounds their number.
+    It ends in the middle of the tick in which it was counted, off by half a tick at most, and is as long as the counted
+    time allows, with as few run queues as the period and the CPU usage permit. `cpus` of the node limits their number.
     """
     if fine is None:
         return _placed(coarse, np.ones(len(coarse.periods), np.bool_), period_us, cpus, by_usage=False)
@@ -98,7 +98,7 @@ def stalls(coarse: Counted, fine: Counted | None, period_us: int, cpus: int) -> 
 
 
 def per_tick(values: FloatArray) -> FloatArray:
-    """Growth of a counter as that of one tick, also where the ticks before were missed and are in it."""
+    """Growth of a counter per tick, also where earlier missed ticks are included in it."""
     known = np.flatnonzero(np.isfinite(values))
     if not len(known):
         return values
@@ -108,7 +108,7 @@ def per_tick(values: FloatArray) -> FloatArray:
 
 
 def _covered(coarse: Counted, fine: Counted) -> BoolArray:
-    """Coarse ticks most of whose time has fine ones."""
+    """Coarse ticks that fine ones cover for most of their time."""
     fold = coarse.step_us // fine.step_us
     at = (coarse.start_us - fine.start_us) // fine.step_us + np.arange(len(coarse.periods) + 1) * fold
     before = np.concatenate([[0], np.cumsum(fine.known)])[np.clip(at, 0, len(fine.periods))]
@@ -116,7 +116,7 @@ def _covered(coarse: Counted, fine: Counted) -> BoolArray:
 
 
 def _since(known: IntArray) -> IntArray:
-    """The first of the ticks that each reading is of: those after the reading before it."""
+    """The first of the ticks that each value covers: those after the previous value."""
     after = np.concatenate([known[:1], known[:-1] + 1])
     return np.where(known - after > MOST_MISSED, known, after)
 
@@ -130,7 +130,7 @@ def _placed(ticks: Counted, wanted: BoolArray, period_us: int, cpus: int, *, by_
     until_us = ticks.start_us + (at + 1) * ticks.step_us
     apart_us = (at + 1 - since) * ticks.step_us / periods
     to_us = until_us - apart_us / 2
-    # A stall is no longer than its period: what is more was counted of several run queues.
+    # A stall is no longer than its period: more time than that comes from several run queues.
     queues = np.maximum(1.0, np.ceil(lost / (periods * period_us) - 1e-6))
     if by_usage:
         for one in np.flatnonzero(periods == 1).tolist():
@@ -141,7 +141,7 @@ def _placed(ticks: Counted, wanted: BoolArray, period_us: int, cpus: int, *, by_
     order = np.argsort(from_us, kind="stable")
     return Stalls(
         np.floor(from_us[order]).astype(np.int64),
-        # Where only the period was counted, and not yet how long it was throttled, the end is all there is to show.
+        # If only the period was counted, but not yet its throttled time, only the end can be shown.
         np.maximum(np.ceil(to_us[order]), np.floor(from_us[order]) + 1).astype(np.int64),
         (each * periods)[order],
         lost[order],
@@ -150,9 +150,12 @@ def _placed(ticks: Counted, wanted: BoolArray, period_us: int, cpus: int, *, by_
 
 
 def _queues(ticks: Counted, at: int, to_us: float, lost_us: float, period_us: int, possible: range) -> int:
-    """Of how many run queues the time was added up: the fewest with which the cgroup hardly ran during the stall, and
-    did run before it, since a period's quota is used up before it is missing."""
-    # The end is known to half a tick, and so is the beginning: the first tick may be one in which it still ran.
+    """The number of run queues over which the time was summed.
+
+    It is the fewest with which the cgroup hardly ran during the stall but did run before it, since a period's quota is
+    used up before throttling starts.
+    """
+    # The end is known to half a tick, and so is the beginning: the cgroup may still have run in the first tick.
     slack_us = ticks.step_us / 2
     since = math.floor((to_us - period_us - slack_us - ticks.start_us) / ticks.step_us)
     for queues in possible:
@@ -163,6 +166,6 @@ def _queues(ticks: Counted, at: int, to_us: float, lost_us: float, period_us: in
 
 
 def _runs(ticks: Counted, first: int, end: int) -> bool:
-    """Whether the cgroup used CPU in any of the ticks [first, end) that were read."""
+    """Whether the cgroup used CPU in any of the recorded ticks [first, end)."""
     used = ticks.usage_us[max(0, first) : max(0, end)]
     return bool((used[np.isfinite(used)] >= _STILL * ticks.step_us).any())

@@ -1,4 +1,4 @@
-"""How a picture leaves: as JSON for people and programs, as columns for the page, which it must not make wait."""
+"""Formats of a picture: JSON for users and programs, columns for the page, which must load fast."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from jitterscope.incidents.timeline.answers import thinned
 from jitterscope.kit import columns
 from jitterscope.kit.compressed import gzipped, packed, respond, takes_gzip
 
-# Of columns on the wire. Beyond it single answers are left out, as beyond the budget: quick ones first.
+# For columns. Beyond it, single answers are left out, as beyond the budget: fast ones first.
 MOST_BYTES = 450_000
 _JSON = "application/json"
 
 
 def documented(model: type) -> dict[int | str, dict[str, Any]]:
-    """The 200 of a route that answers with a picture."""
+    """The 200 response of a route that answers with a picture."""
     binary = {
         "schema": {
             "type": "string",
@@ -32,9 +32,9 @@ def documented(model: type) -> dict[int | str, dict[str, Any]]:
 
 
 def answer(request: Request, content: dict[str, Any], headers: Mapping[str, str] | None = None) -> Response:
-    """The content of schemas.TimelinePicture in the form that the request accepts."""
+    """The content of schemas.TimelinePicture in the format that the request accepts."""
     if columns.MEDIA_TYPE not in request.headers.get("accept", ""):
-        # Columns go straight from arrays to text (NaN becomes null); a model with 100,000 checked values would be slow.
+        # Arrays are serialized directly (NaN becomes null); a model with 100,000 validated values would be slow.
         return respond(request, orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY), _JSON, headers)
     body, small = fitting(content)
     if takes_gzip(request):
@@ -43,7 +43,7 @@ def answer(request: Request, content: dict[str, Any], headers: Mapping[str, str]
 
 
 def fitting(content: dict[str, Any], most_bytes: int = MOST_BYTES) -> tuple[bytes, bytes]:
-    """As columns, plain and compressed, with as many single answers as fit."""
+    """The content as columns, plain and compressed, with as many single answers as fit."""
     while True:
         body = columns.pack(content)
         small = gzipped(body)

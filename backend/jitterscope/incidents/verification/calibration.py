@@ -1,4 +1,4 @@
-"""How predictions turned out, by kind of fix, and how many slow answers have a cause: the product's own record."""
+"""The product's own record: how predictions turned out, by kind of fix, and how many slow answers have a cause."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from jitterscope.incidents.models import IncidentRow
 from jitterscope.incidents.verification.models import OutcomeRow, VerificationRow
 
 LEVEL = 0.9
-# A change that no fix of the incident proposes is predicted and measured all the same.
+# A change that no fix of the incident proposes is still predicted and measured.
 OTHER = "other"
-# Older outcomes are of older models; so many bound what one request reads.
+# Older outcomes come from older models; this also limits what one request reads.
 _CONSIDERED = 5_000
 
 
 def read(session: Session, recent: int) -> Calibration:
-    """Over the newest outcomes of the organization; `recent` of them are listed."""
+    """The record over the organization's newest outcomes; `recent` of them are listed."""
     rows = session.scalars(select(OutcomeRow).order_by(OutcomeRow.id.desc()).limit(_CONSIDERED)).all()
     kind = func.coalesce(VerificationRow.fix_id, OTHER)
     verdicts = session.execute(
@@ -54,7 +54,7 @@ def read(session: Session, recent: int) -> Calibration:
 
 
 def _explained(session: Session) -> Explained:
-    """Over the newest incidents; of each the window that shows it best."""
+    """Over the newest incidents, using the window that shows each one best."""
     measured = IncidentRow.finding["impact"][SLOW_QUERIES.id].astext
     newest = select(IncidentRow.cause, measured).where(measured.is_not(None)).order_by(IncidentRow.id.desc())
     slow = explained = 0
@@ -91,7 +91,7 @@ def _of_fix(fix_id: str, verdicts: dict[str, int], rows: Sequence[OutcomeRow]) -
 
 
 def _outcome(row: OutcomeRow) -> PredictionOutcome:
-    """Titled as this version calls the measure; by its id and without a unit where it has none of it."""
+    """An outcome with this version's title of the measure; with its id and no unit if the measure no longer exists."""
     measure = measure_of(row.metric)
     names = PredictionOutcome.model_fields.keys() - {"title", "unit"}
     return PredictionOutcome.model_validate(

@@ -15,7 +15,7 @@ from jitterscope.diagnosis.verification.figures import Figure, figures
 from jitterscope.incidents.verification import window
 from jitterscope.kit.allowance import borrowed
 
-# A difference is one where so little chance remains after all that were tested.
+# A difference counts if its p-value stays below this after correction for all tests.
 ALPHA = 0.05
 
 
@@ -30,8 +30,11 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A figure of both sides: `before` is the other side, `after` this one. `adjusted_p` allows for how many were
-    tested (Holm); `differs`: it is below 0.05, and the difference is one that anybody would notice."""
+    """A figure of both sides: `before` is the other side, `after` this one.
+
+    `adjusted_p` is corrected for the number of tests (Holm); `differs`: it is below 0.05, and the difference is large
+    enough to notice.
+    """
 
     figure: Figure
     adjusted_p: float | None
@@ -40,7 +43,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class LoadOfBoth:
-    """What both sides had to do, means."""
+    """The load of both sides, as means."""
 
     load: Load
     this: float
@@ -49,7 +52,7 @@ class LoadOfBoth:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """`blocks` of this and the other side; 0 where nothing was recorded."""
+    """The result of a comparison. `blocks` of this and the other side; 0 where nothing was recorded."""
 
     differences: list[Difference]
     loads: list[LoadOfBoth]
@@ -65,13 +68,13 @@ def compare(session: Session, this: Side, other: Side) -> Compared:
     if new is None or old is None or not len(new) or not len(old):
         return Compared([], [], (0 if new is None else len(new), 0 if old is None else len(old)))
     found = figures(old, new, measures, (), {})
-    # Where nothing happened on both sides there is nothing to compare.
+    # If nothing happened on either side, there is nothing to compare.
     told = [one for one in found if one.before or one.after]
     return Compared(_tested(told), _loads(new, old, loads), (len(new), len(old)))
 
 
 def _declared() -> tuple[list[Measure], list[Load]]:
-    """Each measure and load once, whichever areas have it. What an area says of a measure first is what it means."""
+    """Each measure and load once, whichever areas have it; the first area that declares a measure defines it."""
     areas = all_areas().values()
     measures = {one.id: one for area in areas for one in reversed(area.measures)}
     loads = {one.id: one for area in areas for one in area.load}
@@ -87,7 +90,7 @@ def _blocks(
 
 
 def _tested(found: Sequence[Figure]) -> list[Difference]:
-    """The figures, the surest differences first; then those that no test is made for."""
+    """The figures, the most certain differences first; then those without a test."""
     tested = sorted((one for one in found if one.p_value is not None), key=lambda one: one.p_value or 0.0)
     result: list[Difference] = []
     least = 0.0

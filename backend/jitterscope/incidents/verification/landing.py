@@ -1,4 +1,4 @@
-"""Notices that an incident's workload was changed, which of its fixes that is, and that a change was taken back."""
+"""Detects that an incident's workload was changed, which of its fixes that is, and that a change was reverted."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from jitterscope.incidents.verification.workload import Observed, Watch
 from jitterscope.inventory import service as inventory
 
 log = structlog.get_logger(__name__)
-# Facts of one change arrive one after the other; none came for so long.
+# Facts of one change arrive one after another; settled means that none came for this long.
 _SETTLED_US = 5_000_000
-# Of the new state, to read its setting from.
+# How much data of the new state is needed to read its setting.
 _NEW_STATE_US = 30_000_000
 
 
 def notice(organization_id: int, incident_id: int) -> bool:
-    """Move the incident to fix_applied where its workload was changed, and back where the change was taken back.
+    """Move the incident to fix_applied if its workload was changed, and back if the change was reverted.
 
-    False while a change is still going on: a verdict now would take it for part of the one before.
+    False while a change is still in progress: a verdict now would attribute it to the previous change.
     """
     with organization_session(organization_id) as session:
         row = session.get(IncidentRow, incident_id)
@@ -63,14 +63,14 @@ def notice(organization_id: int, incident_id: int) -> bool:
 
 
 def is_changed(session: Session, row: IncidentRow) -> bool:
-    """Whether the workload was changed, and `notice` has not said so yet."""
+    """Whether the workload was changed and `notice` has not recorded it yet."""
     known = verifications.waiting(session, row.id)
     seen = _look(session, row, _unchanged(row, known))
     return seen is not None and _is_news(seen, known)
 
 
 def _look(session: Session, row: IncidentRow, old_id: int) -> Observed | None:
-    """The workload now, beside what `old_id` was at the baseline."""
+    """The workload now, compared with `old_id` at the baseline."""
     baseline_us = us_of(row.baseline_at)
     current = workload.current_subject(session, row.lives_on, baseline_us)
     if current is None:
@@ -88,7 +88,7 @@ def _unchanged(row: IncidentRow, waiting: VerificationRow | None) -> int:
 
 
 def _proposed(row: IncidentRow) -> list[str]:
-    """Ids of the incident's fixes; those that only earlier findings proposed last."""
+    """Ids of the incident's fixes; those that only earlier findings proposed come last."""
     return list(dict.fromkeys([*(str(fix["id"]) for fix in row.finding.get("fixes", [])), *row.predictions]))
 
 
@@ -97,9 +97,9 @@ def _is_news(seen: Observed, waiting: VerificationRow | None) -> bool:
         return bool(seen.steps)
     steps = [step.model_dump(mode="json") for step in _steps(seen)]
     if not steps:
-        # What a person says they did need not be among the facts.
+        # What a user reports need not appear in the facts.
         return bool(waiting.changes)
-    # A container that is killed again after the change goes on in another cgroup.
+    # A container that is killed again after the change continues in another cgroup.
     return steps != waiting.changes or waiting.subject_id not in seen.lives
 
 
@@ -121,7 +121,7 @@ def _start(
     predicted: dict[str, Interval],
 ) -> None:
     if waiting is not None and waiting.started_by != "jitterscope" and not waiting.changes:
-        # Facts tell the details of what a person announced.
+        # Facts supply the details of what a user announced.
         waiting.changes = [step.model_dump(mode="json") for step in _steps(seen)]
         waiting.applied_at = max(waiting.applied_at, time_of(seen.at_us))
         waiting.before_to = min(waiting.before_to, time_of(seen.first_us))
@@ -149,7 +149,7 @@ def _start(
 
 
 def _absorb(session: Session, row: IncidentRow, seen: Observed) -> None:
-    """Close what the same fault opened on the successor before anybody knew that it is one, and list it no longer."""
+    """Close what the same fault opened on the successor before it was known to be one, and stop listing it."""
     if seen.subject.id == row.subject_id:
         return
     row.also_affected = [one for one in row.also_affected if one["resource_id"] != seen.subject.id]

@@ -1,4 +1,4 @@
-"""Measures a waiting verification: reads both sides, compares, and says what it came to."""
+"""Measures a waiting verification: reads both sides, compares, and reports the result."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from jitterscope.incidents.verification.verifications import BEFORE, intervals
 from jitterscope.inventory import service as inventory
 from jitterscope.settings import settings
 
-# After so long without a comparison the fix is no longer what a difference would be due to.
+# After this long without a comparison, a difference can no longer be attributed to the fix.
 GIVE_UP_US = 24 * 3600 * 1_000_000
-# One that waits for long is looked at less often: at most a twentieth of its age goes by between two looks.
+# A verification that waits for long is checked less often: at most a twentieth of its age passes between checks.
 _PATIENCE = 20
 _UNTESTED = "two figures, no test"
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a look came to. `gave_up`: no verdict will come."""
+    """The result of a look. `gave_up`: no verdict will come."""
 
     verdict: Verdict
     waiting_for: str | None
@@ -43,7 +43,7 @@ class Measured:
 
 
 def due(waiting: VerificationRow) -> bool:
-    """Whether there can be news since the last look."""
+    """Whether there may be news since the last look."""
     if waiting.checked_at is None:
         return True
     now = datetime.now(UTC)
@@ -51,7 +51,7 @@ def due(waiting: VerificationRow) -> bool:
 
 
 def measure(session: Session, cause_id: str, waiting: VerificationRow) -> Measured:
-    """Compare what is there by now."""
+    """Compare the data available so far."""
     subject = inventory.resource(session, waiting.subject_id)
     clock_us = None if subject is None else inventory.node_clock_us(session, subject.node_id)
     applied_us = us_of(waiting.applied_at)
@@ -89,7 +89,7 @@ def measure(session: Session, cause_id: str, waiting: VerificationRow) -> Measur
 
 
 def _predicted(waiting: VerificationRow) -> dict[str, Interval]:
-    """For what was applied; where that could not be replayed, what the fix promised."""
+    """The prediction for what was applied; if that could not be replayed, what the fix promised."""
     return intervals(waiting.predicted) or intervals(waiting.promised)
 
 
@@ -112,7 +112,7 @@ def _shown(one: Figure, promised: dict[str, Interval]) -> VerifiedMeasure:
 
 
 def _series(side: Blocks, how: Plan, found: Judgement, match: Comparable) -> BlockSeries:
-    """The figures that have blocks, what decides first; then the load that they are compared at."""
+    """The figures that have blocks, deciding ones first; then the load that they are compared at."""
     lanes = []
     with np.errstate(invalid="ignore", divide="ignore"):
         for one in found.figures:

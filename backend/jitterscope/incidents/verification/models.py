@@ -45,7 +45,7 @@ class VerificationRow(Base):
 
 
 class OutcomeRow(Base):
-    """One predicted figure beside what was measured; `predicted` is an Interval."""
+    """One predicted figure with its measured value; `predicted` is an Interval."""
 
     __tablename__ = "prediction_outcomes"
 

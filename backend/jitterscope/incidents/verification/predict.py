@@ -1,4 +1,4 @@
-"""Predicts what the change that was made will do, from the data before it: what the outcome is held against."""
+"""Predicts the effect of the change that was made, from the data before it, to compare the outcome with."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jitterscope.diagnosis.core.registry import area_of
 from jitterscope.diagnosis.core.snapshot import FactValue, Snapshot
 from jitterscope.incidents.verification import window
 
-# As long as a what-if takes by default; more would tell little more.
+# As long as a default what-if; more data would add little.
 _MOST_US = 600_000_000
 
 
@@ -25,10 +25,10 @@ def predicted(
     after: tuple[int, int],
     seen: tuple[Facts, Facts],
 ) -> dict[str, Interval]:
-    """By measure id, for the settings that are in force in `after`, from the recording of `before` ([from_us, to_us)).
+    """By measure id, for the settings in effect in `after`, from the recording of `before` ([from_us, to_us)).
 
-    `seen` is what only a window shows of both sides: the subjects get it as facts. Empty where one of them cannot be
-    read, or where nothing that the area can replay has changed.
+    `seen` is what only a window shows of both sides: the subjects get it as facts. Empty if one of them cannot be read,
+    or if nothing that the area can replay has changed.
     """
     predict = area_of(cause_id).predict_change
     from_us, to_us = before

@@ -22,19 +22,19 @@ from jitterscope.incidents.models import IncidentRow, lives_on
 from jitterscope.incidents.verification.models import VerificationRow
 from jitterscope.tenancy.auth import Principal
 
-# How much on either side of a change is compared at most; on a node (True) what goes wrong is rare.
+# The most time on either side of a change that is compared; on a node (True), faults are rare.
 BEFORE = {False: timedelta(minutes=30), True: timedelta(hours=3)}
 ANOTHER = "Another change"
-# How much of what is compared may lie before the first symptom.
+# How much of the compared time may precede the first symptom.
 _LEAD = timedelta(seconds=10)
 _SHORTEST_BEFORE = timedelta(microseconds=SHORTEST_BEFORE_US)
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What was changed and where the subject lives from then on. `fix_id` is None for what no fix proposes.
+    """What was changed, and where the subject lives afterwards. `fix_id` is None for a change that no fix proposes.
 
-    `applied_at` is the last of the changes, `first_at` the first: what lies between is neither before nor after.
+    `applied_at` is the last of the changes, `first_at` the first: the time between is neither before nor after.
     """
 
     applied_at: datetime
@@ -48,19 +48,19 @@ class Change:
 
 
 def newest(session: Session, incident_id: int) -> VerificationRow | None:
-    """The last fix that was applied to an incident; None where there was none."""
+    """The last fix that was applied to an incident; None if there was none."""
     query = select(VerificationRow).where(VerificationRow.incident_id == incident_id)
     return session.scalars(query.order_by(VerificationRow.id.desc()).limit(1)).first()
 
 
 def of_incident(session: Session, incident_id: int) -> list[VerificationRow]:
-    """All of them, newest first."""
+    """All verifications of an incident, newest first."""
     query = select(VerificationRow).where(VerificationRow.incident_id == incident_id)
     return list(session.scalars(query.order_by(VerificationRow.id.desc())))
 
 
 def waiting(session: Session, incident_id: int) -> VerificationRow | None:
-    """The one that has no verdict yet."""
+    """The verification that has no verdict yet."""
     query = select(VerificationRow).where(VerificationRow.incident_id == incident_id)
     return session.scalars(query.where(VerificationRow.state == "waiting").with_for_update()).one_or_none()
 
@@ -73,7 +73,7 @@ def start_by_hand(
     applied_at: datetime | None,
     note: str | None,
 ) -> IncidentRow:
-    """Somebody says that a fix was applied. Raises Problem 404, 409, 422."""
+    """Start a verification because a user says that a fix was applied. Raises Problem 404, 409, 422."""
     row = actions.locked(session, incident_id)
     now = datetime.now(UTC)
     at = applied_at or now
@@ -130,7 +130,7 @@ def _title_of(cause: str, fix_id: str) -> str:
 def begin(
     session: Session, row: IncidentRow, change: Change, detail: str | None = None, principal: Principal | None = None
 ) -> VerificationRow:
-    """The incident, whose lock is held, waits from now on for a verdict on `change`."""
+    """Make the incident, whose lock is held, wait for a verdict on `change`."""
     before = waiting(session, row.id)
     if before is not None:
         replace(before, f"Replaced by another change at {change.applied_at:%H:%M:%SZ}.")
@@ -148,7 +148,7 @@ def begin(
         subject_id=change.subject_id,
         subject_name=change.subject_name,
         before_from=max(fault_since(session, row), change.first_at - BEFORE[row.subject_kind == "node"]),
-        # Where an earlier change is still without verdict, what it did is no part of the state before.
+        # If an earlier change still has no verdict, its effect is not part of the state before.
         before_to=min(change.first_at, before.before_to) if before is not None else change.first_at,
         predicted=stored(change.predicted),
         promised=stored(predictions.promised(row, change.fix_id)),
@@ -163,7 +163,7 @@ def begin(
 
 
 def fault_since(session: Session, row: IncidentRow) -> datetime:
-    """From when on the fault was there under the settings before the change: what followed an earlier fix, if any."""
+    """Since when the fault existed with the settings before the change: after an earlier fix, if there was one."""
     query = select(VerificationRow).where(
         VerificationRow.incident_id == row.id, VerificationRow.state.in_(("did_not_help", "made_worse"))
     )
@@ -182,12 +182,12 @@ def replace(verification: VerificationRow, why: str) -> None:
 
 
 def stored(predicted: Mapping[str, Interval]) -> dict[str, Any]:
-    """Predictions by measure as they are kept."""
+    """Predictions by measure, in stored form."""
     return {name: one.model_dump(mode="json") for name, one in predicted.items()}
 
 
 def intervals(content: Mapping[str, Any]) -> dict[str, Interval]:
-    """What `stored` wrote."""
+    """The inverse of `stored`."""
     return {name: Interval.model_validate(one) for name, one in content.items()}
 
 
@@ -205,7 +205,7 @@ def wording(step: SettingStep) -> str:
 
 
 def _must_be_alone(session: Session, row: IncidentRow) -> None:
-    """A closed incident can be measured again only while no other one of its kind is active."""
+    """Refuse unless a closed incident is alone: it can be measured again only while no other of its kind is active."""
     if row.resolved_at is None:
         return
     other = session.scalars(

@@ -43,7 +43,7 @@ def verification_of(row: VerificationRow) -> Verification:
 
 
 def payload_verification(row: VerificationRow) -> PayloadVerification:
-    """As notifications show it: figures only once they are final."""
+    """The verification as notifications show it: figures only once they are final."""
     result = VerificationResult.model_validate(row.result) if row.result else VerificationResult()
     return PayloadVerification.model_validate(
         {
@@ -73,7 +73,7 @@ def payload_verification(row: VerificationRow) -> PayloadVerification:
 
 
 def landings_of(cause_id: str, fix_ids: Iterable[str]) -> list[FixLanding]:
-    """How each fix of an incident is seen to land; those that this version no longer has are left out."""
+    """How each fix of an incident is detected; those that this version no longer has are left out."""
     if cause_id not in all_causes():
         return []
     found = []

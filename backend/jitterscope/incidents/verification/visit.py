@@ -1,6 +1,6 @@
 """One visit of an incident: was its workload changed, and can the change be judged yet?
 
-Reading and thinking hold no lock; what they lead to is applied under the subject's lock, if it still fits.
+Reading and reasoning hold no lock; the result is applied under the subject's lock, if it is still valid.
 """
 
 from __future__ import annotations
@@ -21,17 +21,20 @@ from jitterscope.incidents.verification.models import OutcomeRow, VerificationRo
 from jitterscope.inventory import service as inventory
 from jitterscope.kit.perobject import PerObject
 
-# What only a window shows, and a workload that went to another node, change no fact of this one.
+# Changes that only a window shows, and a workload that moved to another node, change no fact of this node.
 _ANYWAY = timedelta(seconds=30)
-# Facts of one change arrive one after the other, and are looked at once none came for some seconds.
+# Facts of one change arrive one after another, and are examined once none came for some seconds.
 _SETTLING = timedelta(seconds=20)
 _MOST_KNOWN = 10_000
 _visited: PerObject[dict[int, datetime]] = PerObject(dict)
 
 
 def with_news(organization_id: int) -> list[int]:
-    """Incidents that are not over and worth a visit: something changed on their node since this process sent a visitor
-    last, or a fix waits for its verdict, or the last visit was a while ago."""
+    """Incidents that are not over and worth a visit.
+
+    Something changed on their node since this process last sent a visitor, a fix waits for its verdict, or the last
+    visit was a while ago.
+    """
     waiting = exists().where(VerificationRow.incident_id == IncidentRow.id, VerificationRow.state == "waiting")
     active = select(IncidentRow.id, lives_on.label("subject_id"), waiting.label("waits"))
     with organization_session(organization_id) as session:
@@ -55,7 +58,7 @@ def with_news(organization_id: int) -> list[int]:
 
 
 def visit(organization_id: int, incident_id: int) -> None:
-    """Start, update or finish the verification of an incident. Safe to repeat at any time."""
+    """Start, update, or finish the verification of an incident. Safe to repeat at any time."""
     if not landing.notice(organization_id, incident_id):
         return
     with organization_session(organization_id) as session:
@@ -76,7 +79,7 @@ def visit(organization_id: int, incident_id: int) -> None:
 
 
 def _apply(session: Session, row: IncidentRow, waiting: VerificationRow, measured: Measured) -> None:
-    """Keep what a look came to, or end the verification with its verdict."""
+    """Store what a look measured, or end the verification with its verdict."""
     waiting.checked_at = datetime.now(UTC)
     waiting.result = measured.result.model_dump(mode="json")
     waiting.waiting_for = measured.waiting_for

@@ -1,4 +1,4 @@
-"""What a verification reads of one window: of any subject, just what the measures of its area need."""
+"""What a verification reads of one window: for any subject, only what the measures of its area need."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from jitterscope.series import service as series
 from jitterscope.series.catalogue import METRICS
 from jitterscope.series.types import TICK_US
 
-# Bounds what one look reads, whatever lives in the cgroup or on the node.
+# Limits what one look reads, whatever the cgroup or the node contains.
 _MOST_OF_A_KIND = 32
 
 
 def read(session: Session, subject_id: int, from_us: int, to_us: int, needs: Iterable[str]) -> Snapshot | None:
-    """One side of a comparison, 100 ms ticks. `needs` are metrics, distributions and kinds of events.
+    """One side of a comparison, in 100 ms ticks. `needs` are metrics, distributions, and kinds of events.
 
-    None where the subject is gone or the window is empty.
+    None if the subject no longer exists or the window is empty.
     """
     tree = inventory.subject_tree(session, subject_id, from_us, to_us)
     start_us, end_us = from_us - from_us % TICK_US, to_us - to_us % TICK_US
@@ -60,7 +60,7 @@ def read(session: Session, subject_id: int, from_us: int, to_us: int, needs: Ite
             for (resource_id, name), one in series.read_distributions(session, ids, spread, start_us, end_us).items():
                 histograms.setdefault(resource_id, {})[name] = Distribution(one.tick, one.bucket, one.count)
     measured = [row.id for rows in groups.values() for row in rows]
-    # What is around the subject is known by its settings alone.
+    # Of the resources around the subject, only settings are read.
     around = [row.id for row in (*tree.neighbours, *tree.workloads)]
     facts = inventory.facts(session, [*measured, *around], start_us, end_us)
     kinds = sorted(wanted - METRICS.keys())
@@ -103,8 +103,10 @@ def read(session: Session, subject_id: int, from_us: int, to_us: int, needs: Ite
 
 
 def whole(session: Session, subject_id: int, from_us: int, to_us: int, as_of_us: int) -> Snapshot | None:
-    """Everything of the workload as it was at `as_of_us`: of processes and servers that followed one another it has
-    the one of that time. None where the subject is gone."""
+    """Everything about the workload as it was at `as_of_us`; None if the subject no longer exists.
+
+    Of processes and servers that replaced one another, it contains the one of that time.
+    """
     tree = inventory.subject_tree(session, subject_id, from_us, to_us)
     if tree is None:
         return None
@@ -119,7 +121,7 @@ def whole(session: Session, subject_id: int, from_us: int, to_us: int, as_of_us:
 
 
 def members(tree: SubjectTree) -> tuple[int, ...]:
-    """Everything that a comparison reads of."""
+    """Everything that a comparison reads."""
     rows = (
         tree.subject,
         *tree.lives,
@@ -140,7 +142,7 @@ def _newest(rows: tuple[ResourceRow, ...]) -> list[ResourceRow]:
 
 
 def _of_time(rows: tuple[ResourceRow, ...], as_of_us: int) -> tuple[ResourceRow, ...]:
-    """Without what came later, and without what something of the same name replaced by then."""
+    """Excludes what came later, and what something of the same name had replaced by then."""
     there = [row for row in rows if row.first_seen_us <= as_of_us] or list(rows)
     latest: dict[str, ResourceRow] = {}
     for row in sorted(there, key=lambda row: (row.first_seen_us, row.id)):

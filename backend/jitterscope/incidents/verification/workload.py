@@ -1,4 +1,4 @@
-"""A workload then and now: what its watched settings were at the baseline, and what they are.
+"""A workload then and now: its watched settings at the baseline, and at present.
 
 A workload is a cgroup with its processes and DNS servers, or a node.
 """
@@ -19,34 +19,36 @@ from jitterscope.inventory import service as inventory
 from jitterscope.inventory.types import FactRow, ResourceRow, SubjectTree
 from jitterscope.series import service as series
 
-# Silence of a resource for this long, while its node's data go on, means that it is gone.
+# A resource that is silent for this long, while its node's data continues, no longer exists.
 SILENCE_US = 5_000_000
-# How far back settings are looked for that only a window shows.
+# How far back to look for settings that only a window shows.
 _SIGHT_US = 1_800_000_000
 _MOST_CLIENTS = 32
-# How far a kill and the last tick of the process lie apart at most: the collector looks for processes every second or
-# so. A program that is started again comes within the longest time that a kubelet backs off.
+# The longest distance between a kill and the last tick of the process: the collector looks for processes about every
+# second. A restarted program appears within the longest backoff of a kubelet.
 _KILL_TICKS, _TO_RESTART_US = 50, 360_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What of a workload is watched for changes, and until when a sighting belongs to the fault itself (µs)."""
+    """What to watch for changes in a workload, and until when a sighting belongs to the fault itself (µs)."""
 
     facts: tuple[WatchedFact, ...]
     sightings: tuple[Sighting, ...]
     fault_until_us: int
 
     def of(self, *places: Of) -> tuple[WatchedFact, ...]:
-        """The facts that are looked for there."""
+        """The facts to look for in those places."""
         return tuple(one for one in self.facts if one.of in places)
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The workload as it is now beside how it was at the baseline. `at_us`: the last of the changes; `first_us` the
-    first. Without any, `steps` is empty. `before` and `after` are the watched facts by name. `lives`: the subject's id
-    and those of the other cgroups that its container had."""
+    """The workload as it is now, compared with the baseline.
+
+    `at_us`: the last of the changes; `first_us`: the first. Without changes, `steps` is empty. `before` and `after` are
+    the watched facts by name. `lives`: the subject's id and those of its container's other cgroups.
+    """
 
     subject: ResourceRow
     steps: tuple[Step, ...]
@@ -71,7 +73,7 @@ class _State:
 
 
 def current_subject(session: Session, subject_id: int, after_us: int) -> ResourceRow | None:
-    """Where the workload of `subject_id` runs now: itself, or what took its place. None: neither runs."""
+    """Where the workload of `subject_id` runs now: itself, or its successor. None if neither runs."""
     own = inventory.resource(session, subject_id)
     if own is None:
         return None
@@ -84,7 +86,7 @@ def current_subject(session: Session, subject_id: int, after_us: int) -> Resourc
 def observe(
     session: Session, old_subject_id: int, current: ResourceRow, baseline_us: int, watch: Watch
 ) -> Observed | None:
-    """What differs between the workload at `baseline_us` and now. None where either cannot be read."""
+    """What differs between the workload at `baseline_us` and now. None if either cannot be read."""
     clock_us = inventory.node_clock_us(session, current.node_id)
     if clock_us is None:
         return None
@@ -99,7 +101,7 @@ def observe(
     found = steps((*watch.facts, *watch.sightings), old.values, new.values, restart_us is not None)
     names = {step.name for step in found}
     times = [new.since_us[name] for name in new.values if name in names]
-    # What is no longer set has no time of its own: it went with the process.
+    # A setting that was removed has no time of its own: it disappeared with the process.
     times += [restart_us] if restart_us is not None else []
     times = [at_us for at_us in times if at_us > baseline_us]
     lives = frozenset({current.id, *(one.id for one in now.lives)})
@@ -111,7 +113,7 @@ def observe(
 def _pairs(
     session: Session, before: SubjectTree, now: SubjectTree, watch: Watch, baseline_us: int, clock_us: int
 ) -> tuple[list[tuple[_State, _State]], int | None]:
-    """Old and new state of each resource that matters, and when a process that matters was started anew."""
+    """Old and new state of each relevant resource, and when a relevant process was restarted."""
     clients = _clients(session, before, baseline_us, clock_us) if watch.of("clients") else []
     rows = [
         row for tree in (before, now)
@@ -122,7 +124,7 @@ def _pairs(
 
     def pair(old: ResourceRow, new: ResourceRow, wanted: Sequence[WatchedFact]) -> tuple[_State, _State]:
         names = _names(wanted)
-        # Data that come late are older than when their resource was first heard of.
+        # Late data is older than the first mention of its resource.
         first_us = min((old.first_seen_us, *(one.since_us for one in facts[old.id])))
         made_us = max(baseline_us, first_us + SHORTEST_BEFORE_US)
         before, after = _first(facts[old.id], names, made_us), _last(facts[new.id], names)
@@ -135,7 +137,7 @@ def _pairs(
     found = [pair(before.subject, now.subject, watch.of("subject", "node") if of_node else watch.of("subject"))]
     if not of_node and before.node.id == now.node.id:
         found.append(pair(before.node, now.node, watch.of("node")))
-    # The kubelet starts a container again that ended by itself or was killed: that changes nothing.
+    # The kubelet restarts a container that exited or was killed: that changes nothing.
     same = now is before or now.subject.id in {one.id for one in before.lives}
     restarts: list[int] = [] if same else [now.subject.first_seen_us]
     names = _names(watch.of("processes"))
@@ -145,7 +147,7 @@ def _pairs(
         old = _at(members, baseline_us)
         new = max(groups_now.get(program, members), key=lambda row: (row.first_seen_us, row.id))
         if new.id != old.id and (new.first_seen_us <= baseline_us or _alive(session, old, "process_cpu_us")):
-            new = old  # a second process of the same program, not a new one in its place
+            new = old  # a second process of the same program, not its replacement
         found.append(pair(old, new, watch.of("processes")))
         if new.id != old.id and not of_node:
             restarts += _restarts(session, now.subject, groups_now.get(program, members), baseline_us)
@@ -163,7 +165,7 @@ def _pairs(
 
 
 def _same_ports(before: Sequence[ResourceRow], now: Sequence[ResourceRow]) -> list[tuple[ResourceRow, ResourceRow]]:
-    """TCP servers and who listens at the same port now, the newest: a port is what a server is known by."""
+    """TCP servers, each with the newest one that listens on the same port now: the port identifies a server."""
 
     def by_port(rows: Sequence[ResourceRow]) -> dict[str, ResourceRow]:
         return {row.key.rpartition(":")[2]: row for row in sorted(rows, key=lambda row: (row.first_seen_us, row.id))}
@@ -173,8 +175,10 @@ def _same_ports(before: Sequence[ResourceRow], now: Sequence[ResourceRow]) -> li
 
 
 def _restarts(session: Session, subject: ResourceRow, members: Sequence[ResourceRow], baseline_us: int) -> list[int]:
-    """When processes of one program took another's place in their cgroup; what follows an OOM kill is the fault, and no
-    change."""
+    """When processes of one program replaced one another in their cgroup.
+
+    A restart after an OOM kill is part of the fault, not a change.
+    """
     rows = sorted(members, key=lambda row: (row.first_seen_us, row.id))
     return [
         new.first_seen_us
@@ -186,7 +190,7 @@ def _restarts(session: Session, subject: ResourceRow, members: Sequence[Resource
 
 
 def _was_killed(session: Session, cgroup: ResourceRow, process: ResourceRow, next_us: int) -> bool:
-    """Whether the data of the process end with an OOM kill in its cgroup."""
+    """Whether the data of the process ends with an OOM kill in its cgroup."""
     window = (max(process.first_seen_us, next_us - _TO_RESTART_US), next_us)
     wanted = series.read_series(session, [cgroup.id, process.id], ["memory_oom_kills", "process_cpu_us"], *window)
     kills, ran = wanted.get((cgroup.id, "memory_oom_kills")), wanted.get((process.id, "process_cpu_us"))
@@ -199,7 +203,7 @@ def _was_killed(session: Session, cgroup: ResourceRow, process: ResourceRow, nex
 def _clients(
     session: Session, tree: SubjectTree, baseline_us: int, clock_us: int
 ) -> list[tuple[ResourceRow, ResourceRow]]:
-    """Cgroups whose resolv.conf is known, each with what runs in its place now."""
+    """Cgroups with a known resolv.conf, each with its current replacement."""
     known = inventory.asking_cgroups(session, tree.node.id, baseline_us - SILENCE_US, clock_us, _MOST_CLIENTS)
     found = []
     for old in known:
@@ -214,8 +218,10 @@ def _clients(
 def _by_program(
     processes: Iterable[ResourceRow], facts: Mapping[int, Sequence[FactRow]], names: frozenset[str]
 ) -> dict[str, list[ResourceRow]]:
-    """Programs with a watched setting, and Go programs: their environment is what fixes change, and a restart of
-    anything else is none."""
+    """Programs with a watched setting, and Go programs, whose environment is what fixes change.
+
+    A restart of any other program is not a change.
+    """
     groups: dict[str, list[ResourceRow]] = {}
     for row in processes:
         known = {fact.name: fact.value for fact in facts[row.id]}
@@ -225,7 +231,7 @@ def _by_program(
 
 
 def _at(rows: Sequence[ResourceRow], at_us: int) -> ResourceRow:
-    """The newest that was there at a time; else the first that came."""
+    """The newest row that existed at a time; otherwise the first to appear."""
     there = [row for row in rows if row.first_seen_us <= at_us]
     if there:
         return max(there, key=lambda row: (row.first_seen_us, row.id))
@@ -233,19 +239,19 @@ def _at(rows: Sequence[ResourceRow], at_us: int) -> ResourceRow:
 
 
 def _names(wanted: Iterable[WatchedFact]) -> frozenset[str]:
-    """Of the facts, and of those that tell whether they were read."""
+    """Names of the facts, and of those that show whether they were read."""
     return frozenset(name for one in wanted for name in (one.fact, one.known_by) if name is not None)
 
 
 def _assume(one: WatchedFact, known: _State, other: _State) -> None:
-    """What was read on one side only was so on the other, too, as far as anybody knows."""
+    """Assume that what was read on only one side was the same on the other."""
     if one.fact in other.values or (one.known_by is not None and one.known_by in other.values):
         return
     other.take(known, one.fact)
 
 
 def _first(facts: Sequence[FactRow], names: frozenset[str], at_us: int) -> _State:
-    """As it was at a time; what was first observed later was so before, as far as anybody knows."""
+    """The state at a time; what was first observed later is assumed to have been so before."""
     state = _State()
     for fact in facts:
         if fact.name in names and (fact.name not in state.values or fact.since_us <= at_us):
@@ -259,7 +265,7 @@ def _last(facts: Sequence[FactRow], names: frozenset[str]) -> _State:
 
 
 def _merged(pairs: Iterable[tuple[_State, _State]]) -> tuple[_State, _State]:
-    """One state of all: of several programs, servers or clients the one that changed speaks, else the first."""
+    """Merge the states: of several programs, servers, or clients, the one that changed wins, otherwise the first."""
     old, new = _State(), _State()
     settled: set[str] = set()
     for before, after in pairs:
@@ -283,7 +289,7 @@ def _sight(
     baseline_us: int,
     clock_us: int,
 ) -> None:
-    """Adds what only a window shows to both states."""
+    """Add what only a window shows to both states."""
     for (state, subject_id), from_us, to_us in (
         (old, baseline_us - _SIGHT_US, baseline_us),
         (new, max(baseline_us, clock_us - _SIGHT_US), clock_us),
@@ -295,7 +301,7 @@ def _sight(
 
 
 def _alive(session: Session, row: ResourceRow, metric: str) -> bool:
-    """Whether the newest seconds of its node's data have this resource."""
+    """Whether the newest seconds of its node's data include this resource."""
     clock_us = inventory.node_clock_us(session, row.node_id)
     if clock_us is None:
         return False
