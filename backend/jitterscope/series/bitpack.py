@@ -32,7 +32,7 @@ def pack_rows(values: U64Array, width: int) -> ByteArray:
 
 
 class BitReader:
-    """Reads values anywhere in `data`, which must go on for 8 bytes beyond the last value."""
+    """Reads values anywhere in `data`, which must continue for 8 bytes beyond the last value."""
 
     def __init__(self, data: bytes) -> None:
         # A 64-bit word at every byte: a view with a stride of one byte.
@@ -41,7 +41,7 @@ class BitReader:
     def read(self, bit: I64Array, width: I64Array) -> I64Array:
         """The values of `width` bits (0 to 56) that begin at `bit`; parallel arrays."""
         words = self._words[bit >> 3].astype(np.uint64)
-        # Width 0 would shift by 64, which is not defined: it is masked away below.
+        # Width 0 would shift by 64, which is undefined: it is masked out below.
         words >>= ((64 - width - (bit & 7)) & 63).view(np.uint64)
         words &= (np.uint64(1) << width.view(np.uint64)) - np.uint64(1)
         values: I64Array = words.view(np.int64)

@@ -1,4 +1,4 @@
-"""Series cut down to the points of a chart; each point has the lowest and the highest tick of its span."""
+"""Series reduced to the points of a chart; each point has the lowest and the highest tick of its span."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from jitterscope.series.window import Window
 
 Resolution = Literal["tick", "second", "five_seconds", "minute", "sample"]
 _RESOLUTIONS: dict[int, Resolution] = {1_000_000: "second", 5_000_000: "five_seconds", 60_000_000: "minute"}
-# Bounds of memory: rolled-up steps and ticks of all series at once.
+# Memory limits: rolled-up steps and ticks of all series together.
 _MAX_STEPS = 1_500_000
 _MAX_TICKS = 4_000_000
 _MAX_QUANTILE_POINTS = 2000
@@ -28,7 +28,7 @@ _MAX_QUANTILE_POINTS = 2000
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Parallel arrays, one entry a point that starts at start_us + i * step_us; NaN where no tick was seen."""
+    """Parallel arrays, one entry per point, which starts at start_us + i * step_us; NaN where no tick was recorded."""
 
     start_us: int
     step_us: int
@@ -40,7 +40,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class QuantileChart:
-    """Quantiles (µs) of a distribution per point; `count` observations; NaN where there were none."""
+    """Quantiles (µs) of a distribution per point; `count` is observations; NaN where there were none."""
 
     start_us: int
     step_us: int
@@ -60,10 +60,11 @@ def chart(
     *,
     means: bool = True,
 ) -> dict[int, Chart]:
-    """At most `points` (+1 for alignment) points of each series id in [from_us, to_us). Means cost a third of the time.
+    """At most `points` (+1 for alignment) points of each series id in [from_us, to_us).
 
-    Ticks where they are few enough for the points, else rollups of 1 s, 5 s or 1 min; what is not rolled up yet comes
-    from ticks. Where ticks have been removed by retention, the finest rollup that is left is used.
+    Uses ticks where there are few enough for the points, otherwise rollups of 1 s, 5 s, or 1 min; what is not rolled up
+    yet comes from ticks. Where retention has removed the ticks, the finest remaining rollup is used. Means cost a third
+    of the time.
     """
     span_us = max(to_us - from_us, tick_us)
     step_us = -(-span_us // points)
@@ -91,7 +92,7 @@ def chart(
 
 
 def chart_of_samples(times_us: IntArray, values: FloatArray, from_us: int, to_us: int, points: int) -> Chart:
-    """The same for samples at any times (µs, ascending)."""
+    """As `chart`, for samples at arbitrary times (µs, ascending)."""
     step_us = max(1_000_000, -(-(to_us - from_us) // points))
     start_us = from_us - from_us % step_us
     point = (times_us - start_us) // step_us
@@ -103,7 +104,7 @@ def chart_of_samples(times_us: IntArray, values: FloatArray, from_us: int, to_us
 
 
 def quantile_chart(session: Session, series: int, from_us: int, to_us: int, points: int) -> QuantileChart:
-    """p50, p99 and the highest value of a distribution over time; ticks are merged by adding counts."""
+    """p50, p99, and the highest value of a distribution over time; ticks are merged by adding counts."""
     factor = max(1, -(-(to_us - from_us) // (min(points, _MAX_QUANTILE_POINTS) * TICK_US)))
     step_us = factor * TICK_US
     start_us = from_us - from_us % step_us

@@ -1,4 +1,4 @@
-"""Payloads of rows to arrays and back: the wire's encodings in landing blocks, the packed one everywhere else."""
+"""Converts between row payloads and arrays: the wire's encodings in landing blocks, the packed one everywhere else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jitterscope.series.packed_encode import encode_rows
 from jitterscope.series.packed_format import RAW
 from jitterscope.series.types import FloatArray
 
-# Encoding numbers of ingest.proto.
+# Encoding numbers from ingest.proto.
 F64, I32, I16 = 1, 2, 3
 WIDTHS = {F64: 8, I32: 4, I16: 2}
 _MISSING = {I32: np.iinfo(np.int32).min, I16: np.iinfo(np.int16).min}
@@ -31,7 +31,7 @@ def decode_wire(encoding: int, payload: bytes, ticks: int) -> FloatArray:
 
 
 def encode_segments(values: FloatArray) -> list[bytes | None]:
-    """Payload of each row of (rows, ticks); None where every tick is missing. Decodes to the same doubles."""
+    """The payload of each row of (rows, ticks); None where every tick is missing. Decodes to the same doubles."""
     payloads = encode_rows(values)
     for row in np.flatnonzero(~np.isnan(values).all(axis=1)).tolist():
         if payloads[row] is None:

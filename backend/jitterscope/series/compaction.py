@@ -20,9 +20,9 @@ from jitterscope.series.types import TICK_US, FloatArray
 IdArray = NDArray[np.int64]
 
 WINDOW_US = 600_000_000
-# How long a window stays open for stragglers; what comes later is compacted by a later run.
+# How long a window stays open for stragglers; a later run compacts what arrives after that.
 GRACE_US = 30_000_000
-# Values decoded at once: bounds the memory of a worker at about 8 bytes each, several times over.
+# Values decoded at once: limits a worker's memory to several copies of about 8 bytes each.
 _CHUNK_VALUES = 2_000_000
 _LOCK_CLASS = 1785296757
 
@@ -39,7 +39,7 @@ _SEGMENT = (
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What is compacted in one transaction: blocks of a node with a step that start in one window."""
+    """What one transaction compacts: a node's blocks with one step that start in one window."""
 
     node_id: int
     step_us: int
@@ -47,7 +47,7 @@ class Part:
 
 
 def compact(organization_id: int, now_us: int) -> int:
-    """Compact all windows of an organization that are closed; returns how many. Safe to run concurrently."""
+    """Compact all closed windows of an organization; returns how many. Safe to run concurrently."""
     with db.organization_session(organization_id) as session:
         closed_us = (now_us - GRACE_US) // WINDOW_US * WINDOW_US
         found = session.execute(
@@ -60,8 +60,8 @@ def compact(organization_id: int, now_us: int) -> int:
         parts = [Part(row.node_id, row.step_us, row.start_us) for row in found]
     done = 0
     for part in parts:
-        partitions.ensure(part.start_us, part.start_us + WINDOW_US)  # those of a table that is newer than the data
-        # A window that cannot be compacted stays as it landed; those behind it do not wait for it.
+        partitions.ensure(part.start_us, part.start_us + WINDOW_US)  # for a table that is newer than the data
+        # A window that cannot be compacted stays as it landed; later windows do not wait for it.
         with (
             db.isolated("compact window", organization=organization_id, node=part.node_id, start_us=part.start_us),
             db.organization_session(organization_id) as session,
@@ -71,7 +71,7 @@ def compact(organization_id: int, now_us: int) -> int:
 
 
 def compact_part(session: Session, organization_id: int, part: Part) -> bool:
-    """One window in the session's transaction. False where another worker is at it."""
+    """Compact one window in the session's transaction. False if another worker is compacting it."""
     locked = session.execute(
         text("SELECT pg_try_advisory_xact_lock(:class, CAST(:node % 2147483647 AS integer))"),
         {"class": _LOCK_CLASS, "node": part.node_id},
@@ -87,7 +87,7 @@ def compact_part(session: Session, organization_id: int, part: Part) -> bool:
         if not blocks:
             return False
         _Window(cursor, session, organization_id, part, blocks).write()
-        # By id: a block that arrived meanwhile stays for the next run.
+        # By id: a block that arrives meanwhile stays for the next run.
         cursor.execute(
             "DELETE FROM series_blocks WHERE id = ANY(%b) AND start_us >= %b AND start_us < %b",
             ([block[0] for block in blocks], part.start_us, part.start_us + WINDOW_US),
@@ -123,7 +123,7 @@ class _Window:
                 self._write_rollups(series, values)
 
     def _values(self, series: IdArray) -> FloatArray:
-        """Ticks of some series over the window, (series, ticks)."""
+        """Ticks of the given series over the window, (series, ticks)."""
         part = self._part
         values: FloatArray = np.full((len(series), self._ticks), np.nan)
         for layout_id, content in self._layouts.items():
@@ -139,7 +139,7 @@ class _Window:
                 decoded = codec.decode_wire(encoding, payload, ticks)[positions - low]
                 first = (start_us - part.start_us) // part.step_us
                 target = values[:, first : first + ticks]
-                # A tick that is missing here may have come in another block.
+                # A tick missing here may have arrived in another block.
                 target[rows] = np.where(np.isnan(decoded), target[rows], decoded)
         return values
 

@@ -1,4 +1,4 @@
-"""Joins the short rows of latency histograms into one row per series and window."""
+"""Merges the short rows of latency histograms into one row per series and window."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jitterscope.series.compaction import GRACE_US, WINDOW_US
 from jitterscope.series.landing import driver
 from jitterscope.series.types import IntArray
 
-# How far back windows are looked at each time: late data older than that stay in short rows, which read the same.
+# How far back each run looks for windows: later data stays in short rows, which read the same.
 _LOOK_BACK_US = 6 * 3_600_000_000
 _SERIES_AT_ONCE = 500
 # More than any bucket number (limits.MAX_BUCKET of ingest).
@@ -22,7 +22,7 @@ _FIND = (
     "SELECT start_us - start_us %% %s, step_us, series_id FROM distributions WHERE start_us >= %s AND start_us < %s "
     "GROUP BY 1, 2, 3 HAVING count(*) > 1 ORDER BY 1, 2, 3"
 )
-# One statement reads and removes: a row that comes meanwhile is not touched.
+# One statement reads and deletes: a row that arrives meanwhile is not touched.
 _TAKE = (
     "DELETE FROM distributions WHERE series_id = ANY(%b) AND step_us = %b AND start_us >= %b AND start_us < %b "
     "RETURNING series_id, start_us, tick_count, entries, buckets, counts"
@@ -35,7 +35,7 @@ _PUT = (
 
 
 def compact(organization_id: int, now_us: int) -> int:
-    """Join rows in the closed windows of the last hours; returns how many rows were made."""
+    """Merge rows in the closed windows of the last hours; returns how many rows were written."""
     closed_us = (now_us - GRACE_US) // WINDOW_US * WINDOW_US
     windows: dict[tuple[int, int], list[int]] = {}
     with db.organization_session(organization_id) as session, driver(session).cursor() as cursor:

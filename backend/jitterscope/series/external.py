@@ -1,6 +1,6 @@
-"""Series of other systems, with their own names, labels and sampling times (Prometheus remote write).
+"""Series of other systems, with their own names, labels, and sampling times (Prometheus remote write).
 
-Name and labels are the identity of a series in its organization. Its resource is what its newest samples belong to.
+Name and labels identify a series in its organization. Its resource is what its newest samples belong to.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from jitterscope.kit.perobject import PerObject
 from jitterscope.series.landing import driver
 from jitterscope.series.types import FloatArray, IntArray
 
-# A row covers less than this: retention, compaction and readers rely on it.
+# A row covers less than this; retention, compaction, and readers rely on it.
 ROW_US = 3_600_000_000
 _MAX_CACHED = 200_000
 
-# How exactly `last_seen_at` is kept: a series is written again when so much time has passed.
+# Precision of `last_seen_at`: the row of a series is updated again after this much time.
 SEEN_EVERY_S = 3600
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What the row of a series says. `period` counts SEEN_EVERY_S."""
+    """The contents of a series' row. `period` counts SEEN_EVERY_S."""
 
     id: int
     resource_id: int
@@ -83,7 +83,7 @@ class Samples:
 
 
 def store(session: Session, organization_id: int, samples: Sequence[Samples]) -> None:
-    """Write samples. A time that a series has already is overwritten by what came last."""
+    """Write samples. A sample at a time that the series already has overwrites the old one."""
     ids = _ids(session, organization_id, samples)
     columns: list[list[object]] = [[] for _ in range(5)]
     for identity, one in zip(ids, samples, strict=True):
@@ -97,7 +97,7 @@ def read(session: Session, series: Sequence[int], from_us: int, to_us: int) -> d
     parts: dict[int, list[tuple[bytes, bytes]]] = {}
     with driver(session).cursor(binary=True) as cursor:
         for identity, times, values in cursor.execute(_ROWS, (list(series), from_us - ROW_US, to_us, from_us)):
-            hold(4 * len(times))  # with its copies while parts are joined
+            hold(4 * len(times))  # includes the copies while parts are joined
             parts.setdefault(identity, []).append((times, values))
     result: dict[int, tuple[IntArray, FloatArray]] = {}
     for identity, rows in parts.items():
@@ -109,7 +109,7 @@ def read(session: Session, series: Sequence[int], from_us: int, to_us: int) -> d
 
 
 def compact(organization_id: int, now_us: int) -> int:
-    """One row per series and hour, for the closed hours of the last day; returns how many rows were made."""
+    """Write one row per series and hour for the closed hours of the last day; returns how many rows were written."""
     closed_us = (now_us - ROW_US // 6) // ROW_US * ROW_US
     made = 0
     with db.organization_session(organization_id) as session, driver(session).cursor() as cursor:
@@ -176,7 +176,7 @@ def _digest(one: Samples) -> bytes:
 
 
 def _pieces(times: IntArray, values: FloatArray) -> list[tuple[IntArray, FloatArray]]:
-    """Cut at full hours, so that no row covers more."""
+    """Split at full hours, so that no row covers more than one."""
     order = np.argsort(times, kind="stable")
     times, values = times[order], values[order]
     cuts = np.flatnonzero(np.diff(times // ROW_US)) + 1

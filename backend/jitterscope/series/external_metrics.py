@@ -1,4 +1,4 @@
-"""What senders of remote write say of their metrics: type, unit, and what it means."""
+"""Metric metadata from remote-write senders: type, unit, and help text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from jitterscope.db import after_commit
 from jitterscope.kit.perobject import PerObject
 
-# Parts of a histogram or summary, which are described by the name without them.
+# Suffixes of a histogram's or summary's parts, which are described under the name without them.
 FAMILY_SUFFIXES = ("_bucket", "_count", "_sum", "_total")
 _MAX_CACHED = 50_000
 _MAX_HELP, _MAX_UNIT = 1000, 50
@@ -44,7 +44,7 @@ _caches: PerObject[dict[tuple[int, str], Described]] = PerObject(dict)
 
 
 def store(session: Session, organization_id: int, described: Mapping[str, Described]) -> None:
-    """Keep what is new. Senders repeat all of it every minute: most calls write nothing."""
+    """Store what is new. Senders repeat everything every minute: most calls write nothing."""
     cache = _caches.of(session.get_bind())
     cut = {name: Described(one.type, one.help[:_MAX_HELP], one.unit[:_MAX_UNIT]) for name, one in described.items()}
     fresh = {name: one for name, one in cut.items() if cache.get((organization_id, name)) != one}
@@ -61,7 +61,7 @@ def store(session: Session, organization_id: int, described: Mapping[str, Descri
 
 
 def of(session: Session, names: Sequence[str]) -> dict[str, Described]:
-    """What is known of metrics by name; of parts of a histogram what is said of the whole."""
+    """Known metadata by metric name; the parts of a histogram get that of the whole."""
     wanted = {candidate for name in names for candidate in _candidates(name)}
     rows = session.execute(_OF, {"names": sorted(wanted)}).all()
     known = {row.name: Described(row.type, row.help, row.unit) for row in rows}

@@ -1,4 +1,4 @@
-"""Series of other systems by name, labels, and what they belong to: which there are, how many, a page at a time."""
+"""Finds series of other systems by name, labels, and what they belong to; counts them and reads them by page."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from sqlalchemy.sql.elements import BindParameter
 from jitterscope.series.external import SEEN_EVERY_S
 
 Operator = Literal["=", "!=", "~"]
-# What a label's value is told with: so many values, and how many there are.
+# How many values of a label are listed; the total count is always given.
 _MOST_VALUES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A label's value: "=" that one, "!=" another or none, "~" contains it (in any case)."""
+    """A condition on a label: "=" has this value, "!=" another or none, "~" contains it (case-insensitive)."""
 
     label: str
     operator: Operator
@@ -29,7 +29,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """Labels that a series has, and labels that it must not have."""
+    """Labels that a series must have, and labels that it must not have."""
 
     labels: dict[str, str]
     without: tuple[str, ...] = ()
@@ -37,9 +37,12 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Belonging:
-    """What makes a series belong to a resource; one of these suffices. `hosts` are those of scrape targets, with any
-    port, `instances` whole ones; series with a label of `targets_without` do not belong by them. `local_instances` are
-    of loopback addresses: they count together with a label of `node_labels` that has one of `node_names`."""
+    """What makes a series belong to a resource; any one of these suffices.
+
+    `hosts` are those of scrape targets with any port, `instances` are complete ones. Series with a label of
+    `targets_without` do not belong through those. `local_instances` have loopback addresses: they count only together
+    with a label of `node_labels` whose value is one of `node_names`.
+    """
 
     resource_ids: tuple[int, ...] = ()
     clauses: tuple[Clause, ...] = ()
@@ -53,7 +56,7 @@ class Belonging:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which series. `seen_from_us`: only those with samples since then, to the hour."""
+    """Which series to select. `seen_from_us`: only those with samples since then, to the hour."""
 
     name: str | None = None
     containing: str = ""
@@ -74,7 +77,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A label's values with the series of each, those of most series first; `values` may be cut, `found` is not."""
+    """A label's values with the number of series each, most first; `values` may be truncated, `found` counts all."""
 
     name: str
     found: int
@@ -93,7 +96,7 @@ class LabelSet:
 
 
 def names(session: Session, selection: Selection, after: int, limit: int) -> tuple[list[Name], int, int]:
-    """Names in order from a position, how many names there are, and how many series."""
+    """Names in order from a position, the number of all names, and the number of all series."""
     where, bound = _where(selection)
     rows = session.execute(
         text(
@@ -132,8 +135,10 @@ def labels(session: Session, selection: Selection) -> list[Label]:
 def label_sets(
     session: Session, selection: Selection, after: int, limit: int, *, histogram: bool
 ) -> tuple[list[LabelSet], int]:
-    """Label sets in order from a position, and how many there are. Of a histogram the buckets of one label set are
-    one."""
+    """Label sets in order from a position, and how many there are.
+
+    With `histogram`, all buckets of one label set count as one.
+    """
     where, bound = _where(selection)
     key = "labels - 'le'" if histogram else "labels"
     found = session.execute(
@@ -157,7 +162,7 @@ def label_sets(
 
 
 def kind_of(session: Session, name: str) -> str | None:
-    """Counter or gauge; None: no series has the name."""
+    """Counter or gauge; None if no series has the name."""
     statement = text("SELECT min(kind) FROM external_series WHERE name = :name")
     kind: str | None = session.execute(statement, {"name": name}).scalar_one()
     return kind
@@ -175,7 +180,7 @@ def received(session: Session) -> tuple[int, int]:
 
 
 def values_of(session: Session, name: str, label: str, values: Sequence[str], told_by: str) -> list[str]:
-    """Values of the label `told_by` of series of a metric whose `label` has one of some values."""
+    """Values of the label `told_by` in a metric's series whose `label` has one of the given values."""
     rows = session.execute(
         text(
             "SELECT DISTINCT labels ->> :told_by AS value FROM external_series "
@@ -187,7 +192,7 @@ def values_of(session: Session, name: str, label: str, values: Sequence[str], to
 
 
 def _where(selection: Selection) -> tuple[str, list[BindParameter[object]]]:
-    """A condition on external_series; every value in it is bound."""
+    """A condition on external_series; all its values are bound parameters."""
     parts = ["true"]
     bound: list[BindParameter[object]] = []
 
@@ -217,7 +222,7 @@ def _where(selection: Selection) -> tuple[str, list[BindParameter[object]]]:
 
 
 def _ways(of: Belonging, bind: Callable[..., str]) -> list[str]:
-    """Conditions of which one suffices."""
+    """Conditions, any one of which suffices."""
     ways = [f"resource_id = ANY({bind(list(of.resource_ids), ARRAY(BIGINT))})"]
     for clause in of.clauses:
         without = f" AND NOT labels ?| {bind(list(clause.without), ARRAY(TEXT))}" if clause.without else ""

@@ -1,7 +1,7 @@
-"""Samples of other systems as people look at them: as they are, counters per second, histograms by quantile.
+"""Samples of other systems as charts show them: raw, counters per second, histograms by quantile.
 
-Points lie on one grid per answer. A step is at least one and a half times the sampling interval, so that a point
-without a sample is a gap in the data and not an artefact of the grid.
+Points lie on one grid per answer. A step is at least 1.5 times the sampling interval, so that a point without a sample
+is a gap in the data and not an artifact of the grid.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from jitterscope.series.types import FloatArray, IntArray
 
-# Between samples further apart than this (and than four intervals) nothing is said: the sender was away.
+# Samples further apart than this (and than four intervals) are not connected: the sender was away.
 _LONGEST_GAP_US = 300_000_000
 # A rate at the first point needs a sample from before it.
 LEAD_US = _LONGEST_GAP_US
@@ -25,7 +25,7 @@ Samples = tuple[IntArray, FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Points from start_us on, step_us apart."""
+    """Points from start_us, step_us apart."""
 
     start_us: int
     step_us: int
@@ -33,25 +33,25 @@ class Grid:
 
     @classmethod
     def over(cls, from_us: int, to_us: int, most_points: int, interval_us: int) -> Grid:
-        """Of a window, for series that are sampled at an interval."""
+        """The grid of a window, for series sampled at an interval."""
         step_us = max(_SHORTEST_STEP_US, -(-(to_us - from_us) // most_points), interval_us * 3 // 2)
         step_us = -(-step_us // _SHORTEST_STEP_US) * _SHORTEST_STEP_US
         start_us = from_us - from_us % step_us
         return cls(start_us, step_us, -(-(to_us - start_us) // step_us))
 
     def point_of(self, times_us: IntArray) -> IntArray:
-        """The points that times fall into; outside of the grid below 0 or from `points` on."""
+        """The points that times fall into; outside the grid below 0 or from `points` on."""
         return (times_us - self.start_us) // self.step_us
 
 
 def interval_us(samples: Sequence[IntArray]) -> int:
-    """The usual distance of samples of the series that is sampled least often; 0: nothing to tell it from."""
+    """The median sample distance of the series sampled least often; 0 if it cannot be determined."""
     usual = [int(np.median(np.diff(times))) for times in samples if len(times) > 1]
     return max(usual, default=0)
 
 
 def raw(samples: Samples, grid: Grid) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Lowest, mean and highest sample of each point."""
+    """Lowest, mean, and highest sample of each point."""
     times, values = samples
     low, mean, high = (np.full(grid.points, np.nan) for _ in range(3))
     point = grid.point_of(times)
@@ -84,7 +84,7 @@ def quantiles(buckets: Sequence[tuple[float, Samples]], grid: Grid) -> list[Floa
         return empty
     bounds = np.array([bound for bound, _ in ordered])
     grown = [_increases(samples, grid) for _, samples in ordered]
-    # Buckets that are scraped a moment apart may shrink towards the upper ones: cumulative they are.
+    # Buckets scraped a moment apart may decrease towards the upper ones, although they are cumulative.
     counts = np.maximum.accumulate(np.array([increases for increases, _ in grown]), axis=0)
     known = np.flatnonzero((grown[-1][1] > 0) & (counts[-1] > 0))
     for result, quantile in zip(empty, QUANTILES, strict=True):
@@ -102,7 +102,7 @@ def quantiles(buckets: Sequence[tuple[float, Samples]], grid: Grid) -> list[Floa
 
 
 def _increases(samples: Samples, grid: Grid) -> tuple[FloatArray, FloatArray]:
-    """What a counter grew by in each point, and the seconds that this is known of. After a reset it starts at 0."""
+    """The increase of a counter in each point, and the seconds for which it is known. After a reset it starts at 0."""
     times, values = samples
     increases, covered_s = np.zeros(grid.points), np.zeros(grid.points)
     if len(times) < 2:

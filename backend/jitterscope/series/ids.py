@@ -15,7 +15,7 @@ def series_id(resource_id: int, metric_id: int) -> int:
 
 
 def series_ids(resource_ids: NDArray[np.int64], metric_ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same for arrays."""
+    """As `series_id`, for arrays."""
     return (resource_ids << METRIC_BITS) | metric_ids
 
 

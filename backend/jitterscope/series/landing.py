@@ -1,4 +1,4 @@
-"""Writes what a batch brings into the tables where it lands. All in the caller's transaction."""
+"""Writes a batch into the tables where data lands, all in the caller's transaction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from jitterscope.series import layouts
 from jitterscope.series.layouts import IdArray
 
-# %b: binary parameters, so that payloads reach the server as they are.
+# %b: binary parameters, so that payloads reach the server unchanged.
 _BLOCK = (
     "INSERT INTO series_blocks (organization_id, node_id, layout_id, start_us, step_us, tick_count, encoding, payload) "
     "VALUES (%s, %s, %s, %s, %s, %s, %s, %b)"
@@ -35,7 +35,7 @@ _QUERIES = (
 
 @dataclass(frozen=True, slots=True)
 class LandingBlock:
-    """`payload` is series-major in the order of `series`, values in the wire's encoding."""
+    """`payload` is series-major in the order of `series`, with values in the wire's encoding."""
 
     start_us: int
     step_us: int
@@ -82,7 +82,7 @@ class LandingQueries:
 
 
 def store_blocks(session: Session, organization_id: int, node_id: int, blocks: Sequence[LandingBlock]) -> None:
-    """One row a block. Raises layouts.DuplicateSeries."""
+    """Write one row per block. Raises layouts.DuplicateSeries."""
     _many(
         session,
         _BLOCK,
@@ -133,7 +133,7 @@ def store_queries(session: Session, organization_id: int, queries: Sequence[Land
 
 
 def driver(session: Session) -> psycopg.Connection[Any]:
-    """The psycopg connection below the session, inside the same transaction."""
+    """The psycopg connection of the session, inside the same transaction."""
     connection = session.connection().connection.driver_connection
     assert isinstance(connection, psycopg.Connection)
     return connection

@@ -1,4 +1,4 @@
-"""Layouts: which series a landing block holds, in which order. Most batches of a collector share a few layouts."""
+"""Layouts: which series a landing block holds, and in which order. Most batches of a collector share a few layouts."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from jitterscope.kit.perobject import PerObject
 
 IdArray = NDArray[np.int64]
 
-# An unused layout is removed after a day; a cached one is written again within the hour.
+# An unused layout is removed after a day; a cached one is touched again within the hour.
 _TRUST_S = 3600.0
 _MAX_CACHED = 5000
-# A large node's layouts are tens of kilobytes each, and a new one comes whenever a series changes its width.
+# A large node's layouts take tens of kilobytes each, and a series that changes its width creates a new one.
 _MAX_CONTENT_BYTES = 8 * 1024 * 1024
 
 
@@ -41,11 +41,11 @@ _UPSERT = text(
 
 
 class DuplicateSeries(ValueError):
-    """A block names the same series twice."""
+    """A block lists the same series twice."""
 
 
 def layout_id(session: Session, organization_id: int, series: IdArray) -> int:
-    """The id of the layout with exactly these series in this order; makes it. Raises DuplicateSeries."""
+    """The id of the layout with exactly these series in this order, created if needed. Raises DuplicateSeries."""
     digest = hashlib.blake2b(series.tobytes(), digest_size=16).digest()
     key = (organization_id, digest)
     now = time.monotonic()
@@ -84,7 +84,7 @@ def contents(session: Session, organization_id: int, layout_ids: list[int]) -> d
 
 
 def _bounded(contents: dict[tuple[int, int], IdArray]) -> dict[tuple[int, int], IdArray]:
-    """Without those that came first, where all of them are too many bytes."""
+    """Drop the oldest entries until the rest fits the byte limit."""
     excess = sum(one.nbytes for one in contents.values()) - _MAX_CONTENT_BYTES
     keys = iter(list(contents))
     while excess > 0:

@@ -38,7 +38,7 @@ class _Head(NamedTuple):
 def decode_many(payloads: Sequence[bytes], tick_counts: Sequence[int]) -> list[FloatArray]:
     """The values of each payload of `packed_encode.encode_rows`; NaN where missing.
 
-    What all of them have of one kind (bases, exceptions, blocks) is read in one step.
+    Each kind of part (bases, exceptions, blocks) is read for all payloads in one step.
     """
     joined = b"".join((*payloads, b"\0" * 8))  # the tail makes the last value's 64-bit window readable
     data = np.frombuffer(joined, np.uint8)
@@ -76,7 +76,7 @@ def _head(joined: bytes, start: int, ticks: int) -> _Head:
 
 
 def _integers(reader: BitReader, data: ByteArray, heads: list[_Head]) -> I64Array:
-    """The blocks of all segments, one after the other, as integers with base and exceptions added."""
+    """The blocks of all segments, one after another, as integers with base and exceptions added."""
     if not heads:
         return np.empty(0, np.int64)
     columns = _Head._make(np.array(heads, np.int64).T)  # the same fields, as arrays
@@ -92,7 +92,7 @@ def _integers(reader: BitReader, data: ByteArray, heads: list[_Head]) -> I64Arra
     offsets += np.repeat(columns.data_at - offsets[first_block], blocks)
     integers = np.repeat(bases, BLOCK).reshape(-1, BLOCK)
     for width in np.flatnonzero(np.bincount(widths)).tolist():
-        if width:  # blocks of zero bits are all base
+        if width:  # blocks of zero bits consist of their base
             members = np.flatnonzero(widths == width)
             integers[members] += reader.read_rows(offsets[members], BLOCK, width)
     flat = integers.reshape(-1)
@@ -118,7 +118,7 @@ def _add_exceptions(reader: BitReader, data: ByteArray, columns: _Head, first_bl
 
 
 def _ranges(starts: I64Array, lengths: I64Array) -> I64Array:
-    """start, start + 1, … start + length - 1 of each pair, one after the other."""
+    """start, start + 1, … start + length - 1 of each pair, one after another."""
     ends = np.cumsum(lengths)
     return np.arange(int(ends[-1]), dtype=np.int64) + np.repeat(starts - ends + lengths, lengths)
 

@@ -11,7 +11,7 @@ from jitterscope.series.types import FloatArray
 
 _LARGEST = float(2**53)
 _SCALES = (0, 1, 2, 3, 4, 6, 9)
-# Values encoded in one step: it takes about 100 bytes each, and what fits the processor's cache is faster.
+# Values encoded in one step: each takes about 100 bytes, and what fits the CPU cache is faster.
 _AT_ONCE = 1 << 18
 
 I64Array = NDArray[np.int64]
@@ -20,7 +20,7 @@ ByteArray = NDArray[np.uint8]
 
 
 def encode_rows(values: FloatArray) -> list[bytes | None]:
-    """Encode each row of (rows, ticks), NaN where missing. None for a row that is no short decimal or all missing."""
+    """Encode each row of (rows, ticks), NaN where missing. None for a row that is all missing or not short decimals."""
     step = max(1, _AT_ONCE // max(1, values.shape[1]))
     result: list[bytes | None] = []
     for first in range(0, len(values), step):
@@ -47,7 +47,7 @@ def _encode(values: FloatArray) -> list[bytes | None]:
 
 
 def _filled(values: FloatArray, present: BoolArray) -> FloatArray:
-    """Missing ticks take the value before them, leading ones the first value."""
+    """Missing ticks take the previous value, leading ones the first value."""
     if present.all():
         return values
     index = np.where(present, np.arange(values.shape[1]), 0)
@@ -56,7 +56,7 @@ def _filled(values: FloatArray, present: BoolArray) -> FloatArray:
 
 
 def _as_integers(values: FloatArray) -> tuple[I64Array, I64Array]:
-    """Rows as integers over a power of ten that gives back the same doubles; scale -1 where there is none."""
+    """Rows as integers over a power of ten that gives back the same doubles; scale -1 if there is no such power."""
     integers = np.zeros(values.shape, np.int64)
     scale = np.full(len(values), -1, np.int64)
     pending = np.arange(len(values))
@@ -102,7 +102,7 @@ class _Plan:
 
 
 class _Segments:
-    """Integer rows on their way to payloads."""
+    """Integer rows on their way to becoming payloads."""
 
     def __init__(self, integers: I64Array, scale: I64Array, present: BoolArray) -> None:
         joined = np.bitwise_or.reduce(integers, axis=1)

@@ -1,4 +1,4 @@
-"""Time partitions: made ahead by a task, and on demand for data that come late or early."""
+"""Time partitions: created ahead by a task, and on demand for data that arrives late or early."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from jitterscope.kit.perobject import PerObject
 
 DAY_US = 86_400_000_000
 
-# Days that this process knows to have partitions.
+# Days that have partitions, as far as this process knows.
 _known_days: PerObject[set[int]] = PerObject(set)
 
 
 def ensure(from_us: int, to_us: int) -> None:
-    """Make sure that rows with start_us in [from_us, to_us] have a partition; cheap when this process knows it.
+    """Make sure that rows with start_us in [from_us, to_us] have a partition; cheap if this process already knows it.
 
-    Uses a transaction of its own, so that the locks of making one are gone before rows are written.
+    Uses its own transaction, so that the locks of creating one are released before rows are written.
     """
     days = set(range(from_us // DAY_US, to_us // DAY_US + 1))
     known = _known_days.of(db.engine())
@@ -28,5 +28,5 @@ def ensure(from_us: int, to_us: int) -> None:
 
 
 def forget() -> None:
-    """After partitions were dropped, or another database is used: ask the database again."""
+    """Ask the database again, after partitions were dropped or the database changed."""
     _known_days.of(db.engine()).clear()

@@ -1,4 +1,4 @@
-"""Windows that retention must keep, told by whoever refers to them (incidents), so that nothing here imports it."""
+"""Windows that retention must keep, supplied by the domains that refer to them (incidents) to avoid importing those."""
 
 from __future__ import annotations
 

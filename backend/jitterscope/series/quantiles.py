@@ -7,12 +7,12 @@ import numpy as np
 from jitterscope.series.types import FloatArray, IntArray
 
 GAMMA = 1.04
-# Bucket numbers end below this (limits.MAX_BUCKET of ingest).
+# Bucket numbers are below this (limits.MAX_BUCKET of ingest).
 BUCKETS = 1025
 
 
 def quantiles_us(counts: IntArray, wanted: tuple[float, ...], gamma: float = GAMMA) -> tuple[FloatArray, ...]:
-    """For each wanted quantile (0..1) the value in µs of each row of (rows, buckets); NaN for a row without any.
+    """For each wanted quantile (0..1), the value in µs of each row of (rows, buckets); NaN for an empty row.
 
     `gamma`: the ratio of neighboring buckets.
     """

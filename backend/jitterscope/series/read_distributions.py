@@ -14,14 +14,14 @@ from jitterscope.series.quantiles import BUCKETS
 from jitterscope.series.types import TICK_US, IntArray, StoredDistribution
 from jitterscope.series.window import MAX_ROW_US, Window
 
-# Time of the histograms that are held at once.
+# Time span of the histograms held at once.
 _PIECE_US = 1_800_000_000
 
 _ROWS = (
     "SELECT series_id, start_us, entries, buckets, counts FROM distributions "
     "WHERE series_id = ANY(%b) AND start_us > %b AND start_us < %b AND step_us = %b ORDER BY start_us"
 )
-# Of its last columns.
+# Types of its last columns.
 _TYPES = ("<u2", "<u2", "<u4")
 
 _EXTENT = (
@@ -31,7 +31,7 @@ _EXTENT = (
 
 
 def extent(session: Session, series: int, window: Window) -> tuple[int, int] | None:
-    """The ticks (µs) of a window between which a series has histograms; None where it has none."""
+    """The ticks (µs) of a window between which a series has histograms; None if it has none."""
     with driver(session).cursor(binary=True) as cursor:
         span = (series, window.earliest_row_us, window.end_us, window.step_us)
         first_us, last_us = cursor.execute(_EXTENT, span).fetchone() or (None, None)
@@ -47,7 +47,7 @@ def read(session: Session, series: Sequence[int], window: Window) -> dict[int, S
     with driver(session).cursor(binary=True) as cursor:
         rows = cursor.execute(_ROWS, (list(series), window.earliest_row_us, window.end_us, window.step_us))
         for identity, start_us, *columns in rows:
-            # Tick, bucket and count of each entry, and their copies while they are joined.
+            # Tick, bucket, and count of each entry, and their copies while they are joined.
             hold(24 * len(columns[1]))
             found[identity].append(((start_us - window.start_us) // window.step_us, *columns))
     joined = ((identity, _joined(parts, window.ticks)) for identity, parts in found.items())
@@ -55,8 +55,8 @@ def read(session: Session, series: Sequence[int], window: Window) -> dict[int, S
 
 
 def pieces(session: Session, series: int, from_us: int, to_us: int) -> Iterator[tuple[Window, StoredDistribution]]:
-    """The histograms of one series piece by piece; ticks count from the start of the piece's window."""
-    # Where there are any: a window of years would be asked for in thousands of pieces that hold nothing.
+    """The histograms of one series, piece by piece; ticks count from the start of the piece's window."""
+    # Only where there are any: a window of years would be read in thousands of empty pieces.
     first_us, end_us = extent(session, series, Window.around(from_us, to_us, TICK_US)) or (to_us, to_us)
     for at_us in range(first_us, end_us, _PIECE_US):
         window = Window.around(at_us, min(at_us + _PIECE_US, end_us), TICK_US)
@@ -68,16 +68,16 @@ def pieces(session: Session, series: int, from_us: int, to_us: int) -> Iterator[
 
 
 def whole(session: Session, series: int, from_us: int, to_us: int) -> IntArray:
-    """One histogram of all ticks of a window: a count for each bucket."""
+    """One histogram over all ticks of a window: a count per bucket."""
     window = Window.around(from_us, to_us, TICK_US)
     counts = np.zeros(BUCKETS)
     for after_us in range(window.earliest_row_us, window.end_us, _PIECE_US):
         span = (after_us, min(after_us + _PIECE_US + 1, window.end_us), window.step_us)
         with borrowed(), driver(session).cursor(binary=True) as cursor:
             for _, start_us, *columns in cursor.execute(_ROWS, ([series], *span)):
-                hold(3 * sum(map(len, columns)))  # buckets and counts are widened to be added up
+                hold(3 * sum(map(len, columns)))  # buckets and counts are widened for adding
                 entries, bucket, count = (np.frombuffer(part, kind) for part, kind in zip(columns, _TYPES, strict=True))
-                # Entries are in the order of ticks: those of the window follow one another.
+                # Entries are ordered by tick: those of the window are contiguous.
                 ends = np.concatenate(([0], np.cumsum(entries, dtype=np.int64)))
                 first, last = np.clip(
                     (np.array([window.start_us, window.end_us]) - start_us) // TICK_US, 0, len(entries)
@@ -88,7 +88,7 @@ def whole(session: Session, series: int, from_us: int, to_us: int) -> IntArray:
 
 
 def _joined(parts: Sequence[tuple[int, bytes, bytes, bytes]], ticks: int) -> StoredDistribution:
-    """Of rows (first tick, entries of each tick, their buckets, their counts), what lies in the first `ticks`."""
+    """From rows (first tick, entries of each tick, their buckets, their counts), the entries in the first `ticks`."""
     firsts, entries, buckets, counts = zip(*parts, strict=True)
     lengths = np.array([len(one) // 2 for one in entries])
     place = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)

@@ -12,7 +12,7 @@ from jitterscope.kit import allowance
 from jitterscope.series.types import StoredEvent
 from jitterscope.series.window import MAX_ROW_US
 
-# In memory, with a few attributes.
+# Memory per event, with a few attributes.
 _EVENT_BYTES = 1000
 _ROWS = text(
     """

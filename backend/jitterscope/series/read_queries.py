@@ -1,4 +1,4 @@
-"""Single DNS queries of a window, joined from captures that may overlap."""
+"""Single DNS queries of a window, merged from captures that may overlap."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def read(session: Session, server_ids: Sequence[int], from_us: int, to_us: int) 
 
 
 def _translate(indices: bytes, texts: list[str], known: dict[str, int]) -> IntArray:
-    """Indices into a block's own list as indices into the list of all blocks."""
+    """Translate indices into a block's own list to indices into the combined list."""
     own = np.frombuffer(indices, "<u4").astype(np.int64)
     mapping = np.array([known.setdefault(one, len(known)) for one in texts], np.int64)
     return mapping[own] if len(own) else own
@@ -78,7 +78,8 @@ def _translate(indices: bytes, texts: list[str], known: dict[str, int]) -> IntAr
 
 def _joined(gathered: _Gathered) -> StoredQueries:
     sent, latency, result, name, client, wait = (np.concatenate(column) for column in gathered.columns)
-    # The same query from two captures: equal in everything; the copy that knows the queue wait comes last and stays.
+    # The same query from two captures is equal in everything but the queue wait; the copy that knows it sorts last and
+    # stays.
     order = np.lexsort((wait, result, name, client, latency, sent))
     key = np.stack([column[order] for column in (sent, latency, client, name, result)])
     last = np.ones(len(order), np.bool_)
@@ -98,7 +99,7 @@ def _joined(gathered: _Gathered) -> StoredQueries:
 
 
 def read_times(session: Session, server_ids: Sequence[int], from_us: int, to_us: int) -> dict[int, StoredQueries]:
-    """Like `read`, without names and clients, of which there can be thousands a second: nobody asks for them."""
+    """Like `read`, without names and clients: there can be thousands per second, and these callers do not need them."""
     servers: dict[int, list[tuple[IntArray, IntArray, IntArray, IntArray, IntArray]]] = defaultdict(list)
     complete: dict[int, list[tuple[int, int]]] = defaultdict(list)
     with_waits: set[int] = set()
@@ -127,7 +128,7 @@ def read_times(session: Session, server_ids: Sequence[int], from_us: int, to_us:
 def _distinct(
     parts: Sequence[tuple[IntArray, ...]], has_waits: bool, complete: tuple[tuple[int, int], ...]
 ) -> StoredQueries:
-    """Each query once: of several captures with equal ones the last; those that are equal within one are different."""
+    """Each query once: of equal ones in several captures the last; equal ones within one capture are different."""
     sent, latency, result, wait, block = (np.concatenate(column) for column in zip(*parts, strict=True))
     if len(sent) > 1 and not (np.diff(sent) > 0).all():
         order = _in_order(sent, latency, result, block, wait)
@@ -135,7 +136,7 @@ def _distinct(
         same = np.zeros(len(order), np.bool_)
         same[1:] = (key[:, 1:] == key[:, :-1]).all(axis=0)
         if same.any():
-            # How many equal ones of the same capture are before each: only one of another capture is the same query.
+            # How many equal queries of the same capture precede each: only one from another capture is the same query.
             again = same.copy()
             again[1:] &= np.diff(block[order]) == 0
             position = np.arange(len(order))
@@ -151,7 +152,7 @@ def _distinct(
 
 
 def _in_order(sent: IntArray, *further: IntArray) -> IntArray:
-    """The order by time, then by the further columns: they are sorted where times are equal, which is rare."""
+    """The order by time, then by the further columns, which are sorted only where times are equal: that is rare."""
     order = np.argsort(sent, kind="stable")
     tied = np.zeros(len(order), np.bool_)
     tied[1:] = sent[order[1:]] == sent[order[:-1]]
@@ -162,7 +163,7 @@ def _in_order(sent: IntArray, *further: IntArray) -> IntArray:
 
 
 def merge_spans(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Sorted spans without overlaps; those that touch become one, empty ones vanish."""
+    """Sorted spans without overlaps; touching spans are merged, empty ones are dropped."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if start >= end:

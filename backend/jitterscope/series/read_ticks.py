@@ -26,8 +26,8 @@ _LAYOUTS = (
     "AND step_us = %s"
 )
 _FIRST = "SELECT min(start_us) FROM series_blocks WHERE node_id = ANY(%s) AND start_us > %s AND start_us < %s"
-# One row a block with the wanted series' values, one after the other: only their bytes leave the server. A run is a
-# first position in the layout, and how many follow it.
+# One row per block with the wanted series' values, one after another: only their bytes leave the server. A run is a
+# first position in the layout and a count.
 _BLOCKS = (
     "SELECT b.layout_id, b.start_us, b.tick_count, b.encoding, (SELECT string_agg(substring(b.payload "
     "FROM run.first * b.tick_count * wire_width(b.encoding) + 1 FOR run.size * b.tick_count * wire_width(b.encoding)), "
@@ -41,13 +41,13 @@ _SEGMENTS = (
     "WHERE series_id = ANY(%b) AND start_us > %b AND start_us < %b AND step_us = %b"
 )
 
-# Series between two wanted ones that are read with them rather than left out.
+# Unwanted series between two wanted ones that are read with them instead of skipped.
 _BRIDGED = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where to read: a session of the organization, and the nodes that the wanted series belong to."""
+    """Where to read: a session of the organization, and the nodes of the wanted series."""
 
     session: Session
     organization_id: int
@@ -61,13 +61,13 @@ def scope_of(session: Session, resource_ids: Sequence[int]) -> Scope:
 
 
 def read(scope: Scope, series: Sequence[int], window: Window, *, landed_only: bool = False) -> dict[int, FloatArray]:
-    """The array of each series id that has a tick in the window; with `landed_only` only what is not compacted yet."""
+    """The array of each series id with a tick in the window; `landed_only` skips what is already compacted."""
     if not series or not window.ticks:
         return {}
     grid = Grid(window, list(series))
     with driver(scope.session).cursor(binary=True) as cursor:
-        # Blocks first: compaction moves them to segments in one transaction, so that what leaves between the two
-        # reads is seen in the second, and what is seen twice is the same.
+        # Blocks first: compaction moves them to segments in one transaction, so that data moved between the two reads
+        # is seen in the second one, and data seen twice is identical.
         _put_blocks(cursor, scope, grid, np.array(series, np.int64))
         if not landed_only:
             _put_segments(cursor, grid, list(series))
@@ -75,7 +75,7 @@ def read(scope: Scope, series: Sequence[int], window: Window, *, landed_only: bo
 
 
 def first_landed_us(scope: Scope, window: Window) -> int | None:
-    """Start of the earliest landing block of the nodes that may reach into the window."""
+    """Start of the nodes' earliest landing block that may reach into the window."""
     with driver(scope.session).cursor() as cursor:
         found = cursor.execute(_FIRST, (list(scope.nodes), window.earliest_row_us, window.end_us)).fetchone()
     return None if found is None else found[0]
@@ -113,9 +113,9 @@ def _put_blocks(cursor: psycopg.Cursor[tuple[Any, ...]], scope: Scope, grid: Gri
 
 
 def _runs(positions: IntArray) -> tuple[list[tuple[int, int]], IntArray]:
-    """(first, how many) of runs that cover the positions, and the place of each position in all of them together.
+    """(first, count) of runs that cover the positions, and the index of each position in all runs together.
 
-    A run takes a few that nobody wants along: the server unpacks the whole block for every run.
+    A run includes a few unwanted series: the server unpacks the whole block for every run.
     """
     breaks = np.flatnonzero(np.diff(positions) > _BRIDGED) + 1
     firsts = positions[np.concatenate(([0], breaks))]

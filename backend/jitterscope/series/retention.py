@@ -1,4 +1,4 @@
-"""How long data are kept, per organization and level, and the removal of what is older."""
+"""How long data is kept, per organization and level, and the deletion of what is older."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TRUST_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """Days that ticks, 1 s rollups and 1 min rollups are kept."""
+    """How many days ticks, 1 s rollups, and 1 min rollups are kept."""
 
     raw_days: int = 7
     second_days: int = 30
@@ -61,21 +61,21 @@ _policies = Trusted(of, _TRUST_S)
 
 
 def most() -> Retention:
-    """The most that an organization of this installation can keep."""
+    """The longest retention that an organization of this installation can set."""
     given = settings()
     return Retention(given.retention_max_raw_days, given.retention_max_second_days, given.retention_max_minute_days)
 
 
 def accepted_us(organization_id: int) -> int:
-    """How far back data are accepted that arrive now, in µs; known for up to a minute.
+    """How old arriving data may be to be accepted, in µs; cached for up to a minute.
 
-    The horizon of the installation bounds it: older data would make partitions of every table for each of their days.
+    The horizon of the installation limits it: older data would create partitions of every table for each of its days.
     """
     return min(_policies.of(organization_id).raw_days, settings().ingest_oldest_days) * DAY_US
 
 
 def set_policy(session: Session, organization_id: int, policy: Retention) -> None:
-    """Change the policy of the session's organization. Raises IntegrityError where ticks outlive rollups."""
+    """Change the policy of the session's organization. Raises IntegrityError if ticks would outlive rollups."""
     session.execute(
         text(
             "INSERT INTO retention_policies VALUES (:organization, :raw, :second, :minute) "
@@ -91,7 +91,7 @@ def set_policy(session: Session, organization_id: int, policy: Retention) -> Non
 
 
 def expire(organization_id: int, now_us: int) -> dict[str, int]:
-    """Delete rows of an organization that ended before what it keeps, except what is pinned; rows deleted by table."""
+    """Delete an organization's rows past its retention, except pinned ones; returns the number of rows by table."""
     deleted: dict[str, int] = {}
     for table in _TABLES:
         with db.organization_session(organization_id) as session:
@@ -128,7 +128,7 @@ def _expire_table(session: Session, table: str, policy: Retention, now_us: int) 
 
 
 def _expire_ledger(session: Session, policy: Retention, now_us: int) -> dict[str, int]:
-    # A day longer than batches are accepted, so that none can come again after its row has gone.
+    # A day longer than batches are accepted, so that none can arrive again after its row is deleted.
     batches = session.execute(
         text("DELETE FROM ingest_batches WHERE sealed_at_us < :cutoff"),
         {"cutoff": now_us - (policy.raw_days + 1) * DAY_US},
@@ -143,14 +143,14 @@ def _expire_ledger(session: Session, policy: Retention, now_us: int) -> dict[str
 
 
 def _expire_series(session: Session, policy: Retention, now_us: int) -> int:
-    # A day longer than their samples: when a series was seen is known to the hour.
+    # A day longer than their samples: when a series was last seen is known to the hour.
     before = (now_us - (policy.second_days + 1) * DAY_US) / 1e6
     statement = text("DELETE FROM external_series WHERE last_seen_at < to_timestamp(:before)")
     return _rows(session.execute(statement, {"before": before}))
 
 
 def delete_resources(session: Session, resource_ids: Sequence[int]) -> None:
-    """Delete every row of resources that are gone; landing blocks of many series go with their time."""
+    """Delete every row of removed resources; landing blocks, which hold many series, expire with time."""
     if not resource_ids:
         return
     for table, (_, resource, _) in _TABLES.items():
@@ -169,7 +169,7 @@ def _rows(result: object) -> int:
 
 
 def drop_empty_partitions(now_us: int) -> int:
-    """Drop partitions that ended a day ago and hold nothing any more; how many."""
+    """Drop empty partitions that ended at least a day ago; returns how many."""
     with db.system_session() as session:
         dropped: int = session.execute(
             text("SELECT drop_empty_time_partitions(:before)"), {"before": now_us - DAY_US}

@@ -1,4 +1,4 @@
-"""Rollups of a window, whether compaction has reached all of it or not."""
+"""Rollups of a window, including what compaction has not reached yet."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from jitterscope.series.rollups import Level, Rollup
 from jitterscope.series.types import TICK_US
 from jitterscope.series.window import Window
 
-# Bounds of memory: ticks of all series that are read at once.
+# Memory limit: ticks of all series that are read at once.
 _MAX_TICKS = 4_000_000
 _HOUR_US = 3_600_000_000
 
 
 def read(scope: Scope, series: Sequence[int], window: Window, level: Level, *, totals: bool = True) -> Rollup:
-    """Arrays (series, steps) of a window that is aligned to the level's step; without `totals` those stay NaN."""
-    # What landed is read first: compaction may move it to rollups meanwhile. Seen twice, it changes no extreme and
-    # no mean.
+    """Arrays (series, steps) of a window that is aligned to the level's step; without `totals`, totals stay NaN."""
+    # Landed data is read first: compaction may move it to rollups meanwhile. Data seen twice changes no extreme and no
+    # mean.
     landed = _landed(scope, series, window, level)
     rollup = rollups.read(scope.session, level, series, window.start_us, window.ticks, totals=totals)
     for row, first, part in landed:
@@ -35,7 +35,7 @@ def _landed(scope: Scope, series: Sequence[int], window: Window, level: Level) -
     first = max(0, first_us - window.start_us) // level.step_us
     start_us = window.start_us + first * level.step_us
     factor = level.step_us // TICK_US
-    # Whole steps: as many as keep the ticks of all series within bounds, and no fewer than an hour's.
+    # Whole steps: as many as keep the ticks of all series within the limit, but at least an hour.
     piece_us = max(_HOUR_US, _MAX_TICKS // len(series) // factor * level.step_us)
     result: list[tuple[int, int, Rollup]] = []
     for at_us in range(start_us, window.end_us, piece_us):

@@ -1,4 +1,4 @@
-"""Rollups: minimum, maximum, sum and count of ticks per second, five seconds and minute, in packed rows."""
+"""Rollups: minimum, maximum, sum, and count of ticks per second, five seconds, and minute, in packed rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MERGED_AT_ONCE = 200
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """`row_us` is how much time the long rows cover that short ones are merged into."""
+    """`row_us` is the time that a long row covers after short ones are merged into it."""
 
     table: str
     step_us: int
@@ -56,7 +56,7 @@ class Rollup:
         return self.low, self.high, self.total, self.ticks
 
     def add(self, row: int, first: int, other: Rollup) -> None:
-        """Combine another one-dimensional rollup into a row, from step `first` on; parts that reach out are cut."""
+        """Combine another one-dimensional rollup into a row from step `first` on; parts outside the row are cut off."""
         skip = max(0, -first)
         length = min(other.low.shape[0], self.low.shape[1] - first) - skip
         if length <= 0:
@@ -75,7 +75,7 @@ class Rollup:
 
 
 def roll_ticks(values: FloatArray, factor: int) -> Rollup:
-    """Rollup of each row of (rows, ticks), `factor` ticks a step; the last step may have fewer."""
+    """Roll up each row of (rows, ticks), `factor` ticks per step; the last step may have fewer."""
     steps = _folded(values, factor, np.nan)
     present = ~np.isnan(steps)
     ticks = present.sum(axis=2).astype(np.float64)
@@ -85,7 +85,7 @@ def roll_ticks(values: FloatArray, factor: int) -> Rollup:
 
 
 def roll_up(fine: Rollup, factor: int, *, totals: bool = True) -> Rollup:
-    """A coarser rollup of a finer one; without `totals` those stay NaN."""
+    """Derive a coarser rollup from a finer one; without `totals`, totals stay NaN."""
     ticks = _folded(fine.ticks, factor, 0.0).sum(axis=2)
     total: FloatArray = np.full(ticks.shape, np.nan)
     if totals:
@@ -108,7 +108,7 @@ def _folded(values: FloatArray, factor: int, filler: float) -> FloatArray:
 def write(
     session: Session, organization_id: int, level: Level, series: NDArray[np.int64], start_us: int, rollup: Rollup
 ) -> None:
-    """Insert a row for each series, cut to the steps that have ticks."""
+    """Insert a row per series, trimmed to the steps that have ticks."""
     columns: list[list[object]] = [[] for _ in range(7)]
     for chosen, first, last in runs(rollup.ticks > 0):
         part = rollup.rows(chosen, slice(first, last))
@@ -142,8 +142,8 @@ def read(
 ) -> Rollup:
     """Combined rollups of a window that starts at `from_us` (a multiple of the level's step): arrays (series, steps).
 
-    Only rows that start in [earliest_us, before_us) are read; by default all that reach into the window.
-    Without `totals` only the extremes are read: totals stay NaN, ticks are 1 where there is anything.
+    Reads only rows that start in [earliest_us, before_us); by default all rows that reach into the window. Without
+    `totals`, only the extremes are read: totals stay NaN, and ticks are 1 where there is data.
     """
     row_of = {identity: row for row, identity in enumerate(series)}
     hold(5 * 8 * len(series) * steps)  # four arrays, and one row while it is decoded
@@ -168,7 +168,7 @@ def read(
 
 
 def complete(session: Session, level: Level, finer: Level, series: Sequence[int], from_us: int, to_us: int) -> bool:
-    """Whether a level has all that a finer one has in a window: what was compacted before it existed, it has not."""
+    """Whether a level covers all that a finer one does in a window: it lacks data compacted before it existed."""
     with driver(session).cursor(binary=True) as cursor:
         firsts: list[int | None] = [
             cursor.execute(
@@ -183,8 +183,10 @@ def complete(session: Session, level: Level, finer: Level, series: Sequence[int]
 
 
 def merge_rows(session: Session, organization_id: int, level: Level, from_us: int) -> int:
-    """Make one row of the short rows of each series that start in [from_us, from_us + row_us); returns how many
-    series changed. Longer rows that begin before stay as they are."""
+    """Merge each series' short rows that start in [from_us, from_us + row_us); returns how many series changed.
+
+    Longer rows that begin earlier stay as they are.
+    """
     to_us = from_us + level.row_us
     with driver(session).cursor() as cursor:
         found = cursor.execute(
@@ -195,7 +197,7 @@ def merge_rows(session: Session, organization_id: int, level: Level, from_us: in
         for at in range(0, len(found), _MERGED_AT_ONCE):
             chunk = found[at : at + _MERGED_AT_ONCE]
             series = [identity for identity, _ in chunk]
-            # The last row can reach beyond the end of the window.
+            # The last row can extend beyond the end of the window.
             steps = (max(end for _, end in chunk) - from_us) // level.step_us
             rollup = read(session, level, series, from_us, steps, earliest_us=from_us, before_us=to_us)
             cursor.execute(

@@ -1,4 +1,4 @@
-"""Groups rows by the span of columns in which they have anything."""
+"""Groups rows by the span of columns in which they have data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 def runs(present: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.int64], int, int]]:
     """(row numbers, first, last exclusive) of all rows of (rows, columns) with the same span; empty rows are left out.
 
-    A span reaches from the first to the last present column; holes within it stay.
+    A span extends from the first to the last present column; holes within it stay.
     """
     rows = np.flatnonzero(present.any(axis=1))
     if len(rows) == 0:

@@ -1,8 +1,8 @@
-"""Reading stored series. Other domains use these functions and nothing else of this package.
+"""Reads stored series. Other domains use these functions and nothing else of this package.
 
-Every function takes a session of `db.organization_session`: rows of other organizations do not exist in it.
-A resource or metric without data is absent from the result, not an error.
-Windows are [from_us, to_us) in µs since the epoch, UTC, and aligned outwards to the step.
+Every function takes a session of `db.organization_session`, which sees no rows of other organizations. A resource or
+metric without data is absent from the result, not an error. Windows are [from_us, to_us) in µs since the epoch, UTC,
+and aligned outwards to the step.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def read_series(
 ) -> dict[tuple[int, str], FloatArray]:
     """Values of each (resource, metric) that has at least one tick in the window; all arrays have the same length.
 
-    Element i is the tick that starts at floor(from_us / step_us) * step_us + i * step_us; a missing tick is NaN.
-    Raises ValueError for a metric that the catalogue does not know.
+    Element i is the tick that starts at floor(from_us / step_us) * step_us + i * step_us; a missing tick is NaN. Raises
+    ValueError for a metric that is not in the catalogue.
     """
     wanted = _wanted(resource_ids, metrics)
     window = Window.around(from_us, to_us, step_us)
@@ -61,8 +61,10 @@ def read_distributions(
 def read_minutes(
     session: Session, resource_ids: Sequence[int], metrics: Sequence[str], from_us: int, to_us: int
 ) -> dict[tuple[int, str], Rollup]:
-    """Minimum, maximum, sum and number of ticks of every minute, of each (resource, metric) that has a tick; from
-    rollups, which are kept longer than ticks. The window is widened to whole minutes."""
+    """Minimum, maximum, sum, and number of ticks per minute for each (resource, metric) that has a tick.
+
+    From rollups, which are kept longer than ticks. The window is widened to whole minutes.
+    """
     wanted = _wanted(resource_ids, metrics)
     if not wanted:
         return {}
@@ -76,7 +78,7 @@ def read_minutes(
 def read_quantiles(
     session: Session, resource_id: int, metric: str, quantiles: tuple[float, ...], from_us: int, to_us: int
 ) -> tuple[float, ...] | None:
-    """Quantiles (µs) of a distribution over a whole window; None where it has nothing."""
+    """Quantiles (µs) of a distribution over a whole window; None if it has no data."""
     ((identity, _),) = _wanted([resource_id], [metric]).items()
     counts = distributions.whole(session, identity, from_us, to_us)
     if not counts.any():
@@ -87,8 +89,11 @@ def read_quantiles(
 def read_all(
     session: Session, wanted: Mapping[int, Sequence[str]], node_ids: Sequence[int], from_us: int, to_us: int
 ) -> tuple[dict[int, dict[str, FloatArray]], dict[int, dict[str, StoredDistribution]]]:
-    """Values and histograms of many resources on the given nodes at once, each with metrics of its own, by resource and
-    metric. On the 100 ms grid; otherwise like `read_series` and `read_distributions`."""
+    """Values and histograms of many resources on the given nodes at once, by resource and metric.
+
+    Each resource has its own list of metrics. On the 100 ms grid; otherwise like `read_series` and
+    `read_distributions`.
+    """
     window = Window.around(from_us, to_us, TICK_US)
     plain: dict[int, tuple[int, str]] = {}
     counted: dict[int, tuple[int, str]] = {}
@@ -118,8 +123,10 @@ def read_events(
     kinds: Sequence[str] | None = None,
     most: int | None = None,
 ) -> dict[int, list[StoredEvent]]:
-    """Events that overlap the window, by resource, sorted by start: also those that began before and reach into it.
-    With `most` the first so many."""
+    """Events that overlap the window, by resource, sorted by start; includes those that began before it.
+
+    `most` limits the result to the first events.
+    """
     return events.read(session, resource_ids, from_us, to_us, kinds, most)
 
 
@@ -129,7 +136,7 @@ def read_queries(session: Session, server_ids: Sequence[int], from_us: int, to_u
 
 
 def read_query_times(session: Session, server_ids: Sequence[int], from_us: int, to_us: int) -> dict[int, StoredQueries]:
-    """The same without names and clients, which are most of what there is to read; their arrays are empty."""
+    """As `read_queries`, but without names and clients, which are most of the data; their arrays are empty."""
     return queries.read_times(session, server_ids, from_us, to_us)
 
 

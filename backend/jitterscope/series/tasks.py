@@ -1,4 +1,4 @@
-"""Periodic work on stored series. Every task may be repeated, killed and run twice at once."""
+"""Periodic work on stored series. Every task can be repeated, killed, and run twice at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jitterscope.worker import periodic
 
 log = structlog.get_logger(__name__)
 _HOUR_US = 3_600_000_000
-# Spans of the last two days are looked at again: late data can still add short rows to them.
+# Spans of the last two days are checked again: late data can still add short rows to them.
 _MERGE_BACK_US = 48 * _HOUR_US
 _MERGE_GRACE_US = _HOUR_US // 4
 
@@ -24,12 +24,12 @@ def _now_us() -> int:
 
 @periodic(seconds=30)
 def compact() -> None:
-    """Landing blocks of closed windows → segments and rollups; short histogram rows → long ones."""
+    """Compact landing blocks of closed windows to segments and rollups, and short histogram rows to long ones."""
     db.each_organization("compact", compact_organization)
 
 
 def compact_organization(organization_id: int) -> None:
-    """The same for one organization."""
+    """Compact one organization's data."""
     windows = histograms = 0
     with db.isolated("compact windows", organization=organization_id):
         windows = compaction.compact(organization_id, _now_us())
@@ -41,13 +41,13 @@ def compact_organization(organization_id: int) -> None:
 
 @periodic(seconds=900)
 def compact_external() -> None:
-    """Short rows of remote-written series → one an hour."""
+    """Merge short rows of remote-written series to one per hour."""
     db.each_organization("compact external", lambda organization_id: external.compact(organization_id, _now_us()))
 
 
 @periodic(seconds=900)
 def merge_rollups() -> None:
-    """Rollup rows of closed hours and days → one row each."""
+    """Merge rollup rows of closed hours and days to one row each."""
     db.each_organization("merge rollups", lambda organization_id: merge_closed(organization_id, _now_us()))
 
 
@@ -58,7 +58,7 @@ def merge_closed(organization_id: int, now_us: int, back_us: int = _MERGE_BACK_U
         first_us = (now_us - back_us) // level.row_us * level.row_us
         for from_us in range(first_us, closed_us, level.row_us):
             with db.organization_session(organization_id) as session:
-                # Two workers at one span would each write all of it.
+                # Two workers on one span would each write all of it.
                 with driver(session).cursor() as cursor:
                     locked = cursor.execute(
                         "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, %s))",
@@ -70,7 +70,7 @@ def merge_closed(organization_id: int, now_us: int, back_us: int = _MERGE_BACK_U
 
 @periodic(seconds=3600)
 def expire() -> None:
-    """Delete what is older than each organization keeps, then drop the partitions that are empty."""
+    """Delete data past each organization's retention, then drop the partitions that are empty."""
     now_us = _now_us()
 
     def of(organization_id: int) -> None:
@@ -86,6 +86,6 @@ def expire() -> None:
 
 @periodic(seconds=3600)
 def make_partitions() -> None:
-    """Make the partitions of the next days, so that no batch has to."""
+    """Create the partitions of the next days, so that no batch has to."""
     now_us = _now_us()
     partitions.ensure(now_us, now_us + 3 * partitions.DAY_US)

@@ -41,8 +41,8 @@ class StoredQueries:
     """Single DNS queries of one server, sorted by `sent_us`; parallel arrays of length n.
 
     `result` is a QueryResult number of ingest.proto, `name` and `client` index into `names` and `clients`.
-    `queue_wait_us` is -1 where the kernel's split was not available for that query, None where it never was.
-    `complete` lists the merged spans [start_us, end_us) in which every query is present.
+    `queue_wait_us` is -1 for a query without the kernel's split, None if no query has it. `complete` lists the merged
+    spans [start_us, end_us) in which every query is present.
     """
 
     sent_us: IntArray
@@ -57,7 +57,7 @@ class StoredQueries:
 
 
 def nullable(values: FloatArray) -> list[float | None]:
-    """JSON has no NaN: a missing value is null."""
+    """The values as JSON, which has no NaN: a missing value is null."""
     missing = np.flatnonzero(np.isnan(values))
     if len(missing) == len(values):
         return [None] * len(values)

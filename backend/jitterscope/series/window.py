@@ -1,4 +1,4 @@
-"""A window on the grid: where ticks of rows that start anywhere land in arrays of fixed length."""
+"""A window on the grid: maps ticks of rows that start anywhere into arrays of fixed length."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Window:
 
     @classmethod
     def around(cls, from_us: int, to_us: int, step_us: int) -> Window:
-        """The smallest window of whole ticks that covers [from_us, to_us). Raises ValueError where it is reversed."""
+        """The smallest window of whole ticks that covers [from_us, to_us). Raises ValueError if it is reversed."""
         if to_us < from_us:
             raise ValueError(f"the window ends at {to_us}, before it begins at {from_us}")
         start_us = from_us - from_us % step_us
@@ -44,17 +44,17 @@ class Window:
 
 
 class Grid:
-    """Arrays of a window, one a series, filled row by row. What is never filled stays NaN."""
+    """Arrays of a window, one per series, filled row by row. What is never filled stays NaN."""
 
     def __init__(self, window: Window, series: list[int]) -> None:
         self.window = window
         self._row_of = {identity: row for row, identity in enumerate(series)}
-        # Memory is taken by the rows that are filled: most wanted series have no tick.
+        # Only filled rows take memory: most wanted series have no tick.
         self._values: FloatArray = np.empty((len(series), window.ticks))
         self._filled = np.zeros(len(series), np.bool_)
 
     def put(self, series: list[int], blocks: Sequence[tuple[int, FloatArray]]) -> None:
-        """Blocks of the same series, in one order: (start_us, values (series, ticks)). Missing ticks change nothing."""
+        """Put blocks of the same series in one order: (start_us, values (series, ticks)). Missing ticks change none."""
         rows = np.fromiter((self._row_of[identity] for identity in series), np.int64, len(series))
         again = self._filled[rows]
         hold(int((~again).sum()) * self.window.ticks * 8)
@@ -71,7 +71,7 @@ class Grid:
         self._filled[rows] |= present.any(axis=1)
 
     def put_long(self, series: int, start_us: int, values: FloatArray) -> None:
-        """One long row; cheaper than `put` because it is a slice."""
+        """Put one long row; cheaper than `put` because it is a slice."""
         row = self._row_of[series]
         first = (start_us - self.window.start_us) // self.window.step_us
         source = values[max(0, -first) : max(0, self.window.ticks - first)]
