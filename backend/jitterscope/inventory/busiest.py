@@ -1,4 +1,4 @@
-"""The node's other cgroups that used most CPU: who a cgroup competes with."""
+"""The node's other cgroups that used the most CPU: what a cgroup competes with."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from jitterscope.inventory import dns_servers
 from jitterscope.inventory.types import SubjectTree
 from jitterscope.series import service as series
 
-# Bounds of what one diagnosis looks through, and of what it reads.
+# Limits on what one diagnosis searches and reads.
 _MAX_CANDIDATES, MAX_CGROUPS = 512, 8
 _USAGE = "cpu_usage_us"
-# One that used less than a hundredth of a CPU took nothing from anybody.
+# A cgroup that used less than a hundredth of a CPU took nothing from others.
 _LEAST = 0.01
 
 
@@ -32,10 +32,10 @@ def added(session: Session, tree: SubjectTree, from_us: int, to_us: int) -> Subj
 
 
 def busiest(subject: str, used_us: Mapping[str, float], window_us: int) -> set[str]:
-    """Of cgroups by path those at most 8 that used most CPU themselves.
+    """Of cgroups by path, the at most 8 that used the most CPU themselves.
 
-    What runs in the cgroups below is not counted again, and no two of the chosen contain each other. Without the
-    subject, what it lies in, and what lies in it.
+    Usage of nested cgroups is not counted again, and no two of the chosen contain each other. Excludes the subject,
+    whatever contains it, and whatever it contains.
     """
     others = {key: used for key, used in used_us.items() if not _related(key, subject)}
     alone = dict(others)

@@ -1,4 +1,4 @@
-"""Which collectors report, how late, and what their sources can measure."""
+"""Which collectors report, with what delay, and what their sources can measure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jitterscope.kit.perobject import PerObject
 
 
 class SourceSpec(Protocol):
-    """A source's statement about itself; `state` is active, degraded or unavailable."""
+    """A source's self-description; `state` is active, degraded, or unavailable."""
 
     @property
     def name(self) -> str: ...
@@ -34,12 +34,12 @@ log = structlog.get_logger(__name__)
 _CLOCK_AGAIN_S = 60.0
 _clocks_told: PerObject[dict[tuple[int, str], float]] = PerObject(dict)
 
-# Without a batch for so long a collector is silent; it sends one every two seconds.
+# A collector is silent after this long without a batch; it sends one every two seconds.
 SILENT = timedelta(seconds=15)
-# Whoever was silent for longer than this was told of long ago.
+# A silence older than this was already reported.
 _TELL_WITHIN = timedelta(minutes=10)
 
-# A batch that comes late (a spool being emptied) must not turn the clock back.
+# A late batch (from a spool that is being emptied) must not turn the clock back.
 _SEEN = text(
     """
     WITH before AS (SELECT last_seen_at FROM collectors WHERE node_id = :node)
@@ -84,9 +84,9 @@ def seen(
     dropped_batches: int,
     facts_changed: bool,
 ) -> Literal["first", "back"] | None:
-    """Note a batch of the collector on a node; whether it is the node's first one, or the first after a silence.
+    """Record a batch of a node's collector; returns whether it is the node's first one, or the first after a silence.
 
-    `delay_us` is from sealing to arrival, as far as clocks agree. `facts_changed`: it had a fact that was new.
+    `delay_us` is from sealing to arrival, as far as clocks agree. `facts_changed`: the batch had a new fact.
     """
     row = session.execute(
         _SEEN,
@@ -112,7 +112,7 @@ def fell_silent(session: Session) -> dict[int, datetime]:
 
 
 def store_sources(session: Session, organization_id: int, node_id: int, sources: Sequence[SourceSpec]) -> None:
-    """Replace what is known of the named sources."""
+    """Replace the stored state of the named sources."""
     if sources:
         session.execute(
             _SOURCES,
@@ -125,8 +125,10 @@ def store_sources(session: Session, organization_id: int, node_id: int, sources:
 
 
 def clock_ahead(organization_id: int, node_key: str, why: str) -> None:
-    """Say at the source `spool` of a node whose batches are refused: it cannot say so itself. At most once in a while;
-    the collector's own word replaces it with the next batch that is taken."""
+    """Report on a node's `spool` source that its batches are refused, because the collector cannot report that itself.
+
+    Repeated only after a while; the collector's own report replaces it with the next accepted batch.
+    """
     now_s, told = time.monotonic(), _clocks_told.of(db.engine())
     if now_s - told.get((organization_id, node_key), -_CLOCK_AGAIN_S) < _CLOCK_AGAIN_S:
         return
@@ -144,13 +146,13 @@ def clock_ahead(organization_id: int, node_key: str, why: str) -> None:
 
 
 def facts_changed_at(session: Session, resource_ids: Sequence[int]) -> dict[int, datetime]:
-    """When a fact of anything on their nodes changed last, by resource; those without a collector are absent."""
+    """When any fact on each resource's node last changed, by resource; absent without a collector."""
     rows = session.execute(_FACTS_CHANGED, {"ids": list(resource_ids)})
     return {row.id: row.facts_changed_at for row in rows}
 
 
 def sealed_at_us(session: Session, node_id: int) -> int | None:
-    """When the newest batch of a node's collector was sealed; None where there is none."""
+    """When the newest batch of a node's collector was sealed; None without a collector."""
     statement = text("SELECT sealed_at_us FROM collectors WHERE node_id = :node")
     newest: int | None = session.scalar(statement, {"node": node_id})
     return newest

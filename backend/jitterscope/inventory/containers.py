@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from jitterscope.inventory.tree import COLUMNS, SEEN_SLACK_US, as_resource
 from jitterscope.inventory.types import ResourceRow
 
-# A container has a name, or is a leaf where nothing names it. Pods and slices hold others.
+# A container has a name, or is an unnamed leaf. Pods and slices contain other cgroups.
 _FIND = text(
     f"""
     SELECT {", ".join("s." + column for column in COLUMNS.split(", "))}, count(*) OVER () AS found
@@ -30,10 +30,10 @@ _FIND = text(
 def find(
     session: Session, containing: str, node_id: int | None, from_us: int, gone_us: int | None, every: bool, limit: int
 ) -> tuple[list[ResourceRow], int]:  # fmt: skip
-    """Containers seen from a time on whose name, path or node contains a text, and how many there are beyond `limit`.
+    """Containers seen since a time whose name, path, or node contains a text, and how many there are in total.
 
-    Those throttled last come first. With `gone_us` only those seen after that time too; with `every` pods and slices
-    as well.
+    The total is not limited by `limit`. The most recently throttled come first. `gone_us`: only those also seen after
+    that time; `every`: includes pods and slices.
     """
     seen_us = from_us - SEEN_SLACK_US if gone_us is None else max(from_us - SEEN_SLACK_US, gone_us)
     wanted = {

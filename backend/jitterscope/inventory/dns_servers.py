@@ -1,4 +1,4 @@
-"""Where DNS servers are: the cgroups they live in, the nodes they run on, the clients they have."""
+"""Where DNS servers are: the cgroups that contain them, their nodes, and their clients."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from jitterscope.inventory.tree import COLUMNS, SEEN_SLACK_US, as_resource
 from jitterscope.inventory.types import ResourceKind, ResourceRow
 
-# The nearest cgroup above each server; the depth bound keeps a cycle from running for ever.
+# The nearest cgroup above each server; the depth limit stops a cycle.
 _CGROUPS = text(
     """
     WITH RECURSIVE up AS (
@@ -62,5 +62,5 @@ def asking(session: Session, node_id: int, from_us: int, to_us: int, limit: int)
 
 
 def around(from_us: int, to_us: int) -> dict[str, int]:
-    """Bounds of SEEN. A resource is touched once a minute, and first named by a batch that may hold earlier ticks."""
+    """Bounds of SEEN. A resource is touched once a minute and may first be named by a batch with earlier ticks."""
     return {"from_us": from_us - SEEN_SLACK_US, "to_us": to_us + SEEN_SLACK_US}

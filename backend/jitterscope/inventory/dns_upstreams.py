@@ -1,4 +1,4 @@
-"""Who is behind the address that a DNS server asks, on whatever node."""
+"""Which servers are behind the address that a DNS server queries, on any node."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jitterscope.inventory import facts, tree
 from jitterscope.inventory.neighbours import Endpoint, endpoint_of
 
 _ADDRESSES = "net.addresses"
-# A node's own address (loopback, link-local) means the node's own server.
+# A node's own address (loopback, link-local) means a server on the same node.
 _AT = text(
     "SELECT id FROM resources WHERE kind = 'dns_server' AND split_part(key, '@', 1) = :key "
     "AND (NOT :local OR node_id = :node)"
@@ -37,9 +37,9 @@ _HOMES = text(
 
 
 def cgroups_at(session: Session, cgroup_id: int, upstream: str, from_us: int, to_us: int) -> set[int]:
-    """Cgroups of the DNS servers that answer when a cgroup asks `upstream` ("ADDRESS:PORT"); without itself.
+    """Cgroups of the DNS servers that answer when a cgroup queries `upstream` ("ADDRESS:PORT"), without itself.
 
-    A Service's address is no server's: behind it are those that have the cgroup's addresses among their clients.
+    A Service's address belongs to no server: behind it are those that list the cgroup's addresses among their clients.
     """
     asker = tree.by_id(session, [cgroup_id]).get(cgroup_id)
     endpoint = endpoint_of(upstream)

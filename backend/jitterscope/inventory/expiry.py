@@ -1,4 +1,4 @@
-"""Resources that are long gone: pods, processes and nodes that nobody will see again."""
+"""Deletes long-gone resources: pods, processes, and nodes that will not be seen again."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sqlalchemy.orm import Session
 from jitterscope import db
 from jitterscope.series import retention
 
-# What lived shorter than this leaves nothing worth keeping in 1 min rollups.
+# A resource that lived shorter than this leaves nothing worth keeping in 1 min rollups.
 SHORT_LIFE = timedelta(hours=1)
 _AT_ONCE = 2000
 
 ReferrerProvider = Callable[[Session], Iterable[int]]
 _providers: list[ReferrerProvider] = []
 
-# What stays keeps its parents and its node, however long ago those were seen.
+# Kept resources keep their parents and their node, however long ago those were seen.
 _DROP = text(
     """
     WITH RECURSIVE candidates AS (
@@ -38,17 +38,17 @@ _DROP = text(
 
 
 def register_referrer(provider: ReferrerProvider) -> ReferrerProvider:
-    """Add a function that tells the ids of resources to keep; call it at import time of the domain's tasks module."""
+    """Add a function that returns the ids of resources to keep; call it when the domain's tasks module is imported."""
     if provider not in _providers:
         _providers.append(provider)
     return provider
 
 
 def drop_gone(organization_id: int, now_us: int) -> int:
-    """Remove resources that were not seen for longer than the organization keeps data, with facts and series.
+    """Remove resources not seen for longer than the organization keeps data, with their facts and series.
 
-    Those that lived less than an hour go with the 1 s rollups, others with the 1 min rollups. What is referred to
-    stays, and so do the parents of what stays. Returns how many went. Safe to run concurrently.
+    Those that lived less than an hour go with the 1 s rollups, others with the 1 min rollups. Referenced resources
+    stay, and so do the parents of what stays. Returns how many were removed. Safe to run concurrently.
     """
     total = 0
     while True:

@@ -1,4 +1,4 @@
-"""Which resource a series of another system belongs to: the container that its labels name, else its scrape target."""
+"""Which resource an external series belongs to: the container that its labels name, otherwise its scrape target."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ _TARGETS = text(
 ).bindparams(bindparam("keys", type_=ARRAY(TEXT)), bindparam("names", type_=ARRAY(TEXT)))
 
 _MAX_KEY = 512
-# How senders call a cluster and a node: by `external_labels`, relabeling, or resource attributes of OpenTelemetry.
+# Labels that senders use for cluster and node: from `external_labels`, relabeling, or OpenTelemetry resource
+# attributes.
 CLUSTER_LABELS = ("cluster", "k8s_cluster_name", "kubernetes_cluster")
 NODE_LABELS = ("node", "k8s_node_name", "kubernetes_node", "node_name", "nodename", "hostname", "host_name", "host")
-# The labels that name a container, and the same of senders that call them otherwise.
+# The labels that name a container, and other senders' variants of them.
 POD_LABELS = (
     ("namespace", "pod", "container"),
     ("k8s_namespace_name", "k8s_pod_name", "k8s_container_name"),
@@ -38,9 +39,10 @@ POD_LABELS = (
 
 
 def resolve(session: Session, organization_id: int, labels: Sequence[Mapping[str, str]]) -> list[int]:
-    """Resource ids parallel to `labels`; makes resources of kind "external" for targets that are new.
+    """Resource ids parallel to `labels`; creates resources of kind "external" for new targets.
 
-    cAdvisor and kubelet metrics carry namespace, pod and container: they join the cgroup that a collector named so.
+    cAdvisor and kubelet metrics carry namespace, pod, and container: they join the cgroup to which a collector gave
+    that name.
     """
     containers = [_container(one) for one in labels]
     known: dict[str, dict[str, int]] = {}
@@ -64,13 +66,13 @@ def resolve(session: Session, organization_id: int, labels: Sequence[Mapping[str
 
 
 def _on_its_node(of_name: Mapping[str, int], labels: Mapping[str, str]) -> int:
-    """Of cgroups with one name, by node, that of the node which the labels name, else the one seen last."""
+    """Of same-named cgroups by node, the one on the node that the labels name, otherwise the last seen."""
     named = (of_name[labels[label]] for label in NODE_LABELS if labels.get(label) in of_name)
     return next(named, next(iter(of_name.values())))
 
 
 def _container(labels: Mapping[str, str]) -> str:
-    """The display name of the cgroup: namespace/pod/container; empty where the labels name none."""
+    """The display name of the cgroup: namespace/pod/container; empty if the labels name none."""
     parts = [labels.get(name, "") for name in POD_LABELS[0]]
     return "/".join(parts) if all(parts) else ""
 
@@ -78,9 +80,10 @@ def _container(labels: Mapping[str, str]) -> str:
 def target_of(labels: Mapping[str, str]) -> tuple[str, str]:
     """Key and name of a scrape target.
 
-    Job and instance name it within one network. Another cluster has the same addresses, and each node its own
-    127.0.0.1: there the labels of the cluster and of the node, as senders add by `external_labels`, tell targets apart.
-    Elsewhere a node's label does not: kube-state-metrics has it of what it tells about, one target of every node.
+    Job and instance identify it within one network. Another cluster can have the same addresses, and each node has its
+    own 127.0.0.1: there, the cluster and node labels that senders add with `external_labels` distinguish targets. For
+    other addresses a node label does not: kube-state-metrics sets it to the node it reports about, and is one target
+    for all.
     """
     instance = labels.get("instance", "")
     name = "/".join(part for part in (labels.get("job"), instance) if part) or "remote write"
@@ -94,13 +97,13 @@ def target_of(labels: Mapping[str, str]) -> tuple[str, str]:
     else:
         key = name
     if len(key) > _MAX_KEY:
-        # Two long ones that begin alike stay two.
+        # Two long keys with the same prefix stay distinct.
         key = f"{key[: _MAX_KEY - 34]}, {hashlib.blake2b(key.encode(), digest_size=16).hexdigest()}"
     return key, name[:_MAX_KEY]
 
 
 def host_of(instance: str) -> str:
-    """The host of HOST:PORT, [V6]:PORT or a URL; an instance without a port as it is."""
+    """The host of HOST:PORT, [V6]:PORT, or a URL; an instance without a port is returned unchanged."""
     rest = instance.partition("://")[2] or instance
     rest = rest.partition("/")[0]
     if rest.startswith("["):
@@ -109,7 +112,7 @@ def host_of(instance: str) -> str:
 
 
 def is_local(instance: str) -> bool:
-    """Whether an instance means something else on each node: none, a loopback or a wildcard address."""
+    """Whether an instance means something different on each node: empty, loopback, or wildcard address."""
     host = host_of(instance)
     if host in ("", "localhost"):
         return True

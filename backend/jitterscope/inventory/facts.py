@@ -1,4 +1,4 @@
-"""Facts with their history, and the names that people know resources by, which follow from facts."""
+"""Facts with their history, and the display names of resources, which follow from facts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from jitterscope.inventory.types import FactRow
 
-# A fact that repeats the value in effect at its time is no change; one that arrives late finds its place.
+# A fact that repeats the value in effect at its time is not a change; a late one is inserted at its time.
 _STORE = text(
     """
     INSERT INTO facts (organization_id, resource_id, name, since_us, value)
@@ -32,7 +32,7 @@ _STORE = text(
 
 
 def _over_time(only: str) -> TextClause:
-    """Facts in effect at a time, then their changes; `only` narrows them down."""
+    """Facts in effect at a time, then their changes; `only` is an extra condition."""
     return text(
         f"""
         SELECT resource_id, name, value, since_us FROM (
@@ -66,7 +66,7 @@ _NAMING = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A fact as a collector saw it."""
+    """A fact as a collector observed it."""
 
     resource_id: int
     name: str
@@ -75,10 +75,10 @@ class Observation:
 
 
 def store(session: Session, organization_id: int, observations: Iterable[Observation]) -> bool:
-    """Keep what changed, and rename the resources that the changes name anew; whether anything changed."""
+    """Store changes and update the names of affected resources; returns whether anything changed."""
     unique: dict[tuple[int, str, int], str] = {}
     newest: dict[tuple[int, str], str] = {}
-    # A later change within the batch is one whatever is stored: there and back again ends where it was.
+    # A later change within the batch counts whatever is stored: a round trip ends at the original value.
     later: list[bool] = []
     for one in sorted(observations, key=lambda item: item.observed_at_us):
         if newest.get((one.resource_id, one.name)) != one.value:
@@ -109,9 +109,9 @@ def in_effect(
     to_us: int | None = None,
     names: Sequence[str] | None = None,
 ) -> dict[int, tuple[FactRow, ...]]:
-    """Facts in effect at `from_us`, then their changes before `to_us` (None: none), oldest first, by resource.
+    """Facts in effect at `from_us`, then their changes before `to_us` (None: no changes), oldest first, by resource.
 
-    `names`: of these alone.
+    `names`: only these facts.
     """
     result: dict[int, list[FactRow]] = {resource_id: [] for resource_id in resource_ids}
     if result:
@@ -123,7 +123,7 @@ def in_effect(
 
 
 def history(session: Session, resource_id: int) -> list[FactRow]:
-    """Every value that every fact of a resource ever had, oldest first."""
+    """All values of all facts of a resource, oldest first."""
     return list(in_effect(session, [resource_id], -1, _FOREVER_US)[resource_id])
 
 
@@ -140,10 +140,10 @@ def _rename(session: Session, resource_ids: list[int]) -> None:
 
 
 def display_name(kind: str, key: str, facts: dict[str, str]) -> str:
-    """What people call a resource: namespace/pod/container, command, host name; its key where nothing is known."""
+    """The display name of a resource: namespace/pod/container, command, or host name; its key if nothing is known."""
     name = ""
     if kind == "node":
-        # A pod of the collector sees the host's name at most; people and kubectl know the node by the cluster's.
+        # A collector pod sees the host's name at most; users and kubectl know the node by its name in the cluster.
         name = facts.get("node.name") or facts.get("node.hostname", "")
     elif kind == "cgroup":
         parts = [facts.get(f"workload.{part}", "") for part in ("namespace", "pod", "container")]

@@ -1,4 +1,4 @@
-"""Tables of resources, facts and collectors."""
+"""Tables of resources, facts, and collectors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Fact(Base):
 
 
 class Collector(Base):
-    """The collector of a node, as its newest batch showed it."""
+    """The collector of a node, as of its newest batch."""
 
     __tablename__ = "collectors"
     node_id: Mapped[int] = mapped_column(BigInteger, primary_key=True)

@@ -1,4 +1,4 @@
-"""Of a subject only where signs of trouble are read: see diagnosis/core/signs.py."""
+"""The part of a subject's tree where signs of trouble are read: see diagnosis/core/signs.py."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jitterscope.inventory.tree import COLUMNS, ancestors, as_resource
 from jitterscope.inventory.types import ResourceRow, SubjectTree
 
 _MAX_SERVERS = 72
-# The depth bound keeps a cycle from running for ever.
+# The depth limit stops a cycle.
 _UNDER = text(
     """
     WITH RECURSIVE up AS (
@@ -40,12 +40,12 @@ _KINDS = text(
        AND (start_us >= :from_us OR start_us + duration_us > :from_us)
     """
 ).bindparams(bindparam("kinds", type_=ARRAY(TEXT)))
-# No event that reaches into a window began earlier than this.
+# No event that extends into a window began earlier than this.
 _LONGEST_US = 3_600_000_000
 
 
 def tree(session: Session, subject: ResourceRow, from_us: int, to_us: int) -> SubjectTree | None:
-    """A cgroup with its ancestors, its servers and the node's other DNS servers; a node alone. None: it has no node."""
+    """A cgroup with its ancestors, its servers, and the node's other DNS servers; a node alone; None without a node."""
     if subject.kind == "node":
         return SubjectTree(subject=subject, node=subject)
     above = ancestors(session, subject.id)
@@ -69,7 +69,7 @@ def tree(session: Session, subject: ResourceRow, from_us: int, to_us: int) -> Su
 
 
 def event_kinds(session: Session, node_id: int, kinds: Sequence[str], from_us: int, to_us: int) -> list[str]:
-    """Which of these kinds of events happened in a window, at a node or at anything on it."""
+    """Which of these kinds of events happened in a window, on a node or on anything in it."""
     earliest = from_us - _LONGEST_US
     wanted = {"node": node_id, "kinds": list(kinds), "earliest": earliest, "from_us": from_us, "to_us": to_us}
     return list(session.execute(_KINDS, wanted).scalars())

@@ -1,4 +1,4 @@
-"""What a DNS server works with on its node: its clients, the servers it asks or is asked by, whose resolv.conf."""
+"""A DNS server's context on its node: its clients, the servers it queries or is queried by, resolv.conf owners."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jitterscope.inventory import dns_servers, facts
 from jitterscope.inventory.tree import COLUMNS, SEEN_SLACK_US, as_resource
 from jitterscope.inventory.types import ResourceRow, SubjectTree
 
-# Bounds of what a diagnosis of a DNS server reads beside its own.
+# Limits on what a diagnosis of a DNS server reads besides its own data.
 MAX_NEIGHBOURS, MAX_PATHS, MAX_WORKLOADS = 8, 72, 64
 _CANDIDATES = 64
 _UPSTREAMS = "dns.upstreams"
@@ -28,7 +28,7 @@ _PATHS = text(
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An address and port; an empty address stands for any."""
+    """An address and port; an empty address means any."""
 
     address: str
     port: str
@@ -44,7 +44,7 @@ def endpoint_of(key: str) -> Endpoint:
 
 
 def upstreams_of(value: str | None) -> list[Endpoint]:
-    """The endpoints of a fact dns.upstreams; none where it cannot be read."""
+    """The endpoints in a dns.upstreams fact; empty if it cannot be parsed."""
     try:
         entries = json.loads(value or "[]")
     except ValueError:
@@ -76,7 +76,7 @@ def added(session: Session, tree: SubjectTree, from_us: int, to_us: int) -> Subj
 def nearest(
     session: Session, own: Sequence[ResourceRow], others: Sequence[ResourceRow], to_us: int
 ) -> Sequence[ResourceRow]:
-    """Those fewest hops of the path away, then those seen last."""
+    """Servers fewest hops away first, then those seen last."""
     if len(others) <= MAX_NEIGHBOURS:
         return others
     known = facts.in_effect(session, [row.id for row in (*own, *others)], to_us)
@@ -91,7 +91,7 @@ def nearest(
 def hops_from(
     own: Sequence[ResourceRow], others: Sequence[ResourceRow], asks: Mapping[int, Sequence[Endpoint]]
 ) -> dict[int, int]:
-    """Hops along the path, in either direction, from any of `own` to each server that is connected with them."""
+    """Hops along the path, in either direction, from any of `own` to each server that is connected to them."""
     servers = {row.id: endpoint_of(row.key) for row in (*own, *others)}
     links: dict[int, set[int]] = {identity: set() for identity in servers}
     for identity in servers:

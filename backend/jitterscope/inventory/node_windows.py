@@ -1,4 +1,4 @@
-"""What a page about one node shows: the node and the window, and the nodes it could show instead."""
+"""What a page about one node shows: the node, the window, and the other nodes it could show."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jitterscope.inventory.types import ResourceRow
 
 @dataclass(frozen=True, slots=True)
 class NodeWindow:
-    """[from_us, to_us) on the grid, of a node; None where there is none to show."""
+    """[from_us, to_us) of a node, on the grid; None if there is no node to show."""
 
     from_us: int
     to_us: int
@@ -23,7 +23,7 @@ class NodeWindow:
 
 
 def chosen(session: Session, node_id: int | None, nodes: Sequence[ResourceRow]) -> ResourceRow | None:
-    """The node of resource `node_id`, else the first of `nodes`. Raises Problem 404 where it has none."""
+    """The node of resource `node_id`, otherwise the first of `nodes`. Raises Problem 404 if there is no such node."""
     if node_id is None:
         return nodes[0] if nodes else None
     named = inventory.resource(session, node_id)

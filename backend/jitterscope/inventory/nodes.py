@@ -1,4 +1,4 @@
-"""What a diagnosis of a node looks at: its servers, and the processes and cgroups that have a part in it."""
+"""What a diagnosis of a node looks at: its servers, and the processes and cgroups involved."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from jitterscope.inventory import dns_servers
 from jitterscope.inventory.tree import COLUMNS, SEEN_SLACK_US, ancestors, as_resource, by_id
 from jitterscope.inventory.types import ResourceRow, SubjectTree
 
-# Bounds of what one diagnosis of a node reads, whatever runs there.
+# Limits on what one diagnosis of a node reads, whatever runs there.
 MAX_SERVERS, MAX_PROCESSES, MAX_CGROUPS = 8, 48, 32
-# Events of a cgroup or a process that tell of the node's kernel.
+# Events of a cgroup or a process that reveal something about the node's kernel.
 TELLING = ("fs.lookup_failures", "process.mass_exit", "bpf.load", "memory.oom_kill", "pod.start")
 _NSS = "process.nss"
 
@@ -41,7 +41,7 @@ _NODES = text(
 
 
 def tree(session: Session, node_id: int, from_us: int, to_us: int) -> SubjectTree | None:
-    """A node as the subject, with what was seen there in a window. None where there is no such node."""
+    """A node as the subject, with what was seen there in a window. None if there is no such node."""
     node = by_id(session, [node_id]).get(node_id)
     if node is None or node.kind != "node":
         return None

@@ -1,4 +1,4 @@
-"""Resources with what they did in the last minute, for lists and pages."""
+"""Resources with their activity in the last minute, for lists and pages."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def with_id(session: Session, resource_id: int) -> Resource | None:
 
 
 def items(session: Session, rows: Sequence[Resource], now_us: int) -> list[ResourceItem]:
-    """The rows with names, limits and usage."""
+    """The rows with names, limits, and usage."""
     ids = [row.id for row in rows]
     nodes = _refs(session, {row.node_id or row.id for row in rows})
     current = facts.in_effect(session, ids, _FOREVER_US)

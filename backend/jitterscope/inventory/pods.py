@@ -1,4 +1,4 @@
-"""Pods and their containers: a pod's cgroup has limits too, which the kubelet makes of its containers' limits."""
+"""Pods and their containers: a pod's cgroup has limits too, which the kubelet derives from its containers' limits."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ _ROUNDING_CPUS = 0.01
 
 
 def is_told_by_its_containers(session: Session, cgroup_id: int) -> bool:
-    """Whether a cgroup is a pod's without a CPU limit of its own: it has none, or the sum of its containers', as
-    Kubernetes makes it where each has one. What the pod then runs into, a container has run into, and that is where it
-    can be changed.
+    """Whether a cgroup is a pod's without an independent CPU limit.
 
-    False where the pod's limit is below that sum, or a container has none.
+    That is, it has none, or the sum of its containers' limits, which Kubernetes sets if each container has one. Then a
+    container hits its limit whenever the pod does, and the limit can be changed there.
+
+    False if the pod's limit is below that sum, or if a container has no limit.
     """
     own = tree.by_id(session, [cgroup_id]).get(cgroup_id)
     if own is None or own.kind != "cgroup":
@@ -31,7 +32,7 @@ def is_told_by_its_containers(session: Session, cgroup_id: int) -> bool:
     pod = known[cgroup_id]
     if not pod.get("workload.pod") or pod.get("workload.container"):
         return False
-    # What nobody knows an image of is the pod's sandbox, as collectors up to 0.1 send it.
+    # A cgroup without a known image is the pod's sandbox, as sent by collectors up to 0.1.
     limits = [_cpus(known[one.id]) for one in below if known[one.id].get("workload.image")]
     limited = [one for one in limits if one is not None]
     total = _cpus(pod)
@@ -45,7 +46,7 @@ def _is_alive(seen_us: int, pod_seen_us: int) -> bool:
 
 
 def _cpus(known: Mapping[str, str]) -> float | None:
-    """The CPU limit that the facts of a cgroup tell; None: none."""
+    """The CPU limit from a cgroup's facts; None if there is none."""
     try:
         quota_us, period_us = int(known["cpu.quota_us"]), int(known["cpu.period_us"])
     except (KeyError, ValueError):

@@ -1,4 +1,4 @@
-"""Resource ids of what a collector names by kind and key; makes what is new. Ids are cached in the process."""
+"""Maps a collector's kind and key to resource ids; creates new resources. Ids are cached in the process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from jitterscope.db import after_commit
 from jitterscope.inventory.types import ResourceKind
 from jitterscope.kit.perobject import PerObject
 
-# How often `last_seen_at` of a resource moves, and with it how long a cached id is trusted to exist.
+# How often `last_seen_at` of a resource is updated, and thus how long a cached id is assumed to exist.
 _TOUCH_S = 60.0
 _MAX_NODES = 2000
 _MAX_RESOURCES = 50_000
@@ -41,7 +41,7 @@ class _Node:
     """Known resources of one node: (kind, key) → (id, parent id)."""
 
     ids: dict[tuple[str, str], tuple[int, int | None]] = field(default_factory=dict)
-    # When each was last written, by our clock and by the data's: a spool brings hours of data within seconds.
+    # When each was last written, by our clock and by the data's: a spool delivers hours of data within seconds.
     touched: dict[int, tuple[float, float]] = field(default_factory=dict)
 
 
@@ -82,7 +82,7 @@ _THROTTLED = text(
 def resolve(session: Session, organization_id: int, specs: Sequence[Spec], seen_at: datetime) -> NDArray[np.int64]:
     """Ids parallel to `specs`, whose first entry is the node and whose parents come before their children.
 
-    `seen_at` is when the collector saw them, which for a batch out of a spool is long before now.
+    `seen_at` is when the collector saw them, which for a spooled batch is long before now.
     """
     cache_key = (organization_id, specs[0].key)
     nodes = _caches.of(session.get_bind())
@@ -97,7 +97,7 @@ def resolve(session: Session, organization_id: int, specs: Sequence[Spec], seen_
     ]
     if stale:
         alive = set(session.execute(_TOUCH, {"ids": stale, "seen": seen_at}).scalars())
-        if len(alive) != len(stale):  # somebody removed resources: learn them anew
+        if len(alive) != len(stale):  # resources were removed: resolve them again
             known, node = _Node(), None
         fresh.touched.update(dict.fromkeys(alive, now))
     if node is None:
@@ -122,7 +122,7 @@ def _is_due(touched: tuple[float, float] | None, now: tuple[float, float]) -> bo
 
 
 def mark_throttled(session: Session, at_us: Mapping[int, int]) -> None:
-    """Note when resources (by id) were throttled, in µs."""
+    """Record when resources (by id) were throttled, in µs."""
     if at_us:
         session.execute(_THROTTLED, {"ids": sorted(at_us), "times": [at_us[one] for one in sorted(at_us)]})
 
@@ -163,11 +163,11 @@ def _adopt(session: Session, specs: Sequence[Spec], ids: NDArray[np.int64], know
 
 
 def _remember(nodes: _Nodes, key: tuple[int, str], known: _Node, fresh: _Node) -> None:
-    # Replaced, not changed: other threads read the old object without a lock.
+    # Replaced, not modified: other threads read the old object without a lock.
     with _lock:
         if len(nodes) >= _MAX_NODES and key not in nodes:
             nodes.clear()
         current = nodes.get(key) or known
-        if len(current.ids) > _MAX_RESOURCES:  # processes come and go: forget those of long ago
+        if len(current.ids) > _MAX_RESOURCES:  # processes come and go: drop old ones
             current = _Node()
         nodes[key] = _Node(current.ids | fresh.ids, current.touched | fresh.touched)

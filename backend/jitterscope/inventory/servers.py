@@ -13,8 +13,8 @@ from jitterscope.inventory.types import ResourceKind, ResourceRow
 
 KINDS: tuple[ResourceKind, ...] = ("dns_server", "tcp_server")
 
-# A DNS server's parent is its process where that is known; a TCP server's is its cgroup, and a fact names its process.
-# What contains a server is at most its process, that one's cgroup and the node: the text is looked for in their names.
+# A DNS server's parent is its process if that is known; a TCP server's is its cgroup, and a fact names its process. A
+# server's containers are at most its process, that process's cgroup, and the node: the text is searched in their names.
 _FIND = text(
     f"""
     SELECT {", ".join("s." + column for column in COLUMNS.split(", "))}, count(*) OVER () AS found,
@@ -51,15 +51,17 @@ _SEEN = text(
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server and the process that listens, where that is known."""
+    """A server and its listening process, if known."""
 
     resource: ResourceRow
     process_id: int | None
 
 
 def find(session: Session, containing: str, from_us: int, to_us: int, limit: int) -> tuple[list[Server], int]:
-    """Servers seen in a window whose name, container, process or node contains a text, those seen last first; and how
-    many there are beyond `limit` too."""
+    """Servers seen in a window whose name, container, process, or node contains a text, and the total number.
+
+    The last seen come first. The total is not limited by `limit`.
+    """
     wanted = {
         "kinds": list(KINDS), "text": containing, "limit": limit,
         "from_us": from_us - SEEN_SLACK_US, "to_us": to_us + SEEN_SLACK_US,
@@ -69,5 +71,5 @@ def find(session: Session, containing: str, from_us: int, to_us: int, limit: int
 
 
 def seen(session: Session, after_us: int, fact: str | None) -> list[int]:
-    """Those seen after a time, by id; with `fact` those alone whose parent or its parent has it."""
+    """Ids of servers seen after a time; `fact`: only those whose parent or grandparent has it."""
     return list(session.execute(_SEEN, {"kinds": list(KINDS), "after_us": after_us, "fact": fact}).scalars())

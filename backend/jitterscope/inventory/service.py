@@ -1,6 +1,6 @@
-"""Resources, facts and collectors. Other domains use these functions and nothing else of this package.
+"""Resources, facts, and collectors. Other domains use these functions and nothing else of this package.
 
-Every function takes a session of `db.organization_session`: rows of other organizations do not exist in it.
+Every function takes a session of `db.organization_session`, which sees no rows of other organizations.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ _ALWAYS_US = 2**62
 
 
 def resource(session: Session, resource_id: int) -> ResourceRow | None:
-    """One resource, or None where the organization has none of that id."""
+    """One resource; None if the organization has none with that id."""
     return tree.by_id(session, [resource_id]).get(resource_id)
 
 
 def resources(session: Session, resource_ids: Sequence[int]) -> dict[int, ResourceRow]:
-    """Those of the given resources that exist, by id."""
+    """The given resources that exist, by id."""
     return tree.by_id(session, resource_ids)
 
 
 def names_of_workloads(session: Session, resource_ids: Sequence[int]) -> dict[int, WorkloadName]:
-    """What Kubernetes calls cgroups, and what is in them, by id; those of which no collector knows are absent."""
+    """Kubernetes names of cgroups and of what is in them, by id; absent if no collector knows them."""
     return workload_names.of(session, resource_ids)
 
 
 def children(session: Session, resource_id: int, kind: ResourceKind | None = None) -> list[ResourceRow]:
-    """Direct children, by kind and name."""
+    """Direct children, ordered by kind and name."""
     return tree.children(session, resource_id, kind)
 
 
@@ -61,30 +61,31 @@ def ancestors(session: Session, resource_id: int) -> list[ResourceRow]:
 
 
 def owning_cgroup(session: Session, resource_id: int) -> ResourceRow | None:
-    """The resource itself where it is a cgroup, else its nearest cgroup ancestor."""
+    """The resource itself if it is a cgroup, otherwise its nearest cgroup ancestor."""
     own = resource(session, resource_id)
     candidates = [] if own is None else [own, *ancestors(session, resource_id)]
     return next((one for one in candidates if one.kind == "cgroup"), None)
 
 
 def owning_subject(session: Session, resource_id: int) -> ResourceRow | None:
-    """What a trigger is diagnosed on: the owning cgroup, or the node where the trigger is its own."""
+    """What a trigger is diagnosed on: the owning cgroup, or the node if the trigger is the node's own."""
     own = resource(session, resource_id)
     return own if own is not None and own.kind == "node" else owning_cgroup(session, resource_id)
 
 
 def owning_subjects(session: Session, resource_ids: Sequence[int]) -> dict[int, int]:
-    """The ids of the owning subjects of many resources; those without one are absent."""
+    """The ids of the owning subjects of many resources; absent for those without one."""
     return tree.owning_subjects(session, resource_ids)
 
 
 def subject_tree(
     session: Session, subject_id: int, from_us: int | None = None, to_us: int | None = None
 ) -> SubjectTree | None:
-    """A cgroup and its neighbours: ancestor cgroups, processes and DNS servers below it, probes of those servers.
-    Of a node: its DNS servers, processes, and the cgroups that events of the window name.
+    """A cgroup and its neighbors: ancestor cgroups, processes and DNS servers below it, probes of those servers.
 
-    With a window, processes and servers that were not seen in it are left out. None where there is no such subject.
+    For a node: its DNS servers, processes, and the cgroups that events of the window name.
+
+    With a window, processes and servers that were not seen in it are left out. None if there is no such subject.
     """
     found = tree.subject_tree(session, subject_id, from_us, to_us)
     if found is not None:
@@ -93,34 +94,39 @@ def subject_tree(
 
 
 def narrow_tree(session: Session, subject: ResourceRow, from_us: int, to_us: int) -> SubjectTree | None:
-    """Where signs of trouble of a subject are: of a cgroup its ancestors, its DNS servers and (as neighbours) the
-    node's others; of a node itself alone. None where it has no node."""
+    """The part of a subject's tree with signs of trouble; None if it has no node.
+
+    For a cgroup: its ancestors, its DNS servers, and the node's other DNS servers (as neighbors). For a node: only
+    itself.
+    """
     return narrow.tree(session, subject, from_us, to_us)
 
 
 def event_kinds(session: Session, node_id: int, kinds: Sequence[str], from_us: int, to_us: int) -> list[str]:
-    """Which of these kinds of events happened in a window, at a node or at anything on it."""
+    """Which of these kinds of events happened in a window, on a node or on anything in it."""
     return narrow.event_kinds(session, node_id, kinds, from_us, to_us)
 
 
 def with_dns_neighbours(session: Session, found: SubjectTree, from_us: int, to_us: int) -> SubjectTree:
-    """The tree with clients of its DNS servers, the node's other DNS servers (those it asks or is asked by first) and
-    cgroups whose resolv.conf is known; bounded. Unchanged where no DNS server is in the tree."""
+    """The tree with its DNS servers' clients, the node's other DNS servers, and cgroups with a known resolv.conf.
+
+    Bounded: servers that it queries or is queried by come first. Unchanged if no DNS server is in the tree.
+    """
     return neighbours.added(session, found, from_us, to_us)
 
 
 def with_asked_servers(session: Session, found: SubjectTree, from_us: int, to_us: int) -> SubjectTree:
-    """The tree with the TCP servers of its node that it asks, as far as they are known; bounded."""
+    """The tree with the TCP servers of its node that it calls, as far as they are known; bounded."""
     return tcp_upstreams.added(session, found, from_us, to_us)
 
 
 def with_busiest_cgroups(session: Session, found: SubjectTree, from_us: int, to_us: int) -> SubjectTree:
-    """The tree of a cgroup with the node's other cgroups that used most CPU in a window; bounded. A node's as it is."""
+    """A cgroup's tree with the node's other cgroups that used the most CPU in a window; bounded. A node's stays."""
     return busiest.added(session, found, from_us, to_us)
 
 
 def busiest_of(subject: str, used_us: Mapping[str, float], window_us: int) -> set[str]:
-    """The same of cgroups by path and the CPU time (µs) that each used in a window."""
+    """As `with_busiest_cgroups`, for cgroups by path with the CPU time (µs) that each used in a window."""
     return busiest.busiest(subject, used_us, window_us)
 
 
@@ -130,24 +136,24 @@ def nodes_seen(session: Session, after_us: int) -> list[int]:
 
 
 def dns_cgroups(session: Session, seen_after_us: int) -> list[int]:
-    """Cgroups that DNS servers live in which were seen after a time, by id."""
+    """Cgroups seen after a time that contain DNS servers, by id."""
     return dns_servers.cgroups(session, seen_after_us)
 
 
 def dns_cgroups_at(session: Session, cgroup_id: int, upstream: str, from_us: int, to_us: int) -> set[int]:
-    """Cgroups, on whatever node, of the DNS servers that answer when a cgroup asks `upstream`, an ADDRESS:PORT."""
+    """Cgroups, on any node, of the DNS servers that answer when a cgroup queries `upstream`, an ADDRESS:PORT."""
     return dns_asked.cgroups_at(session, cgroup_id, upstream, from_us, to_us)
 
 
 def tcp_cgroups_at(session: Session, cgroup_id: int, upstream: str, from_us: int, to_us: int) -> set[int]:
-    """Cgroups of the same node whose TCP servers answer when a cgroup asks `upstream`, an ADDRESS:PORT."""
+    """Cgroups of the same node whose TCP servers answer when a cgroup calls `upstream`, an ADDRESS:PORT."""
     return tcp_upstreams.cgroups_at(session, cgroup_id, upstream, from_us, to_us)
 
 
 def upstreams_of(
     session: Session, cgroup_ids: Sequence[int], from_us: int, to_us: int
 ) -> list[tuple[ResourceRow, ResourceRow | None]]:
-    """What cgroups ask over TCP, seen in a window, and which server of the node that is; None: not known."""
+    """The TCP upstreams of cgroups seen in a window, each with its server on the node; None: not known."""
     return tcp_upstreams.of_cgroups(session, cgroup_ids, from_us, to_us)
 
 
@@ -157,14 +163,18 @@ def dns_nodes(session: Session, from_us: int, to_us: int) -> list[ResourceRow]:
 
 
 def servers(session: Session, containing: str, from_us: int, to_us: int, limit: int) -> tuple[list[Server], int]:
-    """DNS and TCP servers seen in a window, on any node, whose name, container, process or node contains a text: the
-    latest seen where there are more than `limit`, and how many there are."""
+    """DNS and TCP servers seen in a window, on any node, whose name, container, process, or node contains a text.
+
+    Returns the latest seen, at most `limit`, and how many there are.
+    """
     return serving.find(session, containing, from_us, to_us, limit)
 
 
 def seen_servers(session: Session, after_us: int, annotated: str | None) -> list[int]:
-    """DNS and TCP servers seen after a time, by id, the latest where there are very many; with `annotated` those alone
-    whose cgroup has this fact."""
+    """Ids of DNS and TCP servers seen after a time, the latest if there are very many.
+
+    `annotated`: only those whose cgroup has this fact.
+    """
     return serving.seen(session, after_us, annotated)
 
 
@@ -172,25 +182,28 @@ def containers_seen(
     session: Session, containing: str, node_id: int | None, from_us: int, *, gone_us: int | None, every: bool,
     limit: int,
 ) -> tuple[list[ResourceRow], int]:  # fmt: skip
-    """Containers seen from a time on whose name, path or node contains a text, those throttled last first, and how many
-    there are beyond `limit` too. `gone_us`: only those seen after it; `every`: pods and slices as well."""
+    """Containers seen since a time whose name, path, or node contains a text, and how many there are in total.
+
+    The total is not limited by `limit`. The most recently throttled come first. `gone_us`: only those seen after it;
+    `every`: includes pods and slices.
+    """
     return containers.find(session, containing, node_id, from_us, gone_us, every, limit)
 
 
 def cpu_limit(known: Sequence[FactRow]) -> float | None:
-    """CPUs that the quota in effect allows; None without a limit, and where it is not known."""
+    """CPUs that the quota in effect allows; None without a limit, or if it is not known."""
     return overview.cpu_limit(known)
 
 
 def of_kind_on_node(
     session: Session, node_id: int, kind: ResourceKind, from_us: int, to_us: int, limit: int
 ) -> list[ResourceRow]:
-    """Resources of a kind on a node that were seen in a window; the latest seen where there are more than `limit`."""
+    """Resources of a kind on a node that were seen in a window; the latest seen, at most `limit`."""
     return dns_servers.on_node(session, node_id, kind, from_us, to_us, limit)
 
 
 def asking_cgroups(session: Session, node_id: int, from_us: int, to_us: int, limit: int) -> list[ResourceRow]:
-    """Cgroups of a node whose resolv.conf is known, seen in a window; the latest seen where there are too many."""
+    """Cgroups of a node with a known resolv.conf, seen in a window; the latest seen, at most `limit`."""
     return dns_servers.asking(session, node_id, from_us, to_us, limit)
 
 
@@ -201,32 +214,32 @@ def facts(
     to_us: int | None = None,
     names: Sequence[str] | None = None,
 ) -> dict[int, tuple[FactRow, ...]]:
-    """Facts in effect at `from_us`, and their changes up to `to_us`, oldest first; every given id is a key. `names`:
-    of these alone.
+    """Facts in effect at `from_us`, and their changes up to `to_us`, oldest first; every given id is a key.
 
-    A fact first observed after `from_us` (the collector had just started) is among the changes.
+    `names`: only these facts. A fact first observed after `from_us` (the collector had just started) is among the
+    changes.
     """
     return fact_store.in_effect(session, resource_ids, from_us, to_us, names)
 
 
 def workload_of(known: Sequence[FactRow]) -> tuple[str, str, str] | None:
-    """(namespace, controller or pod name without its random part, container) that a cgroup's facts name, if they do."""
+    """(namespace, controller or pod name without its random part, container) from a cgroup's facts, if they have it."""
     return rollouts.workload_of({one.name: one.value for one in known})
 
 
 def seen_since(session: Session, kind: ResourceKind, from_us: int, limit: int) -> tuple[list[ResourceRow], int]:
-    """Resources of a kind seen since a time, the latest where there are more than `limit`; and how many there are."""
+    """Resources of a kind seen since a time: the latest, at most `limit`, and how many there are."""
     return tree.seen_since(session, kind, from_us, limit)
 
 
 def lives_of(session: Session, cgroup_id: int) -> list[int]:
-    """A cgroup, and the others that its container had in its pod: each start gives it a new one."""
+    """A cgroup and the others that its container had in its pod: each start creates a new one."""
     own = tree.by_id(session, [cgroup_id]).get(cgroup_id)
     return [cgroup_id] if own is None else [cgroup_id, *(one.id for one in tree.container_lives(session, own))]
 
 
 def replicas_among(session: Session, cgroup_id: int, others: Collection[int]) -> set[int]:
-    """Those of `others` that belong to the same Kubernetes workload: what one patch of its owner changes."""
+    """Those of `others` in the same Kubernetes workload: one patch of its owner changes all of them."""
     return rollouts.replicas_among(session, cgroup_id, others)
 
 
@@ -236,24 +249,25 @@ def successors(session: Session, cgroup_id: int, after_us: int) -> list[Resource
 
 
 def same_workload(session: Session, cgroup_id: int, seen_us: int, limit: int) -> tuple[list[ResourceRow], int]:
-    """The other cgroups of the same workload seen since a time, the latest first; and how many there may be where there
-    are more than `limit`."""
+    """The other cgroups of the same workload seen since a time, latest first, and an upper bound of how many there are.
+
+    The bound is exact unless there are more than `limit`.
+    """
     return rollouts.same_workload(session, cgroup_id, seen_us, limit)
 
 
 def within(session: Session, cgroup_ids: Sequence[int], seen_us: int, limit: int) -> tuple[list[ResourceRow], int]:
-    """Processes and DNS servers in cgroups seen since a time, the latest where there are more than `limit`; and how
-    many there are."""
+    """Processes and DNS servers in cgroups seen since a time: the latest, at most `limit`, and how many there are."""
     return tree.within(session, cgroup_ids, seen_us, limit)
 
 
 def is_told_by_its_containers(session: Session, cgroup_id: int) -> bool:
-    """Whether a cgroup is a pod's that has no CPU limit but the sum of its containers' limits."""
+    """Whether a cgroup is a pod's whose only CPU limit is the sum of its containers' limits."""
     return pods.is_told_by_its_containers(session, cgroup_id)
 
 
 def facts_changed_at(session: Session, resource_ids: Sequence[int]) -> dict[int, datetime]:
-    """When a fact of anything on a resource's node changed last, by the database's clock; absent without a collector.
+    """When any fact on a resource's node last changed, by the database's clock; absent without a collector.
 
     Whatever starts has facts, so nothing starts without a change.
     """
@@ -261,10 +275,10 @@ def facts_changed_at(session: Session, resource_ids: Sequence[int]) -> dict[int,
 
 
 def node_clock_us(session: Session, node_id: int) -> int | None:
-    """When the newest batch of a node was sealed (µs since the epoch): the clock of its data. None: no collector."""
+    """When the node's newest batch was sealed (µs since the epoch): the clock of its data. None: no collector."""
     return collectors.sealed_at_us(session, node_id)
 
 
 def sources(session: Session, node_id: int) -> list[SourceRow]:
-    """What the collector of a node can and cannot measure, as it last said."""
+    """What the collector of a node can and cannot measure, as last reported."""
     return collectors.sources_of(session, node_id)

@@ -1,4 +1,4 @@
-"""Cgroups that took another one's place: a rollout gives the same workload new cgroups."""
+"""Cgroups that replaced another one: a rollout gives the same workload new cgroups."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jitterscope.inventory.types import ResourceRow
 _FOREVER_US = 2**62
 # What controllers append to a pod's name: -7c9d8bb6f4-x2x9q, -x2x9q, -0.
 _APPENDED = re.compile(r"(-[a-f0-9]{6,10})?(-[a-z0-9]{5}|-[0-9]+)$")
-# The newest cgroups of the same container name; which of them are the same workload is told from their facts.
+# The newest cgroups with the same container name; their facts show which belong to the same workload.
 _CANDIDATES = text(
     f"""
     SELECT {tree.COLUMNS} FROM resources r
@@ -24,7 +24,7 @@ _CANDIDATES = text(
     """  # noqa: S608
 )
 
-# The same of any time, the latest seen first.
+# The same without a time limit, last seen first.
 _SEEN = text(
     f"""
     SELECT {tree.COLUMNS}, count(*) OVER () AS found FROM resources r
@@ -38,15 +38,17 @@ Workload = tuple[str, str, str]
 
 
 def workload_of(known: dict[str, str]) -> Workload | None:
-    """(namespace, controller or pod name without its random part, container); None where it has no name."""
+    """(namespace, controller or pod name without its random part, container); None if it has no name."""
     container = known.get("workload.container")
     owner = known.get("workload.owner") or _APPENDED.sub("", known.get("workload.pod", ""))
     return (known.get("workload.namespace", ""), owner, container) if container else None
 
 
 def successors(session: Session, resource_id: int, after_us: int) -> list[ResourceRow]:
-    """Cgroups of the same workload that were first seen after `after_us`: those on the same node first, then the
-    newest. Empty where the resource has no workload name."""
+    """Cgroups of the same workload first seen after `after_us`: those on the same node first, then the newest.
+
+    Empty if the resource has no workload name.
+    """
     own = tree.by_id(session, [resource_id]).get(resource_id)
     workload = _workloads(session, [resource_id]).get(resource_id)
     if own is None or workload is None:
@@ -59,8 +61,10 @@ def successors(session: Session, resource_id: int, after_us: int) -> list[Resour
 
 
 def same_workload(session: Session, resource_id: int, seen_us: int, limit: int) -> tuple[list[ResourceRow], int]:
-    """The other cgroups of the same workload seen since a time, the latest first; and how many there may be, where
-    no more than `limit` cgroups are looked at. Empty where the resource has no workload name."""
+    """The other cgroups of the same workload seen since a time, latest first, and an upper bound of how many there are.
+
+    At most `limit` cgroups are examined. Empty if the resource has no workload name.
+    """
     workload = _workloads(session, [resource_id]).get(resource_id)
     if workload is None:
         return [], 0
@@ -73,13 +77,13 @@ def same_workload(session: Session, resource_id: int, seen_us: int, limit: int) 
 
 
 def replicas_among(session: Session, resource_id: int, others: Collection[int]) -> set[int]:
-    """Those of `others` that are of the same Kubernetes workload: containers of one name in pods of one controller.
+    """Those of `others` in the same Kubernetes workload: same-named containers in pods of one controller.
 
-    A container that was started again has a new cgroup, and counts as another replica.
+    A restarted container has a new cgroup and counts as another replica.
     """
     known = _workloads(session, [resource_id, *others])
     own = known.get(resource_id)
-    # Without namespace and controller it is a unit or a container of a single machine, whose name others have too.
+    # Without namespace and controller, it is a unit or a container of a single machine, whose name others may share.
     if own is None or not (own[0] and own[1]):
         return set()
     return {one for one in others if known.get(one) == own}

@@ -1,4 +1,4 @@
-"""Periodic work on resources. Every task may be repeated, killed and run twice at once."""
+"""Periodic work on resources. Every task can be repeated, killed, and run twice at once."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from jitterscope.inventory import collectors, expiry
 from jitterscope.worker import periodic
 
 log = structlog.get_logger(__name__)
-# Longer than a silence is looked at.
+# Longer than a silence is considered.
 _TOLD_S = 3600
 
 
 @periodic(seconds=3600)
 def drop_gone() -> None:
-    """Remove resources of long ago."""
+    """Remove long-gone resources."""
 
     def of(organization_id: int) -> None:
         dropped = expiry.drop_gone(organization_id, time.time_ns() // 1000)

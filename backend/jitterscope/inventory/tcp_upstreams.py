@@ -1,4 +1,4 @@
-"""Which TCP servers of the node are behind the addresses that a cgroup asks."""
+"""Which TCP servers of the node are behind the addresses that a cgroup connects to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from jitterscope.inventory import dns_servers, facts, tree
 from jitterscope.inventory.types import ResourceRow, SubjectTree
 
-# Bounds of what a diagnosis reads of other servers.
+# Limits on what a diagnosis reads about other servers.
 MAX_UPSTREAMS, MAX_ASKED = 16, 8
 _MOST = 400
 _SERVER = "upstream.server"
@@ -20,7 +20,7 @@ _BY_KEY = text(
     f"SELECT {tree.COLUMNS} FROM resources WHERE node_id = :node AND kind = 'tcp_server' "  # noqa: S608
     f"AND key = ANY(:keys) AND {dns_servers.SEEN} ORDER BY last_seen_at DESC, id LIMIT :limit"
 ).bindparams(bindparam("keys", type_=ARRAY(TEXT)))
-# A pod's server listens at any address in a network namespace of its own, whose addresses are known.
+# A pod's server listens on any address in its own network namespace, whose addresses are known.
 _KEYS_AT = text(
     """
     SELECT c.key FROM resources c
@@ -58,14 +58,14 @@ def of_cgroups(
 
 
 def added(session: Session, found: SubjectTree, from_us: int, to_us: int) -> SubjectTree:
-    """The tree with the servers of the node that its upstreams are."""
+    """The tree with the node's servers that are its upstreams."""
     own = {row.id for row in found.tcp_servers}
     asked = _servers(session, found.node.id, found.tcp_upstreams[:MAX_UPSTREAMS], from_us, to_us)
     return replace(found, asked=tuple(sorted((row for row in asked if row.id not in own), key=lambda row: row.id)))
 
 
 def cgroups_at(session: Session, cgroup_id: int, upstream: str, from_us: int, to_us: int) -> set[int]:
-    """Cgroups of the servers that answer when a cgroup of their node asks `upstream`; without itself."""
+    """Cgroups of the servers that answer when a cgroup of their node calls `upstream`, without itself."""
     asker = tree.by_id(session, [cgroup_id]).get(cgroup_id)
     if asker is None or asker.kind != "cgroup":
         return set()
@@ -83,7 +83,7 @@ def _servers(
 
 
 def _keys(session: Session, node_id: int, rows: Sequence[ResourceRow], to_us: int) -> dict[int, set[str]]:
-    """Keys of the servers that each upstream may be."""
+    """The server keys that each upstream may stand for."""
     known = facts.in_effect(session, [row.id for row in rows], to_us) if rows else {}
     keys: dict[int, set[str]] = {}
     for row in rows:

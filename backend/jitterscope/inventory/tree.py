@@ -1,4 +1,4 @@
-"""The tree of resources: a node has cgroups, cgroups have cgroups, processes and servers."""
+"""The tree of resources: a node has cgroups, cgroups have cgroups, processes, and servers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from jitterscope.inventory.types import ResourceKind, ResourceRow, SubjectTree
 
 COLUMNS = "id, kind, key, name, parent_id, node_id, first_seen_at, last_seen_at"
-# A resource's last_seen_at moves once a minute.
+# A resource's last_seen_at is updated once a minute.
 SEEN_SLACK_US = 120_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -23,7 +23,7 @@ _CHILDREN = text(
     f"SELECT {COLUMNS} FROM resources WHERE parent_id = :id AND id <> :id "  # noqa: S608
     "AND (CAST(:kind AS text) IS NULL OR kind = :kind) ORDER BY kind, name, id"
 )
-# The depth bounds keep a cycle, which two moves at once could make, from running for ever.
+# The depth limits stop a cycle, which two concurrent moves could create.
 _ANCESTORS = text(
     f"""
     WITH RECURSIVE up AS (
@@ -62,7 +62,7 @@ _DESCENDANTS = text(
     SELECT {COLUMNS} FROM (SELECT DISTINCT wanted FROM down) AS below JOIN resources ON id = wanted ORDER BY id
     """  # noqa: S608
 ).bindparams(bindparam("ids", type_=ARRAY(BIGINT)))
-# The newest cgroups beside one that are named as the same container of the same pod.
+# The newest other cgroups named as the same container of the same pod.
 _LIVES = text(
     f"""
     SELECT {COLUMNS} FROM resources r
@@ -176,6 +176,6 @@ def _of_kind(rows: Iterable[ResourceRow], kind: ResourceKind) -> tuple[ResourceR
 
 
 def _seen_in(row: ResourceRow, from_us: int | None, to_us: int | None) -> bool:
-    # first_seen_us is when a batch first named it, which can be after the ticks in that batch.
+    # first_seen_us is when a batch first named it, which can be later than the ticks in that batch.
     after = from_us is None or row.last_seen_us + SEEN_SLACK_US >= from_us
     return after and (to_us is None or row.first_seen_us - SEEN_SLACK_US < to_us)

@@ -12,7 +12,7 @@ ResourceKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class ResourceRow:
-    """One resource. `name` is what people call it; `node_id` is its node's resource id (its own for a node).
+    """One resource. `name` is its display name; `node_id` is its node's resource id (its own for a node).
 
     `parent_id` is None for a node. Times are µs since the epoch, UTC.
     """
@@ -38,12 +38,13 @@ class FactRow:
 
 @dataclass(frozen=True, slots=True)
 class SubjectTree:
-    """A cgroup, or a node, with everything that a diagnosis of it looks at. `ancestors` runs from its parent cgroup
-    upwards. `cgroups` of a cgroup are filled by `service.with_busiest_cgroups` only.
+    """A cgroup, or a node, with everything that a diagnosis of it looks at.
 
-    `dns_paths`, `neighbours` and `workloads` are filled by `service.with_dns_neighbours` only, `asked` (the node's
-    servers that `tcp_upstreams` are) by `service.with_asked_servers`. `lives` are the other cgroups that the subject's
-    container had in its pod: it gets a new one each time that it is started again.
+    `ancestors` runs from the parent cgroup upwards. For a cgroup, only `service.with_busiest_cgroups` fills `cgroups`.
+
+    Only `service.with_dns_neighbours` fills `dns_paths`, `neighbours`, and `workloads`; only
+    `service.with_asked_servers` fills `asked`, the node's servers behind `tcp_upstreams`. `lives` are the other cgroups
+    that the subject's container had in its pod: each restart creates a new one.
     """
 
     subject: ResourceRow
@@ -64,7 +65,7 @@ class SubjectTree:
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """State of one collector source on a node: active, degraded or unavailable."""
+    """State of one collector source on a node: active, degraded, or unavailable."""
 
     name: str
     state: Literal["active", "degraded", "unavailable"]

@@ -1,4 +1,4 @@
-"""What Kubernetes calls the cgroup of a resource: namespace, controller, pod and container."""
+"""Kubernetes names of a resource's cgroup: namespace, controller, pod, and container."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from jitterscope.inventory.successors import workload_of
 
 _NAMES = ("workload.namespace", "workload.owner", "workload.pod", "workload.container")
-# From each resource up to its node, with the newest facts that name a workload. The depth bounds a cycle.
+# From each resource up to its node, with the newest facts that name a workload. The depth limit stops a cycle.
 _UPWARDS = text(
     """
     WITH RECURSIVE up AS (
@@ -43,7 +43,7 @@ class WorkloadName:
 
 
 def of(session: Session, resource_ids: Sequence[int]) -> dict[int, WorkloadName]:
-    """By resource: what the nearest cgroup around it that has a name is called."""
+    """By resource: the names of the nearest enclosing cgroup that has any."""
     if not resource_ids:
         return {}
     known: dict[int, dict[str, str]] = {}
