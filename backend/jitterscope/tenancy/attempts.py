@@ -1,7 +1,7 @@
-"""Limits on what can be tried again and again: sign-ins, links, mails. Counted in Valkey, over all API processes.
+"""Rate limits on repeatable attempts: sign-ins, links, emails. Counted in Valkey, over all API processes.
 
-Where Valkey is away or full each process counts by itself: nobody is kept out, and guesses stay limited, if to as many
-times more as there are processes. /readyz and the log say so (`outages`).
+If Valkey is down or full, each process counts by itself: no user is locked out, and guesses stay limited, although the
+limit is multiplied by the number of processes. /readyz and the log report this (`outages`).
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """What is counted together, and how much of it there may be."""
+    """What is counted together, and its rate limit."""
 
     rate: RateLimitItem
     keys: tuple[str, ...]
 
     def take(self, what: str) -> None:
-        """Count one. Raises Problem 429 beyond the rate; `what` says of what there were too many."""
+        """Count one attempt. Raises Problem 429 above the rate; `what` names the attempts."""
         if not self.fits():
             reset_time = _count(lambda limiter: limiter.get_window_stats(self.rate, *self._names()).reset_time)
             wait_s = max(1, math.ceil(reset_time - time.time()))
@@ -48,11 +48,11 @@ class Bucket:
             )
 
     def fits(self) -> bool:
-        """Count one, and whether it is within the rate."""
+        """Count one attempt and return whether it is within the rate."""
         return _count(lambda limiter: limiter.hit(self.rate, *self._names()))
 
     def forget(self) -> None:
-        """Count from zero again."""
+        """Reset the count."""
         _count(lambda limiter: limiter.clear(self.rate, *self._names()))
         _in_this_process.clear(self.rate, *self._names())
 
@@ -61,17 +61,17 @@ class Bucket:
 
 
 def per_minute(limit: int, *keys: str) -> Bucket:
-    """So many a minute."""
+    """At most `limit` per minute."""
     return Bucket(RateLimitItemPerMinute(limit), keys)
 
 
 def per_hour(limit: int, *keys: str) -> Bucket:
-    """So many an hour."""
+    """At most `limit` per hour."""
     return Bucket(RateLimitItemPerHour(limit), keys)
 
 
 def network_of(address: str) -> str:
-    """The network that an address belongs to, as its holder can change the rest of it at will: /24, and /56 of IPv6."""
+    """The network of an address, because its holder can choose the rest of the address freely: /24, or /56 for IPv6."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Who is calling: the dependency that every endpoint states its scope with.
+"""Who is calling: the dependency with which every endpoint states its scope.
 
 principal: Annotated[Principal, Depends(require("incidents:read"))]
 """
@@ -37,38 +37,38 @@ class Principal:
     session_id: int | None = None
     role: Role | None = None
     scopes: frozenset[str] = frozenset()
-    # Of a token: whose it is, with which role now, and until when it holds.
+    # For a token: its owner, the owner's current role, and when it expires.
     owner_id: int | None = None
     owner_role: Role | None = None
     expires_at: datetime | None = None
 
     def can(self, scope: str) -> bool:
-        """Whether the caller holds a scope. A token holds no more than its owner does now."""
+        """Whether the caller holds a scope. A token holds no more than its owner currently does."""
         if self.role is not None:
             return role_allows(self.role, scope)
         if self.owner_role is None or not scopes_allow(self.scopes, scope):
             return False
-        # Sending data is no right of people: who may make collectors' tokens may own one.
+        # Members have no right to send data: those who may create collector tokens may own one.
         return role_allows(self.owner_role, "collectors:write" if scope == "ingest:write" else scope)
 
     def holds_role(self, role: Role) -> bool:
-        """Whether the caller holds everything that a role holds: only then may it give that role, or take it."""
+        """Whether the caller holds every scope of a role: only then may it give or take that role."""
         return all(self.can(scope) for scope in scopes_of(role))
 
     @property
     def person(self) -> int | None:
-        """The user behind the caller: who signed in, or the token's owner."""
+        """The user behind the caller: the signed-in user, or the token's owner."""
         return self.user_id if self.user_id is not None else self.owner_id
 
     @property
     def caller(self) -> bounds.Caller:
-        """Who takes the slots of a request: all sessions of a user are one."""
+        """The identity that takes request slots: all sessions of a user share one."""
         who = f"user {self.user_id}" if self.kind == "session" else f"token {self.token_id}"
         return bounds.Caller(who, self.organization_id)
 
 
 def require(scope: str) -> Callable[[Request], Awaitable[Principal]]:
-    """A dependency that yields the caller or refuses with 401 (who are you) or 403 (you may not).
+    """A dependency that yields the caller or refuses with 401 (not authenticated) or 403 (not allowed).
 
     It also takes the slot that the route declares with `bounded`.
     """
@@ -92,18 +92,18 @@ def require(scope: str) -> Callable[[Request], Awaitable[Principal]]:
 
 
 async def authenticate(request: Request) -> Principal:
-    """A dependency that yields any caller, whatever it may do. Raises Problem 401."""
+    """A dependency that yields any authenticated caller, whatever its scopes. Raises Problem 401."""
     principal = await run_in_threadpool(_caller, request)
     await bounds.enter(request, principal.caller)
     return principal
 
 
 def _caller(request: Request) -> Principal:
-    """The caller of a request, which is counted. Raises Problem 401 or 429."""
+    """Authenticate a request and count it. Raises Problem 401 or 429."""
     from jitterscope.tenancy import limits
 
     principal = caller_of(request)
-    # Data have limits of their own, and what comes to the bulk lane was counted in front of it.
+    # Ingested data has its own limits, and requests on the bulk lane were counted in front of it.
     if principal.kind != "ingest_token" and settings().api_lane != "bulk":
         limits.spend(principal.organization_id, {"requests": 1})
     return principal
@@ -139,7 +139,7 @@ authenticate.access = Access("any caller")  # type: ignore[attr-defined]
 
 
 def check_origin(request: Request) -> None:
-    """Refuse cross-site requests that ride on a cookie: same Origin, or a header that forms cannot set."""
+    """Reject cross-site requests that ride on a cookie: require the same Origin, or a header that forms cannot set."""
     if request.headers.get("x-requested-with", "").lower() == "jitterscope":
         return
     origin = request.headers.get("origin")
@@ -155,7 +155,7 @@ def check_origin(request: Request) -> None:
 
 
 def unauthenticated(why: str) -> Problem:
-    """401 with the way in."""
+    """401 that says how to authenticate."""
     return Problem(
         401,
         "unauthenticated",

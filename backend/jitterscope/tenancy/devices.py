@@ -1,4 +1,4 @@
-"""Browsers that have signed in to an account before. They have a limit of their own: guesses of others lock nobody out.
+"""Browsers that have signed in to an account before. They have their own limit, so others' guesses lock nobody out.
 
 After OWASP's "Slow Down Online Guessing Attacks with Device Cookies".
 """
@@ -16,14 +16,14 @@ KEPT_S = 180 * 24 * 3600
 
 
 def issue(email: str) -> str | None:
-    """A cookie for a browser that has just signed in; None where the installation has no key to sign it with."""
+    """A cookie for a browser that has just signed in; None if the installation has no key to sign it with."""
     id = secrets.token_urlsafe(12)
     signature = _signature(id, email)
     return None if signature is None else f"{id}.{signature}"
 
 
 def known(cookie: str, email: str) -> str | None:
-    """The id of the device that a cookie stands for; None for a cookie of another account or of nobody."""
+    """The device id in a cookie; None if the cookie belongs to another account or is not valid."""
     id, _, given = cookie.partition(".")
     signature = _signature(id, email)
     return id if signature is not None and hmac.compare_digest(signature.encode(), given.encode()) else None

@@ -1,4 +1,4 @@
-"""The collector's installer and binary: what the one-line install fetches. Neither holds a secret."""
+"""The collector's installer and binary, which the one-line install downloads. Neither holds a secret."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def download_collector(arch: Literal["amd64", "arm64"]) -> FileResponse:
     """The static collector binary for an architecture."""
     folder = settings().collector_folder
     specific, own = folder / f"jitterscope-collector-linux-{arch}", folder / "jitterscope-collector"
-    # The plain name is what this machine built for itself.
+    # The plain name is the binary that this machine built for itself.
     found = specific if specific.is_file() else own if _MACHINES.get(platform.machine()) == arch else None
     if found is None or not found.is_file():
         raise Problem(

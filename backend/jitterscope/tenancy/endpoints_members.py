@@ -175,7 +175,7 @@ def invite_member(body: InvitationRequest, principal: WriteMembers) -> NewInvita
         if mailed:
             query = select(models.Organization.name).where(models.Organization.id == principal.organization_id)
             name = session.scalars(query).one()
-            # Before the commit: an invitation whose mail was refused is none.
+            # Before the commit: an invitation whose mail was refused must not exist.
             mail.send(body.email, f"Invitation to {name} on Jitterscope", _INVITED.format(name=name, link=link))
         return NewInvitation(
             invitation=Invitation.model_validate(invitation),

@@ -1,4 +1,4 @@
-"""Makes the first organization and its administrator, as the schema's owner (there is nobody to ask yet)."""
+"""Creates the first organization and its administrator, as the schema's owner, before there are any users."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ class Founded:
 
 
 def found_organization(owner_url: str, name: str, email: str, password: str, *, operator: bool = False) -> Founded:
-    """An organization with one administrator, whose address the caller vouches for. A verified address is found, not
-    changed."""
+    """An organization with one administrator, whose address the caller vouches for.
+
+    An existing account with that verified address is found and left unchanged.
+    """
     engine = db.make_engine(owner_url, pool_size=1)
     try:
         with Session(engine) as session, session.begin():
@@ -61,7 +63,7 @@ def found_organization(owner_url: str, name: str, email: str, password: str, *, 
 
 
 def make_token(owner_url: str, organization_id: int, kind: tokens.Kind, name: str, scopes: tuple[str, ...] = ()) -> str:
-    """A token of an organization; returns its secret."""
+    """Create a token of an organization; returns its secret."""
     engine = db.make_engine(owner_url, pool_size=1)
     try:
         with Session(engine) as session, session.begin():
@@ -72,9 +74,9 @@ def make_token(owner_url: str, organization_id: int, kind: tokens.Kind, name: st
 
 
 def accept_token(owner_url: str, organization_id: int, secret: str, name: str) -> bool:
-    """Make an ingest token with a secret that was chosen elsewhere; False where it was known, or revoked, before.
+    """Create an ingest token with a secret that was chosen elsewhere; False if it was already known, or revoked.
 
-    Raises ValueError where the secret is not as hard to guess as those that are made here.
+    Raises ValueError if the secret is easier to guess than those created here.
     """
     if not (secret.startswith(INGEST_PREFIX) and _MIN_SECRET_LENGTH <= len(secret) <= tokens.MAX_SECRET_LENGTH):
         needed = _MIN_SECRET_LENGTH - len(INGEST_PREFIX)
@@ -82,7 +84,7 @@ def accept_token(owner_url: str, organization_id: int, secret: str, name: str) -
     engine = db.make_engine(owner_url, pool_size=1)
     try:
         with Session(engine) as session, session.begin():
-            # Two set-ups at once: the second waits here, then finds the token.
+            # Concurrent set-ups: the second waits here, then finds the token.
             session.execute(text("SELECT pg_advisory_xact_lock(:organization)"), {"organization": organization_id})
             known = session.execute(
                 text("SELECT 1 FROM tokens WHERE token_hash = :hash"), {"hash": secrets.digest(secret)}
@@ -96,7 +98,7 @@ def accept_token(owner_url: str, organization_id: int, secret: str, name: str) -
 
 
 def _first_administrator(session: Session, organization_id: int) -> int:
-    """Who owns what the installation makes for an organization."""
+    """The user who owns what the installation creates for an organization."""
     query = text(
         "SELECT user_id FROM memberships WHERE organization_id = :organization AND role = 'admin' ORDER BY id LIMIT 1"
     )
@@ -104,13 +106,13 @@ def _first_administrator(session: Session, organization_id: int) -> int:
 
 
 class SeveralAccounts(ValueError):
-    """An address has accounts that are local to several organizations."""
+    """An address has local accounts in several organizations."""
 
 
 def set_password(owner_url: str, email: str, password: str, organization_id: int | None = None) -> bool:
-    """Reset a forgotten password and end the user's sessions; False where there is no such user.
+    """Reset a forgotten password and end the user's sessions; False if there is no such user.
 
-    `organization_id`: of which the account is a member. Raises SeveralAccounts where it is needed.
+    `organization_id`: an organization that the account is a member of. Raises SeveralAccounts if it is needed.
     """
     engine = db.make_engine(owner_url, pool_size=1)
     try:

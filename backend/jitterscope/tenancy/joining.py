@@ -1,4 +1,4 @@
-"""From an invitation to a member, and from an address to a verified one."""
+"""Accepts invitations and verifies addresses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jitterscope.tenancy.scopes import Role
 
 @dataclass(frozen=True, slots=True)
 class Invited:
-    """What an invitation says to who holds its link. `known`: the mailbox that got it has a verified account."""
+    """What an invitation tells the holder of its link. `known`: the invited address has a verified account."""
 
     organization_id: int
     organization_name: str
@@ -41,7 +41,7 @@ def invitation(token: str) -> Invited:
 
 
 def accept_as_new(invited: Invited, token: str, name: str, password: str) -> int:
-    """Join with a new account; its user id. The password of no other account is looked at: nothing can be guessed."""
+    """Join with a new account and return its user id. No other account's password is checked: none can be guessed."""
     if invited.known:
         raise Problem(
             409,
@@ -54,7 +54,7 @@ def accept_as_new(invited: Invited, token: str, name: str, password: str) -> int
 
 
 def accept_as(invited: Invited, token: str, cookie: str, email: str) -> int:
-    """Join with the account of a session; its user id."""
+    """Join with the account of a session and return its user id."""
     if email != invited.email:
         raise Problem(
             409,
@@ -84,7 +84,7 @@ def _accept(token: str, session_hash: bytes | None, name: str, password_hash: st
 
 
 def start_verification(cookie: str) -> tuple[str, str] | None:
-    """(address, secret for the link) of the session's account; None where its address is verified."""
+    """(address, secret for the link) of the session's account; None if its address is already verified."""
     secret = secrets.new_secret()
     with db.system_session() as session:
         email = session.execute(

@@ -1,7 +1,7 @@
-"""What one organization may use of the installation, how much it uses, and a word before it is too much.
+"""How much of the installation an organization may use and does use, and a warning before the limit.
 
-Counted in Valkey for all processes together. Where Valkey is away or full nothing is refused: these limits protect from
-too much, not from everything. /readyz and the log say so (`outages`).
+Counted in Valkey for all processes together. If Valkey is down or full, nothing is refused: these limits protect
+against overuse, not against everything. /readyz and the log report this (`outages`).
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ log = structlog.get_logger(__name__)
 
 Name = Literal["series", "samples", "ingest_bytes", "diagnoses", "requests", "streams", "changes"]
 REFUSED = Counter("jitterscope_limit_refused_total", "Refused because an organization met its limit", ["limit"])
-# From this part of a limit on the organization is warned.
+# The organization is warned from this fraction of a limit on.
 NEAR = 0.8
 _MINUTE_S = 60
-# A node that sent nothing for so long has no series.
+# A node that sent nothing for this long has no series.
 _SERIES_S = 600
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """`most` of a thing: within a minute, or at once."""
+    """At most `most` of something: per minute, or at once."""
 
     name: Name
     title: str
@@ -45,7 +45,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How much of a limit is used: in this or the last full minute, whichever is more, or now."""
+    """How much of a limit is used: in this minute or the last full one, whichever is more, or at the moment."""
 
     limit: Limit
     used: int
@@ -56,7 +56,7 @@ class Use:
 
 
 def limits() -> dict[Name, Limit]:
-    """All of them, by name."""
+    """All limits by name."""
     given = settings()
     found = (
         Limit("series", "Series", "series", given.limit_series, False),
@@ -71,7 +71,7 @@ def limits() -> dict[Name, Limit]:
 
 
 def spend(organization_id: int, amounts: Mapping[Name, int]) -> None:
-    """Count what is about to be used of limits per minute. Raises Problem 429, and counts nothing then."""
+    """Count what is about to be used of per-minute limits. Raises Problem 429, and then counts nothing."""
     now_s = _now_s()
     try:
         with valkey().pipeline(transaction=False) as pipe:
@@ -98,7 +98,7 @@ def spend(organization_id: int, amounts: Mapping[Name, int]) -> None:
 
 
 def allows(organization_id: int, name: Name) -> bool:
-    """Count one of a thing that has time, and whether it may be done in this minute."""
+    """Count one use of something that can wait, and return whether it is allowed in this minute."""
     try:
         spend(organization_id, {name: 1})
     except Problem:
@@ -107,7 +107,7 @@ def allows(organization_id: int, name: Name) -> bool:
 
 
 def check_series(organization_id: int, node: str, count: int) -> None:
-    """Note how many series a node sends. Raises Problem 429 where all nodes together send too many."""
+    """Record how many series a node sends. Raises Problem 429 if all nodes together send too many."""
     seen = _seen.of(valkey())
     now = time.monotonic()
     before = seen.get((organization_id, node))
@@ -132,7 +132,7 @@ def check_series(organization_id: int, node: str, count: int) -> None:
 
 
 def check_streams(organization_id: int) -> None:
-    """Raises Problem 429 where an organization has as many streams open as it may."""
+    """Raise Problem 429 if the organization has as many open streams as it may."""
     limit = limits()["streams"]
     if _streams(organization_id) >= limit.most:
         raise _refused(limit, organization_id, 30)

@@ -1,4 +1,4 @@
-"""Signing in: the same answer and the same time for an unknown address and a wrong password."""
+"""Sign-in: the same answer and the same time for an unknown address and a wrong password."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Login:
 def verify(email: str, password: str, organization_id: int | None, address: str) -> tuple[int, str, list[int]]:
     """(user id, name, organization ids in the order of joining). Raises Problem 401, always after an argon2 check.
 
-    An address can have a verified account and others that are local to organizations: the password says which, and
-    where several have the same the organization, if it is given, else the verified one.
+    An address can have a verified account and others that are local to organizations. The password decides which one;
+    if several have the same password, the given organization decides, otherwise the verified account is used.
     """
     found = []
     with db.system_session() as session:
@@ -51,15 +51,15 @@ def verify(email: str, password: str, organization_id: int | None, address: str)
 
 
 def password_hash(session: Session, email: str, user_id: int, password: str) -> str:
-    """The hash that this password has for this user."""
+    """The hash of this password for this user."""
     return secrets.hash_with(dict(_salts(session, email)).get(user_id), password)
 
 
 def _take_attempt(email: str, network: str, device: str | None) -> Bucket:
-    """Count an attempt, and give what to forget if it succeeds. Raises Problem 429.
+    """Count an attempt and return the bucket to reset if it succeeds. Raises Problem 429.
 
-    Strangers are limited by account and network together, so that they lock out nobody elsewhere, and by network over
-    all accounts. A browser that has signed in to the account before is limited by itself alone.
+    Unknown clients are limited by account and network together, so that they cannot lock out users elsewhere, and by
+    network over all accounts. A browser that has signed in to the account before is limited only by itself.
     """
     limit = settings().login_attempts_per_minute
     if device is not None:
@@ -79,7 +79,7 @@ def _salts(session: Session, email: str) -> list[tuple[int, str]]:
 def log_in(
     email: str, password: str, organization_id: int | None, user_agent: str, address: str, device: str = ""
 ) -> Login:
-    """Check the credentials and start a session. Raises Problem 401, 403 or 429."""
+    """Check the credentials and start a session. Raises Problem 401, 403, or 429."""
     attempts = _take_attempt(email, network_of(address), devices.known(device, email))
     user_id, name, organizations = verify(email, password, organization_id, address)
     attempts.forget()

@@ -43,8 +43,10 @@ def listed(session: Session, organization_id: int) -> list[MemberRow]:
 def change_role(
     session: Session, principal: Principal, user_id: int, role: Role, ingest_tokens: IngestTokens | None
 ) -> tuple[Role, list[Token]]:
-    """Returns the role before and the ingest tokens that were settled. Raises Problem 403, 404, or 409 for the last
-    administrator and for ingest tokens that somebody has to decide about."""
+    """Change a member's role; returns the previous role and the ingest tokens that were settled.
+
+    Raises Problem 403, 404, or 409 for the last administrator and for ingest tokens that need a decision.
+    """
     may_give(principal, role)
     if role != "admin":
         _keep_an_administrator(session, principal.organization_id, user_id)
@@ -57,8 +59,10 @@ def change_role(
 def remove(
     session: Session, principal: Principal, user_id: int, ingest_tokens: IngestTokens | None
 ) -> tuple[MemberRow, list[Token], list[Token]]:
-    """End the membership, the sessions in it and its tokens; returns who it was, the tokens that ended and the ingest
-    tokens that were settled. Raises as `change_role` does."""
+    """End a membership with its sessions and tokens; returns the member, the ended and the settled tokens.
+
+    Only ingest tokens are settled. Raises as `change_role` does.
+    """
     organization_id = principal.organization_id
     _keep_an_administrator(session, organization_id, user_id)
     _membership(session, principal, user_id)
@@ -66,7 +70,7 @@ def remove(
     settled = _settle(session, principal, user_id, ingest_tokens)
     ended = tokens.owned(session, organization_id, user_id)
     session.flush()
-    # A trigger ends the tokens, whoever deletes a membership.
+    # A trigger ends the tokens whenever a membership is deleted.
     session.execute(
         delete(Membership).where(Membership.organization_id == organization_id, Membership.user_id == user_id)
     )
@@ -77,7 +81,7 @@ def remove(
 
 
 def may_give(principal: Principal, role: Role) -> None:
-    """Refuse with 403 a caller that lacks a right of the role: it can neither give the role nor take it."""
+    """Refuse with 403 a caller that lacks a right of the role: it can neither give nor take the role."""
     if not principal.holds_role(role):
         raise Problem(
             403,
@@ -100,9 +104,9 @@ def _membership(session: Session, principal: Principal, user_id: int) -> Members
 
 
 def _settle(session: Session, principal: Principal, user_id: int, choice: IngestTokens | None) -> list[Token]:
-    """Ingest tokens of somebody who may no longer own them: they end, or the caller takes them over.
+    """Settle the ingest tokens of a member who may no longer own them: revoke them, or let the caller take them over.
 
-    Collectors stop with their token, and whoever knows a token can send with it: neither happens unsaid.
+    Collectors stop with their token, and anyone who knows a token can send with it: the caller must choose explicitly.
     """
     found = [one for one in tokens.owned(session, principal.organization_id, user_id) if one.kind == "ingest"]
     if not found:

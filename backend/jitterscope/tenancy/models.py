@@ -1,4 +1,4 @@
-"""Organizations, users and what lets them in. Row-level security is in the migration."""
+"""Organizations, users, and their credentials. Row-level security is in the migration."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Organization(Base):
 
 
 class User(Base):
-    """The application role may read these columns only: password hashes are behind SECURITY DEFINER functions."""
+    """The application role can read only these columns: password hashes are behind SECURITY DEFINER functions."""
 
     __tablename__ = "users"
 

@@ -1,4 +1,4 @@
-"""What was refused is in the audit trail too: requests without the right, and failed sign-ins."""
+"""Records refusals in the audit trail: requests without the right, and failed sign-ins."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from jitterscope.tenancy import attempts
 from jitterscope.tenancy.auth import Principal
 
 log = structlog.get_logger(__name__)
-# One entry for each caller and operation in this time: a loop of refused requests must not fill the trail.
+# One entry per caller and operation in this time: a loop of refused requests must not fill the trail.
 ONCE_IN_S = 60
 
 
 def afterwards(request: Request, problem: Problem) -> Callable[[], object] | None:
-    """What records the refusal of a request once it is answered; None where the caller is not known."""
+    """A function that records a request's refusal once it is answered; None if the caller is not known."""
     principal: Principal | None = getattr(request.state, "principal", None)
     if principal is None:
         return None
@@ -43,7 +43,7 @@ def _record_refusal(principal: Principal, operation: str, problem: Problem) -> N
 
 
 def record_failed_sign_in(email: str, address: str) -> None:
-    """In the trail of each organization that the address is a member of; nothing for an unknown one."""
+    """Record it in the trail of each organization that the address belongs to; nothing for an unknown address."""
     try:
         if _first(f"failed sign-in {email} {address}"):
             with db.system_session() as session:
@@ -60,4 +60,4 @@ def _first(what: str) -> bool:
         return bool(cache.valkey().set(name, "1", nx=True, ex=ONCE_IN_S))
     except (cache.ValkeyError, OSError) as error:
         cache.failed(error)
-        return attempts.per_minute(1, name).fits()  # the trail must not lose what was refused meanwhile
+        return attempts.per_minute(1, name).fits()  # refusals must not be lost from the trail meanwhile

@@ -19,7 +19,7 @@ def _email(value: str) -> str:
     return f"{local}@{domain}"
 
 
-# Loose on purpose: only the person's own server knows what is valid, and "admin@localhost" must be.
+# Loose on purpose: only the address's own server knows what is valid, and "admin@localhost" must be.
 Email = Annotated[str, Field(max_length=320), AfterValidator(_email)]
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*\S[^\x00-\x1f]*$")]
 NewPassword = Annotated[SecretStr, Field(min_length=MIN_PASSWORD_LENGTH, max_length=500)]

@@ -1,4 +1,4 @@
-"""What a principal may do. A scope is "domain:action"; "*" matches any of either part."""
+"""What a principal may do. A scope is "domain:action"; "*" matches any value of either part."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Literal
 
 Role = Literal["viewer", "editor", "admin"]
 
-# Reading or changing these is administration: who may enter, and what they did.
+# Reading or changing these is administration: who has access, and what they did.
 ADMINISTRATION = ("organizations", "members", "tokens", "audit", "channels", "retention", "repositories")
 INGEST = frozenset({"ingest:write"})
-# Everything that a scope can be about; routes name no other.
+# Every domain that a scope can be about; routes name no other.
 DOMAINS = (
     "incidents",
     "risks",
@@ -34,15 +34,17 @@ DOMAINS = (
 
 
 def role_allows(role: Role, scope: str) -> bool:
-    """Whether a member with this role holds a scope. Viewers read and keep views of their own, editors change, admins
-    administer."""
+    """Whether a member with this role holds a scope.
+
+    Viewers read and keep their own views, editors change, admins administer.
+    """
     domain, _, action = scope.partition(":")
     if role == "admin":
-        return domain != "ingest"  # data come from collectors only
+        return domain != "ingest"  # data comes only from collectors
     if domain in ADMINISTRATION or domain == "ingest":
-        # Who is paged, and about what, is no secret among members; where to is shown without secrets.
+        # Members may know who is paged and about what; targets are shown without secrets.
         return scope in ("organizations:read", "members:read", "channels:read")
-    # Views that nobody else sees are a member's own, as the theme is.
+    # Private views are a member's own, as the theme is.
     return action == "read" or role == "editor" or scope == "views:write"
 
 
@@ -53,7 +55,7 @@ def scopes_of(role: Role) -> list[str]:
 
 
 def scopes_allow(granted: Iterable[str], scope: str) -> bool:
-    """Whether a token's scopes cover one. "*" alone covers everything but ingest."""
+    """Whether a token's scopes include one. "*" alone covers everything but ingest."""
     domain, _, action = scope.partition(":")
     for one in granted:
         if one == scope:

@@ -1,4 +1,4 @@
-"""Random secrets that are shown once and kept as hashes, and password hashes."""
+"""Random secrets, shown once and stored as hashes, and password hashes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MIN_PASSWORD_LENGTH = 10
 _HASH_BYTES = 32
 # OWASP's minimum for argon2id: 19 MiB, 2 passes; about 20 ms.
 _HASHER = PasswordHasher(time_cost=2, memory_cost=19456, parallelism=1, hash_len=_HASH_BYTES)
-# "$argon2id$v=19$m=…,t=…,p=…$SALT": everything of a stored hash but the hash.
+# "$argon2id$v=19$m=…,t=…,p=…$SALT": everything in a stored hash except the hash itself.
 _SALT = re.compile(r"\$argon2id\$v=(\d+)\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)")
 
 

@@ -1,4 +1,4 @@
-"""Browser sessions: a random cookie, its hash in the database, an end."""
+"""Browser sessions: a random cookie, its hash in the database, an expiry."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class OrganizationRef:
 
 
 def start(session: Session, organization_id: int, user_id: int, user_agent: str, address: str) -> str:
-    """A new session; returns its cookie value, which is kept nowhere."""
+    """Start a session; returns its cookie value, which is not stored."""
     cookie = secrets.new_secret()
     session.add(
         UserSession(
@@ -41,7 +41,7 @@ def start(session: Session, organization_id: int, user_id: int, user_agent: str,
 
 
 def principal_of(cookie: str) -> Principal | None:
-    """The caller that a session cookie stands for; None where it is unknown or has ended."""
+    """The caller that a session cookie stands for; None if it is unknown or has ended."""
     with db.lookup_connection() as connection:
         found = connection.execute(text("SELECT * FROM auth_session(:hash)"), {"hash": secrets.digest(cookie)})
         row = found.one_or_none()
@@ -68,7 +68,7 @@ def organizations_of(cookie: str) -> list[OrganizationRef]:
 
 
 def end(principal: Principal, why: str) -> None:
-    """Sign out: the session's row goes."""
+    """Sign out: delete the session's row."""
     with db.organization_session(principal.organization_id) as session:
         audit.record(session, principal, "session.end", f"user {principal.user_id}", {"reason": why})
         session.execute(delete(UserSession).where(UserSession.id == principal.session_id))

@@ -1,4 +1,4 @@
-"""Housekeeping: ended sessions and old invitations go."""
+"""Housekeeping: deletes ended sessions and old invitations."""
 
 from __future__ import annotations
 

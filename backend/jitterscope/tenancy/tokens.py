@@ -1,4 +1,4 @@
-"""API and ingest tokens: made, listed, revoked, and recognised."""
+"""API and ingest tokens: create, list, revoke, and recognize."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_SECRET_LENGTH = 200
 
 
 def principal_of(secret: str) -> Principal | None:
-    """The caller that a bearer token stands for; None where it is unknown, expired or revoked."""
+    """The caller that a bearer token stands for; None if it is unknown, expired, or revoked."""
     if not secret.startswith((API_PREFIX, INGEST_PREFIX)) or len(secret) > MAX_SECRET_LENGTH:
         return None
     with db.lookup_connection() as connection:
@@ -59,7 +59,7 @@ def create(
     parent_id: int | None = None,
     secret: str | None = None,
 ) -> tuple[Token, str]:
-    """A new token and its secret, which is kept nowhere. `secret`: one that was made elsewhere."""
+    """Create a token; returns it with its secret, which is not stored. `secret`: one that was created elsewhere."""
     secret = secret or secrets.new_secret(_PREFIXES[kind])
     token = Token(
         organization_id=organization_id,
@@ -82,9 +82,9 @@ def create(
 def create_for(
     session: Session, principal: Principal, kind: Kind, name: str, scopes: Sequence[str], expires_at: datetime | None
 ) -> tuple[Token, str]:
-    """A token made by a caller: for API tokens with no more rights, and never for longer, than the caller has.
+    """Create a token for a caller: API tokens have no more rights, and last no longer, than the caller's.
 
-    What a token makes belongs to its owner and ends with it.
+    What a token creates belongs to its owner and ends with it.
     """
     if principal.person is None:
         raise RuntimeError("a caller without a person behind it")
@@ -103,8 +103,10 @@ def create_for(
 
 
 def hold(session: Session, principal: Principal) -> None:
-    """Lock the token of a caller, if it has one: whoever revokes it at this moment finds what it made. Raises Problem
-    401 where that has happened."""
+    """Lock the caller's token, if it has one, so that a concurrent revocation finds what it created.
+
+    Raises Problem 401 if it is already revoked.
+    """
     if principal.token_id is not None:
         query = select(Token.id).where(Token.id == principal.token_id, Token.revoked_at.is_(None))
         if session.scalars(query.with_for_update()).one_or_none() is None:
@@ -128,7 +130,7 @@ def _expiry(principal: Principal, wanted: datetime | None) -> datetime | None:
 
 
 def check_scopes(principal: Principal, scopes: Sequence[str]) -> None:
-    """Refuse malformed scopes and those that the caller does not hold itself."""
+    """Reject malformed scopes and those that the caller does not hold."""
     for scope in scopes:
         if not _SCOPE.fullmatch(scope):
             raise Problem(
@@ -149,13 +151,13 @@ def check_scopes(principal: Principal, scopes: Sequence[str]) -> None:
 
 
 def listed(session: Session, organization_id: int, kind: Kind) -> list[Token]:
-    """All tokens of a kind, newest first, revoked ones too."""
+    """All tokens of a kind, newest first, including revoked ones."""
     query = select(Token).where(Token.organization_id == organization_id, Token.kind == kind)
     return list(session.scalars(query.order_by(Token.id.desc())))
 
 
 def revoke(session: Session, organization_id: int, kind: Kind, token_id: int) -> Token:
-    """Make a token useless at once, and those made with it. Again, it changes nothing. Raises Problem 404."""
+    """Revoke a token and those created with it, at once. Repeating it changes nothing. Raises Problem 404."""
     token = session.scalars(
         select(Token).where(Token.organization_id == organization_id, Token.id == token_id, Token.kind == kind)
     ).one_or_none()
@@ -167,19 +169,19 @@ def revoke(session: Session, organization_id: int, kind: Kind, token_id: int) ->
 
 
 def owned(session: Session, organization_id: int, user_id: int) -> list[Token]:
-    """A member's tokens that hold."""
+    """A member's valid tokens."""
     query = select(Token).where(Token.organization_id == organization_id, Token.owner_id == user_id)
     query = query.where(Token.revoked_at.is_(None), (Token.expires_at.is_(None)) | (Token.expires_at > func.now()))
     return list(session.scalars(query.order_by(Token.id).with_for_update()))
 
 
 def end_all(session: Session, tokens: Sequence[Token]) -> None:
-    """Revoke tokens, and what was made with them."""
+    """Revoke tokens and those created with them."""
     _end(session, [token.id for token in tokens])
 
 
 def _end(session: Session, token_ids: Sequence[int]) -> None:
-    """Level by level, as each level is locked by its update before its children are looked for."""
+    """Revoke level by level: the update locks each level before its children are looked up."""
     level = list(token_ids)
     while level:
         revoked = (
