@@ -1,4 +1,4 @@
-"""A batch that passed validation: plain arrays that cannot make the database refuse them."""
+"""A batch that passed validation: plain arrays that the database cannot reject."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ IndexArray = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class ResourceSpec:
-    """A resource as the wire names it: by kind and key, and the index of its parent (its own for the node)."""
+    """A resource as the wire names it: kind, key, and the index of its parent (its own for the node)."""
 
     kind: ResourceKind
     key: str
@@ -36,7 +36,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Latency distributions of one series; `entries` uint16 a tick, `buckets` uint16 and `counts` uint32, packed."""
+    """Latency distributions of one series, packed: uint16 `entries` per tick, uint16 `buckets`, uint32 `counts`."""
 
     start_us: int
     step_us: int
@@ -67,7 +67,7 @@ class EventSpec:
 
 @dataclass(frozen=True, slots=True)
 class QuerySpec:
-    """Single queries at a server; columns packed little-endian: uint32, but results uint8."""
+    """Single queries at a server; packed little-endian columns: uint32, except uint8 results."""
 
     server: int
     complete: bool
@@ -85,7 +85,7 @@ class QuerySpec:
 
 @dataclass(frozen=True, slots=True)
 class CaptureSpec:
-    """A capture of a resource; `payload` is packed for the database, the rest tells what is in it."""
+    """A capture of a resource; `payload` is packed for the database, the other fields describe its contents."""
 
     resource: int
     reason: str
@@ -130,10 +130,10 @@ class ValidBatch:
     captures: list[CaptureSpec]
     triggers: list[TriggerSpec]
     sources: list[SourceSpec]
-    # The earliest and latest start of anything partitioned by time; None where there is no such thing.
+    # Earliest and latest start of anything partitioned by time; None if there is nothing of the kind.
     first_us: int | None
     last_us: int | None
-    # Parts that were left out because they are older than is accepted.
+    # Parts that were left out because they are too old to be accepted.
     too_old: int = 0
-    # Why parts were left out as from the future; empty where none was.
+    # Why parts were left out as being from the future; empty if none were.
     ahead: str = ""

@@ -9,12 +9,12 @@ from google.protobuf.message import DecodeError
 from jitterscope.errors import Problem
 from jitterscope.pb.ingest_pb2 import Batch
 
-# A frame may ask for this much history; the collectors' compressors stay far below.
+# The most history that a frame may require; the collectors' compressors stay far below.
 _MAX_WINDOW_BYTES = 64 * 1024 * 1024
 
 
 async def read_limited(request: Request, limit_bytes: int) -> bytes:
-    """The body; Problem 413 as soon as it is known to be longer than the limit."""
+    """Read the body; raises Problem 413 as soon as it is known to exceed the limit."""
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > limit_bytes:
         raise _too_large(limit_bytes, "compressed")
@@ -29,7 +29,7 @@ async def read_limited(request: Request, limit_bytes: int) -> bytes:
 
 
 def decompress(body: bytes, limit_bytes: int) -> bytes:
-    """The content of the one zstd frame in `body`. Problem 400 where it is none, 413 where it unpacks to too much."""
+    """Unpack the one zstd frame in `body`. Raises Problem 400 if it is not one, 413 if it unpacks to too much."""
     if not body:
         raise malformed("the body is empty")
     try:
@@ -37,7 +37,7 @@ def decompress(body: bytes, limit_bytes: int) -> bytes:
         if promised > limit_bytes:
             raise _too_large(limit_bytes, "decompressed")
         decompressor = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW_BYTES)
-        # Where the frame does not tell its size the output buffer is the limit; memory is touched only as it fills.
+        # If the frame does not state its size, the output buffer is the limit; memory is touched only as it fills.
         return decompressor.decompress(body, max_output_size=limit_bytes, allow_extra_data=False)
     except zstandard.ZstdError as error:
         if "too small" in str(error):
@@ -46,7 +46,7 @@ def decompress(body: bytes, limit_bytes: int) -> bytes:
 
 
 def parse(content: bytes) -> Batch:
-    """The protobuf message. Problem 400 where the bytes are no ingest.v1.Batch."""
+    """Parse the protobuf message. Raises Problem 400 if the bytes are not an ingest.v1.Batch."""
     try:
         return Batch.FromString(content)
     except (DecodeError, ValueError, RecursionError) as error:
@@ -54,7 +54,7 @@ def parse(content: bytes) -> Batch:
 
 
 def malformed(why: str) -> Problem:
-    """400 for a batch that breaks the contract; sending it again is pointless."""
+    """400 for a batch that violates the contract; resending it is pointless."""
     return Problem(
         400,
         "malformed-batch",

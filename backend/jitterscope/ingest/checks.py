@@ -1,4 +1,4 @@
-"""Small checks that validation is made of. Each raises Problem with what is wrong and where."""
+"""Small checks used by validation. Each raises Problem with what is wrong and where."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jitterscope.ingest.limits import MAX_FUTURE_US
 
 
 def check(condition: bool, why: str) -> None:
-    """Problem 400 unless the condition holds."""
+    """Raise Problem 400 unless the condition holds."""
     if not condition:
         raise malformed(why)
 
@@ -23,7 +23,7 @@ def at_most(count: int, limit: int, what: str) -> None:
 
 
 def text(value: str, limit: int, what: str, *, empty: bool = True) -> str:
-    """PostgreSQL cannot store NUL in text; everything else that protobuf accepts it can."""
+    """Check a text; PostgreSQL can store everything that protobuf accepts except NUL."""
     check(len(value.encode()) <= limit, f"{what} is longer than {limit} bytes")
     check("\0" not in value, f"{what} contains a NUL character")
     check(empty or bool(value), f"{what} is empty")
@@ -45,12 +45,12 @@ def column(values: Sequence[int], length: int, what: str, limit: int = 2**32 - 1
 
 
 CLOCK_AHEAD = "clock-ahead"
-# Times that far away are of a broken clock or of an attacker: nothing of the batch can be right.
+# Times this far off come from a broken clock or an attacker: nothing in the batch can be trusted.
 _ABSURD_US = 1200 * 86_400_000_000
 
 
 class Clock:
-    """What times a batch may carry: not older than what is kept, not from the future."""
+    """The times that a batch may carry: not older than what is kept, not in the future."""
 
     def __init__(self, now_us: int, oldest_us: int) -> None:
         self._oldest_us, self._newest_us = oldest_us, now_us + MAX_FUTURE_US
@@ -58,7 +58,7 @@ class Clock:
         self.last_us: int | None = None
 
     def check(self, at_us: int, what: str) -> int:
-        """Problem 400 for a time outside; for the caller to log: the collector's clock is probably wrong."""
+        """Raise Problem 400 for a time outside, for the caller to log: the collector's clock is probably wrong."""
         if at_us > self._newest_us:
             ahead_s = (at_us - self._newest_us + MAX_FUTURE_US) / 1e6
             why = f"{what} is {ahead_s:.0f} s in the future"
@@ -72,7 +72,7 @@ class Clock:
         return at_us
 
     def stored(self, at_us: int, what: str) -> int:
-        """The same for a time that decides the partition of a row."""
+        """As `check`, for a time that decides the partition of a row."""
         self.check(at_us, what)
         self.first_us = at_us if self.first_us is None else min(self.first_us, at_us)
         self.last_us = at_us if self.last_us is None else max(self.last_us, at_us)
@@ -80,8 +80,10 @@ class Clock:
 
 
 class OutOfTime(Problem):
-    """A part of a batch is older than data are accepted, or from the future; the rest of the batch is not to blame: a
-    clock that is set meanwhile leaves ticks of both times in one batch."""
+    """A part of a batch is too old to be accepted, or from the future.
+
+    The rest of the batch can be valid: setting the clock meanwhile leaves ticks of both times in one batch.
+    """
 
     def __init__(self, slug: str, why: str) -> None:
         problem = _clock(slug, why)

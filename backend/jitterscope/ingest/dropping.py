@@ -1,4 +1,4 @@
-"""Leaves out of a batch what its organization switched off, whatever the collector sent."""
+"""Drops from a batch what its organization switched off, whatever the collector sent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STATUSES = slice(3, 5)
 
 
 def without(batch: ValidBatch, dropped: Dropped) -> ValidBatch:
-    """The batch as it is to be stored. Resources stay: others are placed by them, and their keys tell no content."""
+    """The batch as it is stored. Resources stay: others are placed by them, and their keys reveal no content."""
     if dropped == Dropped():
         return batch
     events = [one for one in batch.events if one.kind not in dropped.events]
@@ -52,7 +52,7 @@ def _blocks(blocks: Iterable[Block], metrics: frozenset[int]) -> list[Block]:
 
 
 def _without_statuses(event: EventSpec) -> EventSpec:
-    """An event about kinds of requests, as a collector that reads no status sends it: errors are not measured."""
+    """An event about request kinds, as a collector that does not read statuses sends it: errors are not measured."""
     if event.kind != "requests.kinds":
         return event
     try:

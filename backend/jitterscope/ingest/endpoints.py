@@ -66,7 +66,7 @@ async def ingest(
 
 
 def _accept(organization_id: int, body: bytes) -> tuple[Stored, tuple[str, ...]]:
-    """What became of a batch, and what is off."""
+    """Store a batch; returns what became of it, and which sources are off."""
     batch = bodies.parse(bodies.decompress(body, settings().ingest_max_batch_bytes))
     now_us = time.time_ns() // 1000
     try:

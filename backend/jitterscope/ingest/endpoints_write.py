@@ -91,7 +91,7 @@ def _accept(principal: Principal, agent: str, message: str, body: bytes) -> Resp
 
 
 def _within(organization_id: int, parsed: WriteRequest) -> tuple[list[ExternalSeries], int]:
-    """Series with the samples whose time is acceptable, in order, and how many samples count as written."""
+    """Series with their acceptable samples, in order of time, and how many samples count as written."""
     now_us = time.time_ns() // 1000
     oldest_us, newest_us = now_us - retention.accepted_us(organization_id), now_us + MAX_FUTURE_US
     kept: list[ExternalSeries] = []
@@ -102,7 +102,7 @@ def _within(organization_id: int, parsed: WriteRequest) -> tuple[list[ExternalSe
             outside = len(one.samples) - len(inside)
             parsed.invalid.append(f"{outside} samples of {one.name} are too old or in the future")
         written += len(inside)
-        # A stale marker says that the series has ended: understood, with nothing to store.
+        # A stale marker says that the series has ended: valid, with nothing to store.
         values = [sample for sample in inside if sample[1] == sample[1] or not _is_stale(sample[1])]
         if values:
             kept.append(ExternalSeries(one.name, one.labels, one.kind, values))

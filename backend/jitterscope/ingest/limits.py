@@ -1,4 +1,4 @@
-"""Bounds of what a batch may hold, beyond the size of its bytes. Generous for collectors, tight for attackers."""
+"""Limits on a batch's contents, besides its size in bytes. Generous for collectors, tight for attackers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ MAX_EVENTS = 50_000
 MAX_QUERY_BLOCKS = 1_000
 MAX_TRIGGERS = 1_000
 MAX_SOURCES = 100
-# Each of these can be of hundreds of kilobytes; a trigger ships one.
+# Each can take hundreds of kilobytes; a trigger sends one.
 MAX_CAPTURES = 16
 MAX_CAPTURE_STRINGS = 100_000
 MAX_CAPTURE_PROCESSES = 50_000
 MAX_CAPTURE_STACKS = 100_000
-# 99 a second on 64 CPUs for a minute, and room.
+# 99/s on 64 CPUs for a minute, with headroom.
 MAX_CAPTURE_SAMPLES = 500_000
 MAX_CAPTURE_RATE_HZ = 10_000
 MAX_FRAMES = 512
@@ -34,11 +34,11 @@ MAX_TEXT_LENGTH = 2000
 MAX_DNS_NAME_LENGTH = 300
 
 MAX_TICKS = 3000
-# The grid, the zoom, and what a collector that sheds load falls back to.
+# The grid, the zoom, and the fallback of a collector that sheds load.
 STEPS_US = frozenset({10_000, 100_000, 200_000, 500_000, 1_000_000})
 # Bucket 1024 is gamma^1024 µs: longer than anything.
 MAX_BUCKET = 1024
-# Readers look this far back for what reaches into a window.
+# How far back readers look for what extends into a window.
 MAX_EVENT_US = 3_600_000_000
 MAX_QUERY_SPAN_US = 600_000_000
 MAX_FUTURE_US = 600_000_000

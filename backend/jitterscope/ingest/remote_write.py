@@ -19,9 +19,9 @@ _MAX_SAMPLES = 500_000
 _MAX_LABELS = 64
 _MAX_NAME, _MAX_VALUE = 200, 2048
 _MAX_METADATA = 10_000
-# Of both versions; the numbers are the same.
+# In both versions; the numbers are the same.
 _TYPES = ("unknown", "counter", "gauge", "histogram", "gaugehistogram", "summary", "info", "stateset")
-# What a vanished series ends with; not a value.
+# The last value of a series that has ended; not a measurement.
 STALE_BITS = 0x7FF0000000000002
 
 
@@ -37,7 +37,7 @@ class ExternalSeries:
 
 @dataclass(slots=True)
 class WriteRequest:
-    """`histograms` counts native ones, which are not stored; `exemplars` are ignored. `described` is by family."""
+    """`histograms` counts native ones, which are not stored; `exemplars` are ignored; `described` is by family."""
 
     series: list[ExternalSeries] = field(default_factory=list)
     histograms: int = 0
@@ -47,7 +47,7 @@ class WriteRequest:
 
 
 def message_of(content_type: str, content_encoding: str) -> str:
-    """Which message the headers announce. Problem 415 for anything but snappy protobuf of the two known ones."""
+    """The message that the headers announce. Raises Problem 415 unless it is snappy protobuf of a known kind."""
     media, *parameters = (part.strip() for part in content_type.split(";"))
     named = {key.strip().lower(): value for key, _, value in (part.partition("=") for part in parameters)}
     message = named.get("proto", V1).strip().strip('"').lower()
@@ -59,7 +59,7 @@ def message_of(content_type: str, content_encoding: str) -> str:
 
 
 def decompress(body: bytes, limit_bytes: int) -> bytes:
-    """Snappy's block format. Problem 400 for damaged data, 413 for what unpacks to too much."""
+    """Unpack Snappy's block format. Raises Problem 400 for damaged data, 413 if it unpacks to too much."""
     try:
         size = cramjam.snappy.decompress_raw_len(body)
         if size > limit_bytes:
@@ -76,7 +76,7 @@ def decompress(body: bytes, limit_bytes: int) -> bytes:
 
 
 def parse(message: str, content: bytes) -> WriteRequest:
-    """The series of a request; single bad series are left out and named in `invalid`."""
+    """The series of a request; single invalid series are left out and named in `invalid`."""
     try:
         if message == V1:
             return _parse_v1(v1.WriteRequest.FromString(content))
@@ -127,7 +127,7 @@ def _describe(result: WriteRequest, family: str, kind: int, help_: str, unit: st
 
 
 def _family(name: str, kind: int) -> str:
-    """The family that a series of 2.0 belongs to: its metadata come with each part of a histogram."""
+    """The family of a 2.0 series: metadata comes with each part of a histogram."""
     if _TYPES[kind] not in ("histogram", "gaugehistogram", "summary"):
         return name
     return next((name.removesuffix(suffix) for suffix in FAMILY_SUFFIXES if name.endswith(suffix)), name)

@@ -26,7 +26,7 @@ from jitterscope.series.layouts import DuplicateSeries
 log = structlog.get_logger(__name__)
 _ATTEMPTS = 4
 
-# A second transaction with the same key waits here until the first has ended, and then sees whether it committed.
+# A second transaction with the same key waits here until the first ends, and then sees whether it committed.
 _LEDGER = text(
     "INSERT INTO ingest_batches (organization_id, spool_id, sequence, sealed_at_us) "
     "VALUES (:organization, :spool, :sequence, :sealed) ON CONFLICT DO NOTHING RETURNING 1"
@@ -34,7 +34,7 @@ _LEDGER = text(
 
 
 def store(organization_id: int, batch: ValidBatch) -> bool:
-    """True where the batch is new, False where it was stored before. Raises Problem for a series named twice."""
+    """Whether the batch is new, not stored before. Raises Problem for a series named twice."""
     for attempt in range(1, _ATTEMPTS + 1):
         if batch.first_us is not None and batch.last_us is not None:
             partitions.ensure(batch.first_us, batch.last_us)
@@ -52,7 +52,7 @@ def store(organization_id: int, batch: ValidBatch) -> bool:
 
 
 def _retriable(error: Exception) -> bool:
-    """Deadlocks between batches, and a partition that retention dropped after this process had seen it."""
+    """True for deadlocks between batches, and for a partition that retention dropped after this process had seen it."""
     cause = getattr(error, "orig", None) or error
     if isinstance(cause, psycopg.errors.CheckViolation) and "no partition" in str(cause):
         partitions.forget()

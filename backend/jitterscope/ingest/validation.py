@@ -1,4 +1,4 @@
-"""Turns a parsed message into a ValidBatch, or says what is wrong with it. After this nothing can fail on content."""
+"""Turns a parsed message into a ValidBatch, or reports its first fault. After this, content cannot cause failures."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _STATES: dict[int, str] = {
 
 
 def _allowed(distribution: bool) -> IndexArray:
-    """Bit mask of resource kinds that each metric id may belong to; 0 for an unknown id."""
+    """Bit mask of the resource kinds that each metric id may belong to; 0 for an unknown id."""
     masks = np.zeros(MAX_METRIC + 1, np.int64)
     for metric in METRICS.values():
         if (metric.kind == "distribution") == distribution:
@@ -62,7 +62,7 @@ _SERIES_KINDS, _DISTRIBUTION_KINDS = _allowed(False), _allowed(True)
 
 
 def validate(batch: pb.Batch, now_us: int, oldest_us: int) -> ValidBatch:
-    """Check everything. Problem 400 tells the first fault; `oldest_us` is how far back data are kept."""
+    """Check everything. Raises Problem 400 with the first fault; `oldest_us` is how far back data is kept."""
     clock = Clock(now_us, oldest_us)
     check(len(batch.spool_id) == 16, f"spool_id has {len(batch.spool_id)} bytes instead of 16")
     check(batch.sequence < 2**63, "sequence is larger than 2^63 - 1")
@@ -117,24 +117,24 @@ def validate(batch: pb.Batch, now_us: int, oldest_us: int) -> ValidBatch:
 
 
 class _Recent:
-    """Parts of a batch without those that are too old, which are counted, or from the future."""
+    """Collects the parts of a batch, without those that are too old, which are counted, or from the future."""
 
     def __init__(self) -> None:
         self.too_old = 0
-        # Why parts are left out: the first reason, and that of the first from the future.
+        # Why parts are left out: the first reason, and the first reason about the future.
         self.fault: OutOfTime | None = None
         self.ahead = ""
 
     @contextmanager
     def without(self) -> Iterator[None]:
-        """Leave out what is not of its time."""
+        """Leave out a part that is out of its time range."""
         try:
             yield
         except OutOfTime as fault:
             self.leave_out(fault)
 
     def leave_out(self, fault: OutOfTime) -> None:
-        """Count a part, or note that it is from the future."""
+        """Count a part that is too old, or record that it is from the future."""
         self.fault = self.fault or fault
         if fault.type == CLOCK_AHEAD:
             self.ahead = self.ahead or f"The service refuses data of this machine: {fault.why}"

@@ -1,4 +1,4 @@
-"""Checks of captures: bounded in everything, every index inside its list."""
+"""Checks of captures: every size is bounded, every index is inside its list."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jitterscope.pb import ingest_pb2 as pb
 
 
 def validate(capture: pb.Capture, resources: int, clock: Clock) -> CaptureSpec:
-    """One capture, ready to be stored. Raises Problem."""
+    """Check one capture and prepare it for storage. Raises Problem."""
     index(capture.resource, resources, "a capture")
     check(limits.REASON.fullmatch(capture.reason) is not None, "a capture has a malformed reason")
     clock.stored(capture.start_us, "the start of a capture")
@@ -61,7 +61,7 @@ def _frames(capture: pb.Capture) -> None:
 
 
 def _samples(capture: pb.Capture, span_us: int) -> int:
-    """How many CPUs the samples are of."""
+    """The number of CPUs that the samples come from."""
     what = "of a capture"
     count = len(capture.offset_us)
     offset = column(capture.offset_us, count, f"offset_us {what}", span_us)
