@@ -1,4 +1,4 @@
-"""What servers ask other servers: who is behind each address, how often, and how long each hop takes."""
+"""The calls from servers to other servers: who is behind each address, how often, and how long each hop takes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _CALLS, _SLOW, _SLOWEST, _LATENCY = (
     "upstream_calls", "upstream_calls_slow", "upstream_latency_max_us", "upstream_latency_us",
 )  # fmt: skip
 _PER_SECOND = 1_000_000 / TICK_US
-# Of one service: those asked most.
+# Upstreams shown per service: those with the most calls.
 MAX_SHOWN = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One upstream of a cgroup; `server` None: elsewhere, or not known. Times are µs."""
+    """One upstream of a cgroup; `server` is None if it is elsewhere or unknown. Times are µs."""
 
     row: ResourceRow
     server: ResourceRow | None
@@ -35,7 +35,7 @@ class Call:
 
 
 def read(session: Session, cgroup_ids: Sequence[int], from_us: int, to_us: int) -> dict[int, list[Call]]:
-    """By cgroup, those asked most first. The window is one of whole minutes."""
+    """Calls by cgroup, the most frequent first. The window consists of whole minutes."""
     known = inventory.upstreams_of(session, cgroup_ids, from_us, to_us)
     rows = [row for row, _ in known]
     minutes = series.read_minutes(session, [row.id for row in rows], (_CALLS, _SLOW, _SLOWEST), from_us, to_us)

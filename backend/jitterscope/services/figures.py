@@ -17,7 +17,7 @@ from jitterscope.series.types import TICK_US, FloatArray
 
 _PER_SECOND = 1_000_000 / TICK_US
 _PER_MINUTE = 60 * _PER_SECOND
-# An answer can be a failure only where the protocol is read; of any other server it is a request without an answer.
+# An answer can count as a failure only if the protocol is read; for other servers only a missing answer does.
 _SERVER_ERRORS = "http_server_errors"
 _ERRORS: Mapping[str, tuple[str, ...]] = {
     "dns_server": ("dns_servfail", "dns_refused"), "tcp_server": (_SERVER_ERRORS,)
@@ -27,7 +27,7 @@ _METRICS = tuple(
     sorted({METRICS[figure][kind] for figure in ("requests", "slow", "lost", "latency_max") for kind in _ERRORS}
            | {name for names in _ERRORS.values() for name in names} | {_THROTTLED})
 )  # fmt: skip
-# Bounds of memory: servers whose minutes are held at once.
+# Memory limit: servers whose minutes are held at once.
 _AT_ONCE = 40
 
 Minutes = Mapping[tuple[int, str], Rollup]
@@ -35,7 +35,7 @@ Minutes = Mapping[tuple[int, str], Rollup]
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A server and its cgroup, where it is in one."""
+    """A server and its cgroup, if it has one."""
 
     id: int
     kind: ResourceKind
@@ -45,8 +45,11 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Ratios are of all requests, times µs. `server_errors_per_s`: answers with status 5xx, None where none with any
-    status was seen. `worst_us`: the slowest answer of each minute, NaN where there was none."""
+    """Figures of a server; ratios are relative to all requests, times are µs.
+
+    `server_errors_per_s`: answers with status 5xx, None if no status was seen. `worst_us`: the slowest answer of each
+    minute, NaN if there was none.
+    """
 
     requests_per_s: float | None
     failed_ratio: float | None
@@ -58,10 +61,10 @@ class Figures:
 
 
 def read(session: Session, servers: Sequence[Watched], from_us: int, to_us: int) -> Iterator[tuple[int, Figures]]:
-    """Figures of each server by its id. The window is one of whole minutes."""
+    """Figures of each server by id. The window consists of whole minutes."""
     minutes = (to_us - from_us) // 60_000_000
     hold(len(servers) * minutes * 8)
-    # Those of a node together: their ticks are in the same blocks.
+    # Servers of a node are read together: their ticks are in the same blocks.
     ordered = sorted(servers, key=lambda one: (one.node_id, one.id))
     for at in range(0, len(ordered), _AT_ONCE):
         part = ordered[at : at + _AT_ONCE]
@@ -92,7 +95,7 @@ def _figures(server: Watched, found: Minutes, minutes: int) -> Figures:
     known = [one for one in failures if one is not None]
     errors = mean(_SERVER_ERRORS)
     slowest = found.get((server.id, METRICS["latency_max"][server.kind]))
-    worst = np.full(minutes, np.nan) if slowest is None else slowest.high.copy()  # not all that was read with it
+    worst = np.full(minutes, np.nan) if slowest is None else slowest.high.copy()  # a copy, so the rest is freed
     throttled = None if server.cgroup_id is None else _per_tick(found.get((server.cgroup_id, _THROTTLED)))
     return Figures(
         requests_per_s=None if requests is None else requests * _PER_SECOND,
@@ -106,7 +109,7 @@ def _figures(server: Watched, found: Minutes, minutes: int) -> Figures:
 
 
 def _per_tick(minutes: Rollup | None) -> float | None:
-    """Mean of the ticks that there are."""
+    """The mean over the recorded ticks."""
     return None if minutes is None else float(np.nansum(minutes.total) / minutes.ticks.sum())
 
 

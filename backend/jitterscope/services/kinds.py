@@ -1,6 +1,6 @@
-"""What a server was asked, by kind: routes of HTTP, commands of Redis, statements of PostgreSQL and MySQL.
+"""A server's requests by kind: routes of HTTP, commands of Redis, statements of PostgreSQL and MySQL.
 
-The collector adds answered requests up over some seconds and sends each sum as one event (contracts/metrics.toml).
+The collector sums up answered requests over some seconds and sends each sum as one event (contracts/metrics.toml).
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ from jitterscope.series.quantiles import GAMMA, quantiles_us
 from jitterscope.series.types import IntArray, StoredEvent
 
 EVENT = "requests.kinds"
-# Of an hour, with some to spare: one comes every 10 s.
+# For an hour, with some to spare: one comes every 10 s.
 MAX_EVENTS = 400
-# Of the buckets of latencies: three of a distribution's are one.
+# Ratio of the latency buckets: each covers three of a distribution's.
 _RATIO = GAMMA**3
 _BUCKETS = 401
 
 
 @dataclass(slots=True)
 class Kind:
-    """Answered requests of one kind; `name` is empty for those that are not told apart. `slow`: over 20 ms.
-    `judged`: requests of the times in which statuses were read, of which the errors are."""
+    """Answered requests of one kind; `name` is empty for those that are not distinguished. `slow`: over 20 ms.
+
+    `judged`: requests while statuses were read, on which the error counts are based.
+    """
 
     name: str
     requests: int = 0
@@ -41,11 +43,11 @@ class Kind:
     latency: IntArray = field(default_factory=lambda: np.zeros(_BUCKETS, np.int64))
 
     def share_of_judged(self, errors: int) -> float | None:
-        """None where no status was read: that is not the same as no error."""
+        """Errors per judged request; None if no status was read, which differs from no errors."""
         return errors / self.judged if self.judged else None
 
     def quantile_us(self, quantile: float) -> float | None:
-        """Within 6 %; None where the latencies of less than all requests are known."""
+        """The quantile within 6 %; None unless the latencies of all requests are known."""
         if self.latency.sum() < self.requests:
             return None
         (found,) = quantiles_us(self.latency[None, :], (quantile,), _RATIO)
@@ -53,13 +55,13 @@ class Kind:
 
 
 def read(session: Session, server_id: int, from_us: int, to_us: int) -> tuple[list[Kind], float]:
-    """Kinds whose answers took most time together first, and the seconds that were recorded."""
+    """Kinds with the most total answer time first, and the seconds that were recorded."""
     events = series.read_events(session, [server_id], from_us, to_us, [EVENT], MAX_EVENTS).get(server_id, [])
     return merged(events), sum(event.duration_us for event in events) / 1e6
 
 
 def merged(events: Iterable[StoredEvent]) -> list[Kind]:
-    """What all events say together. Rows that cannot be read are left out."""
+    """The sum of all events. Unreadable rows are left out."""
     found: dict[str, Kind] = {}
     for event in events:
         latencies = _latencies(event.attributes.get("latency", ""))
@@ -82,7 +84,7 @@ def merged(events: Iterable[StoredEvent]) -> list[Kind]:
 
 
 def _latencies(text: str) -> list[IntArray]:
-    """[bucket, requests, …] of each of the first rows; empty where one cannot be read: they belong to rows by place."""
+    """[bucket, requests, …] of each of the first rows; empty if any is unreadable, as they match rows by position."""
     lists = _list(text)
     return [np.array(one, np.int64) for one in lists] if all(map(_counts, lists)) else []
 

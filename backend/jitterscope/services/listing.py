@@ -30,7 +30,7 @@ Facts = Mapping[int, Sequence[FactRow]]
 
 @dataclass(frozen=True, slots=True)
 class Promised:
-    """An objective and what its quantile is in the window (µs); None: not measured."""
+    """An objective and the value of its quantile in the window (µs); None: not measured."""
 
     objective: Objective
     value_us: float | None
@@ -38,7 +38,7 @@ class Promised:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A server with what is known of it."""
+    """A server with its known figures."""
 
     row: ResourceRow
     watched: Watched
@@ -50,8 +50,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A part of the list; `asks` by cgroup. `found` servers match, `compared` of them are in the list, which goes on
-    where `more`."""
+    """A part of the list; `asks` by cgroup.
+
+    `found` servers match, and `compared` of them are in the list, which continues if `more`.
+    """
 
     entries: list[Entry]
     quantiles: dict[int, Quantiles]
@@ -66,11 +68,11 @@ class Listing:
 def read(
     session: Session, containing: str, span: tuple[int, int], order: Order, descending: bool, part: slice
 ) -> Listing:
-    """One part of the list in an order; what is not known comes last. `span`: whole minutes, µs."""
+    """One part of the ordered list; unknown values come last. `span`: whole minutes, µs."""
     servers, found = inventory.servers(session, containing, *span, MAX_SERVERS)
     entries = _entries(session, servers, span)
     quantiles: dict[int, Quantiles] = {}
-    if order in ("p50", "p99"):  # costs more than all the rest: else of the part alone
+    if order in ("p50", "p99"):  # costs more than everything else, so otherwise only for the part
         quantiles = _quantiles(session, entries, span)
     ordered = _ordered(entries, _key(order, quantiles), descending)
     shown = ordered[part]
@@ -161,7 +163,7 @@ def _stalls(one: Entry) -> tuple[int, float] | None:
 
 
 def _ordered(entries: Sequence[Entry], key: _Key, descending: bool) -> list[Entry]:
-    """Where the keys are equal by name; entries without a key last, in both directions."""
+    """Equal keys are ordered by name; entries without a key come last in both directions."""
     by_name = sorted(entries, key=lambda one: (one.row.name.lower(), one.row.id))
     known = [one for one in by_name if key(one) is not None]
     return sorted(known, key=key, reverse=descending) + [one for one in by_name if key(one) is None]
