@@ -1,1 +1,1 @@
-"""Containers of a window: what each was throttled, its worst tick and its peaks."""
+"""Containers of a window: how long each was throttled, its worst tick, and its peaks."""

@@ -1,4 +1,4 @@
-"""Containers with what they were throttled in a window, and the worst tick of each."""
+"""Containers with their throttling in a window, and the worst tick of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What containers did in a window, from rollups by minute. None: not measured."""
+"""What containers did in a window, from minute rollups. None: not measured."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MINUTE_US = 60_000_000
 _CPU, _PERIODS, _THROTTLED_PERIODS = "cpu_usage_us", "cpu_periods", "cpu_throttled_periods"
 _THROTTLED, _MEMORY = "cpu_throttled_us", "memory_usage_bytes"
 _METRICS = (_CPU, _PERIODS, _THROTTLED_PERIODS, _THROTTLED, _MEMORY)
-# Bounds of memory: minutes of all metrics of the containers that are held at once.
+# Memory limit: minutes of all metrics of the containers that are held at once.
 _CELLS = 600_000
 # A sparkline has no room for more.
 MAX_STEPS = 90
@@ -28,8 +28,11 @@ MAX_STEPS = 90
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """CPU in CPUs, times in µs. `peaks` has NaN where nothing was measured. `worst_minute_us`: start of the minute with
-    the tick that most throttled time was credited to; None: not throttled, or not measured."""
+    """Figures of a container: CPU in CPUs, times in µs. `peaks` has NaN where nothing was measured.
+
+    `worst_minute_us`: start of the minute with the tick that the most throttled time was credited to; None if not
+    throttled or not measured.
+    """
 
     cpu_used: float | None
     cpu_peak: float | None
@@ -43,15 +46,15 @@ class Figures:
 
 
 def minutes_per_step(from_us: int, to_us: int) -> int:
-    """How many minutes a step of a sparkline has."""
+    """The number of minutes in a step of a sparkline."""
     return -(-((to_us - from_us) // MINUTE_US) // MAX_STEPS)
 
 
 def read(session: Session, rows: Sequence[ResourceRow], from_us: int, to_us: int) -> Iterator[tuple[int, Figures]]:
-    """Figures of each cgroup by its id. The window is one of whole minutes."""
+    """Figures of each cgroup by id. The window consists of whole minutes."""
     minutes = (to_us - from_us) // MINUTE_US
     hold(len(rows) * MAX_STEPS * 9)
-    # Those of a node together: their ticks are in the same blocks.
+    # Cgroups of a node are read together: their ticks are in the same blocks.
     ordered = sorted(rows, key=lambda one: (one.node_id, one.id))
     at_once = max(1, _CELLS // (minutes * len(_METRICS)))
     for at in range(0, len(ordered), at_once):
@@ -63,7 +66,7 @@ def read(session: Session, rows: Sequence[ResourceRow], from_us: int, to_us: int
 
 
 def worst_ticks(session: Session, worst: dict[int, Figures]) -> dict[int, int]:
-    """The start of the tick that most throttled time was credited to, by cgroup; absent where ticks are gone."""
+    """The start of the tick that the most throttled time was credited to, by cgroup; absent if ticks are deleted."""
     by_minute: dict[int, list[int]] = defaultdict(list)
     for one, figures in worst.items():
         if figures.worst_minute_us is not None:
@@ -74,7 +77,7 @@ def worst_ticks(session: Session, worst: dict[int, Figures]) -> dict[int, int]:
             found = series.read_series(session, ids, [_THROTTLED], minute_us, minute_us + MINUTE_US)
         for (one, _), values in found.items():
             at = int(np.nanargmax(values))
-            # What is left of a minute need not hold the tick that its rollup saw.
+            # The remaining ticks of a minute need not include the tick that its rollup saw.
             if values[at] == worst[one].worst_us:
                 result[one] = minute_us + at * TICK_US
     return result

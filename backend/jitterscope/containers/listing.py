@@ -16,14 +16,16 @@ from jitterscope.inventory.types import FactRow, ResourceRow
 
 # Containers that one answer compares.
 MAX_CONTAINERS = 1000
-# Not seen for so long before the end of the window: gone.
+# Gone: not seen for this long before the end of the window.
 GONE_US = 300_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to list. `span`: whole minutes, µs; `gone`: also those that were gone when the window ended; `every`: pods
-    and slices as well; `throttled`: only those that were throttled in the window."""
+    """What to list. `span`: whole minutes, µs; `gone`: includes those that were gone when the window ended.
+
+    `every`: includes pods and slices; `throttled`: only those that were throttled in the window.
+    """
 
     span: tuple[int, int]
     containing: str
@@ -35,7 +37,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A container with what is known of it."""
+    """A container with its known figures."""
 
     row: ResourceRow
     node: ResourceRow
@@ -46,8 +48,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A part of the list; `worst_ticks` by container, where ticks are kept. `found` containers match, `compared` of
-    them were looked at, `listed` of those are in the list, which goes on where `more`."""
+    """A part of the list; `worst_ticks` by container, if ticks are kept.
+
+    `found` containers match, `compared` of them were examined, and `listed` of those are in the list, which continues
+    if `more`.
+    """
 
     entries: list[Entry]
     worst_ticks: dict[int, int]
@@ -58,7 +63,7 @@ class Listing:
 
 
 def read(session: Session, wanted: Wanted, order: Order, descending: bool, part: slice) -> Listing:
-    """One part of the list in an order; what is not known comes last."""
+    """One part of the ordered list; unknown values come last."""
     there, found = everything(session, wanted)
     entries = [one for one in there if one.figures.worst_us is not None] if wanted.throttled else there
     ordered = _ordered(entries, _KEYS[order], descending)
@@ -74,7 +79,7 @@ def read(session: Session, wanted: Wanted, order: Order, descending: bool, part:
 
 
 def everything(session: Session, wanted: Wanted) -> tuple[list[Entry], int]:
-    """All containers that are compared, those throttled or not, and how many match."""
+    """All compared containers, throttled or not, and how many match."""
     from_us, to_us = wanted.span
     rows, found = inventory.containers_seen(
         session, wanted.containing, wanted.node_id, from_us, gone_us=None if wanted.gone else to_us - GONE_US,
@@ -87,13 +92,13 @@ def everything(session: Session, wanted: Wanted) -> tuple[list[Entry], int]:
         Entry(by_id[one], nodes[by_id[one].node_id], _values(facts[one]), inventory.cpu_limit(facts[one]), measured)
         for one, measured in figures.read(session, rows, from_us, to_us)
     ]
-    # First heard of after the window, and nothing of it arrived later: it was not there yet.
+    # First seen after the window, with no later data for it: it did not exist yet.
     there = [one for one in entries if one.figures.cpu_used is not None or one.row.first_seen_us < to_us]
     return there, found - (len(entries) - len(there))
 
 
 def worst_first(entries: Sequence[Entry]) -> list[Entry]:
-    """Those with the worst tick first; not throttled comes after that, not measured last."""
+    """Worst tick first, then not throttled, then not measured."""
     return _ordered(entries, _KEYS["worst"], descending=True)
 
 
@@ -106,7 +111,7 @@ _KEYS: dict[Order, _Key] = {
     "name": lambda one: one.row.name.lower(),
     "node": lambda one: one.node.name.lower(),
     "throttled": lambda one: one.figures.throttled_us,
-    # Not throttled at all is less than any tick; not measured is not known.
+    # Not throttled at all ranks below any tick; not measured is unknown.
     "worst": lambda one: None if one.figures.throttled_us is None else one.figures.worst_us or 0.0,
     "peak": lambda one: one.figures.cpu_peak,
     "mean": lambda one: one.figures.cpu_used,
@@ -117,7 +122,7 @@ _KEYS: dict[Order, _Key] = {
 
 
 def _ordered(entries: Sequence[Entry], key: _Key, descending: bool) -> list[Entry]:
-    """Where the keys are equal by name; entries without a key last, in both directions."""
+    """Equal keys are ordered by name; entries without a key come last in both directions."""
     by_name = sorted(entries, key=lambda one: (one.row.name.lower(), one.row.id))
     known = [one for one in by_name if key(one) is not None]
     return sorted(known, key=key, reverse=descending) + [one for one in by_name if key(one) is None]

@@ -8,7 +8,7 @@ from jitterscope.series.types import TICK_US
 
 
 def worst_tick(measured: Figures, tick_us: int | None) -> WorstTick | None:
-    """`tick_us`: where the tick began; None: ticks are gone, and its minute is shown instead."""
+    """The worst tick of a container. `tick_us` is its start; None if ticks are deleted: shows its minute instead."""
     if measured.worst_minute_us is None or measured.worst_us is None:
         return None
     at_us, span_us = (measured.worst_minute_us, MINUTE_US) if tick_us is None else (tick_us, TICK_US)
