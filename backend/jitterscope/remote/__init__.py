@@ -1,1 +1,1 @@
-"""What other systems send by Prometheus remote write: metrics by name and label, what they belong to, and who sends."""
+"""Metrics that other systems send by Prometheus remote write: by name and label, their resources, and their senders."""

@@ -1,4 +1,4 @@
-"""Which series of other systems belong to a resource: by the labels of its pod or node, and by its addresses."""
+"""Which external series belong to a resource: by the labels of its pod or node, and by its addresses."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from jitterscope.series import external_search
 from jitterscope.series.external_search import Belonging, Clause
 
 _ALWAYS_US = 2**62
-# What has such a label belongs to a pod, not to the node that it is on.
+# A series with such a label belongs to a pod, not to the node that the pod is on.
 _POD_NAMES = tuple(pod for _, pod, _ in POD_LABELS)
 _LOCAL = ("127.0.0.1", "localhost", "[::1]", "0.0.0.0", "[::]")  # noqa: S104
-# Metrics of other systems that tell the address of a node: metric, label with the node's name, label with the address.
+# External metrics that reveal a node's address: metric, label with the node's name, label with the address.
 _TELL_ADDRESSES = (
     ("node_uname_info", "nodename", "instance"),
     ("kube_node_info", "node", "internal_ip"),
@@ -26,7 +26,7 @@ _MOST_PORTS = 32
 
 
 def of_resource(session: Session, resource: ResourceRow) -> Belonging:
-    """What belongs to a resource: to what runs in a container, what belongs to the container."""
+    """The series that belong to a resource; for something inside a container, those of the container."""
     if resource.kind == "external":
         return Belonging(resource_ids=(resource.id,))
     if resource.kind == "node":
@@ -54,7 +54,7 @@ def _of_cgroup(session: Session, cgroup: ResourceRow) -> Belonging:
     instances: list[str] = []
     local: list[str] = []
     names: tuple[str, ...] = ()
-    if not addresses:  # in the node's network
+    if not addresses:  # on the node's network
         names, hosts, local_ports = _listens(session, cgroup, instances)
         local = [f"{host}:{port}" for port in local_ports for host in _LOCAL]
         instances += [f"{_bracketed(host)}:{port}" for port in local_ports for host in hosts]
@@ -63,7 +63,7 @@ def _of_cgroup(session: Session, cgroup: ResourceRow) -> Belonging:
         clauses=tuple(_of_pod(known)),
         hosts=tuple(addresses),
         instances=tuple(instances),
-        # A target that carries the name of a pod belongs to that one alone.
+        # A target that carries a pod's name belongs only to that pod.
         targets_without=tuple(label for label in _POD_NAMES if label != "exported_pod"),
         local_instances=tuple(local),
         node_labels=NODE_LABELS,
@@ -80,7 +80,7 @@ def _of_pod(known: Mapping[str, str]) -> Iterable[Clause]:
         named = {labels[0]: namespace, labels[1]: pod}
         if container:
             yield Clause(named | {labels[2]: container})
-            yield Clause(named, (labels[2],))  # the network of the pod, and what else is told of it as a whole
+            yield Clause(named, (labels[2],))  # the pod's network, and other metrics about the pod as a whole
         else:
             yield Clause(named)
 
@@ -88,8 +88,10 @@ def _of_pod(known: Mapping[str, str]) -> Iterable[Clause]:
 def _listens(
     session: Session, cgroup: ResourceRow, instances: list[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...], list[str]]:
-    """Names and hosts of the node, and ports that servers of the cgroup have at all of its addresses or at loopback;
-    appends to `instances` where they listen at others."""
+    """Names and hosts of the node, and ports where the cgroup's servers listen on all of its addresses or on loopback.
+
+    Appends to `instances` the other addresses that they listen on.
+    """
     tree = inventory.subject_tree(session, cgroup.id)
     if tree is None or not tree.tcp_servers:
         return (), (), []
@@ -107,7 +109,7 @@ def _names(session: Session, node: ResourceRow) -> tuple[str, ...]:
 
 
 def _hosts(session: Session, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Hosts of scrape targets that are a node: its names, and the addresses that others tell of it."""
+    """Hosts of a node's scrape targets: its names, and the addresses that other metrics reveal."""
     told = {
         host_of(value)
         for metric, label, address in _TELL_ADDRESSES
@@ -122,7 +124,7 @@ def _bracketed(host: str) -> str:
 
 
 def _texts(fact: str | None) -> list[str]:
-    """The texts of a fact that is a JSON list."""
+    """The strings in a fact that is a JSON list."""
     try:
         found = json.loads(fact or "[]")
     except ValueError:

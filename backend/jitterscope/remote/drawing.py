@@ -1,4 +1,4 @@
-"""Label sets of a metric as lines on one grid, read one after the other: what is held is that of one."""
+"""Label sets of a metric as lines on one grid, read one after another: only one is held at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jitterscope.series.external_search import LabelSet
 from jitterscope.series.external_views import Grid, Samples
 from jitterscope.series.types import FloatArray
 
-_BYTES_OF_A_POINT = 100  # as Python's floats, and as JSON
+_BYTES_OF_A_POINT = 100  # as Python floats, and as JSON
 _QUANTILE_LINES: tuple[LineName, ...] = ("p50", "p90", "p99")
 _RAW_LINES: tuple[LineName, ...] = ("low", "mean", "high")
 
@@ -23,14 +23,14 @@ Lines = dict[LineName, FloatArray]
 
 @dataclass(slots=True)
 class Drawn:
-    """Lines by label set, parallel to what was asked for; no lines where there are no samples."""
+    """Lines by label set, parallel to the request; no lines where there are no samples."""
 
     grid: Grid
     lines: list[Lines] = field(default_factory=list)
 
 
 def draw(session: Session, sets: Sequence[LabelSet], view: View, from_us: int, to_us: int, points: int) -> Drawn:
-    """In [from, to), at most `points` points of each."""
+    """The label sets in [from, to), with at most `points` points each."""
     drawn: Drawn | None = None
     lines: list[Lines] = []
     lead_us = 0 if view == "raw" else external_views.LEAD_US
@@ -60,7 +60,7 @@ def _lines(one: LabelSet, found: Mapping[int, Samples], view: View, grid: Grid) 
 
 
 def _bound(text: str) -> float:
-    """A bucket's `le`; what is no number is above all but +Inf and holds nothing of its own."""
+    """A bucket's `le`; anything that is not a number ranks above all but +Inf and holds nothing of its own."""
     try:
         return float(text)
     except ValueError:

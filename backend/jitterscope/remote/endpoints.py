@@ -1,4 +1,4 @@
-"""Metrics of other systems by name, label and resource, and who sends them."""
+"""Metrics of other systems by name, label, and resource, and their senders."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def query_metric(
         found=found,
         narrow=narrow,
     )
-    # Written by pydantic at once: FastAPI would walk over every number again.
+    # Serialized directly by pydantic: FastAPI would walk over every number again.
     return respond(request, answer.model_dump_json().encode(), "application/json")
 
 
@@ -244,7 +244,7 @@ def _match(text: str) -> Match:
 
 
 def _narrow(labels: list[Label]) -> str | None:
-    """The labels that tell the series apart best, with how many values each has."""
+    """The labels that best distinguish the series, with the number of values of each."""
     telling = sorted((one for one in labels if one.found > 1 and one.name != "le"), key=lambda one: -one.found)[:3]
     if not telling:
         return None

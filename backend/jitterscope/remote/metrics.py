@@ -1,4 +1,4 @@
-"""How a metric is looked at: its type, its unit, and what is drawn of it."""
+"""How a metric is shown: its type, its unit, and what is drawn."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _UNITS: dict[str, Unit] = {"seconds": "s", "bytes": "bytes", "ratio": "ratio"}
 
 
 def type_of(name: str, kind: str, described: Described | None) -> str:
-    """As its sender declares it; else buckets are of a histogram, and the rest is what its name or series say."""
+    """The type that the sender declares; otherwise histogram for buckets, or what the name or series suggest."""
     if described is not None and described.type != "unknown":
         return described.type
     return "histogram" if name.endswith(BUCKETS) else kind
 
 
 def view_of(name: str, kind: str, described: Described | None) -> View:
-    """What says most: of buckets quantiles, of counters their rate."""
+    """The most informative view: quantiles for buckets, rates for counters."""
     declared = type_of(name, kind, described)
     if declared == "gaugehistogram":
         return "raw"
@@ -29,7 +29,7 @@ def view_of(name: str, kind: str, described: Described | None) -> View:
 
 
 def unit_of(name: str, described: Described | None, view: View) -> Unit:
-    """Of the values, without "per second"."""
+    """The unit of the values, without "per second"."""
     is_count = name.endswith("_count") or (name.endswith(BUCKETS) and view != "quantiles")
     if is_count:
         return "1"

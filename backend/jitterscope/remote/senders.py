@@ -1,4 +1,4 @@
-"""Who sends by remote write: which token, with which program, how much, and how new it is."""
+"""Senders of remote write: which token, which program, how much, and how recent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from jitterscope import db
 
 _MINUTE_US = 60_000_000
-# So many programs of one token are told apart, however many names a sender makes up.
+# How many programs of one token are distinguished, however many names a sender invents.
 _MOST_AGENTS = 100
 _OTHER = "other"
 _MAX_AGENT = 60
@@ -46,8 +46,11 @@ _COUNT = text("SELECT count(*) FROM remote_write_senders")
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """A program that sends with a token. `rate` is samples/s of the last full minute, `newest_us` the time of the
-    newest sample; `not_written` counts series and histograms that could not be stored."""
+    """A program that sends with a token.
+
+    `rate` is samples/s in the last full minute, `newest_us` the time of the newest sample; `not_written` counts series
+    and histograms that could not be stored.
+    """
 
     token_id: int
     token: str
@@ -64,7 +67,7 @@ class Sender:
 def record(
     organization_id: int, token_id: int, agent: str, samples: int, not_written: int, newest_us: int | None, now_us: int
 ) -> None:
-    """Count a request. In a transaction of its own: those that write samples do not wait for each other by it."""
+    """Count a request, in a separate transaction, so that those that write samples do not wait for each other."""
     with db.organization_session(organization_id) as session:
         session.execute(
             _RECORD,
@@ -77,7 +80,7 @@ def record(
 
 
 def listed(session: Session, now_us: int, limit: int) -> tuple[list[Sender], int]:
-    """Senders, those that sent last first, and how many there are."""
+    """Senders, the most recent first, and how many there are."""
     minute = now_us // _MINUTE_US
     found = []
     for row in session.execute(_LISTED, {"limit": limit}):
@@ -92,5 +95,5 @@ def listed(session: Session, now_us: int, limit: int) -> tuple[list[Sender], int
 
 
 def _program(agent: str) -> str:
-    """The first word of a User-Agent, "Prometheus/2.42.0": what follows tells of systems."""
+    """The first word of a User-Agent, "Prometheus/2.42.0": the rest describes the system."""
     return next(iter(agent.replace("\0", "").split()), "unknown")[:_MAX_AGENT]

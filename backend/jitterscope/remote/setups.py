@@ -1,4 +1,4 @@
-"""How programs that speak remote write are set up to send here. Decision 0093 says which of them was tried, and how."""
+"""How to set up remote-write programs to send here. Decision 0093 says which of them was tried, and how."""
 
 from __future__ import annotations
 
@@ -84,6 +84,6 @@ _ALL = (
 
 
 def all_of_them() -> list[SenderSetup]:
-    """With the address of this service."""
+    """All setups, with this service's address."""
     url = f"{settings().public_url}/api/v1/write"
     return [one.model_copy(update={"text": one.text.replace("URL", url)}) for one in _ALL]
