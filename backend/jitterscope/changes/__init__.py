@@ -1,1 +1,1 @@
-"""What was changed and when: as pipelines report it, and as the history of facts shows it. One list of both."""
+"""What was changed and when, as pipelines report it and as the history of facts shows it, in one list."""

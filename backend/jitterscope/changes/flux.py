@@ -1,7 +1,7 @@
-"""What Flux's notification controller posts to a provider of type `generic`, which has no template of its own.
+"""Events that Flux's notification controller posts to a provider of type `generic`, which has no template.
 
-Shape: the Event of fluxcd/pkg apis/event/v1beta1, as documented for the generic provider. Its metadata has keys with
-the controller's group in front, and what an Alert adds by `eventMetadata`.
+Shape: the Event of fluxcd/pkg apis/event/v1beta1, as documented for the generic provider. Its metadata has keys
+prefixed with the controller's group, and whatever an Alert adds through `eventMetadata`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pydantic import AwareDatetime, BaseModel, Field
 
 from jitterscope.changes.schemas import ChangeReport, Name
 
-# Of kustomize-controller the first, of helm-controller the others.
+# The first is from kustomize-controller, the others are from helm-controller.
 _APPLIED = frozenset(
     {"ReconciliationSucceeded", "InstallSucceeded", "UpgradeSucceeded", "RollbackSucceeded", "UninstallSucceeded"}
 )
@@ -37,7 +37,7 @@ class FluxEvent(BaseModel):
 
 
 def report_of(event: FluxEvent) -> ChangeReport | None:
-    """None: nothing was applied. Raises ValidationError where what the metadata say does not fit."""
+    """The report in an event; None if nothing was applied. Raises ValidationError if the metadata does not fit."""
     of, told = event.involvedObject, event.metadata
     if event.severity != "info" or event.reason not in _APPLIED:
         return None

@@ -11,7 +11,7 @@ from jitterscope.db import Base
 
 
 class ChangeRow(Base):
-    """A change that was reported. Selectors say what it is of: those that are set must all fit."""
+    """A reported change. Selectors say what it applies to: those that are set must all match."""
 
     __tablename__ = "changes"
     id: Mapped[int] = mapped_column(BigInteger, Identity(always=True), primary_key=True)

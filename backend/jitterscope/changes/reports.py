@@ -1,4 +1,4 @@
-"""Storing what is reported: once, however often it is sent."""
+"""Stores reported changes: once, however often they are sent."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from jitterscope.inventory import service as inventory
 from jitterscope.tenancy.auth import Principal
 
 KEPT = timedelta(days=90)
-# A sender's clock may be ahead by that much.
+# A sender's clock may be ahead by this much.
 _AHEAD = timedelta(minutes=5)
 
 
 def add(session: Session, principal: Principal, report: ChangeReport) -> tuple[ChangeRow, bool]:
-    """The stored change, and whether it is new. Raises Problem 409 where its external id is another change's, and 404
-    where it is of a resource that the organization does not have."""
+    """The stored change, and whether it is new.
+
+    Raises Problem 409 if its external id belongs to another change, and 404 if the organization does not have its
+    resource.
+    """
     if report.resource_id is not None and inventory.resource(session, report.resource_id) is None:
         raise not_found("resource", report.resource_id)
     given = report.model_dump()

@@ -11,7 +11,7 @@ from jitterscope.inventory.schemas import ResourceRef
 from jitterscope.kit.schema import Schema
 
 ChangeKind = Literal["deploy", "config", "scale", "other"]
-# One line of words: control characters belong in no title, and a NUL cannot be stored.
+# One line of text: control characters do not belong in a title, and a NUL cannot be stored.
 _LINE = r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"
 Line = Annotated[str, Field(min_length=1, max_length=200, pattern=_LINE)]
 Name = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[^\x00-\x20\x7f]+$")]

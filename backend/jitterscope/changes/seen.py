@@ -1,7 +1,7 @@
-"""What was changed: facts that have another value than before, or than in the container that was there before.
+"""Changes seen in facts: values that differ from before, or from those of the replaced container.
 
-A rollout makes new containers and processes: each is compared with the one of its workload that was started last
-before it. All other changes are of one resource. Facts are those that the areas of diagnosis watch.
+A rollout creates new containers and processes: each is compared with the one of its workload that was started last
+before it. All other changes are of one resource. Only facts that diagnosis areas watch are compared.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from jitterscope.diagnosis.verification.changes import SHORTEST_BEFORE_US, Step,
 from jitterscope.inventory import service as inventory
 from jitterscope.inventory.types import FactRow, ResourceKind, ResourceRow
 
-# Resources of each kind that are looked at: those seen last.
+# How many resources of each kind are examined, last seen first.
 _MOST: Mapping[ResourceKind, int] = {"cgroup": 1000, "process": 2000, "dns_server": 300, "node": 300}
 # Containers of one workload, and what runs in them.
 _MOST_OF_WORKLOAD, _MOST_WITHIN = 100, 400
-# A container may have ended for so long before another one takes its place.
+# A container may have ended this long before another one replaces it.
 _GONE_US = 24 * 3600 * 1_000_000
 _PLACES: Mapping[Of, ResourceKind] = {
     "subject": "cgroup", "processes": "process", "dns_servers": "dns_server", "node": "node"
 }  # fmt: skip
-# Facts of one change arrive one after the other.
+# Facts of one change arrive one after another.
 _TOGETHER_US = 5_000_000
 _WORKLOAD = ("workload.namespace", "workload.owner", "workload.pod", "workload.container")
 _PROGRAM = ("process.executable", "process.command")
@@ -39,9 +39,10 @@ Group = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Life:
-    """A resource, the facts that it began the window or its life with, and those that came later, by time.
+    """A resource with its facts at the start of the window or of its life, and later ones by time.
 
-    What is set within seconds of its first data made it what it is, and is no change."""
+    What is set within seconds of its first data is part of its initial state, not a change.
+    """
 
     row: ResourceRow
     born_us: int
@@ -50,13 +51,13 @@ class _Life:
 
 
 def everywhere(session: Session, from_us: int, to_us: int) -> tuple[list[Seen], bool]:
-    """Changes of a window, newest first; False with it where there are more resources than are looked at."""
+    """Changes of a window, newest first, and whether all resources could be examined."""
     rows, complete = _rows(session, from_us)
     return _read(session, rows, from_us, to_us), complete
 
 
 def of_subject(session: Session, subject: ResourceRow, from_us: int, to_us: int) -> tuple[list[Seen], bool]:
-    """Likewise of a cgroup, of the others of its workload, of what runs in them, and of its node; or of a node."""
+    """As `everywhere`, for a cgroup, its workload's other cgroups, what runs in them, and its node; or for a node."""
     node = inventory.resources(session, [subject.node_id]).get(subject.node_id)
     rows = [] if node is None else [node]
     complete = True
@@ -103,7 +104,7 @@ def _rows(session: Session, from_us: int) -> tuple[list[ResourceRow], bool]:
 
 
 def _watched(place: Of) -> tuple[WatchedFact, ...]:
-    """As areas declare them: of those that several watch the declaration that says most."""
+    """Watched facts as areas declare them; for a fact that several watch, the most informative declaration."""
     found: dict[str, WatchedFact] = {}
     declared = (fact for area in all_areas().values() for fact in (*area.facts, *area.also_listed))
     for one in (*declared, *LISTED):
@@ -113,7 +114,7 @@ def _watched(place: Of) -> tuple[WatchedFact, ...]:
 
 
 def _read_with(one: WatchedFact) -> Iterator[str]:
-    """Names of the facts that it takes to write one."""
+    """Names of the facts needed to describe one."""
     yield one.fact
     if one.known_by is not None:
         yield one.known_by
@@ -122,7 +123,7 @@ def _read_with(one: WatchedFact) -> Iterator[str]:
 
 
 def _group(row: ResourceRow, facts: Sequence[FactRow], named: Mapping[int, tuple[str, str, str]]) -> Group:
-    """Resources that take each other's place: containers of a workload, processes of one program in them."""
+    """Resources that replace each other: containers of a workload, processes of one program in them."""
     if row.kind == "cgroup" and row.id in named:
         return ("cgroup", *named[row.id])
     if row.kind == "process" and row.parent_id is not None:
@@ -177,7 +178,7 @@ def _at(life: _Life, at_us: int) -> Facts:
 
 
 def _steps(watched: Iterable[WatchedFact], old: Facts, new: Facts) -> tuple[Step, ...]:
-    """Only of what was read on both sides: the first reading of a fact is no change of it."""
+    """Compares only what was read on both sides: the first reading of a fact is not a change."""
     known = [one for one in watched if _is_read(one, old) and _is_read(one, new)]
     return tuple(steps(known, old, new, restarted=False))
 
@@ -187,7 +188,7 @@ def _is_read(one: WatchedFact, facts: Facts) -> bool:
 
 
 def _merged(found: Iterable[Seen]) -> Iterator[Seen]:
-    """The same change of several resources of a workload, or of several nodes, as one."""
+    """Merge the same change of several resources of a workload, or of several nodes, into one."""
     same: dict[tuple[str, str, bool, tuple[Step, ...]], Seen] = {}
     for one in sorted(found, key=lambda one: (one.at_us, one.subject.id)):
         of = one.workload or ("" if one.subject.kind == "node" else str(one.subject.id))

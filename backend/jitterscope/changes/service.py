@@ -1,4 +1,4 @@
-"""Changes from both origins as one list; other domains use these functions and `types` alone."""
+"""Changes from both origins as one list; other domains use only these functions and `types`."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from jitterscope.inventory import service as inventory
 from jitterscope.inventory.types import ResourceRow
 from jitterscope.kit.instant import time_of, us_of
 
-# Reports that are read of one window.
+# How many reports of one window are read.
 MOST_REPORTED = 500
 _VERSIONS = frozenset({"workload.image", "workload.version", "workload.chart", "dns.version", "go.main_module"})
 
 
 def everywhere(session: Session, from_us: int, to_us: int) -> tuple[list[Change], bool]:
-    """Changes of a window, newest first, and whether that is all of them."""
+    """Changes of a window, newest first, and whether the list is complete."""
     by_facts, complete = seen.everywhere(session, from_us, to_us)
     return _together(session, by_facts, complete, from_us, to_us, None)
 
 
 def of_subject(session: Session, subject: ResourceRow, from_us: int, to_us: int) -> tuple[list[Change], bool]:
-    """Likewise of a node; or of a cgroup, its workload and its node."""
+    """As `everywhere`, for a node; or for a cgroup, its workload, and its node."""
     by_facts, complete = seen.of_subject(session, subject, from_us, to_us)
     return _together(session, by_facts, complete, from_us, to_us, _place(session, subject))
 
 
 def of_resources(session: Session, rows: Sequence[ResourceRow], from_us: int, to_us: int) -> tuple[list[Change], bool]:
-    """Likewise of several resources, each with what it is in; a change of more than one of them is there once."""
+    """As `everywhere`, for several resources, each with what contains it; a change of several of them appears once."""
     found: dict[tuple[int, str, str, int | None], Change] = {}
     complete = True
     asked: dict[int, list[int]] = {}
     for row in rows:
         subject = inventory.owning_subject(session, row.id)
-        # What is in no container, such as a target of remote write, is known by reports alone.
+        # What is in no container, such as a remote-write target, has changes only from reports.
         asked.setdefault(row.id if subject is None else subject.id, []).append(row.id)
     subjects = inventory.resources(session, sorted(asked))
     for subject_id, ids in asked.items():

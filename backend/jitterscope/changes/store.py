@@ -16,7 +16,7 @@ from jitterscope.changes.models import ChangeRow
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a resource is known by: its id and those around and inside it, and the names that selectors can give."""
+    """What identifies a resource: its id, those around and inside it, and the names that selectors can use."""
 
     resource_ids: Collection[int]
     nodes: Collection[str]
@@ -26,7 +26,7 @@ class Place:
 
 
 def add(session: Session, values: dict[str, Any]) -> ChangeRow | None:
-    """Store a report; None where there is one with its external id."""
+    """Store a report; None if one with its external id exists."""
     statement = insert(ChangeRow).values(organization_id=session.info["organization_id"], **values)
     added = statement.on_conflict_do_nothing(index_elements=["organization_id", "external_id"]).returning(ChangeRow)
     return session.scalars(added).one_or_none()
@@ -47,8 +47,10 @@ def remove(session: Session, change_id: int) -> None:
 def between(
     session: Session, from_at: datetime, to_at: datetime, place: Place | None, limit: int
 ) -> tuple[list[ChangeRow], int]:
-    """Reports of a time (both ends included), the newest where there are more than `limit`, and how many there are.
-    `place`: those that are of it alone."""
+    """Reports of a period (both ends included): the newest, at most `limit`, and how many there are.
+
+    `place`: only those about it.
+    """
     chosen = [ChangeRow.at >= from_at, ChangeRow.at <= to_at, *(() if place is None else _of(place))]
     rows = session.execute(
         select(ChangeRow, func.count().over().label("found"))
@@ -70,5 +72,5 @@ def _of(place: Place) -> list[ColumnElement[bool]]:
 
 
 def drop_before(session: Session, at: datetime) -> int:
-    """Forget what was reported of a time before; how many went."""
+    """Delete reports of changes before a time; returns how many."""
     return len(session.scalars(delete(ChangeRow).where(ChangeRow.at < at).returning(ChangeRow.id)).all())

@@ -1,4 +1,4 @@
-"""Periodic work on changes. It may be repeated, killed and run twice at once."""
+"""Periodic work on changes. It can be repeated, killed, and run twice at once."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ log = structlog.get_logger(__name__)
 
 @periodic(seconds=3600)
 def drop_old() -> None:
-    """Forget reports of long ago."""
+    """Delete old reports."""
     db.each_organization("drop old changes", drop_old_of)
 
 
 def drop_old_of(organization_id: int) -> None:
-    """The same for one organization."""
+    """As `drop_old`, for one organization."""
     with db.organization_session(organization_id) as session:
         dropped = store.drop_before(session, datetime.now(UTC) - reports.KEPT)
     if dropped:

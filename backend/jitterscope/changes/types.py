@@ -1,4 +1,4 @@
-"""A change as other domains see it, whatever told of it."""
+"""A change as other domains see it, whatever its source."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ Kind = Literal["deploy", "config", "scale", "other"]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """By facts: `subject` is the resource that changed last of the `resources` that changed in the same way, `at_us`
-    when the first of them did."""
+    """A change seen in facts.
+
+    `subject` is the resource that changed last of the `resources` that changed in the same way, `at_us` when the first
+    of them did.
+    """
 
     at_us: int
     subject: ResourceRow
@@ -28,8 +31,11 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`text` says what was changed, `what` of whom; `resource` where that is a single one. One of `seen` and `reported`
-    is there. `of`: those of the resources that were asked for whose change it is."""
+    """A change from facts or from a report: either `seen` or `reported` is set.
+
+    `text` says what was changed, `what` on which subject; `resource` is set if that is a single one. `of`: the
+    requested resources that the change affects.
+    """
 
     at_us: int
     kind: Kind
