@@ -1,4 +1,4 @@
-"""Channels: create, change, list; their configuration is sealed before it reaches the database."""
+"""Channels: create, change, and list; their configuration is sealed before it reaches the database."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from jitterscope.notify.schemas import Channel, ChannelCreate, ChannelUpdate
 
 
 class ChannelUnusable(Exception):
-    """The stored configuration cannot be used: another key, or a kind or option that this version does not have."""
+    """The stored configuration is unusable: another key, or a kind or option that this version does not support."""
 
 
 def open_config(row: ChannelRow) -> tuple[ChannelKind[Any], Any]:
@@ -42,7 +42,7 @@ def open_config(row: ChannelRow) -> tuple[ChannelKind[Any], Any]:
 
 
 def create_channel(session: Session, request: ChannelCreate) -> ChannelRow:
-    """A new channel of the session's organization."""
+    """Create a channel in the session's organization."""
     row = ChannelRow(
         organization_id=session.info["organization_id"],
         kind=request.kind,
@@ -63,7 +63,7 @@ def create_channel(session: Session, request: ChannelCreate) -> ChannelRow:
 def update_channel(
     session: Session, channel_id: int, request: ChannelUpdate
 ) -> tuple[ChannelRow, dict[str, dict[str, Any]]]:
-    """Change what is given; returns what was changed for the audit trail, without secrets."""
+    """Apply the given fields; returns the changes for the audit trail, without secrets."""
     row = get_channel(session, channel_id)
     for name in ("name", "enabled", "min_severity"):
         value = getattr(request, name)
@@ -100,7 +100,7 @@ def list_channels(session: Session) -> list[ChannelRow]:
 
 
 def views(session: Session, rows: list[ChannelRow]) -> list[Channel]:
-    """Channels as the API shows them, with how their deliveries fare."""
+    """Channels as the API shows them, with the state of their deliveries."""
     counts = {
         channel_id: (pending, held, dead, last_sent)
         for channel_id, pending, held, dead, last_sent in session.execute(

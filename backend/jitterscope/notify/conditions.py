@@ -1,4 +1,4 @@
-"""Which incidents a channel is for: shell patterns over cause, namespace, resource and node. Pure."""
+"""Which incidents a channel is for: shell patterns over cause, namespace, resource, and node. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jitterscope.kit.schema import Schema
 from jitterscope.notify.payload import PayloadSubject
 
 MOST_PATTERNS, LONGEST_PATTERN = 20, 200
-# Without control characters: no name has one.
+# No control characters: no name has one.
 Pattern = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_PATTERN, pattern=r"^[^\x00-\x1f\x7f]+$"),
@@ -37,7 +37,7 @@ class Conditions(Schema):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What conditions see of a subject: its namespace where it has one, everything it is called, and its node."""
+    """What conditions see of a subject: its namespace, if any, all of its names, and its node."""
 
     namespace: str | None
     names: frozenset[str]
@@ -53,7 +53,7 @@ def place_of(subject: PayloadSubject) -> Place:
 
 
 def matches(conditions: Conditions, cause: str, places: Iterable[Place]) -> bool:
-    """Whether the cause fits, and one of the places fits in all respects."""
+    """Whether the cause matches and one of the places matches every condition."""
     return _any(conditions.causes, (cause,)) and any(_is_at(conditions, place) for place in places)
 
 

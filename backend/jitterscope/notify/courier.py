@@ -1,7 +1,7 @@
-"""The process that carries one notification. It lives on when its worker is killed, and notes what became of it.
+"""The process that carries one notification. It survives its worker and records the outcome.
 
-Started by `delivery.py` as `python -S courier.py FD` in a session of its own, with the request as JSON on standard
-input (never in arguments or files: it holds secrets) and the locked journal file as inherited descriptor FD.
+Started by `delivery.py` as `python -S courier.py FD` in its own session, with the request as JSON on standard input
+(never in arguments or files: it holds secrets) and the locked journal file as inherited descriptor FD.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-if __name__ == "__main__":  # without site-packages the project is found by its place
+if __name__ == "__main__":  # without site-packages, the project is found by its location
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from jitterscope.notify import journal
@@ -21,7 +21,7 @@ from jitterscope.notify.wire import Post, PostFailed, perform
 
 
 def carry(descriptor: int, what: Post | Mail) -> None:
-    """Send it and note the fate in the journal."""
+    """Send it and record the outcome in the journal."""
     try:
         status, headers, body = send(what, lambda: journal.note_writing(descriptor))
     except PostFailed as error:
@@ -31,12 +31,12 @@ def carry(descriptor: int, what: Post | Mail) -> None:
 
 
 def send(what: Post | Mail, on_writing: Callable[[], None] = lambda: None) -> tuple[int, dict[str, str], bytes]:
-    """The receiver's status, headers and words. Raises PostFailed."""
+    """Send it and return the receiver's status, headers, and body. Raises PostFailed."""
     return hand_over(what, on_writing) if isinstance(what, Mail) else perform(what, on_writing)
 
 
 def encode(what: Post | Mail) -> bytes:
-    """The request for standard input."""
+    """Encode the request for standard input."""
     content = dict(vars(what))
     if isinstance(what, Mail):
         return json.dumps({"mail": content | {"content": base64.b64encode(what.content).decode()}}).encode()

@@ -1,7 +1,7 @@
-"""Delivery from the outbox: claim in the database, carry in a process of its own, settle from the journal.
+"""Delivery from the outbox: claim in the database, carry in a separate process, settle from the journal.
 
-Killing the worker at any moment neither repeats nor loses a notification: before the claim is committed nothing was
-sent; after it the courier finishes alone and the journal tells the next worker. See docs/decisions/0010 on what
+Killing the worker at any moment neither repeats nor loses a notification: before the claim is committed, nothing was
+sent; after it, the courier finishes alone and the journal informs the next worker. See docs/decisions/0010 for what
 remains when the courier's machine dies too.
 """
 
@@ -34,14 +34,14 @@ from jitterscope.settings import settings
 
 log = structlog.get_logger(__name__)
 BATCH = 8
-# Another host's attempt without news for this long is of unknown fate.
+# The outcome of another host's attempt is unknown after this long without news.
 LEASE = timedelta(seconds=120)
 _COURIER = Path(courier.__file__)
 
 
 @dataclass(slots=True)
 class Attempt:
-    """A claimed delivery on its way. `descriptor` is the locked journal file, -1 once the courier has it."""
+    """A claimed delivery in progress. `descriptor` is the locked journal file, -1 once the courier has it."""
 
     delivery_id: int
     number: int
@@ -56,12 +56,12 @@ class Attempt:
 
 
 def journal_folder() -> Path:
-    """Where this host keeps the fates of its attempts."""
+    """The folder where this host records the outcomes of its attempts."""
     return settings().state_dir / "outbox"
 
 
 def deliver_due(organization_id: int, budget_s: float = 20.0) -> int:
-    """Settle what earlier workers left and send what is due; how many attempts were made.
+    """Settle what earlier workers left and send what is due; returns the number of attempts.
 
     No new attempt begins after `budget_s`: receivers that do not answer must not keep a worker from diagnosing.
     """
@@ -78,7 +78,7 @@ def deliver_due(organization_id: int, budget_s: float = 20.0) -> int:
 
 
 def recover(organization_id: int) -> None:
-    """Read the journal for every delivery that is `sending` without a courier at work."""
+    """Read the journal for every delivery that is `sending` without a running courier."""
     folder = journal_folder()
     ours = journal.journal_id(folder)
     with organization_session(organization_id) as session:
@@ -98,14 +98,14 @@ def recover(organization_id: int) -> None:
         if record.fate == "under_way":
             continue
         if record.fate == "missing":
-            # Settled a moment ago by another worker, or the file was lost with the machine's power.
+            # Settled a moment ago by another worker, or the file was lost in a power failure of the machine.
             record = journal.Record("unknown", detail="the journal has no trace of the attempt")
         settle(organization_id, delivery_id, number, record)
         journal.remove(folder, name)
 
 
 def claim(organization_id: int) -> list[Attempt]:
-    """Take due deliveries, at most one per incident and channel and the oldest first. Committed on return."""
+    """Take due deliveries, oldest first, at most one per incident and channel. Committed on return."""
     folder = journal_folder()
     ours = journal.journal_id(folder)
     attempts: list[Attempt] = []
@@ -119,7 +119,7 @@ def claim(organization_id: int) -> list[Attempt]:
                 row.state, row.attempts = "sending", attempt.number
                 row.journal_id, row.claimed_at = ours, datetime.now(UTC)
     except BaseException:
-        # Uncommitted, or committed without our knowing: the unlocked, empty files say that nothing was sent.
+        # Uncommitted, or committed without our knowing: the unlocked, empty files show that nothing was sent.
         for attempt in attempts:
             os.close(attempt.descriptor)
         raise
@@ -135,7 +135,7 @@ def _due(session: Session) -> list[tuple[DeliveryRow, ChannelRow]]:
             DeliveryRow.state == "pending",
             DeliveryRow.next_attempt_at <= func.clock_timestamp(),
             ChannelRow.enabled,
-            # Updates follow the message that they update.
+            # An update is sent only after the message that it updates.
             ~exists().where(
                 earlier.channel_id == DeliveryRow.channel_id,
                 earlier.incident_id == DeliveryRow.incident_id,
@@ -153,7 +153,7 @@ def _due(session: Session) -> list[tuple[DeliveryRow, ChannelRow]]:
 def _prepare(session: Session, folder: Path, row: DeliveryRow, channel: ChannelRow) -> Attempt | None:
     number = row.attempts + 1
     name = f"{row.key}.{number}"
-    # Left by a claim that was rolled back; the row's lock keeps others from doing the same.
+    # Left by a claim that was rolled back; the row's lock keeps other workers out.
     if journal.read(folder, name).fate == "under_way":
         return None
     journal.remove(folder, name)
@@ -197,7 +197,7 @@ def start(organization_id: int, attempt: Attempt) -> None:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             pass_fds=(attempt.descriptor,),
-            start_new_session=True,  # what is sent to the worker's process group does not reach it
+            start_new_session=True,  # signals to the worker's process group do not reach it
             cwd="/",
             env={name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "SSL_CERT_FILE")},
         )
@@ -207,7 +207,7 @@ def start(organization_id: int, attempt: Attempt) -> None:
     except (OSError, ValueError) as error:
         log.error("courier_not_started", delivery_id=attempt.delivery_id, error=str(error)[:300])
     finally:
-        os.close(attempt.descriptor)  # the courier has its own; the lock is now its life
+        os.close(attempt.descriptor)  # the courier has its own; the lock now lasts as long as the courier
 
 
 def finish(organization_id: int, attempt: Attempt) -> None:
@@ -217,7 +217,7 @@ def finish(organization_id: int, attempt: Attempt) -> None:
         try:
             attempt.process.wait(settings().notify_timeout_s + 15)
         except subprocess.TimeoutExpired:
-            attempt.process.kill()  # stuck in name resolution; the journal tells how far it came
+            attempt.process.kill()  # stuck in name resolution; the journal shows how far it got
             attempt.process.wait()
     record = journal.read(folder, attempt.name)
     if record.fate in ("under_way", "missing"):
@@ -227,7 +227,7 @@ def finish(organization_id: int, attempt: Attempt) -> None:
 
 
 def ask_receiver(attempt: Attempt) -> Verdict | None:
-    """Whether a delivery of unknown fate arrived, where the receiver can be asked."""
+    """Whether a delivery of unknown outcome arrived; None if the receiver cannot be asked."""
     if attempt.kind.find_sent is None or attempt.kind.was_sent is None:
         return None
     request = attempt.kind.find_sent(attempt.config, attempt.message, attempt.first_tried_s)

@@ -1,11 +1,11 @@
-"""The fate of each delivery attempt, in one small file that outlives the worker.
+"""The outcome of each delivery attempt, in one small file that outlives the worker.
 
-The courier holds a lock on the file while it works and appends a line at each stage:
-`writing` before the first byte leaves, `answer {…}` or `failed {…}` at the end, synced to disk.
-Whoever finds the file later knows what happened without asking the receiver:
+The courier holds a lock on the file while it works and appends a line at each stage: `writing` before the first byte
+leaves, `answer {…}` or `failed {…}` at the end, synced to disk. A process that finds the file later knows what happened
+without asking the receiver:
 
     lock held                → still under way
-    neither line             → nothing was sent
+    no line                  → nothing was sent
     `writing` and no more    → unknown: the courier itself died with the request on the wire
     `answer` or `failed`     → that
 """
@@ -27,7 +27,7 @@ Fate = Literal["under_way", "not_sent", "unknown", "answered", "missing"]
 
 @dataclass(frozen=True)
 class Record:
-    """What a journal file says. `permanent` and `detail` describe a failure without an answer."""
+    """The contents of a journal file. `permanent` and `detail` describe a failure without an answer."""
 
     fate: Fate
     status: int = 0
@@ -38,9 +38,9 @@ class Record:
 
 
 def create(folder: Path, name: str) -> int:
-    """A new locked journal file; the descriptor is inherited by the courier, and the lock with it.
+    """Create a locked journal file; the courier inherits the descriptor, and the lock with it.
 
-    Raises FileExistsError where this attempt was begun before.
+    Raises FileExistsError if this attempt was begun before.
     """
     path = folder / name
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -50,23 +50,23 @@ def create(folder: Path, name: str) -> int:
 
 
 def note_writing(descriptor: int) -> None:
-    """Before the first byte. Synced: after a power cut it must not look as if nothing was sent."""
+    """Record that the first byte is about to leave. Synced: a power cut must not make it look unsent."""
     _append(descriptor, "writing")
 
 
 def note_answer(descriptor: int, status: int, headers: dict[str, str], body: bytes) -> None:
-    """The receiver answered."""
+    """Record the receiver's answer."""
     content = {"status": status, "headers": headers, "body": base64.b64encode(body).decode()}
     _append(descriptor, "answer " + json.dumps(content))
 
 
 def note_failed(descriptor: int, failure: str, detail: str, permanent: bool) -> None:
-    """No answer; `failure` is not_sent or unknown."""
+    """Record a failure without an answer; `failure` is not_sent or unknown."""
     _append(descriptor, "failed " + json.dumps({"failure": failure, "detail": detail, "permanent": permanent}))
 
 
 def read(folder: Path, name: str) -> Record:
-    """What became of an attempt."""
+    """The outcome of an attempt."""
     try:
         descriptor = os.open(folder / name, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -80,12 +80,12 @@ def read(folder: Path, name: str) -> Record:
 
 
 def remove(folder: Path, name: str) -> None:
-    """Once the database has the fate."""
+    """Delete the file once the database has the outcome."""
     (folder / name).unlink(missing_ok=True)
 
 
 def journal_id(folder: Path) -> str:
-    """A random id of this folder, made on first use: tells our own attempts from another host's."""
+    """A random id of this folder, created on first use, that distinguishes our attempts from another host's."""
     path = folder / "id"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if not path.exists():
@@ -103,7 +103,7 @@ def journal_id(folder: Path) -> str:
 
 @contextmanager
 def alone(folder: Path, name: str) -> Iterator[bool]:
-    """Whether no other process of this host is inside; the kernel opens the lock again when one is killed."""
+    """Whether no other process of this host is inside; the kernel releases the lock of a process that is killed."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (folder / f"{name}.lock").open("ab") as file:
         try:

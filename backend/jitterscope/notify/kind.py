@@ -1,4 +1,4 @@
-"""What a channel kind is: one module in `notify/channels/` that exports `CHANNEL`. Found by name, listed nowhere."""
+"""Definition of a channel kind: a module in `notify/channels/` that exports `CHANNEL`, found without a list."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ Config = TypeVar("Config", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What to send: the payload, the key that names this delivery, and the thread it belongs to if one exists."""
+    """What to send: the payload, the key that identifies this delivery, and its thread if one exists."""
 
     key: str
     payload: Payload
     thread: dict[str, Any] | None
     # Seconds since the epoch, for signatures.
     now_s: int
-    # 0: of a channel that is only tried.
+    # 0: a test of a channel.
     channel_id: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """One POST. `body` is sent as it is."""
+    """One POST. `body` is sent unchanged."""
 
     url: str
     headers: dict[str, str]
@@ -41,7 +41,7 @@ class HttpRequest:
 
 @dataclass(frozen=True, slots=True)
 class MailRequest:
-    """One mail for the mail server of the installation. `content` is the whole message, headers included."""
+    """One email for the installation's mail server. `content` is the whole message, including headers."""
 
     recipients: tuple[str, ...]
     content: bytes
@@ -49,7 +49,7 @@ class MailRequest:
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """What came back. `headers` have lower-case names; `body` is cut at 64 KiB. Of a mail server: its reply."""
+    """The answer. `headers` have lower-case names; `body` is cut at 64 KiB. For a mail server, its reply."""
 
     status: int
     headers: dict[str, str]
@@ -58,7 +58,7 @@ class HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a response means. `retry_after_s`: the receiver asked to wait; `thread`: where updates go from now on."""
+    """What a response means. `retry_after_s`: the requested wait; `thread`: where updates go from now on."""
 
     outcome: Literal["sent", "retry", "permanent"]
     detail: str | None = None
@@ -68,14 +68,14 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class ChannelKind(Generic[Config]):
-    """A way to tell people.
+    """A way to notify people.
 
     `describe` names the target without its secrets. `find_sent` builds a read-only request that shows whether a
-    delivery of unknown fate arrived, and `was_sent` reads its answer (None: it cannot tell); kinds without a way
-    to ask leave both out and rely on the key. `silent` are actions that the receiver has no notion of. `unavailable`
-    says why this installation cannot use the kind. `refresh` has the message that a thread begins with show the
-    incident as it is now, without notifying anybody. `closes_alerts`: the receiver keeps an alert open until it is told
-    of the end, which it is also while the incident is muted.
+    delivery of unknown outcome arrived, and `was_sent` reads its answer (None: inconclusive); kinds that cannot ask
+    leave both out and rely on the key. `silent` are actions that the receiver cannot express. `unavailable` says why
+    this installation cannot use the kind. `refresh` updates the first message of a thread to the incident's current
+    state without notifying anyone. `closes_alerts`: the receiver keeps an alert open until it is told of the end, which
+    is therefore sent even while the incident is muted.
     """
 
     kind: str
@@ -94,7 +94,7 @@ class ChannelKind(Generic[Config]):
 
 @cache
 def kinds() -> dict[str, ChannelKind[Any]]:
-    """Every channel kind by its name."""
+    """Every channel kind by name."""
     package = importlib.import_module("jitterscope.notify.channels")
     found: dict[str, ChannelKind[Any]] = {}
     for info in pkgutil.iter_modules(package.__path__):
@@ -110,7 +110,7 @@ def post_json(url: str, content: object, headers: dict[str, str]) -> HttpRequest
 
 
 def judge_status(response: HttpResponse) -> Verdict:
-    """The usual reading of an HTTP status: 2xx sent, 408/425/429/5xx later, everything else never."""
+    """The usual meaning of an HTTP status: 2xx sent, 408/425/429/5xx retry, everything else permanent failure."""
     if 200 <= response.status < 300:
         return Verdict("sent")
     detail = f"HTTP {response.status}: {response.body[:200].decode('utf-8', 'replace')}".rstrip(": ")
@@ -122,6 +122,6 @@ def judge_status(response: HttpResponse) -> Verdict:
 
 
 def retry_after_s(response: HttpResponse) -> float | None:
-    """Retry-After in seconds where the receiver gave it so, at most an hour. Dates are ignored: clocks differ."""
+    """Retry-After in seconds if the receiver sent a number, at most an hour. Dates are ignored: clocks differ."""
     text = response.headers.get("retry-after", "").strip()
     return min(float(text), 3600.0) if text.isdigit() else None

@@ -34,9 +34,9 @@ class ChannelRow(Base):
 class DeliveryRow(Base):
     """One transition for one channel: the outbox. States: pending, sending, sent, dead, skipped.
 
-    `held_until`: it waits for the end of quiet hours, and is skipped where it has nothing to say by then. `key` is
-    what receivers recognise a repeated delivery by. While `sending`, `journal_id` names the host journal in which the
-    attempt's fate is written (see courier.py).
+    `held_until`: waits for the end of quiet hours, and is skipped if there is nothing left to say by then. `key` lets
+    receivers recognize a repeated delivery. While `sending`, `journal_id` names the host journal that records the
+    attempt's outcome (see courier.py).
     """
 
     __tablename__ = "deliveries"
@@ -56,16 +56,16 @@ class DeliveryRow(Base):
     journal_id: Mapped[str | None] = mapped_column(Text)
     last_status: Mapped[int | None] = mapped_column(Integer)
     last_error: Mapped[str | None] = mapped_column(Text)
-    # An attempt of unknown fate came before: the receiver may know this key already.
+    # An earlier attempt had an unknown outcome: the receiver may already know this key.
     maybe_sent: Mapped[bool] = mapped_column(Boolean, default=False)
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())
     sent_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
 
 
 class ThreadRow(Base):
-    """What a channel called the first message of an incident (Slack: `channel ts`), so that updates join it.
+    """A channel's reference to the first message of an incident (Slack: `channel ts`), so that updates join it.
 
-    `wanted`: the payload that the message should show, None where it does. Showing it twice changes nothing.
+    `wanted`: the payload that the message should show, None if it already does. Showing it twice changes nothing.
     """
 
     __tablename__ = "channel_threads"
@@ -80,7 +80,7 @@ class ThreadRow(Base):
 
 
 class SlackPressRow(Base):
-    """A signed request of Slack that was handled, by the hash of its signature: it must not be handled again."""
+    """A Slack request that was handled, by the hash of its signature: it must not be handled again."""
 
     __tablename__ = "slack_presses"
 

@@ -1,6 +1,6 @@
 """The outbox: each transition becomes one row per channel, in the transaction that makes the transition.
 
-Which channels get it, and when, is decided here once and for all by `rules`; delivery only asks what is due.
+`rules` decides here, once, which channels get it and when; delivery only looks for what is due.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ _MUTED = "The incident was muted before quiet hours ended"
 def enqueue(
     session: Session, payload: Payload, also: Sequence[Place] = (), *, muted: bool = False, reminds: bool = False
 ) -> int:
-    """Queue a transition for every channel that wants it, now or after its quiet hours; how many. Queuing the same
-    transition again adds nothing. `also`: places that the incident reached besides its subject's. `muted`: only alerts
-    that would stay open are closed. `reminds`: see rules.Event.
+    """Queue a transition for every channel that wants it, now or after its quiet hours; returns how many.
+
+    Queuing the same transition again adds nothing. `also`: places that the incident reached besides its subject's.
+    `muted`: only closes alerts that would stay open. `reminds`: see rules.Event.
     """
     organization_id: int = session.info["organization_id"]
     channels = session.execute(
@@ -82,8 +83,10 @@ def enqueue(
 
 
 def show(session: Session, payload: Payload) -> None:
-    """Have messages that can be changed show the incident as it is now. That notifies nobody, so it is done whatever
-    the channel asked for, and while the incident is muted."""
+    """Update existing messages that can be changed to the incident's current state.
+
+    This notifies nobody, so it ignores the channel's filters and also happens while the incident is muted.
+    """
     shows = [kind.kind for kind in kinds().values() if kind.refresh is not None]
     found = session.execute(
         update(ThreadRow)
@@ -99,14 +102,14 @@ def show(session: Session, payload: Payload) -> None:
 
 
 def deliver_soon(session: Session) -> None:
-    """Once committed, have a worker look at what is due."""
+    """After the commit, have a worker check what is due."""
     organization_id: int = session.info["organization_id"]
-    # Losing this message costs seconds: the sweep finds the rows.
+    # Losing this message costs only seconds: the sweep finds the rows.
     after_commit(session, lambda: worker.send("notify.deliver", organization_id=organization_id))
 
 
 def withdraw(session: Session, incident_id: int) -> None:
-    """The incident is muted: what waits about it for the end of quiet hours is not sent."""
+    """Skip the incident's deliveries that wait for the end of quiet hours, because it is muted."""
     session.execute(
         update(DeliveryRow)
         .where(DeliveryRow.incident_id == incident_id, _held(datetime.now(UTC)))
@@ -115,7 +118,7 @@ def withdraw(session: Session, incident_id: int) -> None:
 
 
 def hold_anew(session: Session, channel: ChannelRow) -> None:
-    """The quiet hours of a channel have changed: what waits for the old ones waits for the new ones."""
+    """Reschedule what waits for the end of a channel's quiet hours, after these changed."""
     now, quiet = datetime.now(UTC), quiet_hours_of(channel.quiet_hours)
     severity = DeliveryRow.payload["incident"]["severity"].astext
     waiting = session.execute(
@@ -149,7 +152,7 @@ def event_of(payload: Payload, also: Sequence[Place] = (), *, muted: bool = Fals
 def rule_of(
     kind: str, min_severity: Severity, actions: Sequence[str], conditions: Conditions, quiet_hours: QuietHours | None
 ) -> Rule:
-    """A channel's rule: its actions without those that its kind has no words for."""
+    """A channel's rule: its actions without those that its kind cannot express."""
     known = kinds().get(kind)
     silent = frozenset() if known is None else known.silent
     return Rule(
@@ -162,7 +165,10 @@ def rule_of(
 
 
 def quiet_hours_of(stored: dict[str, Any] | None) -> QuietHours | None:
-    """Of a channel's row. Checked when they were stored: an incident must not fail by a zone that has gone since."""
+    """The quiet hours in a channel's row.
+
+    Not validated again: an incident must not fail because a time zone has since disappeared.
+    """
     return None if stored is None else QuietHours.model_construct(**stored)
 
 
@@ -173,7 +179,7 @@ def _rule(channel: Row[Any]) -> Rule:
 
 
 def _standings(session: Session, payload: Payload) -> dict[int, Standing]:
-    """By channel: what earlier transitions of the incident led to."""
+    """By channel: what became of the incident's earlier transitions."""
     held = _held(payload.transition.at)
     sent = (~held) & (DeliveryRow.state != "dead")
     rows = session.execute(
@@ -192,7 +198,7 @@ def _standings(session: Session, payload: Payload) -> dict[int, Standing]:
 
 
 def _newest(which: ColumnElement[bool]) -> ColumnElement[Any]:
-    """Of the deliveries that fit: how the newest shows the incident."""
+    """How the newest of the matching deliveries shows the incident."""
     shown = func.jsonb_build_array(
         DeliveryRow.payload[("transition", "action")],
         *(DeliveryRow.payload[("incident", name)] for name in ("state", "severity", "cause")),
@@ -210,14 +216,14 @@ def _face(shown: list[str] | None) -> Face | None:
 
 
 def _held(at: datetime) -> ColumnElement[bool]:
-    """What waits for the end of quiet hours at that time, and was not tried yet."""
+    """Deliveries that wait for the end of quiet hours at that time and were not tried yet."""
     return and_(
         DeliveryRow.state == "pending", DeliveryRow.attempts == 0, func.coalesce(DeliveryRow.held_until > at, False)
     )
 
 
 def _move_on(session: Session, payload: Payload, channel_id: int, to: str, why: str) -> None:
-    """Drop or release what is held of the channel about the incident."""
+    """Drop or release the channel's held deliveries about the incident."""
     values: dict[str, Any] = {"state": "skipped", "last_error": why}
     if to == "release":
         values = {"held_until": None, "next_attempt_at": func.clock_timestamp()}
@@ -234,7 +240,7 @@ def _move_on(session: Session, payload: Payload, channel_id: int, to: str, why: 
 
 
 def sent_at(session: Session, incident_id: int) -> list[datetime]:
-    """When receivers had taken a notification of an incident, the first channel of each transition; oldest first."""
+    """When receivers accepted notifications of an incident: the earliest channel of each transition, oldest first."""
     taken = (
         select(func.min(DeliveryRow.sent_at).label("at"))
         .where(DeliveryRow.incident_id == incident_id, DeliveryRow.sent_at.is_not(None))

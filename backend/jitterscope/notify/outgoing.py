@@ -11,7 +11,7 @@ from jitterscope.settings import settings
 
 
 def outgoing(request: HttpRequest | MailRequest) -> Post | Mail:
-    """What a courier carries: the request with this service's limits and, for a mail, its mail server."""
+    """What a courier carries: the request with this service's limits and, for email, its mail server."""
     if isinstance(request, HttpRequest):
         return post_of(request)
     given = settings()

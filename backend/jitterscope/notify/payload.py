@@ -17,13 +17,13 @@ Action = Literal[
     "opened", "escalated", "acknowledged", "unacknowledged", "resolved", "reopened", "reclassified", "fix_applied",
     "verified", "did_not_help", "made_worse", "noted", "unmuted", "muted", "test",
 ]  # fmt: skip
-# What channels are told of; `muted` changes what they show, and is no message.
+# Actions that channels are notified of; `muted` changes what they show but sends no message.
 ACTIONS: tuple[Action, ...] = (
     "opened", "escalated", "acknowledged", "unacknowledged", "resolved", "reopened", "reclassified", "fix_applied",
     "verified", "did_not_help", "made_worse", "noted", "unmuted",
 )  # fmt: skip
 SHOWN: frozenset[str] = frozenset({*ACTIONS, "muted"})
-# What a new channel is told unless it says otherwise.
+# The actions of a new channel unless it says otherwise.
 DEFAULT_ACTIONS: tuple[Action, ...] = (
     "opened", "escalated", "acknowledged", "resolved", "reopened", "reclassified", "fix_applied", "verified",
     "did_not_help", "made_worse", "unmuted",
@@ -123,15 +123,15 @@ class PayloadIncident(Part):
     subject: PayloadSubject
     onset_at: datetime
     last_seen_at: datetime
-    # Figures of the strongest window by id, units in the names (ratios are 0..1); what is not known is left out.
+    # Figures of the strongest window by id, units in the names (ratios are 0..1); unknown figures are left out.
     impact: Impact
     evidence: list[PayloadEvidence]
     top_fix: PayloadFix | None
-    # Whether somebody was late or failed by measurement; what was queued without it is about measured harm.
+    # Whether harm was measured; payloads queued without this field are about measured harm.
     harm: Harm = "measured"
-    # With the transitions fix_applied, verified, did_not_help and made_worse.
+    # With the transitions fix_applied, verified, did_not_help, and made_worse.
     verification: PayloadVerification | None = None
-    # While it is muted; nobody is notified then, but messages that exist say so.
+    # While it is muted: no notifications are sent, but existing messages show it.
     mute: PayloadMute | None = None
 
 

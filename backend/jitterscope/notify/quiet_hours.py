@@ -1,4 +1,4 @@
-"""Hours of the week: those in which a channel holds its messages back, and those of a mute. Pure."""
+"""Weekly hours, of a channel that holds its messages back and of a mute. Pure."""
 
 from __future__ import annotations
 
@@ -44,12 +44,14 @@ class WeeklyHours(Schema):
         return self
 
     def ends(self, at: datetime) -> datetime | None:
-        """When the hours around a time end, in UTC; None where that time is in none. Hours that follow each other
-        without a gap are one stretch."""
+        """When the hours around a time end, in UTC; None if the time is outside them.
+
+        Adjoining hours count as one stretch.
+        """
         try:
             zone = ZoneInfo(self.time_zone)
         except ZoneInfoNotFoundError:
-            return None  # this machine lost its time zones: a message by night is better than none
+            return None  # this machine lost its time zones: a message at night is better than none
         until = at.astimezone(UTC)
         # A week has at most seven stretches.
         for _ in range(len(DAYS) + 1):

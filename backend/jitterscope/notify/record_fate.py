@@ -1,4 +1,4 @@
-"""Writes the fate of an attempt to the outbox. Doing it twice, or late, changes nothing."""
+"""Writes the outcome of an attempt to the outbox. Repeating it, or doing it late, changes nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 def settle(
     organization_id: int, delivery_id: int, number: int, record: journal.Record, verdict: Verdict | None = None
 ) -> None:
-    """Move a `sending` delivery on by what became of its attempt `number`. `verdict` overrules the record."""
+    """Advance a `sending` delivery by the outcome of its attempt `number`. `verdict` overrules the record."""
     with organization_session(organization_id) as session:
         row = session.scalar(select(DeliveryRow).where(DeliveryRow.id == delivery_id).with_for_update())
         if row is None or row.state != "sending" or row.attempts != number:
@@ -59,12 +59,12 @@ def settle(
 
 
 def backoff_s(attempts: int) -> float:
-    """Seconds until the next try after `attempts` failures: 5 s doubling to 15 min, ±50 % so that they spread."""
+    """Seconds until the next try after `attempts` failures: 5 s doubling to 15 min, ±50 % to spread the retries."""
     return min(5.0 * 2.0 ** (attempts - 1), 900.0) * random.SystemRandom().uniform(0.5, 1.5)
 
 
 def _later(session: Session, row: DeliveryRow) -> dict[str, Any] | None:
-    """What the first message of an incident should show by now, where the incident went on while it was sent."""
+    """What an incident's first message should show by now, if the incident changed while it was sent."""
     query = select(DeliveryRow.payload).where(
         DeliveryRow.channel_id == row.channel_id,
         DeliveryRow.incident_id == row.incident_id,

@@ -1,7 +1,7 @@
-"""Brings messages that exist up to date, where a kind can change them.
+"""Updates existing messages, for kinds that can change them.
 
-Beside the outbox: nobody is notified, and doing it twice changes nothing, so no attempt needs a journal. Only the
-newest state counts: what a message did not show in time is not shown later.
+Separate from the outbox: it notifies nobody, and repeating it changes nothing, so no attempt needs a journal. Only the
+newest state counts: states that a message missed are not shown later.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from jitterscope.notify.wire import PostFailed, perform
 
 log = structlog.get_logger(__name__)
 _AT_ONCE, _MOST_ATTEMPTS = 8, 6
-# Another worker that took a message and did not come back has failed.
+# A worker that took a message and did not report back in this time has failed.
 _LEASE = timedelta(seconds=120)
 
 
@@ -40,12 +40,12 @@ class _Task:
 
 
 def is_due(session: Session) -> bool:
-    """Whether a message of the organization shows an old state."""
+    """Whether a message of the organization shows an outdated state."""
     return bool(session.scalar(select(exists().where(ThreadRow.wanted.is_not(None), _now()))))
 
 
 def refresh_due(organization_id: int) -> int:
-    """Change what shows an old state, a few at a time; how many were tried."""
+    """Update outdated messages, a few at a time; returns how many were tried."""
     with organization_session(organization_id) as session:
         tasks = _claim(session)
     for task in tasks:
@@ -95,7 +95,7 @@ def _settle(session: Session, task: _Task, verdict: Verdict) -> None:
     if row is None or row.wanted is None:
         return
     if row.wanted["transition"]["id"] != task.message.payload.transition.id:
-        row.next_attempt_at = func.clock_timestamp()  # the incident went on meanwhile
+        row.next_attempt_at = func.clock_timestamp()  # the incident changed meanwhile
         return
     if verdict.outcome == "retry" and row.attempts < _MOST_ATTEMPTS:
         wait_s = verdict.retry_after_s if verdict.retry_after_s is not None else backoff_s(row.attempts)

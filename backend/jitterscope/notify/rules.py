@@ -1,6 +1,6 @@
-"""What a channel does with one change of an incident: send it, hold it for the end of quiet hours, or leave it. Pure.
+"""What a channel does with one change of an incident: send it, hold it until quiet hours end, or drop it. Pure.
 
-The outbox decides by these rules when a change happens, and the preview replays a week through the same.
+The outbox applies these rules when a change happens, and the preview replays a week through them.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from jitterscope.notify.payload import Action
 from jitterscope.notify.quiet_hours import QuietHours
 
 _SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")
-# They end an incident.
+# Actions that end an incident.
 CLOSING: frozenset[str] = frozenset({"resolved", "verified"})
-# They tell the whole incident as it is then: what waited about it before has nothing to add.
+# Actions that describe the whole incident as it then is: earlier messages still waiting have nothing to add.
 WHOLE: frozenset[str] = CLOSING | {"opened", "escalated", "reopened", "reclassified", "unmuted"}
-# They say nothing but how the incident stands: whoever knows that is not told again.
+# Actions that only describe the state of the incident: a receiver that already knows it is not told again.
 _STANDS: frozenset[str] = frozenset({"acknowledged", "unacknowledged", "resolved", "reopened", "unmuted"})
 _STATE_AFTER = {
     "opened": "open", "reopened": "open", "unacknowledged": "open", "acknowledged": "acknowledged",
@@ -31,7 +31,7 @@ _STATE_AFTER = {
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a channel asked for, without what its kind cannot say."""
+    """What a channel asked for, without what its kind cannot express."""
 
     min_severity: Severity
     actions: frozenset[str]
@@ -43,7 +43,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Face:
-    """How an incident stands, as a message shows it."""
+    """The state of an incident as a message shows it."""
 
     state: str
     severity: str
@@ -51,15 +51,15 @@ class Face:
 
 
 def state_after(action: str, state: str) -> str:
-    """The state of an incident after a change: `state` where that leaves it as it was."""
+    """The state of an incident after an action; `state` if the action does not change it."""
     return _STATE_AFTER.get(action, state)
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A change of an incident, as the incident is after it. `places`: its subject and the others that it reached.
+    """A change of an incident, with the incident's state after it. `places`: its subject and the others it reached.
 
-    `muted`: it notifies nobody. `reminds`: the end of a mute that is told whatever the channel knows.
+    `muted`: notifies nobody. `reminds`: the end of a mute that is sent whatever the channel knows.
     """
 
     incident_id: int
@@ -74,15 +74,18 @@ class Event:
 
     @property
     def face(self) -> Face | None:
-        """None where the state is not known."""
+        """None if the state is not known."""
         state = state_after(self.action, self.state)
         return Face(state, self.severity, self.cause) if state else None
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What became of earlier messages of the channel about the incident. `told`: one was sent, or is about to be;
-    `held`: one waits for the end of quiet hours. `shown` and `waits`: how the last of these show the incident."""
+    """What became of the channel's earlier messages about the incident.
+
+    `told`: one was sent, or is about to be; `held`: one waits for the end of quiet hours. `shown` and `waits`: how the
+    last of each shows the incident.
+    """
 
     told: bool = False
     held: bool = False
@@ -92,8 +95,11 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`message`: what becomes of this one, held `until` then. `skip`: the incident came and went in quiet hours.
-    `waiting`: what becomes of those that are held; `release` sends them now."""
+    """What becomes of a message and of those that are held.
+
+    `message`: the fate of this one, held `until` then. `skip`: the incident came and went in quiet hours. `waiting`:
+    the fate of those that are held; `release` sends them now.
+    """
 
     message: Literal["none", "send", "hold", "skip"]
     until: datetime | None = None
@@ -101,8 +107,11 @@ class Decision:
 
 
 def decide(rule: Rule, event: Event, standing: Standing) -> Decision:
-    """A channel that was told of an incident is told how it goes on, also where it does not fit any more. No channel
-    is told twice in a row that an incident stands as it does."""
+    """Decide what the channel does with a change.
+
+    A channel that was told of an incident also gets its later changes, even if the incident no longer matches. No
+    channel is told the same state of an incident twice in a row.
+    """
     known = standing.told or standing.held
     if event.muted and not (rule.closes_alerts and standing.told and event.action in CLOSING):
         return Decision("none", waiting="drop" if standing.held else "stay")
@@ -114,7 +123,7 @@ def decide(rule: Rule, event: Event, standing: Standing) -> Decision:
         if not wanted:
             return Decision("none", waiting="drop")
     if not wanted:
-        # What waits tells of something that has been taken back since.
+        # What waits describes something that has been reverted since.
         return Decision("none", waiting="drop" if repeats and standing.held and event.action in WHOLE else "stay")
     until = held_until(rule.quiet_hours, event.severity, event.at)
     if standing.held and event.action in WHOLE:
@@ -125,14 +134,14 @@ def decide(rule: Rule, event: Event, standing: Standing) -> Decision:
 
 
 def held_until(quiet_hours: QuietHours | None, severity: str, at: datetime) -> datetime | None:
-    """When a message of that time may be sent; None: at once."""
+    """When a message of that time may be sent; None means at once."""
     if quiet_hours is None or (quiet_hours.critical_passes and severity == "critical"):
         return None
     return quiet_hours.ends(at)
 
 
 def _asked_for(rule: Rule, event: Event, known: bool) -> bool:
-    # Who hears of an incident only now hears of a new one.
+    # For a channel that did not know of the incident, the end of a mute counts as a new incident.
     return event.action in rule.actions or (event.action == "unmuted" and not known and "opened" in rule.actions)
 
 
@@ -151,7 +160,7 @@ def _fits(rule: Rule, event: Event) -> bool:
 
 @dataclass(slots=True)
 class Message:
-    """A message of a replay; `held_until` where it had to wait."""
+    """A message of a replay; `held_until` if it had to wait."""
 
     event: Event
     held_until: datetime | None
@@ -165,8 +174,10 @@ class _State:
 
 
 def replay(rule: Rule, events: Iterable[Event]) -> list[Message]:
-    """The messages that a channel would have sent, had it been there: events oldest first. Nothing is known of what
-    was before the first of them."""
+    """The messages that a channel would have sent if it had existed; events are oldest first.
+
+    The state before the first event is unknown.
+    """
     states: dict[int, _State] = {}
     sent: list[Message] = []
     for event in events:

@@ -1,4 +1,4 @@
-"""The test message of a channel: made up, and says so."""
+"""The test message of a channel, which says that its content is made up."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from jitterscope.settings import settings
 
 
 def send_sample(row: ChannelRow, actor: str) -> tuple[bool, int | None, str]:
-    """Send it now, once: whether it arrived, the HTTP status if there was one, and what was said."""
+    """Send a test message once, now: whether it arrived, the HTTP status if there was one, and the receiver's words."""
     kind, config = open_config(row)
     payload = sample_payload(row.organization_id, actor)
     message = Message(key=uuid.uuid4().hex, payload=payload, thread=None, now_s=int(time.time()))

@@ -1,4 +1,4 @@
-"""Block Kit for a notification: verdict, impact, proof, the first fix, a link."""
+"""Block Kit for a notification: verdict, impact, evidence, the first fix, a link."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jitterscope.notify.slack_press import MUTES, block_id
 _MARK = {"critical": ":red_circle:", "warning": ":large_orange_circle:", "info": ":large_blue_circle:"}
 # Slack's limits (https://api.slack.com/reference/block-kit/blocks).
 _SECTION_CHARACTERS, _FIELD_CHARACTERS = 3000, 2000
-# Of the message that is kept up to date.
+# For the message that is kept up to date.
 _STATES = {
     "open": "Open", "acknowledged": "Acknowledged", "fix_applied": "Fix applied, measuring",
     "did_not_help": "The fix did not help", "made_worse": "The fix made it worse", "verified": "Fix verified",
@@ -25,14 +25,14 @@ _OVER = ("resolved", "verified")
 
 
 def text(payload: Payload) -> str:
-    """The plain line of notifications and screen readers."""
+    """The plain-text line for notifications and screen readers."""
     return escape(wording.headline(payload))[:_SECTION_CHARACTERS]
 
 
 def blocks(payload: Payload, channel_id: int = 0, *, whole: bool = False) -> list[dict[str, Any]]:
-    """A full message when the incident opens, comes back or changes its cause; short ones for other updates.
+    """A full message when the incident opens, reopens, or changes its cause; short ones for other updates.
 
-    `channel_id`: with buttons, whose presses are those of that channel. `whole`: how the incident stands now instead of
+    `channel_id`: adds buttons, whose presses belong to that channel. `whole`: the incident's current state instead of
     what happened, for the message that is kept up to date.
     """
     incident, transition = payload.incident, payload.transition
@@ -114,7 +114,7 @@ def impact_text(one: ImpactFigure) -> str:
 
 
 def _verification(verification: PayloadVerification) -> list[dict[str, Any]]:
-    """What was changed, and once there is a verdict the figures: before → after, and what was predicted."""
+    """What was changed and, once there is a verdict, the figures: before → after, and what was predicted."""
     found: list[dict[str, Any]] = []
     changes = "\n".join(
         f"• {escape(step.title)}: {escape(step.old or 'not set')} → *{escape(step.new or 'not set')}*"
@@ -138,7 +138,7 @@ def measure_text(one: PayloadMeasure) -> str:
 
 
 def escape(value: str) -> str:
-    """Slack's three control characters; names come from the outside and must not form links or mentions."""
+    """Escape Slack's three control characters: names come from outside and must not form links or mentions."""
     return value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

@@ -1,8 +1,8 @@
-"""Presses of the buttons in our Slack messages: who signed one, which incident it is about, and who pressed what. Pure.
+"""Presses of buttons in our Slack messages: who signed one, its incident, and who pressed which button. Pure.
 
 Slack signs each request with the secret of the app: HMAC-SHA256 over "v0:TIMESTAMP:BODY"
-(https://api.slack.com/authentication/verifying-requests-from-slack). The block that a button is in names organization,
-channel and incident; what it says is believed only once that channel's secret has proven the signature.
+(https://api.slack.com/authentication/verifying-requests-from-slack). The button's block names organization, channel,
+and incident; these are trusted only once that channel's secret has verified the signature.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs
 
-# A signature is good for so long.
+# How long a signature is valid.
 TOLERANCE_S = 300
 # Value → title and duration.
 MUTES = {
@@ -31,12 +31,12 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class NotAPress(ValueError):
-    """The body is no press of a button of ours."""
+    """The body is not a press of one of our buttons."""
 
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """One press. `value` is that of the chosen option of a menu. `conversation` is Slack's id of the channel."""
+    """One press. `value` is that of the chosen menu option. `conversation` is Slack's id of the channel."""
 
     organization_id: int
     channel_id: int
@@ -50,17 +50,17 @@ class Press:
 
     @property
     def who(self) -> str:
-        """As histories and the audit trail show who pressed."""
+        """The presser's name in histories and the audit trail."""
         return f"{self.user_name} (Slack {self.user_id})"
 
 
 def block_id(organization_id: int, channel_id: int, incident_id: int) -> str:
-    """The name of the block with the buttons."""
+    """The id of the block with the buttons."""
     return f"jitterscope:{organization_id}:{channel_id}:{incident_id}"
 
 
 def sign(secret: str, timestamp: str, body: bytes) -> str:
-    """What Slack puts into X-Slack-Signature."""
+    """The signature that Slack sends in X-Slack-Signature."""
     digest = hmac.new(secret.encode(), b"v0:" + timestamp.encode() + b":" + body, hashlib.sha256)
     return f"v0={digest.hexdigest()}"
 
@@ -71,14 +71,14 @@ def is_signed(secret: str, timestamp: str, body: bytes, signature: str) -> bool:
 
 
 def is_fresh(timestamp: str, now_s: float) -> bool:
-    """Whether a signature of that time is still good."""
+    """Whether a signature of that time is still valid."""
     return timestamp.isascii() and timestamp.isdigit() and len(timestamp) < 12 and (
         abs(now_s - int(timestamp)) <= TOLERANCE_S
     )  # fmt: skip
 
 
 def parse(body: bytes) -> Press:
-    """What a request says, believed or not. Raises NotAPress."""
+    """The contents of a request, trusted or not. Raises NotAPress."""
     try:
         [text] = parse_qs(body.decode(), max_num_fields=20)["payload"]
         content = json.loads(text)

@@ -1,4 +1,4 @@
-"""Presses of Slack's buttons: by whose secret they are signed, each of them once, and what the presser is told."""
+"""Presses of Slack buttons: verify the signature, handle each one once, and answer the presser."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from jitterscope.notify.outbox import deliver_soon
 from jitterscope.notify.payload import Payload
 from jitterscope.notify.slack_press import TOLERANCE_S, Press, is_fresh, is_signed
 
-# Compared with where there is no secret, so that a channel that does not exist takes as long.
+# Compared if there is no secret, so that a channel that does not exist takes as long.
 _NO_SECRET = hashlib.sha256(b"no channel").hexdigest()
 
 
 def check(session: Session, press: Press, body: bytes, timestamp: str, signature: str, now_s: float) -> None:
-    """Whether Slack sent it for the app of the channel that it names. Raises Problem 401, 403.
+    """Check that Slack sent the press for the app of the channel that it names. Raises Problem 401, 403.
 
     A channel that the organization does not have, one without buttons, and a wrong secret look the same.
     """
@@ -63,7 +63,7 @@ def _config(session: Session, channel_id: int) -> SlackConfig | None:
 
 
 def once(session: Session, digest: bytes) -> None:
-    """Note a signed request, in the transaction of what it does. Raises Problem 409 where it was here before."""
+    """Record a signed request, in the transaction of its action. Raises Problem 409 if it was handled before."""
     past = func.clock_timestamp() - timedelta(seconds=3 * TOLERANCE_S)
     session.execute(delete(SlackPressRow).where(SlackPressRow.at < past))
     noted = session.execute(
@@ -77,8 +77,10 @@ def once(session: Session, digest: bytes) -> None:
 
 
 def show(session: Session, press: Press, payload: Payload) -> None:
-    """Have the message that was pressed show the incident as it is now. One of an incoming webhook has no name, and is
-    changed by the URL that came with the press."""
+    """Update the pressed message to the incident's current state.
+
+    A message of an incoming webhook has no name and is changed through the URL that came with the press.
+    """
     config = _config(session, press.channel_id)
     if config is None:
         return
@@ -102,7 +104,7 @@ def show(session: Session, press: Press, payload: Payload) -> None:
 
 
 def say(session: Session, press: Press, text: str) -> None:
-    """Tell the presser, and nobody else, what went wrong."""
+    """Tell only the presser what went wrong."""
     if press.response_url is None:
         return
     url = press.response_url

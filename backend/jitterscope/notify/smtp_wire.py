@@ -1,7 +1,7 @@
-"""One mail for a mail server, over a connection of its own. The server is the operator's, so any address will do.
+"""Sends one email to a mail server over its own connection. The server is the operator's, so any address is allowed.
 
-Standard library only, like wire.py. `on_writing` is called before the text leaves: until then the server has nothing
-to deliver, whatever fails.
+Standard library only, like wire.py. `on_writing` is called before the text leaves: until then the server has nothing to
+deliver, whatever fails.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from jitterscope.notify.wire import PostFailed
 
 @dataclass(frozen=True)
 class Mail:
-    """What to send and by which server. `timeout_s` is for each step; `ca_file` is trusted besides the system's
-    certificates."""
+    """What to send and through which server. `timeout_s` applies to each step.
+
+    `ca_file` is trusted in addition to the system's certificates.
+    """
 
     host: str
     port: int
@@ -33,9 +35,9 @@ class Mail:
 
 
 def hand_over(mail: Mail, on_writing: Callable[[], None] = lambda: None) -> tuple[int, dict[str, str], bytes]:
-    """The server's reply to the text, or to what it refused before: its code, no headers, its words. Raises PostFailed.
+    """The server's reply to the text, or to what it refused earlier: code, no headers, words. Raises PostFailed.
 
-    Where it takes some of the recipients they get the mail, and the words name the others.
+    If it accepts only some of the recipients, those get the mail, and the words name the others.
     """
     try:
         server = _connect(mail)
@@ -56,7 +58,7 @@ def hand_over(mail: Mail, on_writing: Callable[[], None] = lambda: None) -> tupl
         code, said = server.data(mail.content)
         missing = b"".join(b"; refused " + one.encode() + b": " + why for one, _, why in refused)
         return code, {}, said + missing
-    except smtplib.SMTPDataError as error:  # it did not want the text
+    except smtplib.SMTPDataError as error:  # it refused the text
         return error.smtp_code, {}, _bytes(error.smtp_error)
     except (OSError, smtplib.SMTPException) as error:
         raise PostFailed("unknown" if writing else "not_sent", f"no reply: {_said(error)}") from error
@@ -91,7 +93,7 @@ def _context(mail: Mail) -> ssl.SSLContext:
 
 
 def _leave(server: smtplib.SMTP) -> None:
-    """The reply is what counts: how the farewell goes does not."""
+    """Close the session; only the earlier reply counts, not how this ends."""
     try:
         server.quit()
     except (OSError, smtplib.SMTPException):

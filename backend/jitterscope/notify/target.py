@@ -1,7 +1,7 @@
 """Which addresses notifications may go to: nothing inside our own network, unless the operator allows it.
 
-A name is resolved once and the connection goes to the address that was checked, so that a name which changes its
-answer in between (DNS rebinding) gains nothing. Standard library only: the courier runs without site-packages.
+A name is resolved once and the connection goes to the address that was checked, so that a name that changes its answer
+in between (DNS rebinding) gains nothing. Standard library only: the courier runs without site-packages.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _PERMIT = "(JITTERSCOPE_NOTIFY_ALLOW_PRIVATE_TARGETS=true permits targets inside
 
 
 class ForbiddenTarget(ValueError):
-    """The URL or its address is not one that notifications may go to."""
+    """Notifications may not go to this URL or its address."""
 
 
 def check_url(url: str) -> None:
-    """Refuse what can never be sent to: other schemes, no host, user info, control characters."""
+    """Reject URLs that can never be sent to: other schemes, no host, user info, control characters."""
     if any(ord(character) <= 32 or ord(character) == 127 for character in url):
         raise ForbiddenTarget("the URL contains spaces or control characters")
     parts = urlsplit(url)
@@ -41,10 +41,10 @@ def check_url(url: str) -> None:
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is one of the public internet, also when wrapped in IPv6 (mapped, NAT64).
+    """Whether an IP address is on the public internet, including when wrapped in IPv6 (mapped, NAT64).
 
-    IANA's registries of special purposes decide, the most specific block first. What they do not affirm is not public,
-    and neither is IPv6 outside the block that addresses are given out from.
+    IANA's special-purpose registries decide, the most specific block first. What they do not list as globally reachable
+    is not public, and neither is IPv6 outside the block that addresses are allocated from.
     """
     ip = ipaddress.ip_address(address.split("%", 1)[0])
     if isinstance(ip, ipaddress.IPv6Address):
@@ -60,7 +60,7 @@ def is_public(address: str) -> bool:
 
 
 def check_literal(host: str, allow_private: bool) -> None:
-    """Refuse a host that is an address of our own network, however it is written (`127.1`, `2130706433`)."""
+    """Reject a host that is an address of our own network, in any notation (`127.1`, `2130706433`)."""
     try:
         address = host if ":" in host else socket.inet_ntoa(socket.inet_aton(host))
     except OSError:
@@ -70,11 +70,11 @@ def check_literal(host: str, allow_private: bool) -> None:
 
 
 def resolve(host: str, port: int, allow_private: bool) -> list[tuple[socket.AddressFamily, str]]:
-    """Addresses of a host that may be connected to, in the resolver's order.
+    """The addresses of a host that may be connected to, in the resolver's order.
 
-    Raises OSError where it has none: where any of them is private, since a name that answers both ways is not to be
-    trusted, and where the name does not resolve. The two look the same: which names exist inside our network, and what
-    they resolve to, is nobody's business. Raises ForbiddenTarget for a private address given as such.
+    Raises OSError if any of them is private, since a name that answers both ways is not to be trusted, or if the name
+    does not resolve. The two look the same, so that the error does not reveal which names exist inside our network and
+    what they resolve to. Raises ForbiddenTarget for a private address given literally.
     """
     check_literal(host, allow_private)
     found: list[tuple[socket.AddressFamily, str]] = []

@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 
 @worker.app.task(name="notify.deliver")  # type: ignore[untyped-decorator]
 def deliver(organization_id: int) -> None:
-    """Send what is due in an organization, unless another worker of this host is at it."""
+    """Send what is due in an organization, unless another worker of this host is already doing so."""
     with journal.alone(journal_folder(), f"deliver-{organization_id}") as alone:
         if alone:
             deliver_due(organization_id)
@@ -31,7 +31,10 @@ def deliver(organization_id: int) -> None:
 
 @worker.app.task(name="notify.say_in_slack")  # type: ignore[untyped-decorator]
 def say_in_slack(url: str, text: str) -> None:
-    """Answer who pressed a button, by the URL that came with the press. Tried once: who waits for it presses again."""
+    """Answer the person who pressed a button, through the URL that came with the press.
+
+    Tried once: a person who waits for the answer presses again.
+    """
     content = {"response_type": "ephemeral", "replace_original": False, "text": escape(text)}
     try:
         perform(post_of(post_json(url, content, {})))
@@ -60,13 +63,13 @@ def sweep() -> None:
 
 @worker.periodic(seconds=600)
 def reseal() -> None:
-    """Encrypt stored secrets with the newest key, after another one was put first."""
+    """Re-encrypt stored secrets with the newest key, after a new key was put first."""
     if "," in settings().secret_key.get_secret_value():
         each_organization("reseal secrets", reseal_organization)
 
 
 def reseal_organization(organization_id: int) -> sealed.Resealed:
-    """The same for one organization, whatever the number of keys."""
+    """As `reseal`, for one organization, whatever the number of keys."""
     with organization_session(organization_id) as session:
         resealed = sealed.reseal(session)
     if resealed.done or resealed.unreadable:

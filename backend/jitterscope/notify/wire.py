@@ -1,7 +1,7 @@
-"""One HTTP request to a checked address, over a connection of its own.
+"""One HTTP request to a checked address, over its own connection.
 
-The request is one `sendall`, so that the stage noted last tells "nothing was sent" from "the receiver may have it".
-Standard library only: the courier starts in milliseconds, without site-packages.
+The request is one `sendall`, so that the last recorded stage distinguishes "nothing was sent" from "the receiver may
+have it". Standard library only: the courier starts in milliseconds, without site-packages.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ from jitterscope.notify.target import ForbiddenTarget, check_literal, check_url,
 
 BODY_LIMIT_BYTES = 64 * 1024
 _CONNECT_TIMEOUT_S = 5.0
-# What the receiver may have seen when it failed: nothing, or perhaps everything.
+# What the receiver may have seen before the failure: nothing, or perhaps everything.
 Failure = Literal["not_sent", "unknown"]
 
 
 @dataclass(frozen=True)
 class Post:
-    """What to send. `timeout_s` is for all of it; `ca_file` is trusted besides the system's certificates. Of the answer
-    no more than `most_bytes` are read.
+    """What to send. `timeout_s` applies to the whole request.
 
-    `proxy` is the URL of an HTTP proxy (http://user:password@host:port) that everything goes through. It resolves names
-    and decides which of them may be reached.
+    `ca_file` is trusted in addition to the system's certificates. At most `most_bytes` of the answer are read.
+
+    `proxy` is the URL of an HTTP proxy (http://user:password@host:port) for everything. It resolves names and decides
+    which of them may be reached.
     """
 
     url: str
@@ -45,7 +46,7 @@ class Post:
 
 
 class PostFailed(Exception):
-    """No response. `failure` says whether the receiver may have the request; `permanent`: trying again is useless."""
+    """No response. `failure` says whether the receiver may have the request; `permanent`: retrying is useless."""
 
     def __init__(self, failure: Failure, detail: str, *, permanent: bool = False) -> None:
         super().__init__(detail)
@@ -53,15 +54,15 @@ class PostFailed(Exception):
 
 
 def perform(post: Post, on_writing: Callable[[], None] = lambda: None) -> tuple[int, dict[str, str], bytes]:
-    """Send it; status, headers (lower-case names) and body (cut at `most_bytes`) of the answer. Raises PostFailed.
+    """Send it; returns status, headers (lower-case names), and body (cut at `most_bytes`). Raises PostFailed.
 
-    `on_writing` is called when the connection stands and the next thing is to write.
+    `on_writing` is called once the connection is up, immediately before writing.
     """
     deadline = time.monotonic() + post.timeout_s
     try:
         check_url(post.url)
         request = _request_bytes(post)
-    except ValueError as error:  # ForbiddenTarget too
+    except ValueError as error:  # includes ForbiddenTarget
         raise PostFailed("not_sent", str(error), permanent=True) from error
     connection = _connect(post, deadline) if post.proxy is None else _connect_by_proxy(post, post.proxy, deadline)
     with connection:
@@ -94,14 +95,14 @@ def _connect(post: Post, deadline: float) -> socket.socket:
             if parts.scheme == "https":
                 return _context(post.ca_file).wrap_socket(connection, server_hostname=host)
             return connection
-        except OSError as error:  # TLS errors too
+        except OSError as error:  # includes TLS errors
             connection.close()
             last = error
     raise PostFailed("not_sent", f"cannot connect to {host}:{port}: {_name(last)}")
 
 
 def _connect_by_proxy(post: Post, proxy: str, deadline: float) -> socket.socket:
-    """A connection to the receiver through a tunnel, or to the proxy where the URL has no TLS."""
+    """A connection to the receiver through a tunnel, or to the proxy if the URL has no TLS."""
     parts, way = urlsplit(post.url), urlsplit(proxy)
     host = parts.hostname or ""
     try:
@@ -188,7 +189,7 @@ def _read(connection: socket.socket, deadline: float, post: Post) -> tuple[int, 
             try:
                 chunk = response.read(min(8192, post.most_bytes - len(body)))
             except (OSError, http.client.HTTPException):
-                break  # the status came: it decides, whatever became of the body
+                break  # the status arrived: it decides, whatever happens to the body
             if not chunk:
                 break
             body += chunk

@@ -1,4 +1,4 @@
-"""What messages to people say, whatever carries them. Plain text: each channel kind escapes it for its own."""
+"""The text of messages to people. Plain text: each channel kind escapes it for its own format."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def is_over(payload: Payload) -> bool:
 
 
 def says_all(payload: Payload) -> bool:
-    """Whether the message has figures, evidence and the first fix: when the incident opens, comes back or changes."""
+    """Whether the message has figures, evidence, and the first fix: when the incident opens, reopens, or changes."""
     return payload.transition.action in (WHOLE - CLOSING) | {"test"}
 
 
@@ -60,7 +60,7 @@ def evidence(one: PayloadEvidence) -> str:
 
 
 def changes(verification: PayloadVerification) -> list[str]:
-    """ "CPU limit: 0.5 → 1", of each setting that is known before or after."""
+    """ "CPU limit: 0.5 → 1" for each setting with a known value before or after."""
     return [
         f"{step.title}: {step.old or 'not set'} → {step.new or 'not set'}"
         for step in verification.changes
@@ -96,7 +96,7 @@ def byline(payload: Payload) -> str:
 
 
 def plain(payload: Payload) -> str:
-    """The whole message as paragraphs of plain text, without the address of the incident."""
+    """The whole message as paragraphs of plain text, without the incident's URL."""
     incident, verification = payload.incident, payload.incident.verification
     paragraphs = [f"{head(payload)}\n{incident.title}"]
     if payload.transition.detail:
@@ -116,8 +116,10 @@ def plain(payload: Payload) -> str:
 
 
 def incident_key(payload: Payload, key: str) -> str:
-    """What receivers know an incident by, over all its messages: the same from this installation alone. A test message
-    is about none, so it has a name of its own."""
+    """The key by which receivers know an incident across all its messages; unique to this installation.
+
+    A test message is about no incident, so it has its own key.
+    """
     host = urlsplit(payload.incident.url).netloc or "jitterscope"
     if payload.transition.action == "test":
         return f"jitterscope/{host}/test/{key}"
@@ -125,12 +127,12 @@ def incident_key(payload: Payload, key: str) -> str:
 
 
 def fingerprint(name: str) -> str:
-    """16 hexadecimal digits of a name."""
+    """16 hexadecimal digits that identify a name."""
     return hashlib.sha256(name.encode()).hexdigest()[:16]
 
 
 def shortened(text: str, most: int) -> str:
-    """At most that many characters."""
+    """The text, shortened to at most `most` characters."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

@@ -1,4 +1,4 @@
-"""What receives Alertmanager's webhooks: payload version 4, one group with one alert for each incident.
+"""Receivers of Alertmanager webhooks: payload version 4, one group with one alert for each incident.
 
 https://prometheus.io/docs/alerting/latest/configuration/#webhook_config
 """
@@ -40,7 +40,7 @@ class AlertmanagerConfig(BaseModel):
 
 
 def labels(payload: Payload, name: str) -> dict[str, str]:
-    """Those of the alert. `incident` makes them those of one incident; what is not known is left out."""
+    """The alert's labels. `incident` makes them unique to one incident; unknown ones are left out."""
     incident, subject = payload.incident, payload.incident.subject
     known = {
         "alertname": incident.cause, "severity": incident.severity, "incident": name, "node": subject.node,
@@ -99,7 +99,7 @@ CHANNEL = ChannelKind(
     describe=_describe,
     build=_build,
     judge=judge_status,
-    # An alert fires or is resolved: it has no other states.
+    # An alert is firing or resolved: it has no other states.
     closes_alerts=True,
     silent=frozenset({"acknowledged", "unacknowledged", "fix_applied", "noted"}),
 )

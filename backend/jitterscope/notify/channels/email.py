@@ -1,4 +1,4 @@
-"""Mail by the mail server of the installation. Messages about one incident are one conversation."""
+"""Email through the installation's mail server. Messages about one incident form one conversation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jitterscope.notify.kind import ChannelKind, HttpResponse, MailRequest, Mess
 from jitterscope.settings import settings
 
 _MOST_RECIPIENTS = 20
-# Good enough to catch a slip of the pen; whether the mailbox exists is the mail server's to say.
+# Catches typos; only the mail server knows whether the mailbox exists.
 _ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
 _SUBJECT_CHARACTERS = 200
 
@@ -42,7 +42,7 @@ class EmailConfig(BaseModel):
 
 
 def recipients(text: str) -> tuple[str, ...]:
-    """The addresses, each once."""
+    """The addresses, without duplicates."""
     return tuple(dict.fromkeys(one.strip() for one in text.split(",") if one.strip()))
 
 
@@ -53,7 +53,7 @@ def _build(config: EmailConfig, message: Message) -> MailRequest:
     letter = EmailMessage(policy=SMTP)
     letter["From"] = settings().mail_from
     letter["To"] = config.to
-    # A title is one line; a header must be.
+    # A header must be one line.
     letter["Subject"] = wording.shortened(" ".join(wording.headline(payload).split()), _SUBJECT_CHARACTERS)
     letter["Date"] = format_datetime(datetime.fromtimestamp(message.now_s, UTC))
     # The same for every attempt: mail programs show a repeat once.
@@ -66,7 +66,7 @@ def _build(config: EmailConfig, message: Message) -> MailRequest:
 
 
 def _judge(response: HttpResponse) -> Verdict:
-    """RFC 5321: 2 taken, 4 not now, 5 never."""
+    """RFC 5321: 2xx accepted, 4xx retry, 5xx permanent failure."""
     said = response.body[:300].decode("utf-8", "replace")
     if 200 <= response.status < 300:
         return Verdict("sent", said if "; refused " in said else None)

@@ -1,4 +1,4 @@
-"""Opsgenie, and Jira Service Management with the same API: one alert for each incident, known by its alias.
+"""Opsgenie, and Jira Service Management with the same API: one alert per incident, identified by its alias.
 
 https://docs.opsgenie.com/docs/alert-api
 """
@@ -14,7 +14,7 @@ from jitterscope.notify import wording
 from jitterscope.notify.kind import ChannelKind, HttpRequest, Message, judge_status, post_json
 from jitterscope.notify.target import check_url
 
-# Of the fields of an alert.
+# Limits of an alert's fields.
 _MESSAGE_CHARACTERS, _DESCRIPTION_CHARACTERS, _ENTITY_CHARACTERS, _TAG_CHARACTERS = 130, 15_000, 512, 50
 _PRIORITIES = {"critical": "P1", "warning": "P3", "info": "P5"}
 
@@ -88,7 +88,7 @@ CHANNEL = ChannelKind(
     describe=lambda config: str(urlsplit(config.api_url).hostname),
     build=_build,
     judge=judge_status,
-    # Alerts have no such states, and what is said about one that was closed by hand would open another.
+    # Alerts have no such states, and a message about one that was closed by hand would open another.
     closes_alerts=True,
     silent=frozenset({"unacknowledged", "fix_applied", "noted"}),
 )

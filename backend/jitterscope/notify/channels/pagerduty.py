@@ -1,4 +1,4 @@
-"""PagerDuty: Events API v2. One alert for each incident: triggered, acknowledged, and resolved by the same key.
+"""PagerDuty: Events API v2. One alert per incident: triggered, acknowledged, and resolved with the same key.
 
 https://developer.pagerduty.com/docs/events-api-v2/trigger-events/
 """
@@ -13,7 +13,7 @@ from jitterscope.notify import wording
 from jitterscope.notify.kind import ChannelKind, HttpRequest, Message, judge_status, post_json
 from jitterscope.notify.target import check_url
 
-# Of a summary.
+# Limit of a summary.
 _SUMMARY_CHARACTERS = 1024
 
 

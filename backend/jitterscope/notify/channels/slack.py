@@ -1,9 +1,9 @@
-"""Slack: Block Kit messages by an incoming webhook or, with threads for updates, by a bot token.
+"""Slack: Block Kit messages through an incoming webhook or, with threads for updates, a bot token.
 
-An incoming webhook gives no message id back, so its updates are messages of their own. With a bot token
-(scope chat:write; channels:history or groups:history to look up deliveries of unknown fate) updates are replies
-in the incident's thread, whose first message is kept up to date, and a key in the message's metadata shows whether it
-arrived. With the app's signing secret messages have buttons (see slack_press.py).
+An incoming webhook returns no message id, so its updates are separate messages. With a bot token (scope chat:write;
+channels:history or groups:history to look up deliveries of unknown outcome), updates are replies in the incident's
+thread, whose first message is kept up to date, and a key in the message's metadata shows whether it arrived. With the
+app's signing secret, messages have buttons (see slack_press.py).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from jitterscope.notify.slack_message import blocks, text
 from jitterscope.notify.target import check_url
 
 _EVENT_TYPE = "jitterscope_delivery"
-# Errors of chat.postMessage that pass by themselves (https://api.slack.com/methods/chat.postMessage).
+# Transient errors of chat.postMessage (https://api.slack.com/methods/chat.postMessage).
 _TRANSIENT = {"ratelimited", "rate_limited", "message_limit_exceeded", "internal_error", "fatal_error",
               "service_unavailable", "request_timeout", "team_added_to_org"}  # fmt: skip
 
@@ -90,7 +90,7 @@ def _build(config: SlackConfig, message: Message) -> HttpRequest:
     content |= {
         "channel": config.channel,
         "unfurl_links": False,
-        # Slack takes client_msg_id without promising to act on it; the metadata are what we look a message up by.
+        # Slack accepts client_msg_id without promising to act on it; messages are looked up by their metadata.
         "client_msg_id": str(uuid.uuid5(uuid.NAMESPACE_URL, f"jitterscope:{message.key}")),
         "metadata": {"event_type": _EVENT_TYPE, "event_payload": {"key": message.key}},
     }
@@ -104,7 +104,7 @@ def _build(config: SlackConfig, message: Message) -> HttpRequest:
 
 
 def _refresh(config: SlackConfig, message: Message) -> HttpRequest | None:
-    """Of an incoming webhook: a message whose button was pressed, by the URL that came with the press."""
+    """Update a message; for an incoming webhook, one whose button was pressed, through the URL from the press."""
     answers = message.channel_id if config.signing_secret is not None else 0
     content: dict[str, Any] = {
         "text": text(message.payload), "blocks": blocks(message.payload, answers, whole=True),

@@ -1,7 +1,7 @@
-"""Microsoft Teams: an Adaptive Card for a webhook of the Workflows app ("Post to a channel when a webhook request is
-received").
+"""Microsoft Teams: an Adaptive Card for a webhook of the Workflows app.
 
-Text goes into text runs, which are not read as Markdown: names come from the outside and must not form links.
+The workflow is "Post to a channel when a webhook request is received". Text goes into text runs, which are not parsed
+as Markdown: names come from outside and must not form links.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jitterscope.notify.kind import ChannelKind, HttpRequest, Message, judge_sta
 from jitterscope.notify.payload import Payload
 from jitterscope.notify.target import check_url
 
-# Teams takes messages of 28 KB; the rest is for what is around the card.
+# Teams accepts messages of 28 KB; the rest is for what surrounds the card.
 _CARD_BYTES = 26_000
 _TEXT_CHARACTERS = 2000
 _COLORS = {"critical": "Attention", "warning": "Warning", "info": "Accent"}
@@ -39,10 +39,10 @@ class TeamsConfig(BaseModel):
 
 
 def card(payload: Payload) -> dict[str, Any]:
-    """An Adaptive Card of version 1.4. What is least is left out where it would be too large."""
+    """An Adaptive Card of version 1.4. The least important parts are left out if it would be too large."""
     body = _body(payload)
     while len(body) > 2 and _size(body) > _CARD_BYTES:
-        del body[-2]  # the last one says whose word it is
+        del body[-2]  # the last one names the author
     return {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",

@@ -16,7 +16,7 @@ from jitterscope.notify.target import check_url
 _MOST_HEADERS, _LONGEST_VALUE = 20, 4096
 # RFC 9110: a token, then visible characters with spaces and tabs between them.
 _NAME, _VALUE = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}"), re.compile(r"[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?")
-# Ours to set: they frame the request, or say what a receiver relies on.
+# Set by us: they frame the request, or receivers rely on them.
 _OURS = frozenset({
     "host", "content-length", "content-type", "content-encoding", "transfer-encoding", "connection", "upgrade", "te",
     "trailer", "expect", "idempotency-key", "proxy-authorization", "proxy-connection", "keep-alive",
@@ -51,7 +51,7 @@ class WebhookConfig(BaseModel):
 
 
 def own_headers(text: str) -> dict[str, str]:
-    """The headers of "Name: value" lines. Raises ValueError, which quotes no value: values are secrets."""
+    """Parse headers from "Name: value" lines. Raises ValueError without quoting values, which are secrets."""
     found: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
@@ -73,13 +73,13 @@ def own_headers(text: str) -> dict[str, str]:
 
 
 def sign(secret: str, timestamp_s: int, body: bytes) -> str:
-    """Value of X-Jitterscope-Signature: HMAC-SHA256 over "<timestamp>.<body>", hexadecimal."""
+    """The value of X-Jitterscope-Signature: HMAC-SHA256 over "<timestamp>.<body>", hexadecimal."""
     digest = hmac.new(secret.encode(), str(timestamp_s).encode() + b"." + body, hashlib.sha256).hexdigest()
     return f"t={timestamp_s},v1={digest}"
 
 
 def verify(secret: str, header: str, body: bytes, now_s: int, tolerance_s: int = 300) -> bool:
-    """What a receiver does: the signature fits and is at most `tolerance_s` old."""
+    """The check that a receiver makes: the signature matches and is at most `tolerance_s` old."""
     parts = dict(part.split("=", 1) for part in header.split(",") if "=" in part)
     timestamp = parts.get("t", "")
     if not timestamp.isdigit() or abs(now_s - int(timestamp)) > tolerance_s:
