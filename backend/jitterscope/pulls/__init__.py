@@ -1,1 +1,1 @@
-"""Pull requests for fixes: which repository has a workload's file, the change of it, and how it went."""
+"""Pull requests for fixes: which repository has a workload's file, how it changes, and the outcome."""

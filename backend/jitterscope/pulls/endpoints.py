@@ -1,4 +1,4 @@
-"""Pull requests for fixes: whether one is possible, what it would be, and opening it."""
+"""Pull requests for fixes: whether one is possible, what it would contain, and opening it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Repositories with the files of workloads. Reading needs repositories:read, changing repositories:write: both are
-administration. Tokens are never returned."""
+"""Repositories with workload files. Reading needs repositories:read, changing repositories:write.
+
+Both are administration. Tokens are never returned.
+"""
 
 from __future__ import annotations
 

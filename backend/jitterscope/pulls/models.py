@@ -13,7 +13,7 @@ from jitterscope.db import Base
 
 
 class RepositoryRow(Base):
-    """A repository with the files of workloads. `token_sealed` is encrypted; `files` are schemas.RepositoryFile."""
+    """A repository with workload files. `token_sealed` is encrypted; `files` are schemas.RepositoryFile."""
 
     __tablename__ = "repositories"
 
@@ -32,7 +32,7 @@ class RepositoryRow(Base):
 class PullRequestRow(Base):
     """A pull request for one fix of one incident. States: opening, open, merged, closed.
 
-    `kind` and `repository` stay as they were where the repository's settings change or go (`repository_id` None).
+    `kind` and `repository` keep their values if the repository is changed or removed (`repository_id` None).
     """
 
     __tablename__ = "pull_requests"

@@ -1,4 +1,4 @@
-"""What a pull request is to be told next: the verdict on its fix, or that nobody has seen it land."""
+"""The next comment on a pull request: the verdict on its fix, or that the change was not seen."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from jitterscope.incidents.verification.views import verification_of
 from jitterscope.pulls import texts
 from jitterscope.pulls.models import PullRequestRow
 
-# A change that collectors see lands sooner, where it lands at all.
+# A change that collectors can see is seen earlier than this, if it is deployed at all.
 NOT_SEEN_AFTER = timedelta(hours=24)
 _ENDS = ("verified", "did_not_help", "made_worse", "replaced")
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """A comment to write. `marker` is in its text; `verification_id` is None where it says that there is none."""
+    """A comment to write. `marker` is in its text; `verification_id` is None if it says that there is none."""
 
     text: str
     marker: str
@@ -35,7 +35,7 @@ class News:
 
 
 def of(session: Session, row: PullRequestRow) -> News | None:
-    """None: there is nothing to say that was not said."""
+    """The next comment; None if there is nothing new to say."""
     incident = actions.get(session, row.incident_id)
     found = next(
         (one for one in verifications.of_incident(session, incident.id) if _is_of(one, row, incident.cause)), None
@@ -54,7 +54,7 @@ def of(session: Session, row: PullRequestRow) -> News | None:
 
 
 def _is_of(verification: VerificationRow, row: PullRequestRow, cause: str) -> bool:
-    """Whether it measures what the pull request changed: the fix itself, or a change after the merge with its facts."""
+    """Whether it measures what the pull request changed: the fix itself, or a change to its facts after the merge."""
     if verification.applied_at < row.opened_at:
         return False
     if verification.fix_id == row.fix_id:
@@ -67,7 +67,7 @@ def _is_of(verification: VerificationRow, row: PullRequestRow, cause: str) -> bo
 
 
 def _may_still_land(row: PullRequestRow, cause: str) -> bool:
-    """Without anybody's help."""
+    """Whether the change may still be seen without manual action."""
     kind = fix_of(cause, row.fix_id)
     seen = kind is not None and isinstance(kind.landing, Seen)
     return seen and datetime.now(UTC) - (row.merged_at or row.opened_at) < NOT_SEEN_AFTER

@@ -1,7 +1,7 @@
-"""A fix as a pull request: whether it can be one, what it would be, and opening it.
+"""A fix as a pull request: whether it can be one, what it would contain, and opening it.
 
-No transaction is open while the host is asked. A row with the state `opening` holds the place meanwhile: of two
-requests for one fix of one incident only one asks the host.
+No transaction is open during requests to the host. Meanwhile a row with the state `opening` holds the place, so that of
+two requests for one fix of one incident only one contacts the host.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from jitterscope.pulls.schemas import FixPullRequest, Form, PullRequest, PullReq
 from jitterscope.pulls.talking import problems_of
 from jitterscope.tenancy.auth import Principal
 
-# A process that died while it asked the host does not hold the place for longer.
+# A process that died while contacting the host holds the place no longer than this.
 _OPENING = timedelta(minutes=2)
 _MOST_BRANCHES = 9
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Everything that is known before the host is asked."""
+    """Everything that is known before the host is contacted."""
 
     incident: Incident
     fix: Fix
@@ -56,7 +56,7 @@ class Draft:
 
 
 def possibilities(session: Session, incident_id: int) -> list[FixPullRequest]:
-    """Each fix of an incident, and the newest pull request of it."""
+    """Each fix of an incident, with its newest pull request."""
     incident = whole.incident(session, actions.get(session, incident_id))
     rows = repositories.listed(session)
     newest = {row.fix_id: row for row in _of_incident(session, incident_id) if row.state != "opening"}
@@ -79,7 +79,7 @@ def _possibility(fix: Fix, rows: Sequence[RepositoryRow], newest: PullRequestRow
 
 
 def preview(organization_id: int, incident_id: int, fix_id: str, form: Form) -> PullRequestPreview:
-    """What a pull request would be. Raises Problem 404, 409, 424."""
+    """What a pull request would contain. Raises Problem 404, 409, 424."""
     with organization_session(organization_id) as session:
         draft = _draft(session, incident_id, fix_id)
     with problems_of(kind_of(draft.repository)):
@@ -97,7 +97,7 @@ def preview(organization_id: int, incident_id: int, fix_id: str, form: Form) -> 
 
 
 def open_(principal: Principal, incident_id: int, fix_id: str, form: Form) -> PullRequest:
-    """Open it, or give the one that is open. Raises Problem 404, 409, 424."""
+    """Open a pull request, or return the one that is open. Raises Problem 404, 409, 424."""
     organization_id = principal.organization_id
     with organization_session(organization_id) as session:
         actions.get(session, incident_id)
@@ -128,7 +128,7 @@ def open_(principal: Principal, incident_id: int, fix_id: str, form: Form) -> Pu
 
 
 def view(row: PullRequestRow) -> PullRequest:
-    """As the API shows it."""
+    """The pull request as the API shows it."""
     return PullRequest.model_validate({name: getattr(row, name) for name in PullRequest.model_fields})
 
 
@@ -207,17 +207,17 @@ def _take_back(host: Host, branch: str) -> None:
     try:
         host.delete_branch(branch)
     except HostFailed:
-        return  # the failure before it is what matters, and another name is taken next time
+        return  # the earlier failure is what matters, and the next attempt uses another name
 
 
 def _of_incident(session: Session, incident_id: int) -> list[PullRequestRow]:
-    """Oldest first."""
+    """The incident's pull requests, oldest first."""
     query = select(PullRequestRow).where(PullRequestRow.incident_id == incident_id)
     return list(session.scalars(query.order_by(PullRequestRow.id)))
 
 
 def _place(session: Session, incident_id: int, fix_id: str) -> PullRequestRow | None:
-    """The one that is open or being opened."""
+    """The pull request that is open or being opened."""
     query = select(PullRequestRow).where(
         PullRequestRow.incident_id == incident_id,
         PullRequestRow.fix_id == fix_id,
@@ -227,7 +227,7 @@ def _place(session: Session, incident_id: int, fix_id: str) -> PullRequestRow | 
 
 
 def _take_place(session: Session, draft: Draft, principal: Principal, known: PullRequestRow | None) -> int:
-    """The id of a row that says it is being opened. Raises Problem 409 where another request is at it."""
+    """The id of a new row in the state `opening`. Raises Problem 409 if another request is already opening it."""
     if known is not None and known.opened_at < datetime.now(UTC) - _OPENING:
         session.delete(known)
         session.flush()

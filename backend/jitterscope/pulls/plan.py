@@ -1,4 +1,4 @@
-"""Which file of which repository a fix changes, and the files as they would be."""
+"""Which file of which repository a fix changes, and the resulting files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Read = Callable[[str], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One change, and the file that takes it."""
+    """One change, and the file to change."""
 
     change: Change
     file: RepositoryFile
@@ -26,7 +26,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The repository (by its place in a list) whose files take all changes of a fix."""
+    """The repository (by its position in a list) whose files take all changes of a fix."""
 
     repository: int
     targets: tuple[Target, ...]
@@ -39,12 +39,12 @@ class Planned:
 
 
 def changes_of(fix: Fix) -> Sequence[Change]:
-    """Of its first patch that files can hold: patches are in the order of preference, and one of them is applied."""
+    """The changes of the first patch that files can hold: patches are in order of preference, and one is applied."""
     return next((patch.changes for patch in fix.patches if patch.changes), ())
 
 
 def impossible(fix: Fix) -> str | None:
-    """Why no file can hold the fix; None where one can."""
+    """Why no file can hold the fix; None if one can."""
     if fix.verdict == "cannot_help":
         return "This fix cannot help here."
     changes = changes_of(fix)
@@ -55,7 +55,7 @@ def impossible(fix: Fix) -> str | None:
 
 
 def choose(changes: Sequence[Change], repositories: Sequence[Sequence[RepositoryFile]]) -> Chosen | None:
-    """The first repository that has a file for each change; None where none has."""
+    """The first repository that has a file for each change; None if there is none."""
     for number, files in enumerate(repositories):
         targets = [Target(one, file) for one in changes if (file := _file_of(one, files)) is not None]
         if targets and len(targets) == len(changes):
@@ -76,7 +76,7 @@ def _file_of(change: Change, files: Iterable[RepositoryFile]) -> RepositoryFile 
 
 
 def plan(targets: Sequence[Target], read: Read, form: Form) -> Planned:
-    """The files with the changes in them. `read` gives a file of the base branch. Raises CannotChange."""
+    """The files with the changes applied. `read` returns a file of the base branch. Raises CannotChange."""
     state: dict[str, tuple[str | None, str | None]] = {}
     notes: list[str] = []
 
@@ -131,7 +131,7 @@ def _notes(change: Change, file: RepositoryFile, text: str | None) -> list[str]:
 
 
 def _beside(target: Target) -> RepositoryFile:
-    """A patch file of its own in the folder of the file."""
+    """A separate patch file in the file's folder."""
     change = target.change
     if not isinstance(change, WorkloadChange):
         raise CannotChange("A Corefile is one text, which Kustomize cannot patch.", "Change the Corefile itself.")
@@ -142,7 +142,7 @@ def _beside(target: Target) -> RepositoryFile:
 
 
 def _listed(path: str, now: Callable[[str], str | None], put: Callable[[str, str], None]) -> list[str]:
-    """Have the folder's kustomization apply a new patch; what is left to do by hand."""
+    """Have the folder's kustomization apply a new patch; returns what must be done by hand."""
     folder, _, name = path.rpartition("/")
     for one in kustomization.NAMES:
         place = f"{folder}/{one}" if folder else one
@@ -160,7 +160,7 @@ def _listed(path: str, now: Callable[[str], str | None], put: Callable[[str, str
 
 
 def diff(file: File) -> FileDiff:
-    """As people read it: three lines around each change."""
+    """A unified diff with three lines of context."""
     old = (file.old or "").splitlines()
     lines = difflib.unified_diff(old, file.new.splitlines(), lineterm="", n=3)
     return FileDiff(path=file.path, is_new=file.old is None, diff="\n".join(list(lines)[2:]))

@@ -1,7 +1,7 @@
-"""What became of pull requests: their state at the host, and the verdict as a comment once there is one.
+"""The outcome of pull requests: their state at the host, and the verdict as a comment once there is one.
 
-Each look takes one request. How often depends on its age, and a host that asks for patience gets it: a look is due
-again at `next_check_at`, whatever happened.
+Each check takes one request. Its frequency depends on the age, and a host that asks for a delay gets it: the next check
+is due at `next_check_at`, whatever happened.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from jitterscope.pulls.talking import answers_of
 
 log = structlog.get_logger(__name__)
 
-# Of one organization: so many, and for no longer than this. The rest is due at the next visit.
+# Per organization and visit: how many checks, and how long. The rest is due at the next visit.
 _MOST, _MOST_S = 20, 20.0
-# The age of a pull request, and how often its state is asked for then.
+# The age of a pull request, and how often its state is checked at that age.
 _OFTEN = (
     (timedelta(hours=1), timedelta(minutes=1)),
     (timedelta(days=1), timedelta(minutes=5)),
@@ -39,7 +39,7 @@ _MOST_ATTEMPTS = 12
 
 
 def visit(organization_id: int) -> int:
-    """Look at what is due in an organization; how many were looked at."""
+    """Check what is due in an organization; returns how many were checked."""
     ends, done = time.monotonic() + _MOST_S, 0
     with organization_session(organization_id) as session:
         due = _due(session)
@@ -53,7 +53,7 @@ def visit(organization_id: int) -> int:
 
 
 def _due(session: Session) -> list[int]:
-    """Those whose state may change, and those whose verdict nobody was told."""
+    """Pull requests whose state may change, or whose verdict is not yet written as a comment."""
     now = datetime.now(UTC)
     query = (
         select(PullRequestRow.id)
@@ -76,7 +76,7 @@ def _look(organization_id: int, pull_request_id: int) -> None:
         repository = session.get(RepositoryRow, row.repository_id) if row.repository_id is not None else None
         if repository is None or row.number is None:
             return
-        # A worker that dies now leaves the next look for later.
+        # If the worker dies now, the next check is postponed.
         row.next_check_at = datetime.now(UTC) + _AFTER_FAILURE
         told = news.of(session, row) if row.comment_attempts < _MOST_ATTEMPTS else None
         if told is not None:
@@ -110,7 +110,7 @@ def _asked(organization_id: int, row: PullRequestRow, ask: Callable[[], Status])
 def _tell(organization_id: int, row: PullRequestRow, host: Host, told: News) -> None:
     try:
         with answers_of(repositories.kind_of_name(row.kind)):
-            # An attempt before this one may have arrived although its answer did not.
+            # An earlier attempt may have arrived although its answer did not.
             url = host.find_comment(_number(row), told.marker) if row.comment_attempts > 1 else None
             if url is None:
                 url = host.comment(_number(row), told.text)
@@ -145,7 +145,7 @@ def _failed(organization_id: int, pull_request_id: int, error: HostFailed) -> No
         if row is None:
             return
         row.last_error = error.detail[:500]
-        # Twice as long after each failure in a row: the time since the last answer.
+        # The wait doubles with each failure in a row: it is the time since the last answer.
         since = datetime.now(UTC) - (row.checked_at or row.opened_at)
         wait = max(_AFTER_FAILURE, min(since, _LONGEST))
         if error.retry_after_s is not None:
@@ -156,7 +156,7 @@ def _failed(organization_id: int, pull_request_id: int, error: HostFailed) -> No
 
 def _next(row: PullRequestRow) -> datetime:
     now = datetime.now(UTC)
-    # A merged one waits for its verdict, which is looked up here alone.
+    # A merged one waits for its verdict, which is looked up only here.
     age = now - (row.merged_at or row.opened_at)
     if row.state == "merged":
         return now + (timedelta(minutes=1) if age < timedelta(days=2) else _SELDOM)

@@ -13,7 +13,7 @@ from jitterscope.notify.target import check_url
 from jitterscope.pulls.hosts.host import Kind, State
 
 Format = Literal["manifest", "helm_values", "kustomize_patch", "corefile"]
-# "edit": the file as its format says; "kustomize_patch": a new patch file beside it.
+# "edit": edit the file in its own format; "kustomize_patch": a new patch file next to it.
 Form = Literal["edit", "kustomize_patch"]
 
 

@@ -1,4 +1,4 @@
-"""What a host's refusal means to whoever asked."""
+"""What a host's refusal means to the caller."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MEANING: dict[Reason, tuple[str, str]] = {
 
 @contextmanager
 def answers_of(kind: Kind) -> Iterator[None]:
-    """HostFailed also for answers in a shape that the API's documentation does not have."""
+    """Raise HostFailed also for answers in a shape that the API's documentation does not describe."""
     try:
         yield
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
@@ -39,7 +39,7 @@ def answers_of(kind: Kind) -> Iterator[None]:
 
 @contextmanager
 def problems_of(kind: Kind) -> Iterator[None]:
-    """Raises Problem 424 for what the host did not do, and 409 for files that cannot be changed."""
+    """Raise Problem 424 for a failure of the host, and 409 for files that cannot be changed."""
     try:
         with answers_of(kind):
             yield

@@ -1,4 +1,4 @@
-"""The worker's visits to pull requests."""
+"""The worker's checks of pull requests."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from jitterscope.pulls import refresh
 
 @worker.periodic(seconds=30, name="pulls.visit")
 def visit() -> None:
-    """States at the hosts, and verdicts as comments. Safe to run twice: each look is claimed by its time."""
+    """Update states from the hosts and post verdicts as comments. Safe to run twice: each check is claimed by time."""
     each_organization("pull requests", refresh.visit)

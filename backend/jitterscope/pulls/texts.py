@@ -1,4 +1,4 @@
-"""What a pull request and the comment on it say, in Markdown. Pure."""
+"""The text of a pull request and of its comments, in Markdown. Pure."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _DECLARE = "Once it is rolled out, press **I applied this fix** on {}."
 
 
 def marker_of_pull_request(incident_id: int, fix_id: str) -> str:
-    """Invisible in the text; by it a pull request is known again."""
+    """A marker that is invisible in the text and identifies the pull request."""
     return f"<!-- jitterscope:incident={incident_id}:fix={fix_id} -->"
 
 
 def marker_of_comment(verification_id: int) -> str:
-    """The same of a comment."""
+    """As `marker_of_pull_request`, for a verdict comment."""
     return f"<!-- jitterscope:verification={verification_id} -->"
 
 
 def marker_of_reminder(pull_request_id: int) -> str:
-    """The same of the comment that no data shows the change."""
+    """As `marker_of_pull_request`, for the comment that no data shows the change."""
     return f"<!-- jitterscope:pull-request={pull_request_id}:not-seen -->"
 
 
@@ -74,14 +74,14 @@ def _afterwards(kind: FixKind | None) -> str:
 
 
 def _unseen(kind: FixKind | None) -> str | None:
-    """Why no data shows the change of a fix; None where they do."""
+    """Why no data shows the change of a fix; None if data does."""
     if kind is None or not isinstance(kind.landing, Unseen):
         return None
     return f"Jitterscope cannot see this change. {escape(kind.landing.why)}"
 
 
 def reminder(pull_request_id: int, incident_id: int, url: str, kind: FixKind | None, ended: datetime | None) -> str:
-    """That a merged change was not seen to land, why, and how a verdict comes all the same."""
+    """Text that a merged change was not seen, why, and how a verdict is still possible."""
     why = _unseen(kind)
     if why is None and ended is not None:
         why = f"The incident ended at {ended:%Y-%m-%d %H:%M:%S} UTC, and its workload is not watched any more."
@@ -155,5 +155,5 @@ def _said(predicted: Interval | None, one: VerifiedMeasure) -> str:
 
 
 def commit_message(fix: Fix, subject: str, incident_id: int, url: str) -> str:
-    """Its title, and where it is from."""
+    """The title, and where the change comes from."""
     return f"{title(fix, subject)}\n\nProposed by Jitterscope for incident {incident_id}: {code(url).strip('`')}\n"

@@ -1,1 +1,1 @@
-"""Changes of files as text: only what is named changes, all other bytes stay."""
+"""Edits files as text: only what is named changes, all other bytes stay."""

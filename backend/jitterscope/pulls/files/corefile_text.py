@@ -1,4 +1,4 @@
-"""Plugins of a Corefile and their options, set in its text: alone, in a ConfigMap, and with comments kept."""
+"""Sets Corefile plugins and their options in text: standalone or in a ConfigMap, with comments kept."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Line:
 
 
 def change_corefile(text: str, change: CorefileChange | PluginChange) -> str:
-    """A Corefile, or the YAML of a ConfigMap with one, with the change in it. Raises CannotChange."""
+    """Apply a change to a Corefile, or to the YAML of a ConfigMap with one. Raises CannotChange."""
     if not _is_yaml(text):
         return _changed(text, change)
     for key, value in reversed(_corefiles(nodes.parse(text))):
@@ -76,7 +76,7 @@ def _changed(text: str, change: CorefileChange | PluginChange) -> str:
 
 
 def _head(parsed: list[_Line], keys: list[str]) -> int:
-    """The line with which the server block of these keys begins."""
+    """The line where the server block of these keys begins."""
     for number, line in enumerate(parsed):
         found = [key for word in line.words[:-1] for key in word.split(",") if key]
         if line.depth == 0 and line.words[-1:] == ("{",) and found == keys:
@@ -85,7 +85,7 @@ def _head(parsed: list[_Line], keys: list[str]) -> int:
 
 
 def _with_plugin(lines: list[str], parsed: list[_Line], head: int, text: str) -> list[str]:
-    """The plugin in a server block: where the one of its name is, else first."""
+    """Put the plugin in a server block: in place of the one of that name, otherwise first."""
     close = _close(parsed, head)
     inside = [n for n in range(head + 1, close) if parsed[n].depth == 1 and parsed[n].words]
     indent = _indent(lines[inside[0]]) if inside else "    "
@@ -105,7 +105,7 @@ def _last(parsed: list[_Line], place: int) -> int:
 
 
 def _close(parsed: list[_Line], place: int) -> int:
-    """The line that closes the brace at the end of another one."""
+    """The line that closes the brace at the end of another line."""
     depth = parsed[place].depth + 1
     return next(n for n in range(place + 1, len(parsed)) if parsed[n].depth == depth and parsed[n].words[:1] == ("}",))
 
@@ -166,6 +166,6 @@ def _parsed(lines: list[str]) -> list[_Line]:
 
 
 def _split(line: str) -> tuple[str, str]:
-    """The code and the comment, with the space before it. A # inside a word is none."""
+    """The code and the comment with the space before it. A # inside a word does not start one."""
     found = re.search(r"(^|\s+)#", line)
     return (line, "") if found is None else (line[: found.start()], line[found.start() :].rstrip("\r\n"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class CannotChange(Exception):
-    """The text says what about the file, in a full sentence. `what_to_do` says how to get on."""
+    """The text describes the problem with the file in a full sentence; `what_to_do` says how to continue."""
 
     def __init__(self, text: str, what_to_do: str) -> None:
         super().__init__(text)

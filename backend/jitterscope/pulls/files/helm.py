@@ -1,4 +1,4 @@
-"""Values of Helm charts: what most charts call what a change sets. A key that the file does not have is not guessed."""
+"""Helm chart values, by the names that most charts use. A key that the file does not have is not guessed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from jitterscope.pulls.files.errors import CannotChange
 from jitterscope.pulls.files.steps import Named, Operation, Path, in_words, operations
 
 _WHERE = "Give the key below which the chart has it in the repository's settings, or use a Kustomize patch."
-# Steps of spec.template.spec.containers[name].
+# Path length of spec.template.spec.containers[name].
 _IN_CONTAINER = 5
 _REPLICAS = ("replicaCount", "replicas")
 
 
 def change_values(text: str, change: WorkloadChange, below: str = "") -> str:
-    """The values with the change in them. `below` is the key that holds the workload's values: "controller".
+    """Apply a change to the values. `below` is the key that holds the workload's values: "controller".
 
-    Raises CannotChange where the file lacks what is to change.
+    Raises CannotChange if the file lacks what is to change.
     """
     prefix: Path = tuple(part for part in below.split(".") if part)
     for one in operations(change.patch):
@@ -36,7 +36,7 @@ def change_values(text: str, change: WorkloadChange, below: str = "") -> str:
 
 
 def notes_on(text: str, change: WorkloadChange, below: str = "") -> list[str]:
-    """What the file has otherwise than what is in force, of the container's limits and requests."""
+    """Where the file differs from what is in effect, for the container's limits and requests."""
     documents = nodes.parse(text)
     prefix: Path = tuple(part for part in below.split(".") if part)
     return in_force.differences(documents[0], change, prefix, _IN_CONTAINER) if documents else []
@@ -70,7 +70,7 @@ def _as_values(document: Node, prefix: Path, one: Operation) -> Iterator[Operati
 
 
 def _environment(document: Node, prefix: Path, rest: Path, one: Operation) -> Operation:
-    """`env` as a list of names and values, or as a map of them: as the file has it."""
+    """`env` as a list of names and values, or as a map: whichever the file uses."""
     found = nodes.find(document, (*prefix, "env"))
     name = rest[1]
     assert isinstance(name, Named)

@@ -1,4 +1,4 @@
-"""Whether a file says what is in force: where it does not, something overrides it, and changing it may do nothing."""
+"""Whether a file matches what is in effect: if not, something overrides it, and changing it may do nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SAME = 0.01
 
 
 def differences(document: Node, change: WorkloadChange, prefix: Path = (), skip: int = 0) -> list[str]:
-    """A sentence for each value that the file has otherwise. `prefix` stands for the first `skip` steps of paths."""
+    """A sentence for each value that differs in the file. `prefix` replaces the first `skip` steps of paths."""
     found = []
     for one in operations(change.now):
         path = (*prefix, *one.path[skip:])
@@ -34,6 +34,6 @@ def differences(document: Node, change: WorkloadChange, prefix: Path = (), skip:
 
 
 def _quantity(text: str) -> float | None:
-    """A quantity of Kubernetes: "500m", "0.5", "512Mi"."""
+    """Parse a Kubernetes quantity: "500m", "0.5", "512Mi"."""
     match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)([a-zA-Z]*)", text.strip())
     return None if match is None or match[2] not in _UNITS else float(match[1]) * _UNITS[match[2]]

@@ -1,4 +1,4 @@
-"""The list of patches in a kustomization.yaml: a new patch file without an entry there changes nothing."""
+"""The list of patches in a kustomization.yaml: a new patch file has no effect without an entry there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
 def lists(text: str, file_name: str) -> bool:
-    """Whether it applies the patch file already."""
+    """Whether it already applies the patch file."""
     for document in nodes.parse(text):
         for key in ("patches", "patchesStrategicMerge"):
             found = nodes.find(document, (key,))
@@ -26,7 +26,7 @@ def lists(text: str, file_name: str) -> bool:
 
 
 def with_patch(text: str, file_name: str) -> str:
-    """The file with one more entry in `patches`. Raises CannotChange."""
+    """The file with another entry in `patches`. Raises CannotChange."""
     documents = nodes.parse(text)
     if len(documents) != 1 or not isinstance(documents[0], MappingNode):
         raise CannotChange("The kustomization has no YAML document, or several.", "Add the patch to it by hand.")

@@ -12,7 +12,7 @@ from jitterscope.pulls.files import yaml_nodes as nodes
 from jitterscope.pulls.files.errors import CannotChange
 from jitterscope.pulls.files.steps import Operation, in_words, operations
 
-# As the API server spells and groups what controls pods.
+# Workload controllers, as the API server spells and groups them.
 _KINDS = {
     "deployment": ("Deployment", "apps/v1"),
     "statefulset": ("StatefulSet", "apps/v1"),
@@ -24,7 +24,7 @@ _ANOTHER_FILE = "Name the file that has it in the repository's settings, or use 
 
 
 def change_manifest(text: str, change: WorkloadChange) -> str:
-    """The manifest with the change in it. Raises CannotChange where the file lacks what is to change."""
+    """Apply a change to the manifest. Raises CannotChange if the file lacks what is to change."""
     document = _document(nodes.parse(text), change)
     if document is None:
         found = ", ".join(_names(nodes.parse(text))) or "no object"
@@ -38,7 +38,7 @@ def change_manifest(text: str, change: WorkloadChange) -> str:
 
 
 def change_patch(text: str | None, change: WorkloadChange) -> str:
-    """A patch file with the change in it: the workload's part of it is made where the file has none yet."""
+    """Apply a change to a patch file; adds the workload's part if the file has none yet."""
     if text is None or not text.strip():
         return _whole(change)
     documents = nodes.parse(text)
@@ -59,14 +59,14 @@ def change_patch(text: str | None, change: WorkloadChange) -> str:
 
 
 def notes_on(text: str, change: WorkloadChange) -> list[str]:
-    """What the file has otherwise than what is in force."""
+    """Where the file differs from what is in effect."""
     documents = nodes.parse(text)
     document = _document(documents, change)
     return [] if document is None else in_force.differences(documents[document], change)
 
 
 def can_be_written(change: WorkloadChange) -> bool:
-    """Whether it is of a kind whose manifests are known."""
+    """Whether the workload is of a kind whose manifests are known."""
     return change.owner.partition("/")[0] in _KINDS
 
 
@@ -88,7 +88,7 @@ def _document(documents: Sequence[Node], change: WorkloadChange) -> int | None:
         for number, node in enumerate(documents)
         if (nodes.text_at(node, "kind") or "").lower() == kind
         and nodes.text_at(node, "metadata", "name") == name
-        # Where none is written, Kustomize, Flux or Argo CD give one.
+        # If the file has no namespace, Kustomize, Flux, or Argo CD sets one.
         and nodes.text_at(node, "metadata", "namespace") in (None, change.namespace)
     ]
     if len(found) > 1:
@@ -106,7 +106,7 @@ def _names(documents: Sequence[Node]) -> list[str]:
 
 
 def _must_be_there(document: Node, operation: Operation) -> None:
-    """What a file must have before a value of it changes: the container, and a limit that is in force already."""
+    """Check what a file must have before a value changes: the container, and a limit that is already in effect."""
     path = operation.path
     if "containers" in path:
         container = path[: path.index("containers") + 2]

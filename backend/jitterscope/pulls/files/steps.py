@@ -1,4 +1,4 @@
-"""Where in YAML a value is, and what becomes of it: a strategic merge patch taken apart."""
+"""Paths and operations in YAML: a strategic merge patch taken apart."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Scalar = str | int
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The entry of a list with this `name`."""
+    """The list entry with this `name`."""
 
     name: str
 
@@ -25,7 +25,7 @@ Path = tuple[Step, ...]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Set the value at a path; None takes away what is there."""
+    """Set the value at a path; None deletes it."""
 
     path: Path
     value: Scalar | None

@@ -1,7 +1,7 @@
-"""YAML as nodes that know where in the text they stand, and as plain data to compare by.
+"""YAML as nodes with their positions in the text, and as plain data for comparison.
 
-Anchors, aliases and merge keys are kept apart from what is written in place: who changes an anchor changes whatever
-uses it.
+Anchors, aliases, and merge keys are distinguished from what is written in place: changing an anchor changes everything
+that uses it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from jitterscope.pulls.files.errors import CannotChange
 from jitterscope.pulls.files.steps import Named, Scalar, Step
 
-# Bounds what a hostile file costs: aliases let a few lines stand for millions of nodes.
+# Limits the cost of a hostile file: with aliases, a few lines can stand for millions of nodes.
 _MOST_NODES = 200_000
 _TAG = "tag:yaml.org,2002:"
 _BY_HAND = "Change the file by hand, or use a new Kustomize patch file."
@@ -23,14 +23,14 @@ _BY_HAND = "Change the file by hand, or use a new Kustomize patch file."
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A node at the end of a path, and how far the path goes: `missing` is what of it the file does not have."""
+    """A node at the end of a path, and how far the path goes: `missing` is the part that the file does not have."""
 
     node: Node
     missing: tuple[Step, ...]
 
 
 def parse(text: str) -> list[Node]:
-    """The documents of a file, empty ones left out. Raises CannotChange where it is no plain YAML."""
+    """The non-empty documents of a file. Raises CannotChange if it is not plain YAML."""
     try:
         found = [node for node in yaml.compose_all(text, Loader=yaml.SafeLoader) if node is not None]
     except yaml.YAMLError as error:
@@ -46,7 +46,7 @@ def parse(text: str) -> list[Node]:
 
 
 def plain(nodes: list[Node]) -> list[Any]:
-    """Dictionaries, lists and (tag, text) of scalars. Raises CannotChange for more nodes than a person would write."""
+    """Dictionaries, lists, and (tag, text) of scalars. Raises CannotChange for more nodes than a person would write."""
     left = [_MOST_NODES]
 
     def walk(node: Node) -> Any:  # noqa: ANN401
@@ -63,19 +63,22 @@ def plain(nodes: list[Node]) -> list[Any]:
 
 
 def scalar(value: Scalar) -> tuple[str, str]:
-    """A value as `plain` has it."""
+    """A value in the form that `plain` uses."""
     return (_TAG + ("int" if isinstance(value, int) else "str"), str(value))
 
 
 def key(name: str) -> tuple[str, str]:
-    """A key as `plain` has it: what YAML makes of the word where it is written without quotes."""
+    """A key in the form that `plain` uses: what YAML makes of the word written without quotes."""
     node = yaml.compose(f"{name}: 1", Loader=yaml.SafeLoader)
     assert isinstance(node, MappingNode)
     return (node.value[0][0].tag, name)
 
 
 def child(node: Node, step: Step) -> Node | None:
-    """What stands in place there; None: the node has it not. Raises CannotChange where another place would change."""
+    """The child written in place; None if the node does not have it.
+
+    Raises CannotChange if the edit would change another place.
+    """
     if isinstance(step, Named):
         return _entry(node, step)
     if not isinstance(node, MappingNode):
@@ -116,7 +119,7 @@ def _in_place(parent: Node, node: Node, step: Step) -> Node:
 
 
 def find(node: Node, path: tuple[Step, ...]) -> Found:
-    """As far along the path as the file goes."""
+    """Follow the path as far as the file goes."""
     for number, step in enumerate(path):
         below = child(node, step)
         if below is None:
@@ -126,13 +129,13 @@ def find(node: Node, path: tuple[Step, ...]) -> Found:
 
 
 def text_at(node: Node, *path: Step) -> str | None:
-    """The text of a scalar; None where there is none."""
+    """The text of a scalar; None if there is none."""
     found = find(node, path)
     return found.node.value if not found.missing and isinstance(found.node, ScalarNode) else None
 
 
 def is_flow(node: Node) -> bool:
-    """Written in one piece ({…}, […]), not in lines of its own."""
+    """Whether it is written in flow style ({…}, […]), not on separate lines."""
     return bool(getattr(node, "flow_style", False))
 
 

@@ -1,8 +1,8 @@
-"""Values in YAML text are set where they stand: comments, quotes, indents and all other lines stay byte for byte.
+"""Sets values in YAML text in place: comments, quotes, indents, and all other lines stay byte for byte.
 
-A file that is read and written again as a whole is easier to change, but comes back with other line breaks, quotes and
-indents; reviewers then cannot see the one line that matters. What each change made is read again and compared with
-what it should have made.
+A file that is parsed and written again as a whole is easier to change, but comes back with other line breaks, quotes,
+and indents, so reviewers cannot see the one line that matters. The result of each change is parsed again and compared
+with the expected result.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BY_HAND = "Change the file by hand, or use a new Kustomize patch file."
 
 
 def change(text: str, document: int, operation: Operation) -> str:
-    """The text with one value set or taken away in one of its documents. Raises CannotChange."""
+    """Set or delete one value in one document of the text. Raises CannotChange."""
     before = nodes.parse(text)
     expected = copy.deepcopy(nodes.plain(before))
     _expect(expected, document, operation)
@@ -46,7 +46,7 @@ def block(value: dict[str, Any] | list[Any], indent: int, line_end: str = "\n") 
 
 
 def last_line_end(text: str, node: Node) -> int:
-    """Where the last line of a node's own text ends, behind its line break. What follows it stays where it is."""
+    """The end of the last line of a node's own text, after its line break. What follows stays in place."""
     last = _last(node)
     end = (
         len(text[: last.end_mark.index].rstrip())
@@ -83,7 +83,7 @@ def _replaced(text: str, node: Node, value: Scalar) -> str:
     start, end = node.start_mark.index, node.end_mark.index
     if not isinstance(node, ScalarNode) or node.style in ("|", ">") or text[start : start + 1] in ("&", "!"):
         raise CannotChange("The value to change is not a plain scalar in this file.", _BY_HAND)
-    if start == end:  # nothing behind the colon
+    if start == end:  # nothing after the colon
         return f"{text[:start]} {_written(value)}{text[end:]}"
     return text[:start] + _written(value, node.style) + text[end:]
 
@@ -118,7 +118,7 @@ def _into_flow(text: str, node: Node, content: Any) -> str:  # noqa: ANN401
 
 
 def _into_nothing(text: str, document: Node, operation: Operation, missing: tuple[Step, ...]) -> str:
-    """Below a key that has no value yet."""
+    """Insert below a key that has no value yet."""
     assert operation.value is not None
     above = operation.path[: len(operation.path) - len(missing)]
     holder, empty = nodes.find(document, above[:-1]).node, nodes.find(document, above).node
@@ -140,7 +140,7 @@ def _taken(text: str, document: Node, path: Path) -> str:
     if nodes.is_flow(holder.node):
         raise CannotChange(f"{in_words(path)} is in a list or map in one line ([…] or {{…}}).", _BY_HAND)
     if len(holder.node.value) == 1:
-        # The last entry of a list or map goes with its key.
+        # The last entry of a list or map is deleted with its key.
         return _taken(text, document, path[:-1])
     if isinstance(holder.node, SequenceNode):
         start = text.rfind("-", 0, found.node.start_mark.index)
@@ -153,7 +153,7 @@ def _taken(text: str, document: Node, path: Path) -> str:
 
 
 def _last(node: Node) -> Node:
-    """The node whose text comes last; of block mappings and lists the end is where the next token begins."""
+    """The node whose text comes last; block mappings and lists end where the next token begins."""
     while isinstance(node, MappingNode | SequenceNode) and node.value and not nodes.is_flow(node):
         below = node.value[-1]
         below = below[1] if isinstance(node, MappingNode) else below
@@ -164,7 +164,7 @@ def _last(node: Node) -> Node:
 
 
 def _expect(data: list[Any], document: int, operation: Operation) -> None:
-    """What the change should make of the data."""
+    """Apply the expected effect of the change to the data."""
     if operation.value is None:
         path, holder = operation.path, data[document]
         while len(found := _walk(holder, path[:-1])) == 1 and len(path) > 1:

@@ -1,1 +1,1 @@
-"""What hosts repositories: GitHub and GitLab, over their REST APIs."""
+"""Repository hosts: GitHub and GitLab, over their REST APIs."""

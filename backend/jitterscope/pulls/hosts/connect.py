@@ -1,4 +1,4 @@
-"""The host of a repository by its kind."""
+"""Connects to the host of a repository by its kind."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ URLS: dict[Kind, str] = {"github": "https://github.com", "gitlab": "https://gitl
 
 
 def connect(kind: Kind, url: str, repository: str, token: str) -> Host:
-    """One operation's connection: all its requests share one limit of time."""
+    """The connection of one operation: all its requests share one time limit."""
     return GitHub(url, repository, token) if kind == "github" else GitLab(url, repository, token)

@@ -1,4 +1,4 @@
-"""Files as hosts hand them out."""
+"""Files as hosts return them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST_CHARACTERS = 512 * 1024
 
 
 def decoded(path: str, content: str) -> str:
-    """The text of a file from base64. Raises HostFailed for what is no text, or too much of it."""
+    """Decode the text of a file from base64. Raises HostFailed if it is not text, or too large."""
     try:
         text = base64.b64decode(content).decode("utf-8")
     except (binascii.Error, UnicodeDecodeError):

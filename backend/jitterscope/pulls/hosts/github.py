@@ -1,7 +1,7 @@
 """GitHub and GitHub Enterprise Server: https://docs.github.com/en/rest.
 
-The commit is made of the Git database (tree, commit, then the branch that points to it), so that a branch has all files
-or does not exist.
+The commit is made through the Git database (tree, commit, then the branch that points to it), so that a branch has all
+files or does not exist.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PAGES = 5
 
 
 def api_of(url: str) -> str:
-    """Where the REST API of a host is: github.com and ghe.com have it on a host of its own, servers under /api/v3."""
+    """The base URL of a host's REST API: github.com and ghe.com use a separate host, servers use /api/v3."""
     parts = urlsplit(url)
     host = (parts.hostname or "").lower()
     if host in ("github.com", "www.github.com", "api.github.com"):
@@ -44,7 +44,7 @@ class GitHub:
     def head(self, branch: str) -> str | None:
         found = self._rest.get(f"{self._at}/git/ref/heads/{quote(branch)}", may_miss=True)
         if found is None:
-            # The repository itself may be what is missing.
+            # The repository itself may be missing.
             self._rest.get(self._at)
             return None
         return str(found["object"]["sha"])
@@ -94,7 +94,7 @@ class GitHub:
         return str(self._rest.post(f"{self._at}/issues/{number}/comments", {"body": body})["html_url"])
 
     def find_comment(self, number: int, marker: str) -> str | None:
-        # Oldest first: the repository's order cannot be chosen here.
+        # Oldest first: the order cannot be chosen for comments of an issue.
         for page in range(1, _PAGES + 1):
             found = self._rest.get(f"{self._at}/issues/{number}/comments?per_page=100&page={page}")
             for one in found:

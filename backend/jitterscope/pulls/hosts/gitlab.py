@@ -14,7 +14,7 @@ _PAGES = 5
 
 
 def api_of(url: str) -> str:
-    """Where the REST API of a host is; a GitLab may be below a path."""
+    """The base URL of a host's REST API; a GitLab may be below a path."""
     return url.rstrip("/").removesuffix("/api/v4") + "/api/v4"
 
 
@@ -29,7 +29,7 @@ class GitLab:
     def head(self, branch: str) -> str | None:
         found = self._rest.get(f"{self._at}/repository/branches/{quote(branch, safe='')}", may_miss=True)
         if found is None:
-            # The project itself may be what is missing.
+            # The project itself may be missing.
             self._rest.get(self._at)
             return None
         return str(found["commit"]["id"])
@@ -74,7 +74,7 @@ class GitLab:
         if found["state"] == "merged":
             at = found.get("merged_at")
             return Status("merged", None if at is None else datetime.fromisoformat(at))
-        # "locked" is what it is while it is being merged.
+        # "locked" is the state during a merge.
         return Status("closed" if found["state"] == "closed" else "open", None)
 
     def comment(self, number: int, body: str) -> str:

@@ -1,4 +1,4 @@
-"""What a host of repositories can do for us, whatever its API calls it."""
+"""The operations of a repository host, whatever its API calls them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Reason = Literal["unreachable", "token", "forbidden", "missing", "refused", "rat
 
 
 class HostFailed(Exception):
-    """The host did not do it. `retry_after_s` where it said when to come again."""
+    """The host did not do it. `retry_after_s` is set if it said when to retry."""
 
     def __init__(self, reason: Reason, detail: str, retry_after_s: float | None = None) -> None:
         super().__init__(detail)
@@ -22,7 +22,7 @@ class HostFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file as it should be on the branch. `old`: as it is on the base branch, None: it is new."""
+    """A file as it should be on the branch. `old`: as on the base branch, None if it is new."""
 
     path: str
     old: str | None
@@ -31,7 +31,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A pull request (GitHub) or merge request (GitLab). `number` is what people see (#12, !12)."""
+    """A pull request (GitHub) or merge request (GitLab). `number` is what users see (#12, !12)."""
 
     number: int
     url: str
@@ -39,7 +39,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How it stands. `merged_at` only once it is merged, where the host tells."""
+    """The state of a pull request. `merged_at` is set only once it is merged, if the host reports it."""
 
     state: State
     merged_at: datetime | None
@@ -49,13 +49,13 @@ class Host(Protocol):
     """One repository, reached with one token. Every method raises HostFailed."""
 
     def head(self, branch: str) -> str | None:
-        """The commit at the end of a branch; None: there is no such branch."""
+        """The commit at the end of a branch; None if there is no such branch."""
 
     def read(self, path: str, commit: str) -> str | None:
-        """A text file at a commit; None: it has none."""
+        """A text file at a commit; None if it does not exist there."""
 
     def commit(self, branch: str, base: str, message: str, files: Sequence[File]) -> None:
-        """A new branch with one commit on top of `base`."""
+        """Create a branch with one commit on top of `base`."""
 
     def delete_branch(self, branch: str) -> None: ...
 
@@ -67,7 +67,7 @@ class Host(Protocol):
     def status(self, number: int) -> Status: ...
 
     def comment(self, number: int, body: str) -> str:
-        """Write one; its address."""
+        """Write a comment and return its URL."""
 
     def find_comment(self, number: int, marker: str) -> str | None:
-        """The address of a comment that contains the marker, of the newest few hundred."""
+        """The URL of a comment that contains the marker, among the newest few hundred."""

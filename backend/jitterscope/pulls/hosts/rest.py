@@ -14,15 +14,15 @@ from jitterscope.notify.wire import Post, PostFailed, perform
 from jitterscope.pulls.hosts.host import HostFailed
 from jitterscope.settings import settings
 
-# A file of 1 MB, which is what GitHub hands out, as base64 in JSON.
+# A file of 1 MB, GitHub's maximum, as base64 in JSON.
 _MOST_BYTES = 2 * 1024 * 1024
-# Of all requests of one operation, and of each.
+# Time limits: of all requests of one operation, and of each request.
 _WHOLE_S, _EACH_S = 30.0, 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer that is no error. `headers` have lower-case names."""
+    """A non-error answer. `headers` have lower-case names."""
 
     status: int
     headers: Mapping[str, str]
@@ -31,7 +31,7 @@ class Answer:
 
 @dataclass(slots=True)
 class Rest:
-    """Requests to one API with one token. `name` is what people call the host."""
+    """Requests to one API with one token. `name` is the host's display name."""
 
     name: str
     api: str
@@ -39,7 +39,7 @@ class Rest:
     ends: float = field(default_factory=lambda: time.monotonic() + _WHOLE_S)
 
     def get(self, path: str, *, may_miss: bool = False) -> Any:  # noqa: ANN401
-        """What is there; None with `may_miss` where nothing is."""
+        """The content there; None if nothing is there and `may_miss`."""
         try:
             return self._send("GET", path, None).content
         except HostFailed as error:
@@ -104,7 +104,10 @@ class Rest:
 
 
 def _wait_s(headers: Mapping[str, str]) -> float | None:
-    """GitHub: retry-after, or x-ratelimit-reset once x-ratelimit-remaining is 0. GitLab: retry-after."""
+    """The wait that the host asks for.
+
+    GitHub: retry-after, or x-ratelimit-reset once x-ratelimit-remaining is 0. GitLab: retry-after.
+    """
     after = headers.get("retry-after", "").strip()
     if after.isdigit():
         return min(float(after), 3600.0)
@@ -116,7 +119,7 @@ def _wait_s(headers: Mapping[str, str]) -> float | None:
 
 
 def _said(body: bytes) -> str:
-    """What an error document says, in one line: GitHub's message and errors, GitLab's message or error."""
+    """The message of an error document in one line: GitHub's message and errors, GitLab's message or error."""
     try:
         document = json.loads(body)
     except ValueError:
